@@ -1,0 +1,355 @@
+//! The exact command line, environment and files of one session.
+//!
+//! Prompt, command and environment travel in files that only the owner can read, as the kernel's own
+//! format: strings that end in a NUL. No shell and no tmux quoting is ever between.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use crate::profile::Profile;
+
+/// Longest prompt passed as an argument. Linux takes 128 KiB for a single one, NUL included.
+pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;
+
+/// Variables that describe the caller's own terminal and place; the pane has better ones.
+const OF_THE_CALLER: [&str; 16] = [
+    "TMUX",
+    "TMUX_PANE",
+    "TERM",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "TERM_SESSION_ID",
+    "COLUMNS",
+    "LINES",
+    "STY",
+    "WINDOW",
+    "WINDOWID",
+    "SHLVL",
+    "OLDPWD",
+    "PWD",
+    "_",
+    "DOGWATCH_SESSION",
+];
+
+/// Variables that the runner takes from its own environment, because tmux set them for the pane.
+pub const OF_THE_PANE: [&str; 5] =
+    ["TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];
+
+/// Everything that decides how a session is started.
+#[derive(Debug, Clone)]
+pub struct Ask<'a> {
+    pub profile: &'a Profile,
+    /// The program found for the profile, or the plain command's own.
+    pub program: OsString,
+    pub extra_args: Vec<OsString>,
+    pub prompt: Option<&'a str>,
+    pub model: Option<&'a str>,
+    pub conversation: Option<&'a str>,
+    pub unattended: bool,
+    pub session: &'a str,
+    pub cwd: PathBuf,
+    /// The session's own folder.
+    pub folder: PathBuf,
+    pub state_dir: PathBuf,
+    /// Our own binary, for hooks.
+    pub dogwatch: PathBuf,
+    pub caller_env: Vec<(OsString, OsString)>,
+    pub set_env: Vec<(String, String)>,
+}
+
+/// The plan, ready to be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    pub argv: Vec<OsString>,
+    /// Same as `argv` with the prompt left out, for people to read in lists.
+    pub shown: Vec<String>,
+    pub env: Vec<(OsString, OsString)>,
+    pub files: Vec<(String, String)>,
+    pub prompt_in_file: bool,
+}
+
+/// Name of the file in the session's folder that holds the prompt.
+pub const PROMPT_FILE: &str = "prompt";
+
+/// Plans one session.
+pub fn plan(ask: &Ask<'_>) -> Launch {
+    let rules = &ask.profile.launch;
+    let mut values = Values::new(ask);
+    let prompt_in_file =
+        ask.prompt.is_some_and(|p| p.len() > MAX_PROMPT_ARGUMENT && rules.long_prompt.is_some());
+    values.prompt = match (ask.prompt, &rules.long_prompt) {
+        (Some(_), Some(instead)) if prompt_in_file => values.fill(instead),
+        (Some(prompt), _) => prompt.to_owned(),
+        (None, _) => String::new(),
+    };
+
+    let mut shown_args: Vec<OsString> = vec![ask.program.clone()];
+    let mut add = |template: &[String]| {
+        shown_args.extend(template.iter().map(|arg| OsString::from(values.fill(arg))));
+    };
+    add(&rules.args);
+    if ask.unattended {
+        add(&rules.unattended);
+    }
+    if ask.model.is_some() {
+        add(&rules.model);
+    }
+    if ask.conversation.is_some() {
+        add(&rules.conversation);
+    }
+    shown_args.extend(ask.extra_args.iter().cloned());
+    let mut argv = shown_args.clone();
+    if ask.prompt.is_some() {
+        argv.extend(rules.prompt.iter().map(|arg| OsString::from(values.fill(arg))));
+    }
+
+    let files = ask
+        .profile
+        .files
+        .iter()
+        .map(|file| (file.name.clone(), values.fill(&file.content)))
+        .collect();
+    let shown = shown_args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    Launch { argv, shown, env: environment(ask, &values), files, prompt_in_file }
+}
+
+/// The caller's environment, less what describes the caller, plus what a session is given.
+fn environment(ask: &Ask<'_>, values: &Values) -> Vec<(OsString, OsString)> {
+    let rules = &ask.profile.launch;
+    let dropped = |key: &OsStr| {
+        OF_THE_CALLER.iter().any(|k| key == OsStr::new(k))
+            || rules.unset.iter().any(|k| key == OsStr::new(k))
+    };
+    let mut env: Vec<(OsString, OsString)> =
+        ask.caller_env.iter().filter(|(key, _)| !dropped(key)).cloned().collect();
+    let mut set = |key: &str, value: OsString| {
+        env.retain(|(k, _)| k != key);
+        env.push((key.into(), value));
+    };
+    for (key, value) in &rules.env {
+        set(key, values.fill(value).into());
+    }
+    set("STORY_AUTOMATOR_CHILD", "true".into());
+    set("AI_AGENT", ask.profile.name.clone().into());
+    set("CLAUDECODE", OsString::new());
+    set("BASH_ENV", OsString::new());
+    set("PWD", ask.cwd.clone().into_os_string());
+    if ask.prompt.is_some() {
+        set("DOGWATCH_PROMPT_FILE", ask.folder.join(PROMPT_FILE).into_os_string());
+    }
+    for (key, value) in &ask.set_env {
+        set(key, value.into());
+    }
+    // Last, so that nothing can detach a session from its own identity.
+    set("DOGWATCH_STATE_DIR", ask.state_dir.clone().into_os_string());
+    set("DOGWATCH_SESSION", ask.session.into());
+    env
+}
+
+/// What the placeholders stand for.
+struct Values {
+    prompt: String,
+    pairs: Vec<(&'static str, String)>,
+}
+
+impl Values {
+    fn new(ask: &Ask<'_>) -> Self {
+        let dogwatch = shell_word(&ask.dogwatch.to_string_lossy());
+        let hook = format!("{dogwatch} hook {}", ask.profile.name);
+        let statusline = format!("{dogwatch} hook {} --statusline", ask.profile.name);
+        let mut pairs = vec![
+            ("model", ask.model.unwrap_or_default().to_owned()),
+            ("conversation", ask.conversation.unwrap_or_default().to_owned()),
+            ("session", ask.session.to_owned()),
+            ("folder", ask.folder.to_string_lossy().into_owned()),
+            ("prompt_file", ask.folder.join(PROMPT_FILE).to_string_lossy().into_owned()),
+            ("dogwatch", json_string(&ask.dogwatch.to_string_lossy())),
+            ("hook", json_string(&hook)),
+            ("statusline", json_string(&statusline)),
+        ];
+        if let Some(hooks) = &ask.profile.hooks {
+            let entries: Vec<String> = hooks
+                .events
+                .iter()
+                .map(|event| {
+                    fill(&hooks.entry, |key| match key {
+                        "event" => Some(event.clone()),
+                        "hook" => Some(json_string(&hook)),
+                        _ => None,
+                    })
+                })
+                .collect();
+            pairs.push(("hook_entries", entries.join(",")));
+        }
+        Self { prompt: String::new(), pairs }
+    }
+
+    fn fill(&self, template: &str) -> String {
+        fill(template, |key| {
+            if key == "prompt" {
+                return Some(self.prompt.clone());
+            }
+            self.pairs.iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone())
+        })
+    }
+}
+
+/// Replaces each `@key@`, once and from left to right: what was put in is never looked at again, so a
+/// prompt that happens to contain `@model@` stays as it is. Unknown keys stay too.
+fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find('@') {
+        let after = &rest[at + 1..];
+        let found = after.find('@').and_then(|end| Some((end, value(&after[..end])?)));
+        out.push_str(&rest[..at]);
+        if let Some((end, text)) = found {
+            out.push_str(&text);
+            rest = &after[end + 1..];
+        } else {
+            out.push('@');
+            rest = after;
+        }
+    }
+    out + rest
+}
+
+/// One word for a POSIX shell. Agents run hook commands through one.
+fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Strings in the kernel's form: each followed by a NUL. They cannot contain one, as arguments
+/// and environment cannot either.
+pub fn to_nul_separated<'a>(strings: impl IntoIterator<Item = &'a OsStr>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for string in strings {
+        out.extend_from_slice(string.as_bytes());
+        out.push(0);
+    }
+    out
+}
+
+/// Reads [`to_nul_separated`] back.
+pub fn from_nul_separated(bytes: &[u8]) -> Vec<OsString> {
+    if bytes.is_empty() {
+        return Vec::new();
+    }
+    let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+    bytes.split(|b| *b == 0).map(|s| OsString::from_vec(s.to_vec())).collect()
+}
+
+/// Splits `KEY=VALUE`; `None` if there is no key.
+pub fn split_pair(pair: &OsStr) -> Option<(OsString, OsString)> {
+    let bytes = pair.as_bytes();
+    let at = bytes.iter().position(|b| *b == b'=').filter(|at| *at > 0)?;
+    let part = |b: &[u8]| OsString::from_vec(b.to_vec());
+    Some((part(&bytes[..at]), part(&bytes[at + 1..])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::builtin;
+    use proptest::prelude::*;
+
+    fn ask<'a>(profile: &'a Profile, prompt: Option<&'a str>) -> Ask<'a> {
+        Ask {
+            profile,
+            program: "/bin/agent".into(),
+            extra_args: Vec::new(),
+            prompt,
+            model: None,
+            conversation: None,
+            unattended: false,
+            session: "id-1",
+            cwd: "/work/it's here".into(),
+            folder: "/state/sessions/id-1".into(),
+            state_dir: "/state".into(),
+            dogwatch: "/opt/dog watch".into(),
+            caller_env: vec![
+                ("HOME".into(), "/home/u".into()),
+                ("TMUX".into(), "outer".into()),
+                ("CLAUDECODE".into(), "1".into()),
+                ("DOGWATCH_SESSION".into(), "outer".into()),
+            ],
+            set_env: vec![("A".into(), "1".into()), ("HOME".into(), "/home/v".into())],
+        }
+    }
+
+    fn value(launch: &Launch, key: &str) -> Option<String> {
+        launch.env.iter().find(|(k, _)| k == key).map(|(_, v)| v.to_string_lossy().into_owned())
+    }
+
+    #[test]
+    fn the_environment_of_a_session() {
+        let profile = builtin("claude").unwrap();
+        let launch = plan(&ask(&profile, Some("x")));
+        for (key, want) in [
+            ("HOME", Some("/home/v")),
+            ("A", Some("1")),
+            ("TMUX", None),
+            ("CLAUDECODE", Some("")),
+            ("BASH_ENV", Some("")),
+            ("STORY_AUTOMATOR_CHILD", Some("true")),
+            ("AI_AGENT", Some("claude")),
+            ("DOGWATCH_SESSION", Some("id-1")),
+            ("PWD", Some("/work/it's here")),
+            ("DOGWATCH_PROMPT_FILE", Some("/state/sessions/id-1/prompt")),
+        ] {
+            assert_eq!(value(&launch, key).as_deref(), want, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_one_argument_whatever_it_says() {
+        let profile = builtin("claude").unwrap();
+        let prompt = "--help\n'@model@' $(rm -rf /) `x` \\ ; #{pid} \u{1F436}\t\"";
+        let launch = plan(&ask(&profile, Some(prompt)));
+        assert_eq!(launch.argv.last().unwrap(), prompt);
+        assert!(!launch.shown.iter().any(|arg| arg.contains("rm -rf")));
+    }
+
+    #[test]
+    fn a_prompt_too_long_for_an_argument_travels_in_its_file() {
+        let profile = builtin("claude").unwrap();
+        let prompt = "x".repeat(1_000_000);
+        let launch = plan(&ask(&profile, Some(&prompt)));
+        assert!(launch.prompt_in_file);
+        let last = launch.argv.last().unwrap().to_string_lossy();
+        assert!(last.contains("/state/sessions/id-1/prompt") && last.len() < 500, "{last}");
+    }
+
+    #[test]
+    fn files_of_the_built_in_agents_are_json_with_our_hook_in_it() {
+        for name in ["claude", "codex", "gemini", "opencode"] {
+            let profile = builtin(name).unwrap();
+            for (file, content) in plan(&ask(&profile, None)).files {
+                if file.contains(".json") {
+                    let json: serde_json::Value = serde_json::from_str(&content).unwrap();
+                    let text = json.to_string();
+                    assert!(!text.contains('@'), "{name}/{file}: {text}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn filling_puts_a_value_in_exactly_once(value in ".*") {
+            prop_assert_eq!(fill("a@k@b@x@", |k| (k == "k").then(|| value.clone())), format!("a{value}b@x@"));
+        }
+
+        #[test]
+        fn nul_separated_round_trip(words in prop::collection::vec("[^\0]*", 0..9)) {
+            let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+            let bytes = to_nul_separated(words.iter().map(OsString::as_os_str));
+            prop_assert_eq!(from_nul_separated(&bytes), words);
+        }
+    }
+}

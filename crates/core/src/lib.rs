@@ -1,0 +1,30 @@
+//! The judge: decisions of dogwatch as plain functions.
+//!
+//! Nothing in this crate opens a file, asks a clock, starts a process or talks to tmux. Facts come in as
+//! values, decisions go out as values; time is an argument. That is what makes every rule of the
+//! product a table that a test can check.
+//!
+//! | module | decides |
+//! | --- | --- |
+//! | [`name`] | what a session may be called, and what a story's session is called |
+//! | [`profile`] | what an agent is: launching, hooks, ending, transcript, as data |
+//! | [`launch`] | the exact command line, environment and files of one session |
+//! | [`record`] | what the runner writes down: started, ended |
+//! | [`life`] | whether a session lives, and how it ended, from all witnesses |
+//! | [`run`] | what the runner does next in the pane |
+//! | [`family`] | which processes belong to a session |
+//! | [`ending`] | the next step in ending a session politely |
+//! | [`told`] | what an agent last said of itself through its hooks |
+//! | [`transcript`] | readable text from an agent's own transcript |
+
+pub mod ending;
+pub mod exit_code;
+pub mod family;
+pub mod launch;
+pub mod life;
+pub mod name;
+pub mod profile;
+pub mod record;
+pub mod run;
+pub mod told;
+pub mod transcript;

@@ -1,0 +1,158 @@
+//! What an agent is, as data: one TOML file each, built in, and overridable by the user.
+//!
+//! Adding an agent needs no Rust. Texts in a profile may hold `@placeholders@`, which
+//! [`crate::launch`] fills in; `docs/agents.md` lists them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::transcript::Dialect;
+
+/// Name of the profile that runs a plain command.
+pub const COMMAND: &str = "command";
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    pub name: String,
+    pub title: String,
+    /// Program to look for on the path; empty for plain commands.
+    #[serde(default)]
+    pub program: String,
+    #[serde(default)]
+    pub version_args: Vec<String>,
+    /// How a person gets it, for `doctor` and for the error when it is missing.
+    #[serde(default)]
+    pub install: String,
+    #[serde(default)]
+    pub launch: LaunchRules,
+    #[serde(default)]
+    pub hooks: Option<Hooks>,
+    /// Files written into the session's folder at spawn.
+    #[serde(default)]
+    pub files: Vec<FileRule>,
+    /// The agent's own way out, tried before any signal.
+    #[serde(default)]
+    pub ending: Vec<Press>,
+    #[serde(default)]
+    pub transcript: Option<Dialect>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchRules {
+    /// Always passed.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Passed with `--unattended`: the agent may act without asking.
+    #[serde(default)]
+    pub unattended: Vec<String>,
+    #[serde(default)]
+    pub model: Vec<String>,
+    /// Fixes the conversation's id to one of ours, where the agent can be told.
+    #[serde(default)]
+    pub conversation: Vec<String>,
+    /// Passed last, with the prompt in `@prompt@`.
+    #[serde(default)]
+    pub prompt: Vec<String>,
+    /// What to say instead of a prompt too long for one argument; `@prompt_file@` holds it.
+    #[serde(default)]
+    pub long_prompt: Option<String>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Variables of an outer agent that must not reach this one.
+    #[serde(default)]
+    pub unset: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hooks {
+    pub events: Vec<String>,
+    /// One event's entry; `@event@` and `@hook@` are filled in, entries are joined with commas.
+    pub entry: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileRule {
+    pub name: String,
+    pub content: String,
+}
+
+/// Keys to press, and how long to wait for the end after each press.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Press {
+    pub keys: Vec<String>,
+    pub wait_ms: u64,
+    #[serde(default = "once")]
+    pub times: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// A profile that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    #[error("the agent profile {file} cannot be read: {message}")]
+    Syntax { file: String, message: String },
+    #[error("the agent profile {file} is named {name:?} inside; the file name must agree")]
+    WrongName { file: String, name: String },
+}
+
+/// Reads a profile; `file` is only for the error text.
+pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileError> {
+    toml::from_str(text).map_err(|error| ProfileError::Syntax {
+        file: file.to_owned(),
+        message: error.to_string().trim_end().to_owned(),
+    })
+}
+
+const BUILTIN: [(&str, &str); 6] = [
+    ("claude", include_str!("../agents/claude.toml")),
+    ("codex", include_str!("../agents/codex.toml")),
+    ("gemini", include_str!("../agents/gemini.toml")),
+    ("opencode", include_str!("../agents/opencode.toml")),
+    ("agy", include_str!("../agents/agy.toml")),
+    (COMMAND, include_str!("../agents/command.toml")),
+];
+
+/// Names of the built-in profiles, agents first.
+pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().map(|(name, _)| *name)
+}
+
+/// A profile that ships with dogwatch.
+pub fn builtin(name: &str) -> Option<Profile> {
+    let (name, text) = BUILTIN.iter().find(|(n, _)| *n == name)?;
+    parse(name, text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_profiles_are_whole() {
+        for (name, text) in BUILTIN {
+            let profile = parse(name, text).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(profile.name, name);
+            assert_eq!(profile.program.is_empty(), name == COMMAND);
+            assert_eq!(profile.install.is_empty(), name == COMMAND);
+            if let Some(hooks) = &profile.hooks {
+                assert!(hooks.entry.contains("@hook@"), "{name}: entry without a command");
+                assert!(!hooks.events.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn errors_name_file_and_place() {
+        let error = parse("mine.toml", "name = \"x\"\ntitel = \"y\"\n").unwrap_err().to_string();
+        assert!(error.contains("mine.toml") && error.contains("line 2"), "{error}");
+    }
+}

@@ -1,0 +1,178 @@
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use crate::{StateDir, StoreError};
+
+/// How long a command waits for another process's write. Writes take well under a millisecond each.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// One entry a schema version, applied in order. Never change one that was released: add another.
+const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+
+/// The database: what the machine owns. Safe for many processes at once.
+pub struct Store {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) spool: PathBuf,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the database of a state directory, making it or bringing its schema up to date.
+    pub fn open(dir: &StateDir) -> Result<Self, StoreError> {
+        Self::open_with_patience(dir, PATIENCE)
+    }
+
+    /// The same, with a shorter temper: for hooks, which must not hold an agent up.
+    pub fn open_with_patience(dir: &StateDir, patience: Duration) -> Result<Self, StoreError> {
+        let path = dir.database();
+        let failed = |e: rusqlite::Error| StoreError::sql(&path, &e);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
+        connection.busy_timeout(patience).map_err(failed)?;
+        // With a write-ahead log, NORMAL may lose the last commits in a power failure but never breaks
+        // the file; what must outlive that (exit records) is in files of its own.
+        connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
+        connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+        let mut store = Self { connection, path: path.clone(), spool: dir.spool() };
+        store.migrate()?;
+        Ok(store)
+    }
+
+    fn migrate(&mut self) -> Result<(), StoreError> {
+        let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+        let found = self.version()?;
+        if found == known {
+            return Ok(());
+        }
+        self.refuse_newer(found, known)?;
+        restrict(&self.path);
+        self.connection
+            .pragma_update(None, "journal_mode", "wal")
+            .map_err(|e| StoreError::sql(&self.path, &e))?;
+        self.transaction(|tx| {
+            // Looked at again under the lock: another process may have been first.
+            let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            let done = usize::try_from(found).unwrap_or(usize::MAX);
+            for migration in MIGRATIONS.iter().skip(done) {
+                tx.execute_batch(migration)?;
+            }
+            tx.pragma_update(None, "user_version", found.max(known))
+        })
+    }
+
+    fn version(&self) -> Result<i64, StoreError> {
+        self.read(|c| c.pragma_query_value(None, "user_version", |row| row.get(0)))
+    }
+
+    fn refuse_newer(&self, found: i64, known: i64) -> Result<(), StoreError> {
+        if found > known {
+            return Err(StoreError::Newer { path: self.path.clone(), found, known });
+        }
+        Ok(())
+    }
+
+    /// Runs `work` as one transaction that has the write lock from its start.
+    pub(crate) fn transaction<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let run = || {
+            let tx = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let result = work(&tx)?;
+            tx.commit()?;
+            Ok(result)
+        };
+        run().map_err(|e| StoreError::sql(&self.path, &e))
+    }
+
+    /// Runs a read.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        work(&self.connection).map_err(|e| StoreError::sql(&self.path, &e))
+    }
+
+    /// Looks through the whole file, for `doctor`.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let answer: String =
+            self.read(|c| c.query_row("PRAGMA quick_check", [], |row| row.get(0)))?;
+        if answer == "ok" {
+            Ok(())
+        } else {
+            Err(StoreError::Corrupt { path: self.path.clone(), message: answer })
+        }
+    }
+}
+
+/// The folder is private already; this is for backups that keep the mode.
+fn restrict(path: &std::path::Path) {
+    let _ = std::fs::set_permissions(path, crate::state_dir::private_file());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn dir() -> (tempfile::TempDir, StateDir) {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        (tmp, dir)
+    }
+
+    #[test]
+    fn made_once_and_found_again() {
+        let (_tmp, dir) = dir();
+        Store::open(&dir).unwrap();
+        let store = Store::open(&dir).unwrap();
+        assert_eq!(store.version().unwrap(), 1);
+        store.check().unwrap();
+    }
+
+    #[test]
+    fn damaged_is_said_and_left_alone() {
+        let (_tmp, dir) = dir();
+        let garbage =
+            b"this is not a database, and it is long enough to be looked at closely".repeat(9);
+        fs::write(dir.database(), &garbage).unwrap();
+        let error = Store::open(&dir).unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        assert_eq!(fs::read(dir.database()).unwrap(), garbage);
+    }
+
+    #[test]
+    fn newer_is_said_and_left_alone() {
+        let (_tmp, dir) = dir();
+        let connection = Connection::open(dir.database()).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        connection.execute_batch("CREATE TABLE future (x)").unwrap();
+        drop(connection);
+        let before = fs::read(dir.database()).unwrap();
+        let error = Store::open(&dir).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 99, known: 1, .. }), "{error}");
+        assert_eq!(fs::read(dir.database()).unwrap(), before);
+    }
+
+    #[test]
+    fn many_may_make_it_at_once() {
+        let (_tmp, dir) = dir();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| Store::open(&dir).unwrap());
+            }
+        });
+        assert_eq!(Store::open(&dir).unwrap().version().unwrap(), 1);
+    }
+}

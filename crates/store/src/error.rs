@@ -1,0 +1,81 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why something could not be remembered or recalled.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("there is no place for dogwatch's state: neither HOME nor XDG_STATE_HOME is set")]
+    NoHome,
+    #[error("{path} is not a folder")]
+    NotAFolder { path: PathBuf },
+    #[error("{path} can be read by others (mode {mode:03o})")]
+    TooOpen { path: PathBuf, mode: u32 },
+    #[error("no space left on the disk of {path}")]
+    Full { path: PathBuf },
+    #[error("{path} cannot be written: {source}")]
+    NotWritable { path: PathBuf, source: io::Error },
+    #[error("{path} cannot be read: {source}")]
+    NotReadable { path: PathBuf, source: io::Error },
+    #[error("{path} is damaged: {message}; it was left as it is")]
+    Corrupt { path: PathBuf, message: String },
+    #[error(
+        "{path} was written by a newer dogwatch (schema {found}, this one knows {known}); it was left as it is"
+    )]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("{path} is locked by another process for too long")]
+    Busy { path: PathBuf },
+    #[error("the database {path} failed: {message}")]
+    Database { path: PathBuf, message: String },
+}
+
+impl StoreError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoHome => "set HOME, or DOGWATCH_STATE_DIR to a folder of your own".into(),
+            Self::NotAFolder { path } => {
+                format!("move {} away, or set DOGWATCH_STATE_DIR", path.display())
+            }
+            Self::TooOpen { path, .. } => format!("chmod 700 {}", path.display()),
+            Self::Full { .. } => {
+                "free some space, then run the command again; nothing was changed".into()
+            }
+            Self::NotWritable { .. } => {
+                "make it writable for you, or set DOGWATCH_STATE_DIR to a folder of your own".into()
+            }
+            Self::Corrupt { path, .. } => format!(
+                "move it away (mv {0} {0}.damaged) and run the command again; running sessions are not touched",
+                path.display()
+            ),
+            Self::Newer { .. } => {
+                "update dogwatch, or set DOGWATCH_STATE_DIR to another folder".into()
+            }
+            Self::NotReadable { .. } | Self::Busy { .. } | Self::Database { .. } => return None,
+        })
+    }
+
+    pub(crate) fn writing(path: &Path, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::StorageFull {
+            Self::Full { path: path.to_owned() }
+        } else {
+            Self::NotWritable { path: path.to_owned(), source }
+        }
+    }
+
+    pub(crate) fn sql(path: &Path, error: &rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        let path = path.to_owned();
+        let message = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Corrupt { path, message }
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::NotWritable { path, source: io::Error::other(message) }
+            }
+            _ => Self::Database { path, message },
+        }
+    }
+}

@@ -1,0 +1,241 @@
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::launch::{self, Launch, PROMPT_FILE};
+use dogwatch_core::record::{Ended, Started};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+use crate::state_dir::make_private;
+
+/// Size of a record on disk. The space is taken when the session is made, so that an agent's end can be
+/// written down even when the disk has filled up since.
+const RECORD_SIZE: usize = 1024;
+
+/// The folder of one session: what its runner is given, and what it writes down.
+///
+/// | file | written by | content |
+/// | --- | --- | --- |
+/// | `argv` | spawn | the command line, NUL-separated |
+/// | `environment` | spawn | NUL-separated; removed by the runner as soon as it has read it |
+/// | `prompt` | spawn | the prompt, if there is one |
+/// | `started`, `ended` | runner | one JSON object each, padded with spaces |
+/// | `screen` | runner | what was last on the screen, with attributes |
+#[derive(Debug, Clone)]
+pub struct SessionFolder {
+    path: PathBuf,
+}
+
+/// The last screen of a session, as the runner kept it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptScreen {
+    /// With escape codes for colours and attributes.
+    pub ansi: Vec<u8>,
+}
+
+impl SessionFolder {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes everything the runner needs. On failure nothing stays behind.
+    pub fn create(&self, launch: &Launch, prompt: Option<&str>) -> Result<(), StoreError> {
+        if let Some(parent) = self.path.parent() {
+            make_private(parent)?;
+        }
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&self.path)
+            .map_err(|source| StoreError::writing(&self.path, source))?;
+        let written = self.write_all(launch, prompt);
+        if written.is_err() {
+            self.remove();
+        }
+        written
+    }
+
+    fn write_all(&self, launch: &Launch, prompt: Option<&str>) -> Result<(), StoreError> {
+        let argv = launch.argv.iter().map(OsString::as_os_str);
+        self.write("argv", &launch::to_nul_separated(argv))?;
+        let pairs: Vec<OsString> = launch.env.iter().map(|(k, v)| pair(k, v)).collect();
+        let pairs = pairs.iter().map(OsString::as_os_str);
+        self.write("environment", &launch::to_nul_separated(pairs))?;
+        if let Some(prompt) = prompt {
+            self.write(PROMPT_FILE, prompt.as_bytes())?;
+        }
+        for (name, content) in &launch.files {
+            self.write(name, content.as_bytes())?;
+        }
+        for record in ["started", "ended"] {
+            self.write(record, &[b' '; RECORD_SIZE])?;
+        }
+        Ok(())
+    }
+
+    /// Writes a new file; what is there already is never followed or overwritten.
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        let path = self.path.join(name);
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .and_then(|mut file| file.write_all(content))
+            .map_err(|source| StoreError::writing(&path, source))
+    }
+
+    /// The command line to run.
+    pub fn argv(&self) -> Result<Vec<OsString>, StoreError> {
+        self.read("argv").map(|bytes| launch::from_nul_separated(&bytes))
+    }
+
+    /// The environment to run it in. It may hold secrets, so it is removed once read.
+    pub fn take_environment(&self) -> Result<Vec<(OsString, OsString)>, StoreError> {
+        let bytes = self.read("environment")?;
+        let path = self.path.join("environment");
+        fs::remove_file(&path).map_err(|source| StoreError::writing(&path, source))?;
+        let pairs = launch::from_nul_separated(&bytes);
+        Ok(pairs.iter().filter_map(|p| launch::split_pair(p)).collect())
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        let path = self.path.join(name);
+        fs::read(&path).map_err(|source| StoreError::NotReadable { path, source })
+    }
+
+    pub fn write_started(&self, started: &Started) -> Result<(), StoreError> {
+        self.write_record("started", started)
+    }
+
+    pub fn write_ended(&self, ended: &Ended) -> Result<(), StoreError> {
+        self.write_record("ended", ended)
+    }
+
+    pub fn started(&self) -> Option<Started> {
+        self.read_record("started")
+    }
+
+    /// How the agent ended; `None` as long as nobody wrote it down.
+    pub fn ended(&self) -> Option<Ended> {
+        self.read_record("ended")
+    }
+
+    /// Overwrites the reserved space in one write. A reader sees spaces, which are no JSON, or all of it.
+    fn write_record<T: Serialize>(&self, name: &str, record: &T) -> Result<(), StoreError> {
+        let path = self.path.join(name);
+        let write = || {
+            let mut bytes = serde_json::to_vec(record).map_err(io::Error::other)?;
+            if bytes.len() < RECORD_SIZE {
+                bytes.resize(RECORD_SIZE, b' ');
+            }
+            let file = OpenOptions::new().write(true).open(&path)?;
+            file.write_all_at(&bytes, 0)?;
+            file.sync_data()
+        };
+        write().map_err(|source| StoreError::writing(&path, source))
+    }
+
+    fn read_record<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.path.join(name)).ok()?).ok()
+    }
+
+    /// Keeps the last screen for after tmux has forgotten it.
+    pub fn keep_screen(&self, ansi: &[u8]) -> Result<(), StoreError> {
+        crate::replace(&self.path.join("screen"), ansi)
+    }
+
+    pub fn screen(&self) -> Option<KeptScreen> {
+        fs::read(self.path.join("screen")).ok().map(|ansi| KeptScreen { ansi })
+    }
+
+    /// An open handle on the folder, to watch for records.
+    pub fn watchable(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
+    pub fn exists(&self) -> bool {
+        self.path.is_dir()
+    }
+
+    /// Removes the folder and all in it. What cannot be removed stays for the next `gc`.
+    pub fn remove(&self) -> bool {
+        fs::remove_dir_all(&self.path).is_ok()
+    }
+}
+
+fn pair(key: &OsStr, value: &OsStr) -> OsString {
+    let mut pair = key.to_owned();
+    pair.push("=");
+    pair.push(value);
+    pair
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dogwatch_core::record::{Cause, Exit};
+    use std::os::unix::fs::MetadataExt;
+
+    fn launch() -> Launch {
+        Launch {
+            argv: vec!["a".into(), "b c\n".into()],
+            shown: vec![],
+            env: vec![("K".into(), "v=w".into())],
+            files: vec![("settings.json".into(), "{}".into())],
+            prompt_in_file: false,
+        }
+    }
+
+    fn folder() -> (tempfile::TempDir, SessionFolder) {
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = SessionFolder::new(tmp.path().join("sessions/1"));
+        (tmp, folder)
+    }
+
+    #[test]
+    fn what_the_runner_is_given() {
+        let (_tmp, folder) = folder();
+        folder.create(&launch(), Some("do it\0\u{1F436}")).unwrap();
+        assert_eq!(folder.argv().unwrap(), ["a", "b c\n"]);
+        assert_eq!(folder.take_environment().unwrap(), [("K".into(), "v=w".into())]);
+        assert!(!folder.path().join("environment").exists(), "secrets do not stay on disk");
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let mode = entry.unwrap().metadata().unwrap().mode() & 0o777;
+            assert_eq!(mode, 0o600);
+        }
+        assert_eq!((folder.started(), folder.ended()), (None, None));
+    }
+
+    #[test]
+    fn records_are_written_into_space_taken_before() {
+        let (_tmp, folder) = folder();
+        folder.create(&launch(), None).unwrap();
+        let size = || fs::metadata(folder.path().join("ended")).unwrap().len();
+        let before = size();
+        let ended = Ended {
+            at: "2026-11-15T08:00:00Z".parse().unwrap(),
+            exit: Exit::Signal(9),
+            cause: Cause::Itself,
+            error: None,
+        };
+        folder.write_ended(&ended).unwrap();
+        assert_eq!((folder.ended(), size()), (Some(ended), before));
+    }
+
+    #[test]
+    fn a_folder_that_is_taken_is_not_written_into() {
+        let (_tmp, folder) = folder();
+        fs::create_dir_all(folder.path()).unwrap();
+        fs::write(folder.path().join("argv"), "theirs").unwrap();
+        assert!(folder.create(&launch(), None).is_err());
+        assert_eq!(fs::read(folder.path().join("argv")).unwrap(), b"theirs");
+    }
+}

@@ -1,0 +1,26 @@
+//! What dogwatch remembers: one state directory, one database.
+//!
+//! - [`StateDir`]: where everything lives, and that only the owner can read it.
+//! - [`SessionFolder`]: what a session's runner is given and what it writes down.
+//! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal.
+//!
+//! Any process may be killed at any instant and many may write at once: files are replaced
+//! atomically or written in one piece, and rows change in transactions.
+
+mod database;
+mod error;
+mod folder;
+mod journal;
+mod replace;
+mod sessions;
+mod signals;
+mod state_dir;
+
+pub use database::Store;
+pub use error::StoreError;
+pub use folder::{KeptScreen, SessionFolder};
+pub use journal::Entry;
+pub use replace::replace;
+pub use sessions::{NewSession, Server, Session, Wanted};
+pub use signals::Signal;
+pub use state_dir::StateDir;

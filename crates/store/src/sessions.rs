@@ -1,0 +1,366 @@
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::name::{NameError, SessionName, StoryStep};
+use dogwatch_core::record::Ended;
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde_json::json;
+
+use crate::{Store, StoreError, journal};
+
+/// Which tmux server a pane id belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Server {
+    pub pid: i64,
+    /// `#{start_time}`, seconds.
+    pub start: i64,
+}
+
+/// A session as it is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub id: String,
+    pub name: String,
+    pub agent: String,
+    pub project: PathBuf,
+    pub cwd: PathBuf,
+    pub story: Option<StoryStep>,
+    pub model: Option<String>,
+    pub conversation: Option<String>,
+    pub command: Vec<String>,
+    pub socket: PathBuf,
+    pub created: Timestamp,
+    pub pane: Option<String>,
+    pub server: Option<Server>,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Ended>,
+}
+
+/// A session that is about to be made.
+#[derive(Debug, Clone)]
+pub struct NewSession<'a> {
+    pub id: &'a str,
+    pub agent: &'a str,
+    pub project: &'a Path,
+    pub cwd: &'a Path,
+    pub story: Option<&'a StoryStep>,
+    pub model: Option<&'a str>,
+    pub conversation: Option<&'a str>,
+    pub command: &'a [String],
+    pub socket: &'a Path,
+    pub created: Timestamp,
+}
+
+/// The name a new session wants.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted<'a> {
+    /// This one and no other.
+    Exactly(&'a SessionName),
+    /// This one, or the first free number after it.
+    OrNumbered(&'a SessionName),
+}
+
+const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
+     socket, created, pane, server_pid, server_start, started, ending";
+
+impl Store {
+    /// Remembers a session before it is made, so that none can exist that nobody knows of. Returns
+    /// the name it got; `skip` lists names that tmux refused.
+    pub fn register(
+        &mut self,
+        new: &NewSession<'_>,
+        wanted: Wanted<'_>,
+        skip: &[SessionName],
+    ) -> Result<Result<SessionName, NameError>, StoreError> {
+        self.transaction(|tx| {
+            let name = match wanted {
+                Wanted::Exactly(name) => name.clone(),
+                Wanted::OrNumbered(base) => match free_name(tx, new.socket, base, skip)? {
+                    Ok(name) => name,
+                    Err(error) => return Ok(Err(error)),
+                },
+            };
+            insert(tx, new, &name)?;
+            Ok(Ok(name))
+        })
+    }
+
+    /// Forgets a session that could not be made.
+    pub fn unregister(&mut self, id: &str) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
+            tx.execute("DELETE FROM journal WHERE session = ?", [id]).map(drop)
+        })
+    }
+
+    /// Notes where tmux put the session.
+    pub fn placed(&mut self, id: &str, pane: &str, server: Server) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE sessions SET pane = ?, server_pid = ?, server_start = ? WHERE id = ?",
+                params![pane, server.pid, server.start, id],
+            )
+            .map(drop)
+        })
+    }
+
+    /// Notes that the agent's program runs.
+    pub fn started(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            let changed = tx.execute(
+                "UPDATE sessions SET started = ? WHERE id = ? AND started IS NULL",
+                params![at.as_millisecond(), id],
+            )?;
+            if changed > 0 {
+                journal::append(tx, at, id, "started", &json!({}))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Notes how the agent ended; told once, however many processes notice it.
+    pub fn ended(&mut self, id: &str, ended: &Ended) -> Result<(), StoreError> {
+        let ending = serde_json::to_value(ended).unwrap_or_default();
+        self.transaction(|tx| {
+            let changed = tx.execute(
+                "UPDATE sessions SET ended = ?, ending = ? WHERE id = ? AND ended IS NULL",
+                params![ended.at.as_millisecond(), ending.to_string(), id],
+            )?;
+            if changed > 0 {
+                journal::append(tx, ended.at, id, "ended", &ending)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Sessions on one tmux server, oldest first: those without a recorded end, and those that ended
+    /// after `since`.
+    pub fn sessions(&self, socket: &Path, since: Timestamp) -> Result<Vec<Session>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE socket = ?1 AND ended IS NULL \
+             UNION ALL SELECT {COLUMNS} FROM sessions WHERE socket = ?1 AND ended > ?2 ORDER BY created, id"
+        );
+        self.query(&sql, params![path_text(socket), since.as_millisecond()])
+    }
+
+    /// The sessions that bear a name on a server, newest first.
+    pub fn named(&self, socket: &Path, name: &str) -> Result<Vec<Session>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE socket = ? AND name = ? ORDER BY created DESC, id DESC"
+        );
+        self.query(&sql, params![path_text(socket), name])
+    }
+
+    /// The session with this id, or whose id alone starts so (at least 8 characters).
+    pub fn by_id(&self, id: &str) -> Result<Option<Session>, StoreError> {
+        if id.len() < 8 || !id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
+            return Ok(None);
+        }
+        let sql =
+            format!("SELECT {COLUMNS} FROM sessions WHERE id >= ?1 AND id < ?1 || 'g' LIMIT 2");
+        let mut found = self.query(&sql, params![id])?;
+        Ok(if found.len() == 1 { found.pop() } else { None })
+    }
+
+    /// Every session, on whatever server, that ended before `before`.
+    pub fn ended_before(&self, before: Timestamp) -> Result<Vec<Session>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM sessions WHERE ended < ? ORDER BY created");
+        self.query(&sql, params![before.as_millisecond()])
+    }
+
+    /// Every session without a recorded end, on whatever server.
+    pub fn unended(&self) -> Result<Vec<Session>, StoreError> {
+        self.query(
+            &format!("SELECT {COLUMNS} FROM sessions WHERE ended IS NULL ORDER BY created"),
+            params![],
+        )
+    }
+
+    /// Forgets an ended session with all that was noted of it.
+    pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            for table in ["signals", "heartbeats", "journal"] {
+                tx.execute(&format!("DELETE FROM {table} WHERE session = ?"), [id])?;
+            }
+            tx.execute("DELETE FROM sessions WHERE id = ?", [id]).map(drop)
+        })
+    }
+
+    /// Notes an order in the journal before it is carried out.
+    pub fn note(&mut self, id: &str, event: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| journal::append(tx, at, id, event, &json!({})))
+    }
+
+    pub fn knows(&self, id: &str) -> Result<bool, StoreError> {
+        self.read(|c| {
+            c.query_row("SELECT 1 FROM sessions WHERE id = ?", [id], |_| Ok(()))
+                .optional()
+                .map(|found| found.is_some())
+        })
+    }
+
+    fn query(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Session>, StoreError> {
+        self.read(|c| c.prepare_cached(sql)?.query_map(values, from_row)?.collect())
+    }
+}
+
+fn free_name(
+    tx: &Transaction<'_>,
+    socket: &Path,
+    base: &SessionName,
+    skip: &[SessionName],
+) -> rusqlite::Result<Result<SessionName, NameError>> {
+    let taken: HashSet<String> = tx
+        .prepare_cached(
+            "SELECT name FROM sessions WHERE socket = ?1 AND ended IS NULL AND name >= ?2 AND name < ?2 || '.'",
+        )?
+        .query_map(params![path_text(socket), base.as_str()], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut n = 1;
+    loop {
+        match base.numbered(n) {
+            Ok(name) if taken.contains(name.as_str()) || skip.contains(&name) => n += 1,
+            found => return Ok(found),
+        }
+    }
+}
+
+fn insert(tx: &Transaction<'_>, new: &NewSession<'_>, name: &SessionName) -> rusqlite::Result<()> {
+    let story = new.story;
+    tx.execute(
+        "INSERT INTO sessions (id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, \
+         command, socket, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            new.id,
+            name.as_str(),
+            new.agent,
+            path_text(new.project),
+            path_text(new.cwd),
+            story.map(|s| &s.step),
+            story.map(|s| &s.epic),
+            story.map(|s| &s.story),
+            story.and_then(|s| s.cycle.as_ref()),
+            new.model,
+            new.conversation,
+            json!(new.command).to_string(),
+            path_text(new.socket),
+            new.created.as_millisecond(),
+        ],
+    )?;
+    let data = json!({ "name": name, "agent": new.agent });
+    journal::append(tx, new.created, new.id, "created", &data)
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let time = |index| -> rusqlite::Result<Option<Timestamp>> {
+        let ms: Option<i64> = row.get(index)?;
+        Ok(ms.and_then(|ms| Timestamp::from_millisecond(ms).ok()))
+    };
+    let path = |index| row.get::<_, String>(index).map(PathBuf::from);
+    let step: Option<String> = row.get(5)?;
+    let story = match step {
+        Some(step) => {
+            Some(StoryStep { step, epic: row.get(6)?, story: row.get(7)?, cycle: row.get(8)? })
+        }
+        None => None,
+    };
+    let server_pid: Option<i64> = row.get(15)?;
+    let server_start: Option<i64> = row.get(16)?;
+    let ending: Option<String> = row.get(18)?;
+    Ok(Session {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        agent: row.get(2)?,
+        project: path(3)?,
+        cwd: path(4)?,
+        story,
+        model: row.get(9)?,
+        conversation: row.get(10)?,
+        command: serde_json::from_str(&row.get::<_, String>(11)?).unwrap_or_default(),
+        socket: path(12)?,
+        created: time(13)?.unwrap_or_default(),
+        pane: row.get(14)?,
+        server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
+        started: time(17)?,
+        ended: ending.and_then(|text| serde_json::from_str(&text).ok()),
+    })
+}
+
+/// Paths are kept as text; one that is not UTF-8 is kept readable rather than exact.
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+    use dogwatch_core::record::{Cause, Exit};
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        let store = Store::open(&dir).unwrap();
+        (tmp, store)
+    }
+
+    fn new(id: &str) -> NewSession<'_> {
+        NewSession {
+            id,
+            agent: "claude",
+            project: Path::new("/p"),
+            cwd: Path::new("/p/sub"),
+            story: None,
+            model: None,
+            conversation: None,
+            command: &[],
+            socket: Path::new("/s"),
+            created: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn names_are_numbered_until_one_is_free() {
+        let (_tmp, mut store) = store();
+        let base = SessionName::new("sa-x").unwrap();
+        let mut take = |id: &str, skip: &[SessionName]| {
+            let name = store.register(&new(id), Wanted::OrNumbered(&base), skip).unwrap().unwrap();
+            name.as_str().to_owned()
+        };
+        assert_eq!(take("a", &[]), "sa-x");
+        assert_eq!(take("b", &[]), "sa-x-n2");
+        assert_eq!(take("c", &[base.numbered(3).unwrap()]), "sa-x-n4");
+    }
+
+    #[test]
+    fn an_end_is_told_once() {
+        let (_tmp, mut store) = store();
+        let name = SessionName::new("x").unwrap();
+        store.register(&new("a"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+        let at: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
+        let first = Ended { at, exit: Exit::Code(3), cause: Cause::Itself, error: None };
+        let second = Ended { exit: Exit::Code(4), ..first.clone() };
+        store.ended("a", &first).unwrap();
+        store.ended("a", &second).unwrap();
+        let found = store.named(Path::new("/s"), "x").unwrap();
+        assert_eq!(found[0].ended, Some(first));
+        let events: Vec<String> =
+            store.journal("a").unwrap().into_iter().map(|e| e.event).collect();
+        assert_eq!(events, ["created", "ended"]);
+    }
+
+    #[test]
+    fn found_by_the_start_of_an_id() {
+        let (_tmp, mut store) = store();
+        let name = SessionName::new("x").unwrap();
+        for id in ["01a1de6c-11ac-7930", "01a1de6c-11ad-7930"] {
+            store.register(&new(id), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+        }
+        let found = |id: &str| store.by_id(id).unwrap().map(|s| s.id);
+        assert_eq!(found("01a1de6c-11ac").as_deref(), Some("01a1de6c-11ac-7930"));
+        assert_eq!(found("01a1de6c"), None, "two fit");
+        assert_eq!(found("01a1"), None, "too short");
+        assert_eq!(found("x' OR 1=1"), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Signals from agents' hooks.
+//!
+//! A hook must not hold its agent up and must not lose anything: it writes to the database if it
+//! can at once, else to a spool file that the next reader takes in.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+use serde::{Deserialize, Serialize};
+
+use crate::state_dir::make_private;
+use crate::{StateDir, Store, StoreError};
+
+/// How long a hook waits for another writer before it takes the spool.
+const HOOK_PATIENCE: Duration = Duration::from_millis(20);
+
+/// One thing an agent told us through a hook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signal {
+    pub session: String,
+    pub at: Timestamp,
+    pub agent: String,
+    pub event: String,
+    /// The payload as received, JSON.
+    pub payload: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Spooled {
+    key: String,
+    signal: Signal,
+}
+
+impl Signal {
+    /// Writes the signal down, one way or the other. `key` must be unique to it.
+    pub fn keep(&self, dir: &StateDir, key: &str) -> Result<(), StoreError> {
+        let direct = Store::open_with_patience(dir, HOOK_PATIENCE).and_then(|store| {
+            insert(&store.connection, self, None).map_err(|e| StoreError::sql(&store.path, &e))
+        });
+        direct.or_else(|_| self.spool(&dir.spool(), key))
+    }
+
+    fn spool(&self, spool: &Path, key: &str) -> Result<(), StoreError> {
+        make_private(spool)?;
+        let path = spool.join(format!("{key}.json"));
+        let write = || {
+            let spooled = Spooled { key: key.to_owned(), signal: self.clone() };
+            let bytes = serde_json::to_vec(&spooled)?;
+            // Under another name first: a reader never meets half a file.
+            let part = spool.join(format!(".{key}.part"));
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+            file.write_all(&bytes)?;
+            fs::rename(&part, &path)
+        };
+        write().map_err(|source| StoreError::writing(&path, source))
+    }
+}
+
+impl Store {
+    /// All signals of a session, oldest first, the spooled ones taken in before.
+    pub fn signals(&mut self, session: &str) -> Result<Vec<Signal>, StoreError> {
+        self.take_in_spool();
+        self.read(|c| {
+            c
+                .prepare_cached("SELECT session, at, agent, event, payload FROM signals WHERE session = ? ORDER BY at, id")?
+                .query_map([session], |row| {
+                    Ok(Signal {
+                        session: row.get(0)?,
+                        at: Timestamp::from_millisecond(row.get(1)?).unwrap_or_default(),
+                        agent: row.get(2)?,
+                        event: row.get(3)?,
+                        payload: row.get(4)?,
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// Moves spooled signals into the database. A file is removed only after its signal is committed,
+    /// and a signal that was committed before is not taken in again.
+    fn take_in_spool(&mut self) {
+        for path in spooled_files(&self.spool) {
+            let Ok(bytes) = fs::read(&path) else { continue };
+            let Ok(spooled) = serde_json::from_slice::<Spooled>(&bytes) else {
+                continue;
+            };
+            if insert(&self.connection, &spooled.signal, Some(&spooled.key)).is_ok() {
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+
+    /// Overwrites the last statusline call of a session.
+    pub fn heartbeat(&self, session: &str, at: Timestamp, payload: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "INSERT INTO heartbeats (session, at, payload) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (session) DO UPDATE SET at = ?2, payload = ?3",
+                params![session, at.as_millisecond(), payload],
+            )
+            .map(drop)
+            .map_err(|e| StoreError::sql(&self.path, &e))
+    }
+}
+
+fn insert(connection: &Connection, signal: &Signal, key: Option<&str>) -> rusqlite::Result<()> {
+    connection
+        .execute(
+            "INSERT OR IGNORE INTO signals (session, at, agent, event, payload, spool_key) VALUES (?, ?, ?, ?, ?, ?)",
+            params![signal.session, signal.at.as_millisecond(), signal.agent, signal.event, signal.payload, key],
+        )
+        .map(drop)
+}
+
+fn spooled_files(spool: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(spool) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signal(event: &str) -> Signal {
+        Signal {
+            session: "s".into(),
+            at: Timestamp::from_second(1_794_700_000).unwrap(),
+            agent: "claude".into(),
+            event: event.into(),
+            payload: "{}".into(),
+        }
+    }
+
+    fn events(store: &mut Store) -> Vec<String> {
+        store.signals("s").unwrap().into_iter().map(|s| s.event).collect()
+    }
+
+    #[test]
+    fn a_busy_database_sends_signals_to_the_spool_and_none_is_lost_or_doubled() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        let mut store = Store::open(&dir).unwrap();
+        signal("A").keep(&dir, "k1").unwrap();
+        store.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        signal("B").keep(&dir, "k2").unwrap();
+        assert_eq!(spooled_files(&dir.spool()).len(), 1);
+        store.connection.execute_batch("COMMIT").unwrap();
+        // The same file once more, as after a crash between commit and removal.
+        let again = fs::read(&spooled_files(&dir.spool())[0]).unwrap();
+        assert_eq!(events(&mut store), ["A", "B"]);
+        assert!(spooled_files(&dir.spool()).is_empty());
+        fs::write(dir.spool().join("k2.json"), again).unwrap();
+        assert_eq!(events(&mut store), ["A", "B"]);
+    }
+
+    #[test]
+    fn no_database_at_all_still_loses_nothing() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        fs::write(dir.database(), b"damaged ".repeat(200)).unwrap();
+        signal("A").keep(&dir, "k1").unwrap();
+        fs::remove_file(dir.database()).unwrap();
+        assert_eq!(events(&mut Store::open(&dir).unwrap()), ["A"]);
+    }
+}

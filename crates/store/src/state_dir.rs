@@ -1,0 +1,121 @@
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::{SessionFolder, StoreError};
+
+/// The one folder below which everything of ours lives. Folders are 0700, files 0600.
+#[derive(Debug, Clone)]
+pub struct StateDir {
+    root: PathBuf,
+}
+
+impl StateDir {
+    /// The folder to use, by precedence: told explicitly, `XDG_STATE_HOME`, `HOME`.
+    pub fn locate(
+        told: Option<PathBuf>,
+        xdg_state_home: Option<PathBuf>,
+        home: Option<PathBuf>,
+    ) -> Result<PathBuf, StoreError> {
+        let absolute = |p: &PathBuf| p.is_absolute();
+        told.or_else(|| xdg_state_home.filter(absolute).map(|p| p.join("dogwatch")))
+            .or_else(|| home.filter(absolute).map(|p| p.join(".local/state/dogwatch")))
+            .ok_or(StoreError::NoHome)
+    }
+
+    /// Opens the folder for use, making it if it is not there.
+    pub fn open(root: &Path) -> Result<Self, StoreError> {
+        let root = std::path::absolute(root)
+            .map_err(|source| StoreError::NotReadable { path: root.to_owned(), source })?;
+        make_private(&root)?;
+        let meta = fs::metadata(&root)
+            .map_err(|source| StoreError::NotReadable { path: root.clone(), source })?;
+        if !meta.is_dir() {
+            return Err(StoreError::NotAFolder { path: root });
+        }
+        // Prompts and transcripts are in here: a folder that others can look into is not used.
+        let mode = meta.mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(StoreError::TooOpen { path: root, mode });
+        }
+        Ok(Self { root })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.root.join("dogwatch.db")
+    }
+
+    /// The folder of one session, which may or may not exist.
+    pub fn session(&self, id: &str) -> SessionFolder {
+        SessionFolder::new(self.sessions().join(id))
+    }
+
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    pub(crate) fn spool(&self) -> PathBuf {
+        self.root.join("spool")
+    }
+
+    /// Ids of all sessions that have a folder.
+    pub fn session_ids(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.sessions()) else {
+            return Vec::new();
+        };
+        let mut ids: Vec<String> =
+            entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+        ids.sort();
+        ids
+    }
+}
+
+/// Makes a folder, and the ones above it, that only the owner can enter.
+pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
+    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            Err(StoreError::NotAFolder { path: path.to_owned() })
+        }
+        Err(source) => Err(StoreError::writing(path, source)),
+    }
+}
+
+/// Mode of files that only the owner can read.
+pub(crate) fn private_file() -> fs::Permissions {
+    fs::Permissions::from_mode(0o600)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precedence() {
+        let p = |s: &str| Some(PathBuf::from(s));
+        let at = |told, xdg, home| StateDir::locate(told, xdg, home).ok();
+        assert_eq!(at(p("here"), p("/x"), p("/h")), p("here"));
+        assert_eq!(at(None, p("/x"), p("/h")), p("/x/dogwatch"));
+        assert_eq!(at(None, p("relative"), p("/h")), p("/h/.local/state/dogwatch"));
+        assert_eq!(at(None, None, p("/h")), p("/h/.local/state/dogwatch"));
+        assert_eq!(at(None, None, None), None);
+    }
+
+    #[test]
+    fn made_private_and_refused_when_open() {
+        let tmp = tempfile::tempdir().unwrap();
+        let root = tmp.path().join("a/b");
+        StateDir::open(&root).unwrap();
+        assert_eq!(fs::metadata(&root).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(StateDir::open(&root), Err(StoreError::TooOpen { mode: 0o755, .. })));
+        let file = tmp.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(matches!(StateDir::open(&file), Err(StoreError::NotAFolder { .. })));
+    }
+}
