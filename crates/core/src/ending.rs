@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::profile::Profile;
+use crate::profile::Press;
 
 /// How long the runner gets to end the agent once told; longer than its own graces together.
 const RUNNER_GRACE: Duration = Duration::from_secs(6);
@@ -28,13 +28,13 @@ pub struct Step {
     pub wait: Duration,
 }
 
-/// The plan for one session. `now` leaves the polite part out.
-pub fn plan(profile: &Profile, now: bool) -> Vec<Step> {
+/// The plan for one session. `own_exit` is the agent's own way out; `now` leaves all politeness out.
+pub fn plan(own_exit: &[Press], now: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     if now {
         steps.push(Step { how: How::TellRunnerNow, wait: KILL_GRACE });
     } else {
-        for press in &profile.ending {
+        for press in own_exit {
             for _ in 0..press.times {
                 let wait = Duration::from_millis(press.wait_ms);
                 steps.push(Step { how: How::Keys(press.keys.clone()), wait });
@@ -53,7 +53,7 @@ mod tests {
     use crate::profile::builtin;
 
     fn hows(agent: &str, now: bool) -> Vec<How> {
-        plan(&builtin(agent).unwrap(), now).into_iter().map(|s| s.how).collect()
+        plan(&builtin(agent).unwrap().ending, now).into_iter().map(|s| s.how).collect()
     }
 
     #[test]

@@ -2,18 +2,22 @@
 //!
 //! An agent's tools and daemons leave its process group and even its terminal (codex starts an app
 //! server in a session of its own, gemini survives its pane). Two things follow them: the line
-//! of descent from the runner, and the variable `DOGWATCH_SESSION` that every one of them inherits.
+//! of descent from the runner, and the variable [`TAG`] that every one of them inherits. It is not
+//! `DOGWATCH_SESSION`, which windows that a person opens beside the agent have too.
 //! A session started from within a session is a house of its own and is left alone, together with
 //! the tmux server that carries it.
 
 use std::collections::{HashMap, HashSet};
+
+/// Environment variable with the id of the session that a process belongs to.
+pub const TAG: &str = "DOGWATCH_FAMILY";
 
 /// One process, as far as this question goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
     pub parent: i32,
-    /// Value of `DOGWATCH_SESSION` in its environment.
+    /// Value of [`TAG`] in its environment.
     pub tag: Option<String>,
     /// A tmux server may carry sessions other than ours.
     pub is_tmux: bool,

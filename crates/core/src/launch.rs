@@ -144,6 +144,7 @@ fn environment(ask: &Ask<'_>, values: &Values) -> Vec<(OsString, OsString)> {
     // Last, so that nothing can detach a session from its own identity.
     set("DOGWATCH_STATE_DIR", ask.state_dir.clone().into_os_string());
     set("DOGWATCH_SESSION", ask.session.into());
+    set(crate::family::TAG, ask.session.into());
     env
 }
 

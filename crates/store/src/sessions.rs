@@ -35,6 +35,8 @@ pub struct Session {
     pub server: Option<Server>,
     pub started: Option<Timestamp>,
     pub ended: Option<Ended>,
+    /// Ended or cleaned up on purpose.
+    pub put_away: bool,
 }
 
 /// A session that is about to be made.
@@ -62,7 +64,7 @@ pub enum Wanted<'a> {
 }
 
 const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
-     socket, created, pane, server_pid, server_start, started, ending";
+     socket, created, pane, server_pid, server_start, started, ending, put_away";
 
 impl Store {
     /// Remembers a session before it is made, so that none can exist that nobody knows of. Returns
@@ -134,14 +136,31 @@ impl Store {
         })
     }
 
-    /// Sessions on one tmux server, oldest first: those without a recorded end, and those that ended
-    /// after `since`.
-    pub fn sessions(&self, socket: &Path, since: Timestamp) -> Result<Vec<Session>, StoreError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM sessions WHERE socket = ?1 AND ended IS NULL \
-             UNION ALL SELECT {COLUMNS} FROM sessions WHERE socket = ?1 AND ended > ?2 ORDER BY created, id"
-        );
-        self.query(&sql, params![path_text(socket), since.as_millisecond()])
+    /// Notes that the session is done with: lists no longer show it.
+    pub fn put_away(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            let changed = tx.execute(
+                "UPDATE sessions SET put_away = ? WHERE id = ? AND put_away IS NULL",
+                params![at.as_millisecond(), id],
+            )?;
+            if changed > 0 {
+                journal::append(tx, at, id, "put_away", &json!({}))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Sessions on one tmux server, oldest first; those that were put away only if `all`.
+    pub fn sessions(&self, socket: &Path, all: bool) -> Result<Vec<Session>, StoreError> {
+        let shown = if all { "" } else { "AND put_away IS NULL" };
+        let sql =
+            format!("SELECT {COLUMNS} FROM sessions WHERE socket = ? {shown} ORDER BY created, id");
+        self.query(&sql, params![path_text(socket)])
+    }
+
+    /// Every session, on whatever server, oldest first.
+    pub fn everything(&self) -> Result<Vec<Session>, StoreError> {
+        self.query(&format!("SELECT {COLUMNS} FROM sessions ORDER BY created, id"), params![])
     }
 
     /// The sessions that bear a name on a server, newest first.
@@ -161,20 +180,6 @@ impl Store {
             format!("SELECT {COLUMNS} FROM sessions WHERE id >= ?1 AND id < ?1 || 'g' LIMIT 2");
         let mut found = self.query(&sql, params![id])?;
         Ok(if found.len() == 1 { found.pop() } else { None })
-    }
-
-    /// Every session, on whatever server, that ended before `before`.
-    pub fn ended_before(&self, before: Timestamp) -> Result<Vec<Session>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM sessions WHERE ended < ? ORDER BY created");
-        self.query(&sql, params![before.as_millisecond()])
-    }
-
-    /// Every session without a recorded end, on whatever server.
-    pub fn unended(&self) -> Result<Vec<Session>, StoreError> {
-        self.query(
-            &format!("SELECT {COLUMNS} FROM sessions WHERE ended IS NULL ORDER BY created"),
-            params![],
-        )
     }
 
     /// Forgets an ended session with all that was noted of it.
@@ -213,7 +218,7 @@ fn free_name(
 ) -> rusqlite::Result<Result<SessionName, NameError>> {
     let taken: HashSet<String> = tx
         .prepare_cached(
-            "SELECT name FROM sessions WHERE socket = ?1 AND ended IS NULL AND name >= ?2 AND name < ?2 || '.'",
+            "SELECT name FROM sessions WHERE socket = ?1 AND put_away IS NULL AND name >= ?2 AND name < ?2 || '.'",
         )?
         .query_map(params![path_text(socket), base.as_str()], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
@@ -284,6 +289,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
         started: time(17)?,
         ended: ending.and_then(|text| serde_json::from_str(&text).ok()),
+        put_away: row.get::<_, Option<i64>>(19)?.is_some(),
     })
 }
 

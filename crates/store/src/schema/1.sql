@@ -24,9 +24,11 @@ CREATE TABLE sessions (
     started      INTEGER,
     ended        INTEGER,
     -- The runner's exit record, JSON.
-    ending       TEXT
+    ending       TEXT,
+    -- When somebody ended it or cleaned it up on purpose: lists no longer show it.
+    put_away     INTEGER
 ) STRICT;
-CREATE INDEX sessions_by_place ON sessions (socket, ended, name);
+CREATE INDEX sessions_by_place ON sessions (socket, put_away, name);
 
 CREATE TABLE signals (
     id       INTEGER PRIMARY KEY,

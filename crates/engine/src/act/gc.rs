@@ -1,0 +1,90 @@
+use std::time::Duration;
+
+use dogwatch_core::life::State;
+use dogwatch_store::Session;
+use jiff::Timestamp;
+use rustix::process::Signal;
+
+use crate::sense::processes;
+use crate::{Context, Error, snapshot};
+
+/// What `gc` found and, unless it was a dry run, cleaned up.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// Sessions that were forgotten, with all that was kept of them.
+    pub sessions: Vec<Session>,
+    /// Folders that no session owns.
+    pub folders: Vec<String>,
+    /// Processes of ended sessions that had outlived them.
+    pub processes: Vec<i32>,
+}
+
+/// Forgets sessions that ended longer than `older_than` ago, ends what has outlived its session, and
+/// removes folders that nobody owns. Sessions that live, or of which nothing is known for certain,
+/// are never touched.
+pub fn gc(
+    context: &Context,
+    older_than: Duration,
+    dry_run: bool,
+    now: Timestamp,
+) -> Result<Collected, Error> {
+    let mut collected = Collected::default();
+    let before = now.checked_sub(older_than).unwrap_or(Timestamp::MIN);
+    for seen in snapshot::look(context, true)? {
+        if !seen.life.state.is_over() {
+            continue;
+        }
+        let left = processes::family_of(&seen.session.id, None);
+        if !dry_run {
+            processes::signal_all(&left, Signal::KILL);
+        }
+        collected.processes.extend(left);
+        // A lost session has no time of its end; its start is the last that is known.
+        let over_since = match seen.life.state {
+            State::Lost => seen.session.started.unwrap_or(seen.session.created),
+            _ => seen.life.since.unwrap_or(seen.session.created),
+        };
+        if over_since < before {
+            if !dry_run {
+                forget(context, &seen)?;
+            }
+            collected.sessions.push(seen.session);
+        }
+    }
+    collected.folders = unowned_folders(context, before)?;
+    if !dry_run {
+        for id in &collected.folders {
+            context.state.session(id).remove();
+        }
+    }
+    Ok(collected)
+}
+
+fn forget(context: &Context, seen: &snapshot::Seen) -> Result<(), Error> {
+    if let Some(pane) = seen.pane_id() {
+        let close = dogwatch_tmux::Command::new("kill-pane").target(pane);
+        match context.tmux.run_one(close) {
+            Ok(_) | Err(dogwatch_tmux::Error::NotFound { .. }) => {}
+            Err(error) if error.is_no_server() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    context.state.session(&seen.session.id).remove();
+    Ok(context.store()?.forget(&seen.session.id)?)
+}
+
+/// Left by a `spawn` that was killed in the middle. Young ones may belong to one that is under way.
+fn unowned_folders(context: &Context, before: Timestamp) -> Result<Vec<String>, Error> {
+    let store = context.store()?;
+    let hour_ago = Timestamp::now().checked_sub(Duration::from_hours(1)).unwrap_or(before);
+    let mut unowned = Vec::new();
+    for id in context.state.session_ids() {
+        let path = context.state.session(&id).path().to_owned();
+        let modified = path.metadata().and_then(|m| m.modified()).ok();
+        let modified = modified.and_then(|time| Timestamp::try_from(time).ok());
+        if modified.is_some_and(|at| at < hour_ago) && !store.knows(&id)? {
+            unowned.push(id);
+        }
+    }
+    Ok(unowned)
+}

@@ -1,0 +1,173 @@
+use std::time::Duration;
+
+use dogwatch_core::ending::{self, How};
+use dogwatch_core::profile::Press;
+use dogwatch_core::record::{Cause, Ended, Exit};
+use dogwatch_tmux::{CaptureOptions, Command, PaneId};
+use jiff::Timestamp;
+use rustix::process::Signal;
+
+use crate::act::spawn::HISTORY;
+use crate::sense::{agents, processes};
+use crate::snapshot::Seen;
+use crate::{Context, Error};
+
+/// How a session was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Killed {
+    /// The step that did it.
+    pub by: By,
+    /// How the agent ended; `None` if it was lost before and nobody knows.
+    pub ended: Option<Ended>,
+    /// Processes that were still there at the end, whatever was tried.
+    pub left: Vec<i32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// It had ended before.
+    Nobody,
+    /// Keys that the agent takes for "leave".
+    ItsOwnExit,
+    Term,
+    Kill,
+}
+
+impl By {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nobody => "already_ended",
+            Self::ItsOwnExit => "own_exit",
+            Self::Term => "term",
+            Self::Kill => "kill",
+        }
+    }
+}
+
+/// Ends a session and everything it started: politely unless `at_once`, each step only if the one
+/// before was not enough. Its pane is closed, its output stays readable.
+pub fn kill(
+    context: &Context,
+    seen: &Seen,
+    at_once: bool,
+    now: Timestamp,
+) -> Result<Killed, Error> {
+    let session = &seen.session;
+    let folder = context.state.session(&session.id);
+    let mut store = context.store()?;
+    store.note(&session.id, "kill_requested", now)?;
+
+    let by = end(context, seen, at_once);
+    let left = sweep(&session.id);
+    let mut ended = session.ended.clone().or_else(|| folder.ended());
+    if ended.is_none() && by == By::Kill && left.is_empty() {
+        // The runner could not write it down, so we do: we sent the signal and saw the processes go.
+        let record = Ended {
+            at: Timestamp::now(),
+            exit: Exit::Signal(Signal::KILL.as_raw()),
+            cause: Cause::Request,
+            error: None,
+        };
+        folder.write_ended(&record)?;
+        ended = Some(record);
+    }
+    if let Some(ended) = &ended {
+        store.ended(&session.id, ended)?;
+    }
+    if let Some(pane) = seen.pane_id() {
+        close_pane(context, seen, pane)?;
+    }
+    if !left.is_empty() {
+        let reason = format!("processes {left:?} do not go away, even after KILL");
+        return Err(Error::NotEnded { name: session.name.clone(), reason });
+    }
+    store.put_away(&session.id, now)?;
+    Ok(Killed { by, ended, left })
+}
+
+/// Takes the steps of the plan until the runner is gone.
+fn end(context: &Context, seen: &Seen, at_once: bool) -> By {
+    let Some(runner) = seen.living_runner() else {
+        // Without a runner there is nobody to tell: what it left behind is killed.
+        let family = processes::family_of(&seen.session.id, None);
+        processes::signal_all(&family, Signal::KILL);
+        return if family.is_empty() { By::Nobody } else { By::Kill };
+    };
+    let tell = |signal| processes::signal(runner.pid, signal);
+    for step in ending::plan(&own_exit(context, &seen.session.agent), at_once) {
+        let by = match &step.how {
+            How::Keys(keys) => {
+                let Some(pane) = seen.pane_id() else { continue };
+                if !press(context, pane, keys) {
+                    continue;
+                }
+                By::ItsOwnExit
+            }
+            How::TellRunner => {
+                tell(Signal::TERM);
+                By::Term
+            }
+            How::TellRunnerNow => {
+                tell(Signal::QUIT);
+                By::Kill
+            }
+            How::KillFamily => {
+                let family = processes::family_of(&seen.session.id, Some(runner.pid));
+                processes::signal_all(&family, Signal::KILL);
+                tell(Signal::KILL);
+                By::Kill
+            }
+        };
+        if processes::wait_gone(runner, step.wait) {
+            return by;
+        }
+    }
+    By::Kill
+}
+
+/// The agent's own way out. A profile that was removed since must not stand in the way of an end.
+fn own_exit(context: &Context, agent: &str) -> Vec<Press> {
+    agents::profile(context, agent).map(|profile| profile.ending).unwrap_or_default()
+}
+
+/// Presses keys in a pane; copy mode would swallow them, so it is left before.
+fn press(context: &Context, pane: PaneId, keys: &[String]) -> bool {
+    let leave_mode = Command::new("copy-mode").flag('q').target(pane);
+    let press = Command::new("send-keys").target(pane).args(keys);
+    context.tmux.run(&[leave_mode, press]).is_ok()
+}
+
+/// Kills what carries the session's tag and is still there; returns what did not go.
+fn sweep(session: &str) -> Vec<i32> {
+    for _ in 0..3 {
+        let family = processes::family_of(session, None);
+        if family.is_empty() {
+            return family;
+        }
+        for pid in &family {
+            let ident = processes::identify(*pid);
+            processes::signal(*pid, Signal::KILL);
+            if let Some(ident) = ident {
+                processes::wait_gone(ident, Duration::from_millis(500));
+            }
+        }
+    }
+    processes::family_of(session, None)
+}
+
+/// Closes the pane, and with its last pane the tmux session; a person's other panes stay.
+fn close_pane(context: &Context, seen: &Seen, pane: PaneId) -> Result<(), Error> {
+    let folder = context.state.session(&seen.session.id);
+    if folder.screen().is_none() {
+        let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
+        if let Ok(screen) = context.tmux.capture(pane, options) {
+            // Nice to have: an end must not fail because its last screen could not be kept.
+            let _ = folder.keep_screen(screen.bytes());
+        }
+    }
+    match context.tmux.run_one(Command::new("kill-pane").target(pane)) {
+        Ok(_) | Err(dogwatch_tmux::Error::NotFound { .. }) => Ok(()),
+        Err(error) if error.is_no_server() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,6 @@
+//! What changes the world, one verb a file. Each step is verified before the next.
+
+pub mod gc;
+pub mod hook;
+pub mod kill;
+pub mod spawn;

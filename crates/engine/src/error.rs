@@ -1,0 +1,131 @@
+use std::io;
+use std::path::PathBuf;
+
+use dogwatch_core::exit_code;
+use dogwatch_core::name::NameError;
+use dogwatch_core::profile::ProfileError;
+use dogwatch_store::StoreError;
+
+/// Why a use case did not succeed. Each kind has an exit code and, where there is one, a remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Tmux(#[from] dogwatch_tmux::Error),
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    #[error("there is no agent named {name:?}; known are {known}")]
+    UnknownAgent { name: String, known: String },
+    #[error("{program} was not found on the path")]
+    ProgramNotFound { program: String, install: String },
+    #[error("{} cannot be executed", path.display())]
+    NotExecutable { path: PathBuf },
+    #[error("the folder {} does not exist", path.display())]
+    NoSuchFolder { path: PathBuf },
+    #[error("{} is not a folder", path.display())]
+    NotAFolder { path: PathBuf },
+    #[error("a session named {name} exists already")]
+    NameInUse { name: String },
+    #[error("there is no session {target:?}")]
+    NoSuchSession { target: String },
+    #[error("{target:?} is not a session of dogwatch")]
+    NotOurs { target: String },
+    #[error("the session {name} could not be started: {reason}")]
+    LaunchFailed { name: String, reason: String },
+    #[error("the session {name} was made, but its start was not confirmed within {seconds} s")]
+    StartNotConfirmed { name: String, seconds: u64 },
+    #[error("the session {name} could not be ended: {reason}")]
+    NotEnded { name: String, reason: String },
+    #[error("nothing was kept of the session {name}: {reason}")]
+    NothingKept { name: String, reason: String },
+    #[error("the prompt {problem}")]
+    BadPrompt { problem: String },
+    #[error("{problem}")]
+    BadArgument { problem: String },
+    #[error("failed to {action}: {source}")]
+    Io { action: String, source: io::Error },
+}
+
+impl Error {
+    pub fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Io { action, source }
+    }
+
+    /// A stable word for machines.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Store(StoreError::Corrupt { .. }) => "store_corrupt",
+            Self::Store(StoreError::Newer { .. }) => "store_newer",
+            Self::Store(StoreError::Full { .. }) => "disk_full",
+            Self::Store(_) => "store",
+            Self::Tmux(dogwatch_tmux::Error::NotInstalled { .. }) => "tmux_missing",
+            Self::Tmux(dogwatch_tmux::Error::TooOld { .. }) => "tmux_too_old",
+            Self::Tmux(_) => "tmux",
+            Self::Name(_) => "bad_name",
+            Self::Profile(_) => "bad_profile",
+            Self::UnknownAgent { .. } => "unknown_agent",
+            Self::ProgramNotFound { .. } | Self::NotExecutable { .. } => "program_not_found",
+            Self::NoSuchFolder { .. } | Self::NotAFolder { .. } => "bad_cwd",
+            Self::NameInUse { .. } => "name_in_use",
+            Self::NoSuchSession { .. } | Self::NotOurs { .. } => "no_such_session",
+            Self::LaunchFailed { .. } => "launch_failed",
+            Self::StartNotConfirmed { .. } => "start_not_confirmed",
+            Self::NotEnded { .. } => "not_ended",
+            Self::NothingKept { .. } => "nothing_kept",
+            Self::BadPrompt { .. } => "bad_prompt",
+            Self::BadArgument { .. } => "bad_argument",
+            Self::Io { .. } => "io",
+        }
+    }
+
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Store(_) => exit_code::STORE,
+            Self::Tmux(_) => exit_code::TMUX,
+            Self::Name(_)
+            | Self::NoSuchFolder { .. }
+            | Self::NotAFolder { .. }
+            | Self::BadPrompt { .. }
+            | Self::BadArgument { .. } => exit_code::USAGE,
+            Self::UnknownAgent { .. }
+            | Self::Profile(_)
+            | Self::ProgramNotFound { .. }
+            | Self::NotExecutable { .. }
+            | Self::LaunchFailed { .. } => exit_code::AGENT,
+            Self::NameInUse { .. } => exit_code::CONFLICT,
+            Self::NoSuchSession { .. } | Self::NotOurs { .. } | Self::NothingKept { .. } => {
+                exit_code::NOT_FOUND
+            }
+            Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
+            Self::NotEnded { .. } | Self::Io { .. } => exit_code::FAILED,
+        }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Store(error) => return error.hint(),
+            Self::Tmux(error) => return error.hint().map(ToOwned::to_owned),
+            Self::UnknownAgent { .. } => {
+                "`dogwatch agents` lists them; any program can be run with `dogwatch spawn -- PROGRAM`"
+                    .into()
+            }
+            Self::ProgramNotFound { install, .. } if !install.is_empty() => {
+                format!("install it: {install}")
+            }
+            Self::NameInUse { name } => {
+                format!("choose another name, or end it first: dogwatch kill {name}")
+            }
+            Self::NoSuchSession { .. } => "`dogwatch ls --all` lists them".into(),
+            Self::NotOurs { .. } => "dogwatch only acts on sessions that it started".into(),
+            Self::StartNotConfirmed { name, .. } => {
+                format!("look at it: dogwatch capture {name}; or end it: dogwatch kill {name}")
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,18 @@
+//! The use cases of dogwatch: sense, act, and the runner that stands in each pane.
+//!
+//! - [`sense`] gathers facts and decides nothing: panes, records, processes, agents, transcripts.
+//! - [`act`] changes the world, one verb a file, each step verified before the next.
+//! - [`runner`] is the pane's command: it starts the agent, waits, and writes down how it ended.
+//! - [`snapshot`] joins what is remembered with what is seen: the one view that every command shows.
+//!
+//! Decisions are made in `dogwatch-core`; this crate performs them.
+
+pub mod act;
+pub mod context;
+pub mod error;
+pub mod runner;
+pub mod sense;
+pub mod snapshot;
+
+pub use context::Context;
+pub use error::Error;

@@ -1,0 +1,130 @@
+//! What can happen to a runner, from three sources, in one queue.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use dogwatch_core::record::Exit;
+use dogwatch_core::run::{Event, Order};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+
+use super::job::ChildPid;
+
+#[derive(Debug)]
+pub(super) enum Happened {
+    Event(Event),
+    /// The agent was stopped because it used the terminal before it had it.
+    WantsTerminal,
+    /// Something else that the session started, and that we inherited, has ended.
+    ChildGone,
+}
+
+/// Turns signals into orders, as long as the process lives.
+pub(super) fn listen_for_orders(sender: Sender<Happened>) {
+    // INT and TSTP come from the keyboard while the runner itself has the terminal: caught so that
+    // they do nothing.
+    let Ok(mut signals) = Signals::new([SIGHUP, SIGTERM, SIGQUIT, SIGINT, SIGTSTP]) else { return };
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            let order = match signal {
+                SIGHUP => Order::HangUp,
+                SIGTERM => Order::End,
+                SIGQUIT => Order::Kill,
+                _ => continue,
+            };
+            if sender.send(Happened::Event(Event::Told(order))).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Waits for the agent and for all that is inherited from it, until there is nothing left to wait for.
+pub(super) fn watch_children(agent: ChildPid, sender: Sender<Happened>) {
+    thread::spawn(move || {
+        loop {
+            let happened = match wait(WaitOptions::UNTRACED | WaitOptions::CONTINUED) {
+                Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == agent.as_raw_pid() => {
+                    of_the_agent(status)
+                }
+                Ok(Some((_, status))) if status.exited() || status.signaled() => {
+                    Some(Happened::ChildGone)
+                }
+                Ok(_) | Err(rustix::io::Errno::INTR) => None,
+                Err(_) => {
+                    let _ = sender.send(Happened::ChildGone);
+                    return;
+                }
+            };
+            if let Some(happened) = happened
+                && sender.send(happened).is_err()
+            {
+                return;
+            }
+        }
+    });
+}
+
+fn of_the_agent(status: WaitStatus) -> Option<Happened> {
+    if let Some(signal) = status.stopping_signal() {
+        let wants_terminal = [Signal::TTIN, Signal::TTOU].iter().any(|s| s.as_raw() == signal);
+        return Some(if wants_terminal {
+            Happened::WantsTerminal
+        } else {
+            Happened::Event(Event::Stopped)
+        });
+    }
+    let event = if status.continued() {
+        Event::Continued
+    } else if let Some(code) = status.exit_status() {
+        Event::Ended(Exit::Code(code))
+    } else {
+        Event::Ended(Exit::Signal(status.terminating_signal()?))
+    };
+    Some(Happened::Event(event))
+}
+
+/// Reads lines from the terminal while the runner has it. Dropping it stops the reading.
+#[derive(Debug)]
+pub(super) struct LineReader {
+    /// The reader's end of this pipe hangs up when we drop ours.
+    _stop: OwnedFd,
+}
+
+impl LineReader {
+    pub(super) fn start(sender: Sender<Happened>) -> Option<Self> {
+        let (stopped, stop) = rustix::pipe::pipe().ok()?;
+        thread::spawn(move || {
+            while let Some(line) = next_line(&stopped) {
+                if sender.send(Happened::Event(Event::Typed(line))).is_err() {
+                    return;
+                }
+            }
+        });
+        Some(Self { _stop: stop })
+    }
+}
+
+/// The next line, or `None` when reading is to stop. The terminal is in line mode, so what is there
+/// to read is a whole line.
+fn next_line(stopped: &OwnedFd) -> Option<String> {
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(stopped, PollFlags::IN)];
+    loop {
+        match poll(&mut fds, None) {
+            Ok(_) => break,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    if !fds[1].revents().is_empty() {
+        return None;
+    }
+    let mut line = [0; 1024];
+    let length = rustix::io::read(&stdin, &mut line).ok().filter(|n| *n > 0)?;
+    Some(String::from_utf8_lossy(&line[..length]).into_owned())
+}

@@ -1,0 +1,237 @@
+//! The runner: the command of every pane, and the agent's parent.
+//!
+//! It does for the agent what a shell does for its foreground job, so that typing, Ctrl-C, Ctrl-Z and
+//! resizing work as if the agent had been started by hand, and it is the one process that can know for
+//! certain how the agent ended. What it does next is decided by [`dogwatch_core::run`]; this
+//! module performs it.
+//!
+//! A signal to the runner is an order: `HUP` (the terminal is gone), `TERM` (end the agent, politely
+//! first), `QUIT` (at once).
+
+mod events;
+#[expect(unsafe_code, reason = "a signal can only be ignored through the C library")]
+mod ignore;
+mod job;
+mod terminal;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use dogwatch_core::launch::OF_THE_PANE;
+use dogwatch_core::record::{Cause, Ended, Exit, Started};
+use dogwatch_core::run::{Effect, Event, Notice, Runner};
+use dogwatch_store::{SessionFolder, StateDir, Store, StoreError};
+use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
+use jiff::Timestamp;
+
+use crate::act::spawn::HISTORY;
+use crate::sense::processes;
+use events::Happened;
+use job::Job;
+
+/// How long tmux may take to hand over the last screen.
+const SCREEN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Runs the session with this id to its end; returns the status to exit with.
+pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
+    let folder = state.session(id);
+    let argv = folder.argv()?;
+    let environment = with_pane_variables(folder.take_environment()?);
+    let mut record = Record { state, folder: &folder, id };
+
+    let (sender, happened) = mpsc::channel();
+    // Before the agent exists, so that no order can fall between.
+    events::listen_for_orders(sender.clone());
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+
+    let job = match Job::start(&argv, &environment) {
+        Ok(job) => job,
+        Err(error) => return Ok(record.launch_failed(&argv, &error)),
+    };
+    events::watch_children(job.pid, sender.clone());
+    record.started(&job);
+
+    let mut driver =
+        Driver { runner: Runner::default(), job, record, wake: None, sender, reader: None };
+    Ok(driver.drive(&happened).status())
+}
+
+/// The environment that was asked for, with what tmux says of the pane.
+fn with_pane_variables(mut environment: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    for key in OF_THE_PANE {
+        if let Some(value) = std::env::var_os(key) {
+            environment.retain(|(k, _)| k != key);
+            environment.push((key.into(), value));
+        }
+    }
+    environment
+}
+
+/// Performs what the pure runner decides.
+struct Driver<'a> {
+    runner: Runner,
+    job: Job,
+    record: Record<'a>,
+    wake: Option<Instant>,
+    sender: mpsc::Sender<Happened>,
+    /// Reads lines while the runner has the terminal; dropping it stops it.
+    reader: Option<events::LineReader>,
+}
+
+impl Driver<'_> {
+    fn drive(&mut self, happened: &mpsc::Receiver<Happened>) -> Exit {
+        loop {
+            let event = match self.next(happened) {
+                Happened::Event(event) => event,
+                // The agent asks for the terminal and is the only job there is.
+                Happened::WantsTerminal => {
+                    self.job.put_in_foreground();
+                    continue;
+                }
+                Happened::ChildGone => Event::Left(self.record.family().len()),
+            };
+            if let Some(exit) = self.perform_all(event) {
+                return exit;
+            }
+        }
+    }
+
+    fn next(&mut self, happened: &mpsc::Receiver<Happened>) -> Happened {
+        let woken = Happened::Event(Event::Woken);
+        let Some(wake) = self.wake else {
+            // The order listener holds a sender as long as we live, so this does not fail.
+            return happened.recv().unwrap_or(woken);
+        };
+        let left = wake.saturating_duration_since(Instant::now());
+        match happened.recv_timeout(left) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                self.wake = None;
+                woken
+            }
+        }
+    }
+
+    fn perform_all(&mut self, event: Event) -> Option<Exit> {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            for effect in self.runner.step(event) {
+                match effect {
+                    Effect::CountFamily => events.push(Event::Left(self.record.family().len())),
+                    Effect::Leave(exit) => return Some(exit),
+                    effect => self.perform(effect),
+                }
+            }
+        }
+        None
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::TakeTerminal => {
+                self.job.put_in_background();
+                self.reader = events::LineReader::start(self.sender.clone());
+            }
+            Effect::GiveTerminal => {
+                self.reader = None;
+                self.job.put_in_foreground();
+            }
+            Effect::Say(notice) => say(notice),
+            Effect::SignalAgent(signal) => self.job.signal(job::kernel_signal(signal)),
+            Effect::SignalFamily(signal) => {
+                processes::signal_all(&self.record.family(), job::kernel_signal(signal));
+            }
+            Effect::WakeAfter(after) => self.wake = Some(Instant::now() + after),
+            Effect::Record { exit, cause } => {
+                self.reader = None;
+                self.record.ended(exit, cause);
+            }
+            Effect::CountFamily | Effect::Leave(_) => {}
+        }
+    }
+}
+
+/// What a person reads in the pane while the agent is stopped.
+fn say(notice: Notice) {
+    let text = match notice {
+        Notice::Stopped => "\n[dogwatch] stopped. fg: let it go on; kill: end it.\n",
+        Notice::UnknownWord => "[dogwatch] fg: let it go on; kill: end it.\n",
+    };
+    let mut out = io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes down what happened. The files are the truth; the database is told as a courtesy and finds out
+/// by itself otherwise, so its failures are not ours.
+struct Record<'a> {
+    state: &'a StateDir,
+    folder: &'a SessionFolder,
+    id: &'a str,
+}
+
+impl Record<'_> {
+    fn started(&mut self, job: &Job) {
+        let me = i32::try_from(std::process::id()).unwrap_or(0);
+        let ident = |pid| {
+            // A child that has ended already has no start time left to ask for.
+            processes::identify(pid)
+                .unwrap_or(dogwatch_core::record::ProcessIdent { pid, start: 0 })
+        };
+        let started = Started {
+            at: Timestamp::now(),
+            runner: ident(me),
+            agent: ident(job.pid.as_raw_pid()),
+            pane: std::env::var("TMUX_PANE").ok(),
+        };
+        let _ = self.folder.write_started(&started);
+        let _ = Store::open(self.state).and_then(|mut store| store.started(self.id, started.at));
+    }
+
+    fn ended(&mut self, exit: Exit, cause: Cause) {
+        let ended = Ended { at: Timestamp::now(), exit, cause, error: None };
+        self.write(&ended);
+        if cause != Cause::Hangup {
+            self.keep_screen();
+        }
+    }
+
+    fn launch_failed(&mut self, argv: &[OsString], error: &io::Error) -> u8 {
+        let program = argv.first().map(|a| a.to_string_lossy().into_owned()).unwrap_or_default();
+        let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+        let ended = Ended {
+            at: Timestamp::now(),
+            exit: Exit::Code(code),
+            cause: Cause::Launch,
+            error: Some(format!("{program}: {error}")),
+        };
+        self.write(&ended);
+        ended.exit.status()
+    }
+
+    fn write(&self, ended: &Ended) {
+        let _ = self.folder.write_ended(ended);
+        let _ = Store::open(self.state).and_then(|mut store| store.ended(self.id, ended));
+    }
+
+    /// Keeps what is on the screen: our pane still lives as long as we do.
+    fn keep_screen(&self) {
+        let keep = || {
+            let tmux = std::env::var("TMUX").ok()?;
+            let pane: PaneId = std::env::var("TMUX_PANE").ok()?.parse().ok()?;
+            let mut server = Server::new(Socket::Path(tmux.split(',').next()?.into()));
+            server.deadline = SCREEN_PATIENCE;
+            let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
+            let screen = server.capture(pane, options).ok()?;
+            self.folder.keep_screen(screen.bytes()).ok()
+        };
+        let _: Option<()> = keep();
+    }
+
+    fn family(&self) -> Vec<i32> {
+        let me = i32::try_from(std::process::id()).unwrap_or(0);
+        processes::family_of(self.id, Some(me))
+    }
+}

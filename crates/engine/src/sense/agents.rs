@@ -1,0 +1,144 @@
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{fs, thread};
+
+use dogwatch_core::profile::{self, Profile, ProfileError};
+
+use crate::sense::processes;
+use crate::{Context, Error};
+
+/// How long an agent may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An agent that could be started, and what was found of it on this machine.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub profile: Profile,
+    pub path: Option<PathBuf>,
+    pub version: Option<String>,
+}
+
+/// The profile of that name: the user's own if there is one, else the built-in.
+pub fn profile(context: &Context, name: &str) -> Result<Profile, Error> {
+    if let Some(text) = own_profile(context, name) {
+        return Ok(text?);
+    }
+    profile::builtin(name).ok_or_else(|| Error::UnknownAgent {
+        name: name.to_owned(),
+        known: names(context).join(", "),
+    })
+}
+
+fn own_profile(context: &Context, name: &str) -> Option<Result<Profile, ProfileError>> {
+    // A name is a file name here: nothing that could lead out of the folder.
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)) {
+        return None;
+    }
+    let path = context.profiles.as_ref()?.join(format!("{name}.toml"));
+    let text = fs::read_to_string(&path).ok()?;
+    let shown = path.display().to_string();
+    Some(profile::parse(&shown, &text).and_then(|profile| {
+        if profile.name == name {
+            Ok(profile)
+        } else {
+            Err(ProfileError::WrongName { file: shown.clone(), name: profile.name })
+        }
+    }))
+}
+
+/// All agents that can be named, built in or the user's own.
+pub fn names(context: &Context) -> Vec<String> {
+    let mut names: Vec<String> =
+        profile::builtin_names().filter(|n| *n != profile::COMMAND).map(Into::into).collect();
+    let own = context.profiles.as_ref().and_then(|dir| fs::read_dir(dir).ok());
+    let mut added: Vec<String> = own
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|e| Some(e.file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+        .filter(|name| !names.contains(name) && name != profile::COMMAND)
+        .collect();
+    added.sort();
+    names.append(&mut added);
+    names
+}
+
+/// What is there of each agent. Versions are asked side by side, since some take a second to answer.
+pub fn survey(context: &Context) -> BTreeMap<String, Result<Found, Error>> {
+    thread::scope(|scope| {
+        let asked: Vec<_> = names(context)
+            .into_iter()
+            .map(|name| {
+                let handle = scope.spawn({
+                    let name = name.clone();
+                    move || {
+                        let profile = profile(context, &name)?;
+                        let path = find_program(&profile.program, &context.path);
+                        let version = path.as_ref().and_then(|path| version(path, &profile));
+                        Ok(Found { profile, path, version })
+                    }
+                });
+                (name, handle)
+            })
+            .collect();
+        asked.into_iter().filter_map(|(name, handle)| Some((name, handle.join().ok()?))).collect()
+    })
+}
+
+fn version(path: &Path, profile: &Profile) -> Option<String> {
+    if profile.version_args.is_empty() {
+        return None;
+    }
+    let mut child = Command::new(path)
+        .args(&profile.version_args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    if let Some(ident) = i32::try_from(child.id()).ok().and_then(processes::identify) {
+        processes::wait_gone(ident, PATIENCE);
+    }
+    let _ = child.kill();
+    let output = child.wait_with_output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.split_whitespace()
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .map(ToOwned::to_owned)
+}
+
+/// Looks a program up as a shell would: with a slash it is a path, else the first executable file of
+/// that name on the path.
+pub fn find_program(program: &str, path: &OsStr) -> Option<PathBuf> {
+    if program.contains('/') {
+        let path = std::path::absolute(program).ok()?;
+        return is_executable(&path).then_some(path);
+    }
+    if program.is_empty() {
+        return None;
+    }
+    std::env::split_paths(path).map(|dir| dir.join(program)).find(|p| is_executable(p))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_a_shell_would() {
+        let path = OsStr::new("/no/such:/usr/bin:/bin");
+        assert!(find_program("sh", path).is_some_and(|p| p.ends_with("sh")));
+        assert_eq!(find_program("no-such-program", path), None);
+        assert_eq!(find_program("", path), None);
+        assert_eq!(find_program("/etc/passwd", path), None, "not executable");
+        assert_eq!(find_program("/usr", path), None, "a folder");
+    }
+}

@@ -1,0 +1,77 @@
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Waits until `look` finds what it looks for, looking again whenever something in `folder` was
+/// written. `None` when the deadline passed.
+#[cfg(target_os = "linux")]
+pub fn wait_in<T>(
+    folder: &Path,
+    at_most: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+
+    let deadline = Instant::now() + at_most;
+    let watch = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+    let changes = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO;
+    let watching = add_watch(&watch, folder, changes).is_ok();
+    loop {
+        // After the watch is set: what was written before is seen now, what comes later wakes us.
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        let left = deadline.checked_duration_since(Instant::now()).filter(|d| !d.is_zero())?;
+        if !watching {
+            return None;
+        }
+        let mut fds = [PollFd::new(&watch, PollFlags::IN)];
+        let timeout = Timespec::try_from(left).ok();
+        let _ = poll(&mut fds, timeout.as_ref());
+        let mut drained = [0_u8; 4096];
+        let _ = rustix::io::read(&watch, &mut drained);
+    }
+}
+
+/// Waits until `look` finds what it looks for. `None` when the deadline passed.
+#[cfg(not(target_os = "linux"))]
+pub fn wait_in<T>(_: &Path, at_most: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + at_most;
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        // A kqueue needs `unsafe`; a look every 5 ms, only while a command waits, costs nothing.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn woken_by_a_write_and_not_before() {
+        let tmp = tempfile::tempdir().unwrap();
+        let file = tmp.path().join("record");
+        fs::write(&file, " ").unwrap();
+        let look = || fs::read(&file).ok().filter(|c| c == b"x");
+        assert_eq!(wait_in(tmp.path(), Duration::from_millis(30), look), None);
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| wait_in(tmp.path(), Duration::from_secs(10), look));
+            fs::write(&file, "x").unwrap();
+            assert_eq!(waiter.join().unwrap(), Some(b"x".to_vec()));
+        });
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_not_waited_for() {
+        let started = Instant::now();
+        assert_eq!(wait_in(Path::new("/no/such"), Duration::from_mins(1), || None::<()>), None);
+        assert!(cfg!(not(target_os = "linux")) || started.elapsed() < Duration::from_secs(5));
+    }
+}

@@ -1,0 +1,157 @@
+use dogwatch_core::transcript::{Entry, Speaker};
+use dogwatch_tmux::CaptureOptions;
+
+use crate::act::spawn::HISTORY;
+use crate::sense::{agents, transcripts};
+use crate::snapshot::Seen;
+use crate::{Context, Error};
+
+/// What a session shows, or showed.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    pub from: From,
+    /// Escape codes and all, if they were asked for.
+    pub text: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// The pane, now.
+    Pane,
+    /// The last screen, kept by the runner when the agent ended.
+    Kept,
+    /// The end of the agent's own transcript: it drew on the alternate screen and left no lines.
+    Transcript,
+}
+
+impl From {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pane => "pane",
+            Self::Kept => "kept",
+            Self::Transcript => "transcript",
+        }
+    }
+}
+
+/// The text of a session: its pane while tmux has it, else what was kept. `lines` asks for that many
+/// from the end instead of one screen.
+pub fn capture(
+    context: &Context,
+    seen: &Seen,
+    lines: Option<u32>,
+    ansi: bool,
+) -> Result<Captured, Error> {
+    if let Some(pane) = seen.pane_id() {
+        // A dead pane has been scrolled by tmux's own "Pane is dead" line: ask for some history too.
+        let history = lines.or(seen.pane.as_ref().filter(|row| row.dead).map(|_| 5));
+        let options = CaptureOptions { lines: history, ansi, joined: false };
+        let text = context.tmux.capture(pane, options)?.into_bytes();
+        return Ok(Captured { from: From::Pane, text: last_lines(&text, lines) });
+    }
+    let folder = context.state.session(&seen.session.id);
+    let said = transcript(context, seen);
+    if !said.is_empty() {
+        let text = written_out(&said).into_bytes();
+        return Ok(Captured {
+            from: From::Transcript,
+            text: last_lines(&text, lines.or(Some(50))),
+        });
+    }
+    let Some(screen) = folder.screen() else {
+        let reason = "its terminal was gone before the last screen could be kept".to_owned();
+        return Err(Error::NothingKept { name: seen.session.name.clone(), reason });
+    };
+    let text = if ansi { screen.ansi } else { without_escapes(&screen.ansi) };
+    Ok(Captured { from: From::Kept, text: last_lines(&text, lines.or(Some(HISTORY))) })
+}
+
+fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
+    let read = || {
+        let dialect = agents::profile(context, &seen.session.agent).ok()?.transcript?;
+        let signals = context.store().ok()?.signals(&seen.session.id).ok()?;
+        Some(transcripts::tail(&transcripts::path_told(&signals)?, dialect))
+    };
+    read().unwrap_or_default()
+}
+
+fn written_out(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let mark = match entry.speaker {
+            Speaker::Person => "> ",
+            Speaker::Agent => "",
+            Speaker::Tool => "* ",
+        };
+        text.push_str(mark);
+        text.push_str(&entry.text);
+        text.push_str("\n\n");
+    }
+    text
+}
+
+/// The last lines, with the blank ones below the text left out.
+fn last_lines(text: &[u8], count: Option<u32>) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = text.split(|b| *b == b'\n').collect();
+    while lines.last().is_some_and(|line| line.iter().all(u8::is_ascii_whitespace)) {
+        lines.pop();
+    }
+    let count = count.map_or(lines.len(), |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let from = lines.len().saturating_sub(count);
+    let mut out = lines[from..].join(&b'\n');
+    if !out.is_empty() {
+        out.push(b'\n');
+    }
+    out
+}
+
+/// Leaves colour and attribute codes out of what tmux printed with `-e`, which writes no others.
+fn without_escapes(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after.first()) {
+            (0x1b, Some(b'[')) => {
+                let end = after.iter().skip(1).position(|b| (0x40..=0x7e).contains(b));
+                rest = end.map_or(&[], |end| &after[end + 2..]);
+            }
+            // A link or title: up to BEL or ESC \.
+            (0x1b, Some(b']')) => {
+                let end = after.iter().position(|b| *b == 0x07 || *b == 0x1b);
+                rest = match end {
+                    Some(end) if after[end] == 0x07 => &after[end + 1..],
+                    Some(end) => after.get(end + 2..).unwrap_or_default(),
+                    None => &[],
+                };
+            }
+            (0x1b, Some(_)) => rest = &after[1..],
+            // Shift in and out: tmux's line-drawing characters.
+            (0x0e | 0x0f, _) => {}
+            _ => out.push(byte),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_texts() {
+        let lines = |text: &str, n| String::from_utf8(last_lines(text.as_bytes(), n)).unwrap();
+        assert_eq!(lines("a\nb\n\n   \n", None), "a\nb\n");
+        assert_eq!(lines("a\nb\nc\n", Some(2)), "b\nc\n");
+        assert_eq!(lines("\n\n", Some(2)), "");
+    }
+
+    #[test]
+    fn escapes_are_left_out() {
+        let plain = |text: &str| String::from_utf8(without_escapes(text.as_bytes())).unwrap();
+        assert_eq!(plain("\x1b[1;38;5;9mred\x1b[0m é"), "red é");
+        assert_eq!(plain("\x1b]8;;http://x\x1b\\link\x1b]8;;\x07."), "link.");
+        assert_eq!(plain("cut \x1b[3"), "cut ");
+        assert_eq!(plain("cut \x1b"), "cut \x1b");
+    }
+}

@@ -1,0 +1,8 @@
+//! Facts, gathered and not judged.
+
+pub mod agents;
+pub mod arrival;
+pub mod capture;
+pub mod processes;
+pub mod project;
+pub mod transcripts;

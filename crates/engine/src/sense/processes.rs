@@ -1,0 +1,143 @@
+use std::time::Duration;
+
+use dogwatch_core::family::{self, Process};
+use dogwatch_core::record::ProcessIdent;
+use rustix::process::{Pid, Signal, kill_process};
+use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
+
+/// The process that has this pid now, with its start time; `None` if there is none.
+pub fn identify(pid: i32) -> Option<ProcessIdent> {
+    start_time(pid).map(|start| ProcessIdent { pid, start })
+}
+
+/// Whether this very process still lives. A zombie does not.
+pub fn is_alive(ident: ProcessIdent) -> bool {
+    start_time(ident.pid) == Some(ident.start)
+}
+
+/// Field 22 of `/proc/PID/stat`, the same that claude writes into its state file as `procStart`.
+#[cfg(target_os = "linux")]
+fn start_time(pid: i32) -> Option<u64> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the program's name in parentheses, and may itself contain anything.
+    let after_name = stat.iter().rposition(|b| *b == b')')? + 2;
+    let fields: Vec<&[u8]> = stat.get(after_name..)?.split(|b| *b == b' ').collect();
+    if fields.first() == Some(&&b"Z"[..]) {
+        return None;
+    }
+    std::str::from_utf8(fields.get(19)?).ok()?.parse().ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start_time(pid: i32) -> Option<u64> {
+    let pid = sysinfo::Pid::from_u32(u32::try_from(pid).ok()?);
+    let mut system = System::new().ok()?;
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::Some(&[pid]),
+        true,
+        ProcessRefreshKind::nothing().without_tasks(),
+    );
+    let process = system.process(pid)?;
+    (process.status() != sysinfo::ProcessStatus::Zombie).then(|| process.start_time())
+}
+
+/// Pids of everything a session started and that still lives; never the runner, never ourselves.
+pub fn family_of(session: &str, runner: Option<i32>) -> Vec<i32> {
+    let me = i32::try_from(std::process::id()).unwrap_or(0);
+    family::members(&all(), session, runner, &[me])
+}
+
+fn all() -> Vec<Process> {
+    let Ok(mut system) = System::new() else { return Vec::new() };
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::All,
+        true,
+        ProcessRefreshKind::nothing().with_environ(UpdateKind::Always).without_tasks(),
+    );
+    let number = |pid: sysinfo::Pid| i32::try_from(pid.as_u32()).unwrap_or(0);
+    system
+        .processes()
+        .values()
+        .filter(|p| p.status() != sysinfo::ProcessStatus::Zombie)
+        .map(|p| Process {
+            pid: number(p.pid()),
+            parent: p.parent().map_or(0, number),
+            tag: p.environ().iter().find_map(|pair| {
+                let pair = pair.to_string_lossy();
+                let value = pair.strip_prefix(family::TAG)?.strip_prefix('=')?;
+                (!value.is_empty()).then(|| value.to_owned())
+            }),
+            is_tmux: p.name().to_string_lossy().starts_with("tmux"),
+        })
+        .collect()
+}
+
+/// Sends a signal; a process that is gone already is no error.
+pub fn signal(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+pub fn signal_all(pids: &[i32], with: Signal) {
+    for pid in pids {
+        signal(*pid, with);
+    }
+}
+
+/// Waits until a process is gone, at most so long; true if it is.
+#[cfg(target_os = "linux")]
+pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{PidfdFlags, pidfd_open};
+
+    let handle = Pid::from_raw(ident.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    // Asked after the handle is held, so that a reused pid cannot be waited for by mistake.
+    let (Some(handle), true) = (handle, is_alive(ident)) else { return !is_alive(ident) };
+    let mut fds = [PollFd::new(&handle, PollFlags::IN)];
+    let timeout = Timespec::try_from(at_most).ok();
+    let _ = poll(&mut fds, timeout.as_ref());
+    !is_alive(ident)
+}
+
+/// Waits until a process is gone, at most so long; true if it is.
+#[cfg(not(target_os = "linux"))]
+pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
+    let deadline = std::time::Instant::now() + at_most;
+    while is_alive(ident) && std::time::Instant::now() < deadline {
+        // There is no pidfd here, and a kqueue needs `unsafe`: a look every 10 ms costs nothing.
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    !is_alive(ident)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn identity_and_end_of_a_process() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let ident = identify(pid).unwrap();
+        assert!(is_alive(ident));
+        assert!(!is_alive(ProcessIdent { start: ident.start + 1, ..ident }), "a reused pid");
+        assert!(!wait_gone(ident, Duration::from_millis(20)));
+        signal(pid, Signal::KILL);
+        assert!(wait_gone(ident, Duration::from_secs(5)));
+        child.wait().unwrap();
+        assert_eq!(identify(pid), None);
+    }
+
+    #[test]
+    fn a_family_is_found_by_its_tag() {
+        let tag = format!("test-{}", std::process::id());
+        let mut child = Command::new("sleep").arg("60").env(family::TAG, &tag).spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        assert_eq!(family_of(&tag, None), [pid]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(family_of(&tag, None).is_empty());
+    }
+}
