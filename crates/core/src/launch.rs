@@ -7,7 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use crate::profile::Profile;
+use crate::codex_hooks;
+use crate::profile::{HookWay, Profile};
 
 /// Longest prompt passed as an argument. Linux takes 128 KiB for a single one, NUL included.
 pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;
@@ -80,6 +81,7 @@ pub fn plan(ask: &Ask<'_>) -> Launch {
         ask.prompt.is_some_and(|p| p.len() > MAX_PROMPT_ARGUMENT && rules.long_prompt.is_some());
     values.prompt = match (ask.prompt, &rules.long_prompt) {
         (Some(_), Some(instead)) if prompt_in_file => values.fill(instead),
+        (Some(prompt), _) if is_bare_word(prompt) => format!("{prompt}{}", rules.bare_word_suffix),
         (Some(prompt), _) => prompt.to_owned(),
         (None, _) => String::new(),
     };
@@ -89,6 +91,9 @@ pub fn plan(ask: &Ask<'_>) -> Launch {
         shown_args.extend(template.iter().map(|arg| OsString::from(values.fill(arg))));
     };
     add(&rules.args);
+    if let Some(hooks) = ask.profile.hooks.as_ref().filter(|h| h.way == HookWay::CodexOverrides) {
+        add(&codex_hooks::arguments(&hooks.events, &hook_command(ask)));
+    }
     if ask.unattended {
         add(&rules.unattended);
     }
@@ -156,16 +161,16 @@ struct Values {
 
 impl Values {
     fn new(ask: &Ask<'_>) -> Self {
-        let dogwatch = shell_word(&ask.dogwatch.to_string_lossy());
-        let hook = format!("{dogwatch} hook {}", ask.profile.name);
-        let statusline = format!("{dogwatch} hook {} --statusline", ask.profile.name);
+        let dogwatch = json_string(&ask.dogwatch.to_string_lossy());
+        let hook = hook_command(ask);
+        let statusline = format!("{hook} --statusline");
         let mut pairs = vec![
             ("model", ask.model.unwrap_or_default().to_owned()),
             ("conversation", ask.conversation.unwrap_or_default().to_owned()),
             ("session", ask.session.to_owned()),
             ("folder", ask.folder.to_string_lossy().into_owned()),
             ("prompt_file", ask.folder.join(PROMPT_FILE).to_string_lossy().into_owned()),
-            ("dogwatch", json_string(&ask.dogwatch.to_string_lossy())),
+            ("dogwatch", dogwatch.clone()),
             ("hook", json_string(&hook)),
             ("statusline", json_string(&statusline)),
         ];
@@ -176,6 +181,7 @@ impl Values {
                 .map(|event| {
                     fill(&hooks.entry, |key| match key {
                         "event" => Some(event.clone()),
+                        "dogwatch" => Some(dogwatch.clone()),
                         "hook" => Some(json_string(&hook)),
                         _ => None,
                     })
@@ -214,6 +220,15 @@ fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
         }
     }
     out + rest
+}
+
+fn is_bare_word(prompt: &str) -> bool {
+    prompt.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+}
+
+/// Our hook as a line for a shell.
+fn hook_command(ask: &Ask<'_>) -> String {
+    format!("{} hook {}", shell_word(&ask.dogwatch.to_string_lossy()), ask.profile.name)
 }
 
 /// One word for a POSIX shell. Agents run hook commands through one.
@@ -314,6 +329,22 @@ mod tests {
         let launch = plan(&ask(&profile, Some(prompt)));
         assert_eq!(launch.argv.last().unwrap(), prompt);
         assert!(!launch.shown.iter().any(|arg| arg.contains("rm -rf")));
+    }
+
+    #[test]
+    fn a_prompt_that_is_a_subcommand_is_not_run_as_one() {
+        let profile = builtin("claude").unwrap();
+        assert_eq!(plan(&ask(&profile, Some("doctor"))).argv.last().unwrap(), "doctor\n");
+        assert_eq!(plan(&ask(&profile, Some("do it"))).argv.last().unwrap(), "do it");
+    }
+
+    #[test]
+    fn codex_is_told_its_hooks_by_arguments() {
+        let profile = builtin("codex").unwrap();
+        let launch = plan(&ask(&profile, None));
+        assert!(launch.files.is_empty());
+        let stop = launch.shown.iter().find(|arg| arg.starts_with("hooks.Stop=")).unwrap();
+        assert!(stop.contains(r"'/opt/dog watch' hook codex"), "{stop}");
     }
 
     #[test]

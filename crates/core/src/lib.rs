@@ -17,6 +17,7 @@
 //! | [`told`] | what an agent last said of itself through its hooks |
 //! | [`transcript`] | readable text from an agent's own transcript |
 
+mod codex_hooks;
 pub mod ending;
 pub mod exit_code;
 pub mod family;

@@ -59,6 +59,12 @@ pub struct LaunchRules {
     /// What to say instead of a prompt too long for one argument; `@prompt_file@` holds it.
     #[serde(default)]
     pub long_prompt: Option<String>,
+    /// Prompts that begin so are refused, because the agent would not take them for a message.
+    #[serde(default)]
+    pub refused_prefixes: Vec<String>,
+    /// Appended to a prompt that is a single bare word, which the agent would take for a subcommand.
+    #[serde(default)]
+    pub bare_word_suffix: String,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Variables of an outer agent that must not reach this one.
@@ -70,8 +76,21 @@ pub struct LaunchRules {
 #[serde(deny_unknown_fields)]
 pub struct Hooks {
     pub events: Vec<String>,
-    /// One event's entry; `@event@` and `@hook@` are filled in, entries are joined with commas.
+    pub way: HookWay,
+    /// One event's entry in a file; `@event@` and the command's placeholders are filled in, entries are
+    /// joined with commas.
+    #[serde(default)]
     pub entry: String,
+}
+
+/// How hooks are put into an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookWay {
+    /// As `@hook_entries@` in one of the profile's files.
+    File,
+    /// As codex's configuration overrides.
+    CodexOverrides,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -144,8 +163,12 @@ mod tests {
             assert_eq!(profile.program.is_empty(), name == COMMAND);
             assert_eq!(profile.install.is_empty(), name == COMMAND);
             if let Some(hooks) = &profile.hooks {
-                assert!(hooks.entry.contains("@hook@"), "{name}: entry without a command");
                 assert!(!hooks.events.is_empty());
+                assert_eq!(
+                    hooks.way == HookWay::File,
+                    hooks.entry.contains("@dogwatch@"),
+                    "{name}"
+                );
             }
         }
     }

@@ -1,6 +1,8 @@
 //! What changes the world, one verb a file. Each step is verified before the next.
 
+pub mod attach;
 pub mod gc;
 pub mod hook;
 pub mod kill;
 pub mod spawn;
+pub mod statusline;

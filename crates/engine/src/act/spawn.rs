@@ -95,6 +95,7 @@ impl Plan {
         check_prompt(request.prompt.as_deref())?;
         check_env(&request.env)?;
         let (profile, program, extra_args) = program(context, &request.what)?;
+        check_prefix(request.prompt.as_deref(), &profile)?;
         let local = now.datetime();
         let name = match (&request.name, &request.story) {
             (Some(name), _) => SessionName::new(name)?,
@@ -337,6 +338,21 @@ fn check_prompt(prompt: Option<&str>) -> Result<(), Error> {
         },
     };
     Err(Error::BadPrompt { problem })
+}
+
+/// Some agents take a text that begins in a certain way for something else than a message.
+fn check_prefix(prompt: Option<&str>, profile: &Profile) -> Result<(), Error> {
+    let prompt = prompt.unwrap_or_default().trim_start();
+    let refused = &profile.launch.refused_prefixes;
+    match refused.iter().find(|prefix| prompt.starts_with(prefix.as_str())) {
+        Some(prefix) => Err(Error::BadPrompt {
+            problem: format!(
+                "begins with {prefix:?}, which {} would run as a command instead of reading it",
+                profile.title
+            ),
+        }),
+        None => Ok(()),
+    }
 }
 
 fn check_env(env: &[(String, String)]) -> Result<(), Error> {

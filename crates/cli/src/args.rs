@@ -1,0 +1,334 @@
+//! The command line. The doc comments here are the help.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
+
+/// Keeps watch over AI coding agents in tmux, and tells the truth about them
+///
+/// Every command works on its own, with no daemon, no account and no network.
+#[derive(Debug, Parser)]
+#[command(name = "dogwatch", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// tmux server to use: a name (tmux -L) or a path (tmux -S) [default: tmux's own choice]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME|PATH",
+        env = "DOGWATCH_TMUX",
+        hide_env_values = true
+    )]
+    pub(crate) socket: Option<String>,
+
+    /// Folder for dogwatch's state [default: ~/.local/state/dogwatch]
+    #[arg(long, global = true, value_name = "DIR", env = "DOGWATCH_STATE_DIR", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    pub(crate) state_dir: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dogwatch spawn claude --prompt 'Fix the failing test'    start an agent
+  dogwatch spawn --name build -- make -j4                  or any command
+  dogwatch ls                                              what there is, and how it is
+  dogwatch capture NAME --lines 100                        what it shows, also after it has ended
+  dogwatch kill NAME                                       end it, with everything it started
+  dogwatch demo                                            see it work, with scripted agents
+
+Exit codes: 0 done or yes, 1 failed or no, 2 wrong usage, 3 no such session, 4 conflict,
+5 tmux, 6 state or store, 7 agent, 124 timeout.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Spawn(Box<Spawn>),
+    Ls(Ls),
+    Capture(Capture),
+    Attach(Attach),
+    Kill(Kill),
+    KillAll(KillAll),
+    Exists(Exists),
+    Gc(Gc),
+    Doctor(Doctor),
+    Agents(Agents),
+    Demo(Demo),
+    /// Take a signal from an agent's hook (called by agents, not by people)
+    #[command(hide = true)]
+    Hook(Hook),
+    /// Run a session in its pane (called by tmux, not by people)
+    #[command(hide = true)]
+    Run(Run),
+    /// Tools of the laboratory: scripted agents
+    #[command(hide = true)]
+    Lab(Lab),
+}
+
+impl Command {
+    pub(crate) fn wants_json(&self) -> bool {
+        match self {
+            Self::Spawn(a) => a.json,
+            Self::Ls(a) => a.json,
+            Self::Capture(a) => a.json,
+            Self::Kill(a) => a.json,
+            Self::KillAll(a) => a.json,
+            Self::Exists(a) => a.json,
+            Self::Gc(a) => a.json,
+            Self::Doctor(a) => a.json,
+            Self::Agents(a) => a.json,
+            Self::Attach(_) | Self::Demo(_) | Self::Hook(_) | Self::Run(_) | Self::Lab(_) => false,
+        }
+    }
+}
+
+/// Start an agent, or any command, in a tmux session of its own
+///
+/// Returns once the program certainly runs, and prints the session's name. The agent gets the environment
+/// of the caller. Its prompt travels in a file that only you can read, never through a shell.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch spawn claude --prompt 'Review the last commit'
+  dogwatch spawn codex --prompt-file task.md --cwd ../service --model gpt-5.5
+  git diff | dogwatch spawn claude -
+  dogwatch spawn claude --step dev --epic 1 --story 1.2
+  dogwatch spawn claude -- --permission-mode plan
+  dogwatch spawn --name tests --env CI=1 -- cargo test")]
+pub(crate) struct Spawn {
+    /// Agent to start (`dogwatch agents` lists them); left out, the command after `--` is run
+    pub(crate) agent: Option<String>,
+    /// `-` reads the prompt from standard input
+    #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
+    pub(crate) stdin: Option<String>,
+    /// Prompt to give it; `-` reads standard input
+    #[arg(long, short, value_name = "TEXT", conflicts_with_all = ["prompt_file", "stdin"])]
+    pub(crate) prompt: Option<String>,
+    /// File with the prompt; `-` reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "stdin", value_hint = ValueHint::FilePath)]
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// Name of the session
+    #[arg(long, short, conflicts_with_all = ["step", "epic", "story", "cycle"])]
+    pub(crate) name: Option<String>,
+    /// Step of a story run: names the session after project, time, epic, story and step
+    #[arg(long, requires = "story")]
+    pub(crate) step: Option<String>,
+    /// Epic of the story
+    #[arg(long, requires = "step")]
+    pub(crate) epic: Option<String>,
+    /// Story, such as 1.2
+    #[arg(long, requires = "step")]
+    pub(crate) story: Option<String>,
+    /// Cycle of a repeated step, such as a review
+    #[arg(long, requires = "step")]
+    pub(crate) cycle: Option<String>,
+    /// Folder to start in [default: the current one]
+    #[arg(long, short = 'C', value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Environment variable for the session; may be repeated
+    #[arg(long, short, value_name = "KEY=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// Model for the agent
+    #[arg(long, short, requires = "agent")]
+    pub(crate) model: Option<String>,
+    /// Let the agent act without asking for permission
+    #[arg(long, requires = "agent")]
+    pub(crate) unattended: bool,
+    /// Print a JSON object instead of the name
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Further arguments for the agent, or the command to run
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// List sessions, and whether each lives
+#[derive(Debug, ClapArgs)]
+#[command(
+    visible_alias = "list",
+    after_help = "\
+Examples:
+  dogwatch ls
+  dogwatch ls --project-only --json"
+)]
+pub(crate) struct Ls {
+    /// Only sessions of the project of the current folder
+    #[arg(long)]
+    pub(crate) project_only: bool,
+    /// Also those that were ended or cleaned up
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print what a session shows, also after it has ended
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch capture build
+  dogwatch capture build --lines 500 --ansi | less -R")]
+pub(crate) struct Capture {
+    /// Name, id or pane (%3) of the session
+    pub(crate) session: String,
+    /// The last N lines instead of the screen
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) lines: Option<u32>,
+    /// Keep colours and attributes
+    #[arg(long)]
+    pub(crate) ansi: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Attach the terminal to a session
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Attach {
+    /// Name, id or pane (%3) of the session
+    pub(crate) session: String,
+}
+
+/// End a session, with everything it started
+///
+/// Politely: the agent's own way out, then TERM, then KILL, each only if needed. What it showed stays
+/// readable with `dogwatch capture`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch kill build
+  dogwatch kill --now build review")]
+pub(crate) struct Kill {
+    /// Names, ids or panes (%3) of sessions
+    #[arg(required = true)]
+    pub(crate) sessions: Vec<String>,
+    /// Skip the polite part
+    #[arg(long)]
+    pub(crate) now: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// End all sessions
+#[derive(Debug, ClapArgs)]
+pub(crate) struct KillAll {
+    /// Only sessions of the project of the current folder
+    #[arg(long)]
+    pub(crate) project_only: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Skip the polite part
+    #[arg(long)]
+    pub(crate) now: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Tell whether tmux has a session of exactly this name: exit code 0 or 1
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Exists {
+    /// Name of the session
+    pub(crate) name: String,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Forget sessions that ended long ago, and clean up what they left
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch gc --dry-run
+  dogwatch gc --older-than 1d")]
+pub(crate) struct Gc {
+    /// How long ago they must have ended
+    #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = duration)]
+    pub(crate) older_than: Duration,
+    /// Only say what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Check tmux, agents and dogwatch's own state, with a remedy for each fault
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Doctor {
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// List the agents that can be started, and what was found of each
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Agents {
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show dogwatch at work, with three scripted agents in a private tmux server
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Demo {}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Hook {
+    pub(crate) agent: String,
+    /// The call is a statusline: prove life, and print a line
+    #[arg(long)]
+    pub(crate) statusline: bool,
+    /// The payload, where the agent passes it as an argument; else standard input
+    pub(crate) payload: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Run {
+    pub(crate) session: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Lab {
+    #[command(subcommand)]
+    pub(crate) tool: LabTool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabTool {
+    /// Play a scripted agent
+    Actor {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration = text
+        .parse::<jiff::Span>()
+        .and_then(|span| span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()))
+        .map_err(|_| "not a duration; write for example 90s, 30m, 12h or 7d".to_owned())?;
+    Duration::try_from(span).map_err(|_| "a duration cannot be negative".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("7d"), Ok(Duration::from_hours(7 * 24)));
+        assert!(duration("soon").is_err() && duration("-1h").is_err());
+    }
+}

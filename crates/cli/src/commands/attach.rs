@@ -1,0 +1,12 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::act::attach;
+use dogwatch_engine::{Context, Error, snapshot};
+
+use crate::args::Attach;
+use crate::environment;
+
+pub(crate) fn attach(context: &Context, args: &Attach) -> Result<u8, Error> {
+    let seen = snapshot::find(context, &args.session)?;
+    attach::attach(context, &seen, environment::inside_tmux())?;
+    Ok(exit_code::OK)
+}

@@ -1,0 +1,31 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::sense::capture;
+use dogwatch_engine::{Context, Error, snapshot};
+use serde_json::json;
+
+use crate::args::Capture;
+use crate::ui;
+
+pub(crate) fn capture(context: &Context, args: &Capture) -> Result<u8, Error> {
+    let seen = snapshot::find(context, &args.session)?;
+    let captured = capture::capture(context, &seen, args.lines, args.ansi)?;
+    if args.json {
+        ui::json(&json!({
+            "name": seen.session.name,
+            "id": seen.session.id,
+            "state": seen.life.state,
+            "from": captured.from.word(),
+            "text": String::from_utf8_lossy(&captured.text),
+        }));
+        return Ok(exit_code::OK);
+    }
+    match captured.from {
+        capture::From::Pane => {}
+        capture::From::Kept => ui::talk("note: the session is over; this is its last screen"),
+        capture::From::Transcript => {
+            ui::talk("note: the session is over; this is the end of its transcript");
+        }
+    }
+    ui::raw(&captured.text);
+    Ok(exit_code::OK)
+}

@@ -1,0 +1,60 @@
+use anstyle::AnsiColor;
+use dogwatch_core::exit_code;
+use dogwatch_engine::sense::doctor::{self, Check, Health};
+use dogwatch_engine::{Context, Error};
+use dogwatch_tmux::{Server, Socket};
+use serde_json::{Value, json};
+
+use crate::args::Doctor;
+use crate::ui;
+
+/// Also looks around when the state folder cannot be used at all: that is when it is needed most.
+pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
+    let checks = match context {
+        Ok(context) => {
+            let mut checks = doctor::tmux(context);
+            checks.extend(doctor::state(&context.state));
+            checks.extend(doctor::agents(context));
+            checks
+        }
+        Err(error) => vec![
+            doctor::tmux_program(&Server::new(Socket::Default)),
+            doctor::failed("state folder", error),
+        ],
+    };
+    let healthy = checks.iter().all(|c| c.health != Health::Bad);
+    if args.json {
+        let checks: Vec<Value> = checks.iter().map(to_json).collect();
+        ui::json(&json!({ "ok": healthy, "checks": checks }));
+    } else {
+        print_table(&checks);
+    }
+    if healthy { exit_code::OK } else { exit_code::FAILED }
+}
+
+fn print_table(checks: &[Check]) {
+    let mut table = ui::table(&["CHECK", "", "FOUND", "REMEDY"]);
+    for check in checks {
+        let colour = match check.health {
+            Health::Good => AnsiColor::Green,
+            Health::Missing => AnsiColor::Yellow,
+            Health::Bad => AnsiColor::Red,
+        };
+        table.add_row([
+            check.subject.clone(),
+            ui::painted(check.health.word(), colour),
+            check.found.clone(),
+            check.remedy.clone().unwrap_or_default(),
+        ]);
+    }
+    ui::line(table.trim_fmt());
+}
+
+fn to_json(check: &Check) -> Value {
+    json!({
+        "check": check.subject,
+        "health": check.health.word(),
+        "found": check.found,
+        "remedy": check.remedy,
+    })
+}

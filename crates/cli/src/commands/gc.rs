@@ -1,0 +1,41 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::act::gc;
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::args::Gc;
+use crate::ui;
+
+pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
+    let collected = gc::gc(context, args.older_than, args.dry_run, Timestamp::now())?;
+    if args.json {
+        let names: Vec<&str> = collected.sessions.iter().map(|s| s.name.as_str()).collect();
+        ui::json(&json!({
+            "dry_run": args.dry_run,
+            "sessions": names,
+            "folders": collected.folders,
+            "processes": collected.processes,
+        }));
+        return Ok(exit_code::OK);
+    }
+    let verb = if args.dry_run { "would forget" } else { "forgot" };
+    for session in &collected.sessions {
+        ui::line(format_args!("{verb} {}", session.name));
+    }
+    let verb = if args.dry_run { "would end" } else { "ended" };
+    for pid in &collected.processes {
+        ui::line(format_args!("{verb} process {pid}, which had outlived its session"));
+    }
+    let verb = if args.dry_run { "would remove" } else { "removed" };
+    for folder in &collected.folders {
+        ui::line(format_args!("{verb} the folder {folder}, which no session owns"));
+    }
+    if collected.sessions.is_empty()
+        && collected.processes.is_empty()
+        && collected.folders.is_empty()
+    {
+        ui::talk("nothing to clean up");
+    }
+    Ok(exit_code::OK)
+}

@@ -1,0 +1,92 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::act::kill::{self, Killed};
+use dogwatch_engine::snapshot::{self, Seen};
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::args::Kill;
+use crate::ui;
+
+pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
+    // All are looked up before any is ended: a mistyped name changes nothing.
+    let seen = args
+        .sessions
+        .iter()
+        .map(|target| snapshot::find(context, target))
+        .collect::<Result<Vec<Seen>, Error>>()?;
+    let results = end_all(context, &seen, args.now);
+    Ok(report(&results, args.json))
+}
+
+/// Ends sessions side by side: each may take seconds to leave politely.
+pub(super) fn end_all<'a>(
+    context: &Context,
+    seen: &'a [Seen],
+    now: bool,
+) -> Vec<(&'a Seen, Result<Killed, Error>)> {
+    let at = Timestamp::now();
+    std::thread::scope(|scope| {
+        let ending: Vec<_> = seen
+            .iter()
+            .map(|one| (one, scope.spawn(move || kill::kill(context, one, now, at))))
+            .collect();
+        ending
+            .into_iter()
+            .map(|(one, handle)| {
+                let lost =
+                    || Err(Error::BadArgument { problem: "the ending was cut short".into() });
+                (one, handle.join().unwrap_or_else(|_| lost()))
+            })
+            .collect()
+    })
+}
+
+/// Tells what became of each; the first failure decides the exit code.
+pub(super) fn report(results: &[(&Seen, Result<Killed, Error>)], as_json: bool) -> u8 {
+    if as_json {
+        let killed: Vec<Value> = results.iter().map(|(seen, r)| to_json(seen, r)).collect();
+        ui::json(&json!({ "killed": killed }));
+    } else {
+        for (seen, result) in results {
+            match result {
+                Ok(killed) => ui::line(format_args!("{}: {}", seen.session.name, words(killed))),
+                Err(error) => ui::talk(format_args!("{}: {error}", seen.session.name)),
+            }
+        }
+    }
+    let failed = results.iter().find_map(|(_, r)| r.as_ref().err());
+    failed.map_or(exit_code::OK, Error::exit_code)
+}
+
+fn words(killed: &Killed) -> String {
+    let how = match killed.by {
+        kill::By::Nobody => "had ended before",
+        kill::By::ItsOwnExit => "left by its own exit",
+        kill::By::Term => "ended by TERM",
+        kill::By::Kill => "ended by KILL",
+    };
+    match killed.ended.as_ref().map(|e| e.exit) {
+        Some(dogwatch_core::record::Exit::Code(code)) => format!("{how} (exit code {code})"),
+        Some(dogwatch_core::record::Exit::Signal(signal)) => {
+            format!("{how} (signal {})", dogwatch_core::life::signal_name(signal))
+        }
+        None => format!("{how} (nobody recorded its end)"),
+    }
+}
+
+fn to_json(seen: &Seen, result: &Result<Killed, Error>) -> Value {
+    match result {
+        Ok(killed) => json!({
+            "name": seen.session.name,
+            "id": seen.session.id,
+            "by": killed.by.word(),
+            "exit": killed.ended.as_ref().map(|e| e.exit),
+        }),
+        Err(error) => json!({
+            "name": seen.session.name,
+            "id": seen.session.id,
+            "error": { "code": error.code(), "message": error.to_string() },
+        }),
+    }
+}

@@ -1,0 +1,28 @@
+use std::io::IsTerminal;
+
+use dogwatch_core::exit_code;
+use dogwatch_engine::{Context, Error, snapshot};
+
+use crate::args::KillAll;
+use crate::commands::kill;
+use crate::{environment, ui};
+
+pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
+    let mut seen = snapshot::look(context, false)?;
+    if args.project_only {
+        let project = environment::project()?;
+        seen.retain(|s| snapshot::is_of_project(s, &project));
+    }
+    if !args.yes && !seen.is_empty() && std::io::stdin().is_terminal() {
+        let living = seen.iter().filter(|s| !s.life.state.is_over()).count();
+        let question = format!("End {} sessions, {living} of them alive?", seen.len());
+        if !ui::confirm(&question) {
+            return Ok(exit_code::FAILED);
+        }
+    }
+    let results = kill::end_all(context, &seen, args.now);
+    if !args.json && results.is_empty() {
+        ui::talk("no sessions");
+    }
+    Ok(kill::report(&results, args.json))
+}

@@ -1,0 +1,67 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::snapshot::{self, Seen};
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::args::Ls;
+use crate::{environment, ui};
+
+pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
+    let mut seen = snapshot::look(context, args.all)?;
+    if args.project_only {
+        let project = environment::project()?;
+        seen.retain(|s| snapshot::is_of_project(s, &project));
+    }
+    if args.json {
+        let sessions: Vec<Value> = seen.iter().map(to_json).collect();
+        ui::json(&json!({ "sessions": sessions }));
+    } else if seen.is_empty() {
+        ui::talk("no sessions; start one: dogwatch spawn claude --prompt '…'");
+    } else {
+        print_table(&seen);
+    }
+    Ok(exit_code::OK)
+}
+
+fn print_table(seen: &[Seen]) {
+    let now = Timestamp::now();
+    let mut table = ui::table(&["NAME", "AGENT", "STATE", "AGE", "FOLDER", "WHY"]);
+    for one in seen {
+        table.add_row([
+            one.session.name.clone(),
+            one.session.agent.clone(),
+            ui::state(one.life.state),
+            ui::age(one.session.created, now),
+            one.session.cwd.display().to_string(),
+            one.life.reason.clone(),
+        ]);
+    }
+    ui::line(table.trim_fmt());
+}
+
+/// The stable shape of a session, documented in `docs/protocol.md`.
+pub(crate) fn to_json(seen: &Seen) -> Value {
+    let session = &seen.session;
+    json!({
+        "id": session.id,
+        "name": session.name,
+        "agent": session.agent,
+        "state": seen.life.state,
+        "since": seen.life.since,
+        "reason": seen.life.reason,
+        "exit": session.ended.as_ref().map(|e| e.exit),
+        "cause": session.ended.as_ref().map(|e| e.cause),
+        "project": session.project,
+        "cwd": session.cwd,
+        "story": session.story,
+        "model": session.model,
+        "conversation": session.conversation,
+        "command": session.command,
+        "pane": session.pane,
+        "pid": seen.started.as_ref().map(|s| s.agent.pid),
+        "attached": seen.pane.as_ref().map(|row| row.session_attached > 0),
+        "created": session.created,
+        "put_away": session.put_away,
+    })
+}

@@ -1,0 +1,63 @@
+//! One file a verb.
+
+mod agents;
+mod attach;
+mod capture;
+mod demo;
+mod doctor;
+mod exists;
+mod gc;
+mod hook;
+mod kill;
+mod kill_all;
+mod ls;
+mod run;
+mod spawn;
+
+use dogwatch_engine::Error;
+
+use crate::args::{Args, Command, LabTool};
+use crate::environment;
+
+/// Carries the command out; returns the exit code.
+pub(crate) fn run(args: Args) -> Result<u8, Error> {
+    // Agents and tmux call these three: they make their own way.
+    let command = match args.command {
+        Command::Hook(hook) => return Ok(hook::hook(&hook, args.state_dir)),
+        Command::Run(run) => return run::run(&run, args.state_dir),
+        Command::Lab(lab) => {
+            let LabTool::Actor { args } = lab.tool;
+            return Ok(actor(args));
+        }
+        Command::Demo(_) => return demo::demo(),
+        command => command,
+    };
+    let context = environment::context(args.socket.as_deref(), args.state_dir);
+    if let Command::Doctor(args) = &command {
+        return Ok(doctor::doctor(&context, args));
+    }
+    let context = context?;
+    match command {
+        Command::Spawn(args) => spawn::spawn(&context, *args),
+        Command::Ls(args) => ls::ls(&context, &args),
+        Command::Capture(args) => capture::capture(&context, &args),
+        Command::Attach(args) => attach::attach(&context, &args),
+        Command::Kill(args) => kill::kill(&context, &args),
+        Command::KillAll(args) => kill_all::kill_all(&context, &args),
+        Command::Exists(args) => exists::exists(&context, &args),
+        Command::Gc(args) => gc::gc(&context, &args),
+        Command::Agents(args) => Ok(agents::agents(&context, &args)),
+        Command::Hook(_)
+        | Command::Run(_)
+        | Command::Lab(_)
+        | Command::Demo(_)
+        | Command::Doctor(_) => {
+            unreachable!("invariant: these were carried out above")
+        }
+    }
+}
+
+fn actor(args: Vec<std::ffi::OsString>) -> u8 {
+    let code = dogwatch_actor::main(&["lab", "actor"], args);
+    u8::from(code != std::process::ExitCode::SUCCESS)
+}

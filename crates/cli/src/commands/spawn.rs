@@ -1,0 +1,104 @@
+use std::io::Read;
+use std::path::Path;
+
+use dogwatch_core::exit_code;
+use dogwatch_core::name::StoryStep;
+use dogwatch_engine::act::spawn::{self, Request, Spawned, What};
+use dogwatch_engine::{Context, Error};
+use jiff::Zoned;
+use serde_json::{Value, json};
+
+use crate::args::Spawn;
+use crate::{environment, ui};
+
+pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
+    let as_json = args.json;
+    let request = request(args)?;
+    let spawned = spawn::spawn(context, &request, &Zoned::now())?;
+    if spawned.prompt_in_file {
+        ui::talk(
+            "note: the prompt is too long for an argument; the agent was told to read it from its file",
+        );
+    }
+    if as_json {
+        ui::json(&to_json(&spawned));
+    } else {
+        ui::line(&spawned.name);
+    }
+    Ok(exit_code::OK)
+}
+
+fn request(args: Spawn) -> Result<Request, Error> {
+    let bad = |problem: &str| Error::BadArgument { problem: problem.to_owned() };
+    let prompt = prompt(&args)?;
+    let what = match args.agent {
+        Some(name) => What::Agent { name, extra_args: args.args },
+        None if args.args.is_empty() => {
+            return Err(bad("nothing to start: name an agent, or give a command after --"));
+        }
+        None => What::Command(args.args),
+    };
+    let story = args.step.zip(args.story).map(|(step, story)| StoryStep {
+        step,
+        epic: args.epic.unwrap_or_default(),
+        story,
+        cycle: args.cycle,
+    });
+    let here = environment::current_dir()?;
+    let cwd = args.cwd.map_or_else(|| here.clone(), |dir| here.join(dir));
+    // `..` and links are resolved where the folder exists; where not, spawn says so with the path as given.
+    let cwd = cwd.canonicalize().unwrap_or(cwd);
+    let env = args
+        .env
+        .iter()
+        .map(|pair| match pair.split_once('=') {
+            Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+            None => Err(bad(&format!("--env {pair:?} is not of the form KEY=VALUE"))),
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Request {
+        what,
+        prompt,
+        name: args.name,
+        story,
+        project: environment::project_of(&cwd),
+        cwd,
+        model: args.model,
+        unattended: args.unattended,
+        env,
+        caller_env: std::env::vars_os().collect(),
+    })
+}
+
+fn prompt(args: &Spawn) -> Result<Option<String>, Error> {
+    let stdin = Path::new("-");
+    let bytes = match (&args.prompt, &args.prompt_file) {
+        (Some(text), _) if text != "-" => return Ok(Some(text.clone())),
+        (None, Some(file)) if file != stdin => {
+            std::fs::read(file).map_err(Error::io(format!("read {}", file.display())))?
+        }
+        (None, None) if args.stdin.is_none() => return Ok(None),
+        _ => {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map_err(Error::io("read standard input"))?;
+            bytes
+        }
+    };
+    String::from_utf8(bytes).map(Some).map_err(|error| Error::BadPrompt {
+        problem: format!("is not UTF-8 (byte {})", error.utf8_error().valid_up_to()),
+    })
+}
+
+fn to_json(spawned: &Spawned) -> Value {
+    json!({
+        "id": spawned.id,
+        "name": spawned.name,
+        "agent": spawned.agent,
+        "pane": spawned.pane.to_string(),
+        "pid": spawned.started.agent.pid,
+        "started": spawned.started.at,
+        "cwd": spawned.cwd,
+        "conversation": spawned.conversation,
+        "prompt_in_file": spawned.prompt_in_file,
+    })
+}

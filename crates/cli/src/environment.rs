@@ -1,0 +1,62 @@
+//! What the process was told from outside, read once and only here.
+
+use std::path::PathBuf;
+
+use dogwatch_engine::{Context, Error, context};
+use dogwatch_store::StateDir;
+use dogwatch_tmux::{Server, Socket};
+
+/// Everything the use cases need to know of their surroundings.
+pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Context, Error> {
+    let home = home();
+    let root = StateDir::locate(state_dir, path_variable("XDG_STATE_HOME"), home.clone())?;
+    let socket: Socket = match socket.filter(|s| !s.is_empty()) {
+        Some(value) => value.parse().unwrap_or_default(),
+        None => Socket::Default,
+    };
+    let socket_path = context::socket_path(
+        &socket,
+        std::env::var("TMUX").ok().as_deref(),
+        path_variable("TMUX_TMPDIR").as_deref(),
+        rustix::process::getuid().as_raw(),
+    );
+    let config = path_variable("XDG_CONFIG_HOME").or_else(|| home.map(|h| h.join(".config")));
+    Ok(Context {
+        state: StateDir::open(&root)?,
+        tmux: Server::new(socket),
+        socket: socket_path,
+        dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
+        profiles: config.map(|dir| dir.join("dogwatch/agents")),
+        path: std::env::var_os("PATH").unwrap_or_default(),
+    })
+}
+
+/// The project of the current folder.
+pub(crate) fn project() -> Result<PathBuf, Error> {
+    Ok(project_of(&current_dir()?))
+}
+
+pub(crate) fn project_of(cwd: &std::path::Path) -> PathBuf {
+    dogwatch_engine::sense::project::root(path_variable("PROJECT_ROOT").as_deref(), cwd)
+}
+
+pub(crate) fn current_dir() -> Result<PathBuf, Error> {
+    std::env::current_dir().map_err(Error::io("find the current folder"))
+}
+
+/// The session this process was started in, if any: hooks have it from their agent.
+pub(crate) fn own_session() -> Option<String> {
+    std::env::var("DOGWATCH_SESSION").ok().filter(|id| !id.is_empty())
+}
+
+pub(crate) fn inside_tmux() -> bool {
+    std::env::var_os("TMUX").is_some_and(|value| !value.is_empty())
+}
+
+pub(crate) fn home() -> Option<PathBuf> {
+    path_variable("HOME")
+}
+
+pub(crate) fn path_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}

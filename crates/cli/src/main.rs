@@ -1,0 +1,23 @@
+//! dogwatch: keeps watch over AI coding agents in tmux, and tells the truth about them.
+//!
+//! This crate is the front: arguments, words, tables and exit codes. It decides nothing and asks tmux
+//! nothing itself.
+
+mod args;
+mod commands;
+mod environment;
+mod report;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let json = args.command.wants_json();
+    match commands::run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => report::failure(&error, json),
+    }
+}

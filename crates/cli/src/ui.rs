@@ -1,0 +1,118 @@
+//! Everything that is printed goes through here: results to stdout, talk to stderr, colour only where
+//! somebody sees it, and a closed pipe is nobody's fault.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{ContentArrangement, Table, presets};
+use dogwatch_core::life::State;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+/// Prints a result line.
+pub(crate) fn line(text: impl fmt::Display) {
+    ignore_closed_pipe(writeln!(anstream::stdout(), "{text}"));
+}
+
+/// Prints a result as it is, byte for byte.
+pub(crate) fn raw(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    ignore_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()));
+}
+
+pub(crate) fn json(value: &Value) {
+    ignore_closed_pipe(writeln!(io::stdout(), "{value}"));
+}
+
+/// Says something that is not the result.
+pub(crate) fn talk(text: impl fmt::Display) {
+    ignore_closed_pipe(writeln!(anstream::stderr(), "{text}"));
+}
+
+/// Nobody reads any more: there is nobody to tell either.
+fn ignore_closed_pipe(result: io::Result<()>) {
+    if result.is_err() {
+        std::process::exit(0);
+    }
+}
+
+pub(crate) fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Asks a yes-or-no question; anything but yes is no.
+pub(crate) fn confirm(question: &str) -> bool {
+    let _ = write!(anstream::stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer).is_ok();
+    read && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
+}
+
+/// A table without lines, as wide as the terminal at most.
+pub(crate) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    if let Some(width) = terminal_width() {
+        table.set_width(width);
+    } else {
+        table.set_content_arrangement(ContentArrangement::Disabled);
+    }
+    let bold = Style::new().bold();
+    table.set_header(header.iter().map(|title| format!("{bold}{title}{bold:#}")));
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}
+
+fn terminal_width() -> Option<u16> {
+    if !stdout_is_terminal() {
+        return None;
+    }
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|w| *w > 0)
+}
+
+/// The state's word in its colour.
+pub(crate) fn state(state: State) -> String {
+    let colour = match state {
+        State::Starting => AnsiColor::Cyan,
+        State::Running => AnsiColor::Green,
+        State::Exited => AnsiColor::Blue,
+        State::Crashed | State::Lost => AnsiColor::Red,
+        State::Unknown => AnsiColor::Yellow,
+    };
+    painted(state.word(), colour)
+}
+
+pub(crate) fn painted(text: &str, colour: AnsiColor) -> String {
+    let style = Style::new().fg_color(Some(colour.into()));
+    format!("{style}{text}{style:#}")
+}
+
+/// How long ago, in the largest unit that fits: `12s`, `3m`, `5h`, `2d`.
+pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(at).max(SignedDuration::ZERO).as_secs();
+    match seconds {
+        s if s < 60 => format!("{s}s"),
+        s if s < 3600 => format!("{}m", s / 60),
+        s if s < 86_400 => format!("{}h", s / 3600),
+        s => format!("{}d", s / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let ago = |s: i64| age(Timestamp::from_second(1_000_000 - s).unwrap(), now);
+        assert_eq!(
+            [ago(0), ago(59), ago(60), ago(7300), ago(200_000)],
+            ["0s", "59s", "1m", "2h", "2d"]
+        );
+        assert_eq!(ago(-50), "0s", "a clock that was set back");
+    }
+}

@@ -1,0 +1,121 @@
+use dogwatch_store::{StateDir, Store, StoreError};
+use dogwatch_tmux::{Server, Version};
+
+use crate::sense::agents;
+use crate::{Context, Error};
+
+/// One thing that was looked at.
+#[derive(Debug, Clone)]
+pub struct Check {
+    pub subject: String,
+    pub health: Health,
+    /// What was found.
+    pub found: String,
+    pub remedy: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    Good,
+    /// Works, but something is missing that one may want.
+    Missing,
+    Bad,
+}
+
+impl Health {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Missing => "missing",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+fn check(subject: &str, health: Health, found: impl Into<String>, remedy: Option<String>) -> Check {
+    Check { subject: subject.to_owned(), health, found: found.into(), remedy }
+}
+
+/// The tmux program: installed, and new enough.
+pub fn tmux_program(server: &Server) -> Check {
+    match server.version() {
+        Ok(version) if version.is_supported() => {
+            check("tmux", Health::Good, version.to_string(), None)
+        }
+        Ok(version) => failed("tmux", &dogwatch_tmux::Error::TooOld { found: version }.into()),
+        Err(error) => failed("tmux", &error.into()),
+    }
+}
+
+/// tmux, and the server that is meant.
+pub fn tmux(context: &Context) -> Vec<Check> {
+    let program = tmux_program(&context.tmux);
+    if program.health == Health::Bad {
+        return vec![program];
+    }
+    let shown = context.socket.display();
+    let server = match context.tmux.panes() {
+        Ok(panes) => {
+            let running = panes.first().and_then(|row| row.version.clone());
+            server_check(running.as_ref(), format!("{shown}, {} panes", panes.len()))
+        }
+        Err(error) if error.is_no_server() => {
+            check("tmux server", Health::Good, format!("{shown}, not running yet"), None)
+        }
+        Err(error) => failed("tmux server", &error.into()),
+    };
+    vec![program, server]
+}
+
+/// A server keeps the version it was started with, however new the program is by now.
+fn server_check(running: Option<&Version>, found: String) -> Check {
+    match running {
+        Some(version) if !version.is_supported() => {
+            failed("tmux server", &dogwatch_tmux::Error::TooOld { found: version.clone() }.into())
+        }
+        _ => check("tmux server", Health::Good, found, None),
+    }
+}
+
+/// The state directory and the database in it.
+pub fn state(dir: &StateDir) -> Vec<Check> {
+    let root = dir.root();
+    let folder = check("state folder", Health::Good, format!("{}, private", root.display()), None);
+    let writable = tempfile_in(root);
+    let store = match Store::open(dir).and_then(|store| store.check()) {
+        Ok(()) => check("store", Health::Good, dir.database().display().to_string(), None),
+        Err(error) => failed("store", &error.into()),
+    };
+    [Some(folder), writable.err().map(|e| failed("state folder", &e.into())), Some(store)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Whether a file can be made there: permissions alone do not tell (full disk, read-only mount).
+fn tempfile_in(root: &std::path::Path) -> Result<(), StoreError> {
+    let probe = root.join(format!(".probe-{}", std::process::id()));
+    dogwatch_store::replace(&probe, b"probe")?;
+    let _ = std::fs::remove_file(&probe);
+    Ok(())
+}
+
+/// The agents on this machine.
+pub fn agents(context: &Context) -> Vec<Check> {
+    agents::survey(context)
+        .into_iter()
+        .map(|(name, found)| match found {
+            Ok(agents::Found { path: Some(path), version, .. }) => {
+                let version = version.unwrap_or_else(|| "version unknown".into());
+                check(&name, Health::Good, format!("{version}, {}", path.display()), None)
+            }
+            Ok(found) => check(&name, Health::Missing, "not found", Some(found.profile.install)),
+            Err(error) => failed(&name, &error),
+        })
+        .collect()
+}
+
+/// A fault, with the remedy that its error knows.
+pub fn failed(subject: &str, error: &Error) -> Check {
+    check(subject, Health::Bad, error.to_string(), error.hint())
+}

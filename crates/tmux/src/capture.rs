@@ -1,0 +1,77 @@
+//! The text of panes, one or many in one go.
+
+use crate::oneshot::Broken;
+use crate::{Command, Error, PaneDetail, PaneId, PaneRow, Reply, RowQuery, Running, Server};
+
+/// What of a pane is captured. The default is the visible screen as plain text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CaptureOptions {
+    /// Lines of history above the screen.
+    pub lines: Option<u32>,
+    /// Keep colours and attributes as escape sequences.
+    pub ansi: bool,
+    /// Join wrapped lines and keep trailing blanks.
+    pub joined: bool,
+}
+
+impl CaptureOptions {
+    /// The command for one pane, for a chain or control mode.
+    pub fn command(self, pane: PaneId) -> Command {
+        let command = Command::new("capture-pane")
+            .flag('p')
+            .flag_if(self.ansi, 'e')
+            .flag_if(self.joined, 'J');
+        match self.lines {
+            Some(lines) => command.option('S', format!("-{lines}")),
+            None => command,
+        }
+        .target(pane)
+    }
+}
+
+/// tmux takes no more than 16 kB of words from a process; a capture with its mark has about 110.
+const CAPTURES_PER_PROCESS: usize = 100;
+
+impl Server {
+    /// All panes but those of dogwatch's own sessions.
+    pub fn panes(&self) -> Result<Vec<PaneRow>, Error> {
+        let query = RowQuery::new();
+        Ok(query.parse(&self.run_one(query.command())?)?)
+    }
+
+    /// All panes with titles, commands and paths; dearer than [`Server::panes`].
+    pub fn panes_detailed(&self) -> Result<Vec<PaneDetail>, Error> {
+        let query = RowQuery::new();
+        Ok(query.parse_detailed(&self.run_one(query.detailed_command())?)?)
+    }
+
+    /// The text of one pane.
+    pub fn capture(&self, pane: PaneId, options: CaptureOptions) -> Result<Reply, Error> {
+        self.run_one(options.command(pane))
+    }
+
+    /// The texts of many panes in the order asked. A pane that is gone is an error of its own; an
+    /// error that concerns all of them ends the call.
+    pub fn capture_many(
+        &self,
+        panes: &[PaneId],
+        options: CaptureOptions,
+    ) -> Result<Vec<Result<Reply, Error>>, Error> {
+        let mut captured = Vec::with_capacity(panes.len());
+        while captured.len() < panes.len() {
+            let left = &panes[captured.len()..];
+            let part = &left[..left.len().min(CAPTURES_PER_PROCESS)];
+            let commands: Vec<_> = part.iter().map(|&pane| options.command(pane)).collect();
+            match Running::start(self, &commands)?.settle() {
+                Ok(replies) => captured.extend(replies.into_iter().map(Ok)),
+                // The chain ended at the pane that is gone: the next one starts behind it.
+                Err(Broken { done, at: Some(_), error: error @ Error::NotFound { .. } }) => {
+                    captured.extend(done.into_iter().map(Ok));
+                    captured.push(Err(error));
+                }
+                Err(broken) => return Err(broken.error),
+            }
+        }
+        Ok(captured)
+    }
+}

@@ -1,0 +1,149 @@
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::Target;
+
+/// One tmux command as words, for either transport.
+///
+/// Operands follow a `--`, so text that begins with a dash stays text, and a target can only be
+/// given as a [`Target`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a command does nothing until a server runs it"]
+pub struct Command {
+    name: &'static str,
+    options: Vec<OsString>,
+    operands: Vec<OsString>,
+    stdin: Option<Vec<u8>>,
+}
+
+impl Command {
+    /// `name` is a full command name such as `new-session`, never an alias.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, options: vec![], operands: vec![], stdin: None }
+    }
+
+    pub fn flag(mut self, letter: char) -> Self {
+        self.options.push(format!("-{letter}").into());
+        self
+    }
+
+    pub fn flag_if(self, condition: bool, letter: char) -> Self {
+        if condition { self.flag(letter) } else { self }
+    }
+
+    /// An option with its value. Targets go through [`Command::target`].
+    pub fn option(mut self, letter: char, value: impl Into<OsString>) -> Self {
+        debug_assert_ne!(letter, 't', "a target must be exact: use Command::target");
+        self.options.extend([format!("-{letter}").into(), value.into()]);
+        self
+    }
+
+    pub fn target(mut self, target: impl Into<Target>) -> Self {
+        self.options.extend(["-t".into(), target.into().as_str().into()]);
+        self
+    }
+
+    pub fn arg(mut self, operand: impl Into<OsString>) -> Self {
+        self.operands.push(operand.into());
+        self
+    }
+
+    pub fn args<T: Into<OsString>>(mut self, operands: impl IntoIterator<Item = T>) -> Self {
+        self.operands.extend(operands.into_iter().map(Into::into));
+        self
+    }
+
+    /// What the command reads from its `-` operand; only one command of a chain can have it, and
+    /// only the one-shot transport can carry it.
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn stdin_bytes(&self) -> Option<&[u8]> {
+        self.stdin.as_deref()
+    }
+
+    /// The command's words as tmux shall see them, before any transport's quoting.
+    pub fn words(&self) -> impl Iterator<Item = &OsStr> {
+        let dashes = (!self.operands.is_empty()).then_some(OsStr::new("--"));
+        std::iter::once(OsStr::new(self.name))
+            .chain(self.options.iter().map(OsString::as_os_str))
+            .chain(dashes)
+            .chain(self.operands.iter().map(OsString::as_os_str))
+    }
+}
+
+/// For people: one line of bounded length, with control characters made visible.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST_WORD: usize = 60;
+        for (at, word) in self.words().enumerate() {
+            let word = word.to_string_lossy();
+            let shown: String = word.chars().take(LONGEST_WORD).collect();
+            let cut = if shown.len() < word.len() { "…" } else { "" };
+            let gap = if at == 0 { "" } else { " " };
+            let plain = |c: char| c.is_alphanumeric() || "-_=:%@$./,+#{}".contains(c);
+            if !shown.is_empty() && shown.chars().all(plain) {
+                write!(f, "{gap}{shown}{cut}")?;
+            } else {
+                write!(f, "{gap}{shown:?}{cut}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes a text stand for itself where tmux would expand formats in it: working directories (`-c`)
+/// and the names of sessions and windows (`-s`, `-n`).
+pub fn escape_format(text: impl AsRef<OsStr>) -> OsString {
+    let bytes = text.as_ref().as_bytes();
+    let mut escaped = Vec::with_capacity(bytes.len());
+    for &byte in bytes {
+        if byte == b'#' {
+            escaped.push(b'#');
+        }
+        escaped.push(byte);
+    }
+    OsString::from_vec(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PaneId;
+
+    fn words(command: &Command) -> Vec<String> {
+        command.words().map(|word| word.to_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn operands_come_after_dashes_whatever_the_order_of_calls() {
+        let command = Command::new("send-keys").arg("-x").flag('l').target(PaneId(4));
+        assert_eq!(words(&command), ["send-keys", "-l", "-t", "%4", "--", "-x"]);
+    }
+
+    #[test]
+    fn no_operand_no_dashes() {
+        assert_eq!(words(&Command::new("list-sessions")), ["list-sessions"]);
+    }
+
+    #[test]
+    fn shown_on_one_short_line() {
+        let command = Command::new("set-buffer").arg("a\nb").arg("x".repeat(100)).arg("");
+        let shown = command.to_string();
+        assert!(shown.starts_with(r#"set-buffer -- "a\nb" xxx"#), "{shown}");
+        assert!(shown.ends_with(r#"x… """#), "{shown}");
+        assert!(shown.len() < 100);
+    }
+
+    #[test]
+    fn hashes_are_doubled() {
+        assert_eq!(escape_format("a#{pid}#b"), "a##{pid}##b");
+    }
+}

@@ -1,0 +1,204 @@
+//! The client that outlives its connections.
+
+use std::io::{PipeWriter, pipe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::Note;
+use super::link::{Link, Outlet, anchor_name, go_to_anchor};
+use super::pending::{Answer, Pending};
+use super::quote::line;
+use super::supervisor::Supervisor;
+use crate::{ANCHOR_PREFIX, Command, Error, Reply, Server, SessionName};
+
+/// For requests that tidy up: their failure is no reason to keep anyone waiting.
+const CLEANING: Duration = Duration::from_secs(1);
+
+/// A control client. Dropping it closes the connection and removes the anchor session.
+#[derive(Debug)]
+pub struct Control {
+    shared: Arc<Shared>,
+    /// Closed to wake the supervisor.
+    alive: Option<PipeWriter>,
+    supervisor: Option<JoinHandle<()>>,
+}
+
+/// What callers and the supervising thread share. Lock order: `outlet`, then `pending`.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) server: Server,
+    pub(super) anchor: SessionName,
+    /// `None` while there is no connection. Held while a request is queued and written, so that
+    /// the order of lines and of expected answers is the same.
+    outlet: Mutex<Option<Outlet>>,
+    pending: Mutex<Pending>,
+    closing: AtomicBool,
+}
+
+impl Control {
+    /// Connects to a running server; the receiver gets all [`Note`]s until the client is dropped.
+    pub fn open(server: &Server) -> Result<(Self, Receiver<Note>), Error> {
+        let io = |action| move |source| Error::Io { action, source };
+        let (closing, alive) = pipe().map_err(io("make a pipe"))?;
+        let anchor = anchor_name()?;
+        let Link { outlet, inlet } = Link::open(server, &anchor, &closing)?;
+        let shared = Arc::new(Shared {
+            server: server.clone(),
+            anchor,
+            outlet: Mutex::new(Some(outlet)),
+            pending: Mutex::default(),
+            closing: AtomicBool::new(false),
+        });
+        let (notes, receiver) = channel();
+        let supervisor = Supervisor { shared: Arc::clone(&shared), closing, notes };
+        let supervisor = thread::Builder::new()
+            .name("tmux-control".into())
+            .spawn(move || supervisor.run(inlet))
+            .map_err(io("start a thread"))?;
+        let control = Self { shared, alive: Some(alive), supervisor: Some(supervisor) };
+        control.shared.sweep();
+        Ok((control, receiver))
+    }
+
+    /// Sends all commands in one write and waits for all answers. An error of one command does not
+    /// touch the others.
+    pub fn request(&self, commands: &[Command]) -> Result<Vec<Result<Reply, Error>>, Error> {
+        self.shared.request(commands, self.shared.server.deadline)
+    }
+
+    /// One command.
+    pub fn request_one(&self, command: Command) -> Result<Reply, Error> {
+        let mut answers = self.request(&[command])?;
+        answers.pop().unwrap_or(Err(Error::Disconnected))
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.shared.closing.store(true, Ordering::Release);
+        self.shared.remove_anchor();
+        drop(self.alive.take());
+        if let Some(supervisor) = self.supervisor.take() {
+            let _ = supervisor.join();
+        }
+    }
+}
+
+impl Shared {
+    fn request(
+        &self,
+        commands: &[Command],
+        patience: Duration,
+    ) -> Result<Vec<Result<Reply, Error>>, Error> {
+        if commands.is_empty() {
+            return Ok(vec![]);
+        }
+        let lines = commands.iter().map(line).collect::<Result<Vec<_>, _>>()?;
+        let deadline = Instant::now() + patience;
+        let (caller, answers) = channel();
+        self.send(&lines, Some(caller), deadline)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let answers = answers.recv_timeout(left).map_err(|error| match error {
+            RecvTimeoutError::Disconnected => Error::Disconnected,
+            RecvTimeoutError::Timeout => {
+                let shown: Vec<_> = commands.iter().map(Command::to_string).collect();
+                Error::Timeout { command: shown.join(" ; "), after: patience }
+            }
+        })?;
+        Ok(commands
+            .iter()
+            .zip(answers)
+            .map(|(command, answer)| self.judge(command, answer))
+            .collect())
+    }
+
+    fn judge(&self, command: &Command, answer: Answer) -> Result<Reply, Error> {
+        if answer.ok {
+            return Ok(answer.body);
+        }
+        let message = answer.body.text().trim().to_owned();
+        Err(self.server.explain(command.to_string(), message, None))
+    }
+
+    fn send(
+        &self,
+        lines: &[Vec<u8>],
+        caller: Option<Sender<Vec<Answer>>>,
+        deadline: Instant,
+    ) -> Result<(), Error> {
+        let mut outlet = lock(&self.outlet);
+        let open = outlet.as_mut().ok_or(Error::Disconnected)?;
+        lock(&self.pending).expect(lines.len(), caller);
+        open.write(&lines.concat(), deadline).map_err(|_| {
+            // Closing our end makes tmux close its own, which the supervisor notices.
+            *outlet = None;
+            Error::Disconnected
+        })
+    }
+
+    pub(super) fn answer(&self, answer: Answer) {
+        lock(&self.pending).answer(answer);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    pub(super) fn connect(&self, outlet: Outlet) {
+        *lock(&self.outlet) = Some(outlet);
+    }
+
+    pub(super) fn disconnect(&self) {
+        let mut outlet = lock(&self.outlet);
+        *outlet = None;
+        lock(&self.pending).abandon();
+    }
+
+    /// Goes back if someone moved the client, or ended the anchor under `detach-on-destroy off`.
+    pub(super) fn stay_anchored(&self, session: &str) -> Result<(), Error> {
+        if session == self.anchor.as_str() {
+            return Ok(());
+        }
+        self.send(
+            &[line(&go_to_anchor(&self.anchor))?],
+            None,
+            Instant::now() + self.server.deadline,
+        )
+    }
+
+    /// Removes the anchors of watchers that were killed. One whose watcher is just reconnecting
+    /// may be among them; it will be made anew.
+    fn sweep(&self) {
+        let list = Command::new("list-sessions").option('F', "#{session_attached} #{session_name}");
+        let Some(Ok(sessions)) = self.request(&[list], CLEANING).ok().and_then(|mut all| all.pop())
+        else {
+            return;
+        };
+        let stale: Vec<_> = sessions
+            .text()
+            .lines()
+            .filter_map(|line| line.strip_prefix("0 "))
+            .filter(|name| name.starts_with(ANCHOR_PREFIX))
+            .filter_map(|name| SessionName::new(name).ok())
+            .map(|name| Command::new("kill-session").target(&name))
+            .collect();
+        let _ = self.request(&stale, CLEANING);
+    }
+
+    fn remove_anchor(&self) {
+        let kill = || Command::new("kill-session").target(&self.anchor);
+        if self.request(&[kill()], CLEANING).is_err() {
+            // Detached a moment ago, perhaps: then the anchor is still there.
+            let server = Server { deadline: CLEANING, ..self.server.running_only() };
+            let _ = server.run_one(kill());
+        }
+    }
+}
+
+/// A panic elsewhere leaves these values whole: they are changed in single steps.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

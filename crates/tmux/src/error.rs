@@ -1,0 +1,80 @@
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{BadName, BadRow, Version};
+
+/// Why tmux did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("{} is not installed or not in PATH", program.display())]
+    NotInstalled { program: PathBuf },
+    #[error("tmux {found} is too old: 3.2 or newer is needed")]
+    TooOld { found: Version },
+    /// Nothing listens on the socket. Most callers take it as "no sessions".
+    #[error("no tmux server is running on this socket")]
+    NoServer,
+    /// The server went away while it was asked, as it does for a moment after `kill-server`.
+    #[error("the tmux server is shutting down")]
+    ServerDying,
+    /// The control connection is lost; whether a pending command was done is unknown.
+    #[error("the connection to the tmux server is lost")]
+    Disconnected,
+    #[error("a tmux session named {name:?} exists already")]
+    DuplicateSession { name: String },
+    #[error("tmux has no {target}")]
+    NotFound { target: String },
+    #[error("tmux did not answer `{command}` within {} s", after.as_secs_f32())]
+    Timeout { command: String, after: Duration },
+    #[error("the command line `{command}` is too long for tmux")]
+    CommandTooLong { command: String },
+    #[error("`tmux {command}` failed: {message}")]
+    Failed { command: String, message: String, status: Option<i32> },
+    #[error("`{command}` cannot be sent in control mode: {reason}")]
+    Unsendable { command: String, reason: &'static str },
+    #[error(transparent)]
+    BadName(#[from] BadName),
+    #[error(transparent)]
+    BadRow(#[from] BadRow),
+    #[error("failed to {action}")]
+    Io { action: &'static str, source: io::Error },
+}
+
+impl Error {
+    /// What the user can do about it, as a sentence.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotInstalled { .. } => Some(
+                "Install tmux: `apt install tmux` (Debian, Ubuntu), `dnf install tmux` (Fedora) \
+                 or `brew install tmux` (macOS).",
+            ),
+            Self::TooOld { .. } => Some(
+                "Install tmux 3.2 or newer: `apt install tmux` (Debian 12, Ubuntu 22.04 or later), \
+                 `dnf install tmux` (Fedora) or `brew install tmux` (macOS), then restart the tmux \
+                 server.",
+            ),
+            Self::NoServer => Some("Start a session first, or check which socket is meant."),
+            Self::ServerDying | Self::Disconnected => Some("Try again in a moment."),
+            Self::DuplicateSession { .. } => {
+                Some("Choose another name, or close the existing session first.")
+            }
+            Self::NotFound { .. } => Some("List the sessions to see what is there."),
+            Self::Timeout { .. } => Some(
+                "The tmux server hangs or the machine is overloaded; see if `tmux ls` answers.",
+            ),
+            Self::CommandTooLong { .. } => {
+                Some("Send long text through a buffer instead of the command line.")
+            }
+            Self::BadName(_) => Some("Use letters, digits, `-` and `_` in session names."),
+            Self::Failed { .. } | Self::Unsendable { .. } | Self::BadRow(_) | Self::Io { .. } => {
+                None
+            }
+        }
+    }
+
+    /// Whether it only says that there is nothing to talk to, now or any moment.
+    pub fn is_no_server(&self) -> bool {
+        matches!(self, Self::NoServer | Self::ServerDying)
+    }
+}

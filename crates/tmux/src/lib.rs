@@ -1,0 +1,45 @@
+//! Talks to tmux and knows nothing of agents.
+//!
+//! Theory of operation. There are two transports for the same typed [`Command`]s:
+//!
+//! - One-shot ([`Server::run`]): one `tmux` process for a whole chain of commands. A process costs
+//!   about 2 ms whatever it carries, so the gain lies in chaining. The first error ends a chain.
+//! - Control mode ([`control::Control`]): one attached client for a long watch. Requests are
+//!   pipelined, every command has its own answer, and tmux tells of changes unasked.
+//!
+//! Two rules hold everywhere. A target is exact: a [`Target`] is an id or `=name:`, because tmux
+//! takes a bare name as a prefix and would kill `web2` when asked for `web`. And text from tmux is
+//! bytes until someone decides how to decode it: pane text and paths need not be UTF-8.
+
+mod capture;
+mod chain;
+mod command;
+pub mod control;
+mod diagnose;
+mod error;
+mod explain;
+mod ids;
+mod name;
+mod nonce;
+mod oneshot;
+mod process;
+mod reply;
+mod rows;
+mod server;
+mod signal;
+mod socket;
+mod target;
+mod version;
+
+pub use capture::CaptureOptions;
+pub use command::{Command, escape_format};
+pub use error::Error;
+pub use ids::{BadId, PaneId, SessionNo, WindowId};
+pub use name::{ANCHOR_PREFIX, BadName, SessionName};
+pub use oneshot::Running;
+pub use reply::Reply;
+pub use rows::{BadRow, PaneDetail, PaneRow, RowQuery};
+pub use server::Server;
+pub use socket::Socket;
+pub use target::Target;
+pub use version::Version;

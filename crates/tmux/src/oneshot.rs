@@ -1,0 +1,122 @@
+//! The one-shot transport: a chain of commands, one `tmux` process.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::chain::Chain;
+use crate::diagnose::is_silent_failure;
+use crate::process::{Output, Process};
+use crate::{Command, Error, Reply, Server};
+
+/// How long a new session waits for an old server on the same socket to be gone. With 500 sessions
+/// tmux needs more than half a second for it.
+const DYING_SERVER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A `tmux` process under way. Dropping it ends the process.
+#[derive(Debug)]
+#[must_use = "the commands have no known outcome until `finish`"]
+pub struct Running {
+    server: Server,
+    chain: Chain,
+    process: Option<Process>,
+    begun: Instant,
+}
+
+/// A chain that did not come to its end.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    /// The replies of the commands before the failed one.
+    pub(crate) done: Vec<Reply>,
+    /// `None` where the output does not tell which command failed.
+    pub(crate) at: Option<usize>,
+    pub(crate) error: Error,
+}
+
+impl From<Error> for Broken {
+    fn from(error: Error) -> Self {
+        Self { done: vec![], at: None, error }
+    }
+}
+
+impl Running {
+    pub(crate) fn start(server: &Server, commands: &[Command]) -> Result<Self, Error> {
+        let mut running = Self {
+            server: server.clone(),
+            chain: Chain::new(commands),
+            process: None,
+            begun: Instant::now(),
+        };
+        // A bare `tmux` would open a session.
+        if !commands.is_empty() {
+            running.process = Some(running.spawn()?);
+        }
+        Ok(running)
+    }
+
+    /// Waits for the outcome: one reply for each command, or the first error.
+    pub fn finish(self) -> Result<Vec<Reply>, Error> {
+        self.settle().map_err(|broken| broken.error)
+    }
+
+    pub(crate) fn settle(mut self) -> Result<Vec<Reply>, Broken> {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let Some(process) = self.process.take() else {
+                return Ok(vec![]);
+            };
+            let output = process
+                .finish()
+                .map_err(|source| Error::Io { action: "talk to tmux", source })?
+                .ok_or_else(|| self.timeout())?;
+            match self.judge(output) {
+                // The old server took the call and died of its own kill-server: nothing was made.
+                Err(Broken { at, error: Error::ServerDying, .. })
+                    if self.chain.creates && at.unwrap_or(0) == 0 && self.has_patience() =>
+                {
+                    thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(300));
+                    self.process = Some(self.spawn()?);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn spawn(&self) -> Result<Process, Error> {
+        let deadline = self.begun + self.server.deadline;
+        self.server.spawn(&self.chain.words, self.chain.stdin.clone(), deadline).map_err(|error| {
+            match error {
+                Error::CommandTooLong { .. } => {
+                    Error::CommandTooLong { command: self.chain.shown(None) }
+                }
+                error => error,
+            }
+        })
+    }
+
+    fn has_patience(&self) -> bool {
+        self.begun.elapsed() < DYING_SERVER_PATIENCE.min(self.server.deadline)
+    }
+
+    fn timeout(&self) -> Error {
+        Error::Timeout { command: self.chain.shown(None), after: self.server.deadline }
+    }
+
+    fn judge(&self, output: Output) -> Result<Vec<Reply>, Broken> {
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let mut pieces = self.chain.split(output.stdout);
+        let at = self.chain.last_reached(&pieces);
+        let reached_all = pieces.len() == self.chain.len();
+        if output.status.success() && reached_all && !is_silent_failure(&message) {
+            return Ok(pieces);
+        }
+        pieces.truncate(at.unwrap_or(0));
+        let message = if message.is_empty() {
+            format!("tmux ended without a word ({})", output.status)
+        } else {
+            message
+        };
+        let error = self.server.explain(self.chain.shown(at), message, output.status.code());
+        Err(Broken { done: pieces, at, error })
+    }
+}

@@ -1,0 +1,115 @@
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process;
+use std::time::{Duration, Instant};
+
+use crate::process::Process;
+use crate::{Command, Error, Reply, Running, Socket, Version};
+
+/// How to reach one tmux server. It holds no connection and need not run.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// The tmux program, `tmux` unless told otherwise.
+    pub program: PathBuf,
+    pub socket: Socket,
+    /// The configuration a new server reads (`-f`); `None` for the user's own.
+    pub config: Option<PathBuf>,
+    /// How long one call may take.
+    pub deadline: Duration,
+    pub(crate) may_start: bool,
+}
+
+impl Server {
+    pub fn new(socket: Socket) -> Self {
+        Self {
+            program: "tmux".into(),
+            socket,
+            config: None,
+            deadline: Duration::from_secs(15),
+            may_start: true,
+        }
+    }
+
+    /// The same server, but never started by a command that would (`new-session`): those fail with
+    /// [`Error::NoServer`].
+    #[must_use]
+    pub fn running_only(&self) -> Self {
+        Self { may_start: false, ..self.clone() }
+    }
+
+    /// Runs the commands in one tmux process: one reply for each, or the first error, after which
+    /// the rest was not done.
+    pub fn run(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
+        self.start(commands)?.finish()
+    }
+
+    /// Runs one command.
+    pub fn run_one(&self, command: Command) -> Result<Reply, Error> {
+        let mut replies = self.run(&[command])?;
+        Ok(replies.pop().unwrap_or_default())
+    }
+
+    /// Starts what [`Server::run`] does, so that the caller can do something else meanwhile.
+    pub fn start(&self, commands: &[Command]) -> Result<Running, Error> {
+        Running::start(self, commands)
+    }
+
+    /// The version of the program, which may be newer than that of a server started earlier.
+    pub fn version(&self) -> Result<Version, Error> {
+        let mut command = process::Command::new(&self.program);
+        command.arg("-V");
+        let failed =
+            |message: String, status| Error::Failed { command: "-V".into(), message, status };
+        let output = Process::spawn(&mut command, None, Instant::now() + self.deadline)
+            .map_err(|error| self.spawn_error(error))?
+            .finish()
+            .map_err(|source| Error::Io { action: "talk to tmux", source })?
+            .ok_or_else(|| Error::Timeout { command: "-V".into(), after: self.deadline })?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Version::parse(&text)
+            .ok_or_else(|| failed(format!("{:?} is no version", text.trim()), output.status.code()))
+    }
+
+    pub(crate) fn spawn(
+        &self,
+        words: &[OsString],
+        stdin: Option<Vec<u8>>,
+        deadline: Instant,
+    ) -> Result<Process, Error> {
+        let mut command = self.command();
+        command.args(words);
+        Process::spawn(&mut command, stdin, deadline).map_err(|error| self.spawn_error(error))
+    }
+
+    /// `tmux` with everything before the first command word.
+    pub(crate) fn command(&self) -> process::Command {
+        let mut command = process::Command::new(&self.program);
+        // Without it and without a UTF-8 locale, tmux prints every other character as `_`.
+        command.arg("-u").args(self.socket.words());
+        if let Some(config) = &self.config {
+            command.arg("-f").arg(config);
+        }
+        if !self.may_start {
+            command.arg("-N");
+        }
+        if self.socket.is_explicit() {
+            command.env_remove("TMUX").env_remove("TMUX_PANE");
+        }
+        command
+    }
+
+    pub(crate) fn spawn_error(&self, source: std::io::Error) -> Error {
+        match source.kind() {
+            ErrorKind::NotFound => Error::NotInstalled { program: self.program.clone() },
+            ErrorKind::ArgumentListTooLong => Error::CommandTooLong { command: String::new() },
+            _ => Error::Io { action: "start tmux", source },
+        }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self::new(Socket::Default)
+    }
+}

@@ -1,0 +1,65 @@
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Which tmux server is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum Socket {
+    /// The server tmux itself would choose: `$TMUX` inside tmux, else the user's default one.
+    #[default]
+    Default,
+    /// A name in tmux's socket directory (`-L`).
+    Name(String),
+    /// A socket file (`-S`).
+    Path(PathBuf),
+}
+
+impl Socket {
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        match self {
+            Self::Default => vec![],
+            Self::Name(name) => vec!["-L".into(), name.into()],
+            Self::Path(path) => vec!["-S".into(), path.into()],
+        }
+    }
+
+    /// An explicit socket must not be overruled, nor a default target be taken from the caller's
+    /// own pane.
+    pub(crate) fn is_explicit(&self) -> bool {
+        !matches!(self, Self::Default)
+    }
+}
+
+/// What a user writes: a value with a slash is a path, anything else a name.
+impl FromStr for Socket {
+    type Err = Infallible;
+
+    fn from_str(value: &str) -> Result<Self, Infallible> {
+        Ok(if value.contains('/') {
+            Self::Path(value.into())
+        } else {
+            Self::Name(value.to_owned())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slash_makes_a_path() {
+        let parse = |value: &str| value.parse::<Socket>().unwrap();
+        assert_eq!(parse("work"), Socket::Name("work".into()));
+        assert_eq!(parse("./s"), Socket::Path("./s".into()));
+        assert_eq!(parse("/run/tmux/s"), Socket::Path("/run/tmux/s".into()));
+    }
+
+    #[test]
+    fn words() {
+        assert!(Socket::Default.words().is_empty());
+        assert_eq!(Socket::Name("a".into()).words(), ["-L", "a"]);
+        assert_eq!(Socket::Path("/a".into()).words(), ["-S", "/a"]);
+    }
+}

@@ -1,0 +1,11 @@
+//! Against a real tmux on private sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on may as well end here")]
+
+mod capture;
+mod control;
+mod one_shot;
+mod private;
+mod reconnect;
+mod rows;
+mod trouble;

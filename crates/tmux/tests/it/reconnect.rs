@@ -1,0 +1,191 @@
+//! What users and dying servers do to a control client.
+
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dogwatch_tmux::control::{Control, Note};
+use dogwatch_tmux::{ANCHOR_PREFIX, Command, Error};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::private::{Exit, PATIENCE, Private, eventually, name, print};
+
+fn wait_for(notes: &Receiver<Note>, what: &str, wanted: impl Fn(&Note) -> bool) {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        if wanted(&notes.recv_timeout(PATIENCE).unwrap()) {
+            return;
+        }
+    }
+    panic!("no note of {what}");
+}
+
+fn wait_lost(notes: &Receiver<Note>) {
+    wait_for(notes, "disconnection", |note| matches!(note, Note::Disconnected { .. }));
+}
+
+fn wait_back(notes: &Receiver<Note>) {
+    wait_for(notes, "reconnection", |note| *note == Note::Reconnected);
+}
+
+fn kill_9(pid: u32) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+}
+
+#[test]
+fn no_server_is_an_error_and_none_is_started() {
+    let tmux = Private::idle();
+    assert!(matches!(Control::open(&tmux.server), Err(Error::NoServer)));
+    assert!(!tmux.socket().exists());
+    tmux.session("a");
+    tmux.kill();
+    assert!(matches!(Control::open(&tmux.server), Err(Error::NoServer)));
+}
+
+#[test]
+fn not_installed() {
+    let mut tmux = Private::running();
+    let program = std::mem::replace(&mut tmux.server.program, "/nonexistent/tmux".into());
+    assert!(matches!(Control::open(&tmux.server), Err(Error::NotInstalled { .. })));
+    tmux.server.program = program;
+}
+
+#[test]
+fn a_new_server_on_the_same_socket_is_found() {
+    let tmux = Private::running();
+    let (control, notes) = Control::open(&tmux.server).unwrap();
+    let first = control.request_one(print("#{pid}")).unwrap();
+    tmux.kill();
+    wait_lost(&notes);
+    assert!(matches!(control.request_one(print("a")), Err(Error::Disconnected)));
+    // It waits, and does not start a server that the user does not have.
+    thread::sleep(Duration::from_millis(200));
+    assert!(matches!(tmux.server.panes(), Err(Error::NoServer)));
+
+    tmux.session("again");
+    wait_back(&notes);
+    let second = control.request_one(print("#{pid}")).unwrap();
+    assert_ne!(first, second);
+    assert_eq!(second.first_line(), tmux.server_pid().unwrap().to_string());
+}
+
+#[test]
+fn a_detached_client_comes_back() {
+    let tmux = Private::running();
+    let (control, notes) = Control::open(&tmux.server).unwrap();
+    for _ in 0..3 {
+        tmux.server.run_one(Command::new("detach-client")).unwrap();
+        wait_lost(&notes);
+        wait_back(&notes);
+        assert_eq!(control.request_one(print("a")).unwrap().first_line(), "a");
+    }
+    drop(control);
+    let list = Command::new("list-sessions").option('F', "#{session_name}");
+    assert_eq!(tmux.server.run_one(list).unwrap().text(), "main\n");
+}
+
+#[test]
+fn a_moved_client_goes_back_to_an_anchor() {
+    let tmux = Private::running();
+    let (control, notes) = Control::open(&tmux.server).unwrap();
+    let here =
+        || control.request_one(print("#{client_session}")).unwrap().first_line().into_owned();
+    for _ in 0..3 {
+        tmux.server.run_one(Command::new("switch-client").target(&name("main"))).unwrap();
+        let moved =
+            |note: &Note| matches!(note, Note::SessionChanged { name, .. } if name == "main");
+        wait_for(&notes, "the move", moved);
+        eventually("it is back", || here().starts_with(ANCHOR_PREFIX));
+        eventually("nobody is left on main", || {
+            tmux.server.panes().unwrap()[0].session_attached == 0
+        });
+    }
+    drop(control);
+    let list = Command::new("list-sessions").option('F', "#{session_name}");
+    assert_eq!(tmux.server.run_one(list).unwrap().text(), "main\n");
+}
+
+#[test]
+fn a_killed_anchor_is_replaced() {
+    let tmux = Private::running();
+    let (control, notes) = Control::open(&tmux.server).unwrap();
+    let anchor = control.request_one(print("#{client_session}")).unwrap().first_line().into_owned();
+    tmux.server.run_one(Command::new("kill-session").target(&name(&anchor))).unwrap();
+    wait_lost(&notes);
+    wait_back(&notes);
+    assert_eq!(control.request_one(print("a")).unwrap().first_line(), "a");
+}
+
+#[test]
+fn a_request_pending_at_the_servers_death_fails() {
+    let tmux = Private::running();
+    let (control, notes) = Control::open(&tmux.server).unwrap();
+    thread::scope(|scope| {
+        // The answer to what follows a `wait-for` comes only when the channel is woken.
+        let here = Command::new("set-option").flag('g').args(["@here", "yes"]);
+        let wait = Command::new("wait-for").arg("never");
+        let pending = scope.spawn(|| control.request(&[here, wait, print("a")]));
+        eventually("the request is there", || tmux.ask("#{@here}").unwrap() == "yes");
+        // An orderly end would wake the channel first.
+        let pid = tmux.server_pid().unwrap();
+        let gone = Exit::of(pid);
+        kill_9(pid);
+        assert!(gone.within(PATIENCE));
+        let outcome = pending.join().unwrap();
+        assert!(matches!(outcome, Err(Error::Disconnected)), "{outcome:?}");
+    });
+    wait_lost(&notes);
+}
+
+#[test]
+fn an_unanswered_request_times_out_and_the_next_one_is_answered_right() {
+    let tmux = Private::running();
+    let mut server = tmux.server.clone();
+    server.deadline = Duration::from_millis(300);
+    let (control, _notes) = Control::open(&server).unwrap();
+    let wait = Command::new("wait-for").arg("later");
+    let outcome = control.request(&[wait, print("late")]);
+    assert!(matches!(outcome, Err(Error::Timeout { .. })), "{outcome:?}");
+    tmux.server.run_one(Command::new("wait-for").flag('S').arg("later")).unwrap();
+    assert_eq!(control.request_one(print("b")).unwrap().first_line(), "b");
+}
+
+#[test]
+fn closing_without_a_server_does_not_hang() {
+    let tmux = Private::running();
+    let (control, notes) = Control::open(&tmux.server).unwrap();
+    tmux.kill();
+    wait_lost(&notes);
+    let begun = Instant::now();
+    drop(control);
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(notes.iter().all(|note| note != Note::Reconnected));
+}
+
+#[test]
+fn the_anchor_of_a_killed_watcher_is_swept_by_the_next() {
+    let tmux = Private::running();
+    let stale = format!("{ANCHOR_PREFIX}-1-stale");
+    tmux.session(&stale);
+    let (first, _notes) = Control::open(&tmux.server).unwrap();
+    assert!(!tmux.has_session(&stale));
+    let (second, _more_notes) = Control::open(&tmux.server).unwrap();
+    assert_eq!(first.request_one(print("a")).unwrap().first_line(), "a");
+    assert_eq!(second.request_one(print("b")).unwrap().first_line(), "b");
+}
+
+#[test]
+fn a_killed_client_process_is_replaced() {
+    let tmux = Private::running();
+    let (control, notes) = Control::open(&tmux.server).unwrap();
+    let pid = control.request_one(print("#{client_pid}")).unwrap().first_line().parse().unwrap();
+    kill_9(pid);
+    wait_lost(&notes);
+    wait_back(&notes);
+    assert_eq!(control.request_one(print("a")).unwrap().first_line(), "a");
+    drop(control);
+    let list = Command::new("list-sessions").option('F', "#{session_name}");
+    assert_eq!(tmux.server.run_one(list).unwrap().text(), "main\n");
+}

@@ -1,0 +1,145 @@
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use dogwatch_tmux::{Command, Error, PaneDetail, PaneId, Version, escape_format};
+
+use crate::private::{Private, eventually, new_session};
+
+const SYMBOLS: &str = " !\"#$%&'()*+,-/;<=>?@[\\]^_`{|}~";
+
+fn detail(tmux: &Private, pane: PaneId) -> PaneDetail {
+    let panes = tmux.server.panes_detailed().unwrap();
+    panes.into_iter().find(|detail| detail.row.pane_id == pane).unwrap()
+}
+
+#[test]
+fn a_living_pane() {
+    let tmux = Private::idle();
+    let new = new_session("web").option('x', "120").option('y', "39").arg("cat");
+    tmux.server.run_one(new).unwrap();
+    let rows = tmux.server.panes().unwrap();
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!(row.session_name, "web");
+    assert_eq!((row.width, row.height), (120, 39));
+    assert!(!row.dead && !row.in_mode && !row.alternate_on);
+    assert_eq!((row.dead_status, row.dead_signal, row.session_attached), (None, None, 0));
+    assert_eq!(Some(row.server_pid), tmux.server_pid());
+    assert_eq!(row.server_start.to_string(), tmux.ask("#{start_time}").unwrap());
+    assert!(row.window_activity >= row.server_start);
+    assert!(row.version.as_ref().is_some_and(Version::is_supported));
+}
+
+#[test]
+fn dead_panes_tell_how_they_died() {
+    let tmux = Private::running();
+    tmux.server
+        .run_one(Command::new("set-option").flag('g').args(["remain-on-exit", "on"]))
+        .unwrap();
+    let exited = tmux.session_with("exited", &["sh", "-c", "exit 3"]);
+    let killed = tmux.session_with("killed", &["sh", "-c", "kill -9 $$"]);
+    for (pane, status, signal) in [(exited, Some(3), None), (killed, None, Some(9))] {
+        eventually("the status is known", || {
+            // A server that lost the SIGCHLD reaps when another child ends.
+            tmux.server.run_one(Command::new("run-shell").flag('b').arg("true")).unwrap();
+            let row = detail(&tmux, pane).row;
+            row.dead && (row.dead_status, row.dead_signal) == (status, signal)
+        });
+    }
+}
+
+#[test]
+fn copy_mode_and_the_alternate_screen_are_seen() {
+    let tmux = Private::running();
+    let pane = tmux.session_with("alt", &["sh", "-c", "printf '\\033[?1049h'; exec cat"]);
+    eventually("alternate screen", || detail(&tmux, pane).row.alternate_on);
+    tmux.server.run_one(Command::new("copy-mode").target(pane)).unwrap();
+    assert!(detail(&tmux, pane).row.in_mode);
+}
+
+#[test]
+fn names_with_every_symbol() {
+    let tmux = Private::running();
+    let mut expected = vec!["main".to_owned()];
+    for symbol in SYMBOLS.chars() {
+        expected.push(format!("x{symbol}y 1 {symbol}"));
+    }
+    for name in ["日本 ✳", "größe", "e\u{301}", "$5", "%1 @2 $3", "@0", "%0"] {
+        expected.push(name.to_owned());
+    }
+    for name in &expected[1..] {
+        tmux.session(name);
+    }
+    let mut found: Vec<_> =
+        tmux.server.panes().unwrap().into_iter().map(|row| row.session_name).collect();
+    // tmux writes `$` before a letter and the backslash as an escape of its own.
+    for name in &mut expected {
+        *name = name.replace('\\', "\\\\").replace("$y", "\\$y");
+    }
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn titles_paths_and_commands_hold_what_they_like() {
+    let tmux = Private::running();
+    let dirs: [&[u8]; 6] = [
+        b"plain",
+        b"two\nlines\n",
+        b"tab\tbell\x07",
+        b"latin1-\xe9\xff",
+        "日本 ✳".as_bytes(),
+        b"%begin 1 2 1\n%end 1 2 1",
+    ];
+    let titles = ["plain", "✳ claude", "a|b", SYMBOLS, "Ünï", "%end 1 2 1"];
+    for (at, (dir, title)) in dirs.iter().zip(titles).enumerate() {
+        let path = tmux.path().join(OsStr::from_bytes(dir));
+        fs::create_dir(&path).unwrap();
+        let path = path.canonicalize().unwrap();
+        let new = new_session(&format!("s{at}")).option('c', escape_format(&path)).arg("cat");
+        let pane: PaneId = tmux.server.run_one(new).unwrap().first_line().parse().unwrap();
+        let set = Command::new("select-pane").option('T', escape_format(title)).target(pane);
+        tmux.server.run_one(set).unwrap();
+        // The program is there a moment before its directory can be read.
+        eventually("cat runs in its directory", || {
+            let detail = detail(&tmux, pane);
+            detail.current_command == "cat" && detail.current_path == path
+        });
+        let detail = detail(&tmux, pane);
+        assert_eq!(detail.row.session_name, format!("s{at}"));
+        assert_eq!(detail.title, title, "{at}");
+    }
+    // A row that was read wrongly would have shifted the others.
+    assert_eq!(tmux.server.panes_detailed().unwrap().len(), dirs.len() + 1);
+}
+
+#[test]
+fn anchors_are_not_listed() {
+    let tmux = Private::running();
+    tmux.session("_dogwatch-1");
+    tmux.session("_dogwatch");
+    assert_eq!(tmux.server.panes().unwrap().len(), 1);
+    assert_eq!(tmux.server.panes_detailed().unwrap().len(), 1);
+}
+
+#[test]
+fn no_server_is_a_typed_error() {
+    let tmux = Private::idle();
+    assert!(matches!(tmux.server.panes(), Err(Error::NoServer)));
+}
+
+#[test]
+fn titles_set_by_programs_shift_nothing() {
+    let tmux = Private::running();
+    let script = "printf '\\033]2;two\\nlines\\tand a tab\\007'; printf '\\033]2;\\377\\376\\033\\\\'; \
+                  echo END; exec cat";
+    let pane = tmux.session_with("odd", &["sh", "-c", script]);
+    eventually("printed", || {
+        let screen = tmux.server.capture(pane, dogwatch_tmux::CaptureOptions::default()).unwrap();
+        screen.text().contains("END")
+    });
+    let detail = detail(&tmux, pane);
+    assert_eq!((detail.row.session_name.as_str(), detail.row.pane_id), ("odd", pane));
+    assert_eq!(tmux.server.panes_detailed().unwrap().len(), 2);
+}
