@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     let json = args.command.wants_json();
     match commands::run(args) {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(error) => report::failure(&error, json),
     }
 }

@@ -12,7 +12,9 @@ use crate::record::{Cause, Exit};
 /// How long a hung-up agent gets before it is asked with TERM. gemini ignores HUP altogether.
 const HANGUP_GRACE: Duration = Duration::from_millis(800);
 /// How long an agent gets to end after TERM.
-const TERM_GRACE: Duration = Duration::from_secs(3);
+const TERM_GRACE: Duration = Duration::from_secs(2);
+/// How long it gets after HUP, when TERM did nothing: interactive shells ignore TERM and honour HUP.
+const LAST_CALL_GRACE: Duration = Duration::from_secs(1);
 /// How long what the agent left behind gets after TERM, and then after KILL.
 const SWEEP_GRACE: Duration = Duration::from_secs(1);
 
@@ -82,13 +84,22 @@ enum State {
     Suspended,
     Ending {
         cause: Cause,
-        sent: Signal,
+        stage: Stage,
     },
     /// The agent has ended; `sent` is what its leftovers were told so far.
     Sweeping {
         exit: Exit,
         sent: Option<Signal>,
     },
+}
+
+/// How firmly the agent has been told to end so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    HungUp,
+    Termed,
+    LastCall,
+    Killed,
 }
 
 /// The runner's memory between events.
@@ -123,13 +134,14 @@ impl Runner {
             (State::Suspended, Event::Continued) => self.resume(),
             (State::Suspended, Event::Typed(line)) => match line.trim() {
                 "" | "fg" => self.resume(),
-                "kill" | "exit" | "quit" => self.end(Cause::Request, Signal::Terminate),
+                "kill" | "exit" | "quit" => self.end(Cause::Request, Stage::Termed),
                 _ => vec![Effect::Say(Notice::UnknownWord)],
             },
-            (State::Ending { cause, sent }, Event::Woken) => match sent {
-                Signal::HangUp => self.end(cause, Signal::Terminate),
+            (State::Ending { cause, stage }, Event::Woken) => match stage {
+                Stage::HungUp => self.end(cause, Stage::Termed),
+                Stage::Termed => self.end(cause, Stage::LastCall),
                 // Again after KILL only for a process stuck in the kernel: ask on, never give up.
-                Signal::Terminate | Signal::Kill => self.end(cause, Signal::Kill),
+                Stage::LastCall | Stage::Killed => self.end(cause, Stage::Killed),
             },
             _ => Vec::new(),
         }
@@ -142,31 +154,27 @@ impl Runner {
 
     fn obey(&mut self, state: State, order: Order) -> Vec<Effect> {
         // The first order names the cause; a later one may only hurry it.
-        let (first_cause, signal) = match order {
-            Order::HangUp => (Cause::Hangup, Signal::HangUp),
-            Order::End => (Cause::Request, Signal::Terminate),
-            Order::Kill => (Cause::Request, Signal::Kill),
+        let (first_cause, wanted) = match order {
+            Order::HangUp => (Cause::Hangup, Stage::HungUp),
+            Order::End => (Cause::Request, Stage::Termed),
+            Order::Kill => (Cause::Request, Stage::Killed),
         };
         match state {
-            State::Ending { sent, .. } if sent as u8 >= signal as u8 => Vec::new(),
-            State::Ending { cause, .. } => self.end(cause, signal),
-            _ => self.end(first_cause, signal),
+            State::Ending { stage, .. } if stage >= wanted => Vec::new(),
+            State::Ending { cause, .. } => self.end(cause, wanted),
+            _ => self.end(first_cause, wanted),
         }
     }
 
-    fn end(&mut self, cause: Cause, signal: Signal) -> Vec<Effect> {
-        self.state = State::Ending { cause, sent: signal };
-        match signal {
-            Signal::HangUp => {
-                vec![Effect::SignalAgent(Signal::HangUp), Effect::WakeAfter(HANGUP_GRACE)]
-            }
-            Signal::Terminate => {
-                vec![Effect::SignalAgent(Signal::Terminate), Effect::WakeAfter(TERM_GRACE)]
-            }
-            Signal::Kill => {
-                vec![Effect::SignalFamily(Signal::Kill), Effect::WakeAfter(SWEEP_GRACE)]
-            }
-        }
+    fn end(&mut self, cause: Cause, stage: Stage) -> Vec<Effect> {
+        self.state = State::Ending { cause, stage };
+        let (effect, grace) = match stage {
+            Stage::HungUp => (Effect::SignalAgent(Signal::HangUp), HANGUP_GRACE),
+            Stage::Termed => (Effect::SignalAgent(Signal::Terminate), TERM_GRACE),
+            Stage::LastCall => (Effect::SignalAgent(Signal::HangUp), LAST_CALL_GRACE),
+            Stage::Killed => (Effect::SignalFamily(Signal::Kill), SWEEP_GRACE),
+        };
+        vec![effect, Effect::WakeAfter(grace)]
     }
 
     fn sweep(&mut self, exit: Exit, sent: Option<Signal>, event: &Event) -> Vec<Effect> {
@@ -235,6 +243,7 @@ mod tests {
         play(vec![
             (Told(Order::End), vec![SignalAgent(Signal::Terminate), WakeAfter(TERM_GRACE)]),
             (Told(Order::HangUp), vec![]),
+            (Woken, vec![SignalAgent(Signal::HangUp), WakeAfter(LAST_CALL_GRACE)]),
             (Woken, vec![SignalFamily(Signal::Kill), WakeAfter(SWEEP_GRACE)]),
             (Ended(exit), record(exit, Cause::Request)),
             (Left(0), vec![Leave(exit)]),

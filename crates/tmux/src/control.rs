@@ -10,6 +10,9 @@
 //! killed. The option `destroy-unattached` looks made for this and must not be used: the server of
 //! tmux 3.3a crashes, with all sessions, when the client of such a session is detached.
 //!
+//! While it is there, the anchor keeps the server from exiting with the user's last session. An owner
+//! that sees no panes any more may drop the client.
+//!
 //! Users meet this client: outside tmux it is "the current client", so a `tmux switch-client` may
 //! move it and a `tmux detach-client` may end it. A supervising thread moves it back or connects
 //! anew, and tells so in a [`Note`]. It never starts a server.
@@ -19,6 +22,7 @@
 
 mod client;
 mod link;
+mod look;
 mod note;
 mod pending;
 mod proto;

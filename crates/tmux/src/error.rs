@@ -25,6 +25,7 @@ pub enum Error {
     DuplicateSession { name: String },
     #[error("tmux has no {target}")]
     NotFound { target: String },
+    /// Whether the command was or will be done is unknown.
     #[error("tmux did not answer `{command}` within {} s", after.as_secs_f32())]
     Timeout { command: String, after: Duration },
     #[error("the command line `{command}` is too long for tmux")]

@@ -7,6 +7,20 @@
 //! - Control mode ([`control::Control`]): one attached client for a long watch. Requests are
 //!   pipelined, every command has its own answer, and tmux tells of changes unasked.
 //!
+//! ```no_run
+//! use dogwatch_tmux::{Command, Server, SessionName, Socket, escape_format};
+//!
+//! let server = Server::new(Socket::Name("work".into()));
+//! let name = SessionName::new("web")?;
+//! let new = Command::new("new-session").flag('d').option('s', escape_format(name.as_str()));
+//! let keep = Command::new("set-option").flag('w').target(&name).args(["remain-on-exit", "on"]);
+//! server.run(&[new.args(["sh", "-c", "exit 3"]), keep])?;
+//! for pane in server.panes()? {
+//!     assert_eq!(pane.session_name, "web");
+//! }
+//! # Ok::<(), dogwatch_tmux::Error>(())
+//! ```
+//!
 //! Two rules hold everywhere. A target is exact: a [`Target`] is an id or `=name:`, because tmux
 //! takes a bare name as a prefix and would kill `web2` when asked for `web`. And text from tmux is
 //! bytes until someone decides how to decode it: pane text and paths need not be UTF-8.

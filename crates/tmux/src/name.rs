@@ -4,11 +4,13 @@ use std::str::FromStr;
 /// Sessions of dogwatch's own, which no list shows.
 pub const ANCHOR_PREFIX: &str = "_dogwatch";
 
-/// A session name that, written `=name:`, means exactly that session.
+/// A session name that tmux keeps as it is and that, written `=name:`, means exactly that session.
 ///
 /// tmux looks up a leading `$` as an id even after `=`, and falls back to the session of a *client*
-/// of that name (`/dev/pts/3`, `client-1234`) when no session has it. Such sessions must be
-/// addressed by [`crate::SessionNo`].
+/// of that name (`/dev/pts/3`, `client-1234`) when no session has it. A session that someone else
+/// gave such a name must be addressed by its [`crate::SessionNo`].
+///
+/// tmux expands formats in the name of a new session: give it through [`crate::escape_format`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionName(String);
 
@@ -40,9 +42,11 @@ fn objection(name: &str) -> Option<&'static str> {
         Some("it is empty")
     } else if name.contains([':', '.']) {
         Some("tmux replaces `:` and `.`")
+    } else if name.contains(['$', '\\']) {
+        Some("tmux escapes `$` and backslashes")
     } else if name.chars().any(char::is_control) {
         Some("it has control characters")
-    } else if name.starts_with(['$', '=', '@', '%']) {
+    } else if name.starts_with(['=', '@', '%']) {
         Some("tmux reads its first character as part of a target")
     } else if name.strip_prefix("client-").is_some_and(is_number)
         || name.starts_with("/dev/")
@@ -97,8 +101,20 @@ mod tests {
 
     #[test]
     fn names_that_mean_something_else_are_refused() {
-        for name in ["", "a:b", "a.b", "a\nb", "$3", "=web", "@1", "%1", "client-77", "/dev/pts/3"]
-        {
+        for name in [
+            "",
+            "a:b",
+            "a.b",
+            "a\nb",
+            "$3",
+            "a$b",
+            "a\\b",
+            "=web",
+            "@1",
+            "%1",
+            "client-77",
+            "/dev/pts/3",
+        ] {
             assert!(SessionName::new(name).is_err(), "{name:?}");
         }
     }

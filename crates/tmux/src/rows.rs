@@ -13,7 +13,8 @@ use crate::nonce::nonce;
 use crate::signal::signal_number;
 use crate::{ANCHOR_PREFIX, Command, PaneId, Reply, SessionNo, Version, WindowId};
 
-/// What is cheap to ask often: tmux knows all of it without a look at /proc.
+/// What is cheap to ask often: tmux knows all of it without a look at /proc. A pane whose window is
+/// linked to several sessions has a row in each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneRow {
     pub session_no: SessionNo,

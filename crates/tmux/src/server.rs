@@ -40,6 +40,9 @@ impl Server {
 
     /// Runs the commands in one tmux process: one reply for each, or the first error, after which
     /// the rest was not done.
+    ///
+    /// A chain that begins with `new-session` waits for a former server on the socket to be gone;
+    /// others fail with [`Error::ServerDying`].
     pub fn run(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
         self.start(commands)?.finish()
     }

@@ -14,21 +14,26 @@ mod ls;
 mod run;
 mod spawn;
 
+use std::process::ExitCode;
+
 use dogwatch_engine::Error;
 
-use crate::args::{Args, Command, LabTool};
+use crate::args::{Args, Command, Lab, LabTool};
 use crate::environment;
 
 /// Carries the command out; returns the exit code.
-pub(crate) fn run(args: Args) -> Result<u8, Error> {
-    // Agents and tmux call these three: they make their own way.
+pub(crate) fn run(args: Args) -> Result<ExitCode, Error> {
+    if let Command::Lab(Lab { tool: LabTool::Actor { args } }) = args.command {
+        return Ok(dogwatch_actor::main(&["lab", "actor"], args));
+    }
+    carry_out(args).map(ExitCode::from)
+}
+
+fn carry_out(args: Args) -> Result<u8, Error> {
+    // Agents and tmux call the first two, and the demo makes a world of its own.
     let command = match args.command {
         Command::Hook(hook) => return Ok(hook::hook(&hook, args.state_dir)),
         Command::Run(run) => return run::run(&run, args.state_dir),
-        Command::Lab(lab) => {
-            let LabTool::Actor { args } = lab.tool;
-            return Ok(actor(args));
-        }
         Command::Demo(_) => return demo::demo(),
         command => command,
     };
@@ -55,9 +60,4 @@ pub(crate) fn run(args: Args) -> Result<u8, Error> {
             unreachable!("invariant: these were carried out above")
         }
     }
-}
-
-fn actor(args: Vec<std::ffi::OsString>) -> u8 {
-    let code = dogwatch_actor::main(&["lab", "actor"], args);
-    u8::from(code != std::process::ExitCode::SUCCESS)
 }

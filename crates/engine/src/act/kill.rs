@@ -60,6 +60,9 @@ pub fn kill(
     let by = end(context, seen, at_once);
     let left = sweep(&session.id);
     let mut ended = session.ended.clone().or_else(|| folder.ended());
+    // The runner was told to be polite, and had to be firm in the end.
+    let killed = ended.as_ref().is_some_and(|e| e.exit == Exit::Signal(Signal::KILL.as_raw()));
+    let by = if by == By::Term && killed { By::Kill } else { by };
     if ended.is_none() && by == By::Kill && left.is_empty() {
         // The runner could not write it down, so we do: we sent the signal and saw the processes go.
         let record = Ended {

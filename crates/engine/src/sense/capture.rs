@@ -1,4 +1,5 @@
 use dogwatch_core::transcript::{Entry, Speaker};
+use dogwatch_store::KeptScreen;
 use dogwatch_tmux::CaptureOptions;
 
 use crate::act::spawn::HISTORY;
@@ -42,10 +43,10 @@ pub fn capture(
     lines: Option<u32>,
     ansi: bool,
 ) -> Result<Captured, Error> {
-    if let Some(pane) = seen.pane_id() {
-        // A dead pane has been scrolled by tmux's own "Pane is dead" line: ask for some history too.
-        let history = lines.or(seen.pane.as_ref().filter(|row| row.dead).map(|_| 5));
-        let options = CaptureOptions { lines: history, ansi, joined: false };
+    // In a dead pane tmux has put a line of its own over the last screen, which the runner kept before.
+    let living = seen.pane.as_ref().filter(|row| !row.dead).map(|row| row.pane_id);
+    if let Some(pane) = living {
+        let options = CaptureOptions { lines, ansi, joined: false };
         let text = context.tmux.capture(pane, options)?.into_bytes();
         return Ok(Captured { from: From::Pane, text: last_lines(&text, lines) });
     }
@@ -58,12 +59,20 @@ pub fn capture(
             text: last_lines(&text, lines.or(Some(50))),
         });
     }
-    let Some(screen) = folder.screen() else {
+    let screen = folder.screen().or_else(|| dead_pane(context, seen));
+    let Some(screen) = screen else {
         let reason = "its terminal was gone before the last screen could be kept".to_owned();
         return Err(Error::NothingKept { name: seen.session.name.clone(), reason });
     };
     let text = if ansi { screen.ansi } else { without_escapes(&screen.ansi) };
     Ok(Captured { from: From::Kept, text: last_lines(&text, lines.or(Some(HISTORY))) })
+}
+
+/// What tmux still has of a session whose runner was killed before it could keep anything.
+fn dead_pane(context: &Context, seen: &Seen) -> Option<KeptScreen> {
+    let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
+    let reply = context.tmux.capture(seen.pane_id()?, options).ok()?;
+    Some(KeptScreen { ansi: reply.into_bytes() })
 }
 
 fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {

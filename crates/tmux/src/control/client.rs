@@ -39,7 +39,8 @@ pub(super) struct Shared {
 }
 
 impl Control {
-    /// Connects to a running server; the receiver gets all [`Note`]s until the client is dropped.
+    /// Connects to a running server. The receiver gets all [`Note`]s until the client is dropped;
+    /// they pile up if nobody reads them, so drop it if they are not wanted.
     pub fn open(server: &Server) -> Result<(Self, Receiver<Note>), Error> {
         let io = |action| move |source| Error::Io { action, source };
         let (closing, alive) = pipe().map_err(io("make a pipe"))?;
@@ -79,10 +80,16 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Release);
-        self.shared.remove_anchor();
+        let kill = Command::new("kill-session").target(&self.shared.anchor);
+        let answered = self.shared.request(std::slice::from_ref(&kill), CLEANING).is_ok();
         drop(self.alive.take());
         if let Some(supervisor) = self.supervisor.take() {
             let _ = supervisor.join();
+        }
+        if !answered {
+            // Detached a moment ago, perhaps: then the anchor is still there.
+            let server = Server { deadline: CLEANING, ..self.shared.server.running_only() };
+            let _ = server.run_one(kill);
         }
     }
 }
@@ -186,15 +193,6 @@ impl Shared {
             .map(|name| Command::new("kill-session").target(&name))
             .collect();
         let _ = self.request(&stale, CLEANING);
-    }
-
-    fn remove_anchor(&self) {
-        let kill = || Command::new("kill-session").target(&self.anchor);
-        if self.request(&[kill()], CLEANING).is_err() {
-            // Detached a moment ago, perhaps: then the anchor is still there.
-            let server = Server { deadline: CLEANING, ..self.server.running_only() };
-            let _ = server.run_one(kill());
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -179,15 +179,28 @@ impl Inlet {
                     return Err(Error::Timeout { command: command(), after: server.deadline });
                 }
             };
-            return Err(server.explain(command(), message, None));
+            return Err(if message.is_empty() {
+                Error::ServerDying
+            } else {
+                server.explain(command(), message, None)
+            });
         }
     }
 
+    /// What the client says when there was nothing to attach to. Its output may have ended a moment
+    /// before it says so: the server held that, too.
     fn last_words(&mut self) -> String {
-        self.end();
+        let deadline = Instant::now() + Duration::from_secs(1);
         let mut text = Vec::new();
-        if let Some(stderr) = &mut self.child.stderr {
-            let _ = stderr.read_to_end(&mut text);
+        if let Some(mut stderr) = self.child.stderr.take() {
+            let mut chunk = [0; 1024];
+            while wait_readable(&stderr, deadline).unwrap_or(false) {
+                match stderr.read(&mut chunk) {
+                    Ok(count @ 1..) => text.extend_from_slice(&chunk[..count]),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Ok(0) | Err(_) => break,
+                }
+            }
         }
         String::from_utf8_lossy(&text).trim().to_owned()
     }
@@ -201,6 +214,21 @@ impl Inlet {
 impl Drop for Inlet {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// False when the deadline came first.
+fn wait_readable(pipe: impl AsFd, deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut fds = [PollFd::new(&pipe, PollFlags::IN)];
+        retry_interrupted(poll(&mut fds, Some(&timespec(left))))?;
+        if !fds[0].revents().is_empty() {
+            return Ok(true);
+        }
+        if left.is_zero() {
+            return Ok(false);
+        }
     }
 }
 

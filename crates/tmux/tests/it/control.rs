@@ -1,11 +1,14 @@
 //! One control client: requests, quoting, and what it must not disturb.
 
 use std::ffi::OsString;
+use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::thread;
 
 use dogwatch_tmux::control::{Control, Note};
-use dogwatch_tmux::{ANCHOR_PREFIX, CaptureOptions, Command, Error, PaneId, RowQuery, Server};
+use dogwatch_tmux::{
+    ANCHOR_PREFIX, CaptureOptions, Command, Error, PaneId, Reply, Server, escape_format,
+};
 use proptest::prelude::*;
 
 use crate::private::{PATIENCE, Private, eventually, name, new_session, print};
@@ -72,17 +75,29 @@ fn the_hooks_of_the_user_do_not_confuse_the_answers() {
 #[test]
 fn lists_and_captures_are_those_of_the_other_transport() {
     let tmux = Private::running();
+    let dir = tmux.path().join("two\nlines\n%end 1 2 1");
+    fs::create_dir(&dir).unwrap();
+    let new = new_session("日本 ✳").option('c', escape_format(&dir)).arg("cat");
+    let odd = tmux.server.run_one(new).unwrap().first_line().parse::<PaneId>().unwrap();
+    let title = Command::new("select-pane").option('T', "✳ Ünï").target(odd);
+    let keys = Command::new("send-keys").flag('l').target(odd).arg("größe ❯ 日本");
+    tmux.server.run(&[title, keys]).unwrap();
+    let screen = CaptureOptions::default();
+    eventually("typed", || tmux.server.capture(odd, screen).unwrap().text().contains("❯ 日本"));
+    eventually("in its directory", || {
+        tmux.server.panes_detailed().unwrap().iter().any(|pane| pane.current_path == dir)
+    });
+
     let (control, _notes) = Control::open(&tmux.server).unwrap();
-    let query = RowQuery::new();
-    let reply = control.request_one(query.command()).unwrap();
-    assert_eq!(query.parse(&reply).unwrap(), tmux.server.panes().unwrap());
-    let reply = control.request_one(query.detailed_command()).unwrap();
-    assert_eq!(query.parse_detailed(&reply).unwrap(), tmux.server.panes_detailed().unwrap());
-    let capture = CaptureOptions::default().command(PaneId(0));
-    assert_eq!(
-        control.request_one(capture).unwrap(),
-        tmux.server.capture(PaneId(0), CaptureOptions::default()).unwrap()
-    );
+    assert_eq!(control.panes().unwrap(), tmux.server.panes().unwrap());
+    assert_eq!(control.panes_detailed().unwrap(), tmux.server.panes_detailed().unwrap());
+    let panes = [PaneId(0), PaneId(99), odd];
+    let texts = |captured: Vec<Result<Reply, Error>>| {
+        captured.into_iter().map(Result::ok).collect::<Vec<_>>()
+    };
+    let captured = texts(control.capture_many(&panes, screen).unwrap());
+    assert!(captured[1].is_none());
+    assert_eq!(captured, texts(tmux.server.capture_many(&panes, screen).unwrap()));
 }
 
 #[test]
@@ -162,7 +177,11 @@ fn quoting_round_trips_through_tmux() {
     let text = proptest::collection::vec(piece, 1..6)
         .prop_map(|pieces| pieces.concat())
         .prop_filter("tmux keeps no empty buffers", |text| !text.is_empty());
-    let mut cases = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(400));
+    let mut cases = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
     cases
         .run(&text, |text| {
             let set =
@@ -225,8 +244,8 @@ fn options_of_the_user_do_not_keep_the_anchor() {
     }
     let (control, _notes) = Control::open(&tmux.server).unwrap();
     drop(control);
-    eventually("the anchor is gone", || anchors(&tmux.server).is_empty());
-    assert_eq!(tmux.server.panes().unwrap()[0].session_attached, 0);
+    assert!(anchors(&tmux.server).is_empty());
+    eventually("the client is gone", || tmux.server.panes().unwrap()[0].session_attached == 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{Command, Error, Server, Socket};
 use tempfile::TempDir;
 
@@ -39,6 +40,7 @@ echo "usage: tmux [-2CluvV] [-c shell-command] [command [flags]]" >&2; exit 1"#;
     let Error::TooOld { found } = &error else { panic!("{error}") };
     assert_eq!(found.to_string(), "3.1c");
     assert!(error.hint().unwrap().contains("3.2"));
+    assert!(matches!(Control::open(&server), Err(Error::TooOld { .. })));
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Three scripted agents in a private tmux server, watched until they are done.
+//!
+//! Everything but the agents is the real thing: sessions, runner, hooks, store and judge. Nothing of the
+//! user's is touched: server, state and work folder live in a folder that is removed at the end.
+
+mod screen;
+mod stage;
+mod watched;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use dogwatch_core::exit_code;
+use dogwatch_engine::Error;
+
+use crate::ui;
+use screen::Screen;
+use stage::Stage;
+use watched::Watched;
+
+/// How often the table is drawn again; it shows a clock.
+const FRAME: Duration = Duration::from_millis(200);
+/// The whole play takes about ten seconds; it is cut here whatever happens.
+const CURTAIN: Duration = Duration::from_mins(1);
+
+pub(crate) fn demo() -> Result<u8, Error> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))
+            .map_err(Error::io("listen for Ctrl-C"))?;
+    }
+    let stage = Stage::build()?;
+    ui::talk(
+        "dogwatch demo: three scripted agents in a private tmux server (no account, no network)",
+    );
+    let begun = Instant::now();
+    let mut watched = stage.raise_curtain()?;
+    let mut screen = Screen::new();
+    while begun.elapsed() < CURTAIN && !interrupted.load(Ordering::Relaxed) {
+        for one in &mut watched {
+            one.look(&stage.context, begun)?;
+        }
+        screen.draw(&watched, begun.elapsed());
+        if watched.iter().all(|one| one.over) {
+            break;
+        }
+        // A frame of the live table; nothing is waited for here that an event could tell.
+        std::thread::sleep(FRAME);
+    }
+    summary(&watched);
+    let all_over = watched.iter().all(|one| one.over);
+    Ok(if all_over { exit_code::OK } else { exit_code::FAILED })
+}
+
+fn summary(watched: &[Watched]) {
+    ui::line("\nWhat was seen:");
+    for one in watched {
+        let path: Vec<&str> = one.story.iter().map(|m| m.what).collect();
+        let end = one.story.last().map_or("", |m| m.why.as_str());
+        ui::line(format_args!("  {:<7} {} ({end})", one.name, path.join(" → ")));
+    }
+    ui::line(
+        "\nNow with a real agent: dogwatch spawn claude --prompt 'Say hello', then dogwatch ls",
+    );
+}

@@ -1,0 +1,70 @@
+use std::io::Write;
+use std::time::Duration;
+
+use anstyle::AnsiColor;
+
+use super::watched::{Moment, Watched};
+use crate::ui;
+
+/// The live table: drawn over itself on a terminal, else one line for each change.
+pub(super) struct Screen {
+    live: bool,
+    lines: usize,
+    told: usize,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        Self { live: ui::stdout_is_terminal(), lines: 0, told: 0 }
+    }
+
+    pub(super) fn draw(&mut self, watched: &[Watched], now: Duration) {
+        if self.live {
+            self.redraw(watched, now);
+            return;
+        }
+        let mut moments: Vec<(&str, &Moment)> =
+            watched.iter().flat_map(|w| w.story.iter().map(|m| (w.name.as_str(), m))).collect();
+        moments.sort_by_key(|(_, moment)| moment.at);
+        for (name, moment) in moments.iter().skip(self.told) {
+            ui::line(moment_line(name, moment));
+        }
+        self.told = moments.len();
+    }
+
+    fn redraw(&mut self, watched: &[Watched], now: Duration) {
+        let mut table = ui::table(&["AGENT", "STATE", "FOR", "WHY"]);
+        for one in watched {
+            let Some(last) = one.story.last() else { continue };
+            let lasts = now.saturating_sub(last.at).as_secs_f32();
+            let lasts = if one.over { String::new() } else { format!("{lasts:.1} s") };
+            table.add_row([one.name.clone(), painted(last.what), lasts, last.why.clone()]);
+        }
+        let text = table.trim_fmt();
+        let mut out = anstream::stdout();
+        // Back to the first line of the last drawing, and clear from there.
+        let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
+        let _ = writeln!(out, "{up}\x1b[J{text}");
+        self.lines = text.lines().count();
+    }
+}
+
+fn moment_line(name: &str, moment: &Moment) -> String {
+    format!(
+        "{:>5.1} s  {name:<7} {:<9} {}",
+        moment.at.as_secs_f32(),
+        painted(moment.what),
+        moment.why
+    )
+}
+
+fn painted(what: &str) -> String {
+    let colour = match what {
+        "working" | "running" => AnsiColor::Green,
+        "waiting" => AnsiColor::Yellow,
+        "crashed" | "lost" | "failed" => AnsiColor::Red,
+        "answered" => AnsiColor::Magenta,
+        _ => AnsiColor::Blue,
+    };
+    ui::painted(&format!("{what:<9}"), colour)
+}

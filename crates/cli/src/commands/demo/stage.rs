@@ -1,0 +1,72 @@
+use std::path::Path;
+
+use dogwatch_engine::act::spawn::{self, Request, What};
+use dogwatch_engine::{Context, Error};
+use dogwatch_store::StateDir;
+use dogwatch_tmux::{Command, Server, Socket};
+use jiff::Zoned;
+
+use super::watched::Watched;
+
+/// The private world of the demo. Dropping it ends the tmux server with all that is in it.
+pub(super) struct Stage {
+    folder: tempfile::TempDir,
+    pub(super) context: Context,
+}
+
+impl Stage {
+    pub(super) fn build() -> Result<Self, Error> {
+        let folder = tempfile::Builder::new()
+            .prefix("dogwatch-demo-")
+            .tempdir()
+            .map_err(Error::io("make a folder for the demo"))?;
+        let socket = folder.path().join("tmux");
+        let mut tmux = Server::new(Socket::Path(socket.clone()));
+        // The user's own tmux settings have no part in this.
+        tmux.config = Some("/dev/null".into());
+        let context = Context {
+            state: StateDir::open(&folder.path().join("state"))?,
+            tmux,
+            socket,
+            dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
+            profiles: None,
+            path: std::env::var_os("PATH").unwrap_or_default(),
+        };
+        std::fs::create_dir(folder.path().join("work")).map_err(Error::io("make a work folder"))?;
+        Ok(Self { folder, context })
+    }
+
+    pub(super) fn raise_curtain(&self) -> Result<Vec<Watched>, Error> {
+        let actors = dogwatch_actor::demo::ALL;
+        actors.iter().map(|(name, scenario)| self.start(name, scenario)).collect()
+    }
+
+    fn start(&self, name: &str, scenario: &str) -> Result<Watched, Error> {
+        let path = self.folder.path().join(format!("{name}.toml"));
+        std::fs::write(&path, scenario).map_err(Error::io("write a scenario"))?;
+        let dogwatch = &self.context.dogwatch;
+        let hook = serde_json::json!([dogwatch, "hook", "demo"]).to_string();
+        let cwd = self.folder.path().join("work");
+        let words = [dogwatch.as_path(), Path::new("lab"), Path::new("actor"), &path];
+        let request = Request {
+            what: What::Command(words.iter().map(|w| w.as_os_str().to_owned()).collect()),
+            prompt: None,
+            name: Some(name.to_owned()),
+            story: None,
+            project: cwd.clone(),
+            cwd,
+            model: None,
+            unattended: false,
+            env: vec![("DOGWATCH_HOOK_COMMAND".into(), hook)],
+            caller_env: std::env::vars_os().collect(),
+        };
+        let spawned = spawn::spawn(&self.context, &request, &Zoned::now())?;
+        Ok(Watched::new(name, spawned.id))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = self.context.tmux.run_one(Command::new("kill-server"));
+    }
+}

@@ -1,0 +1,77 @@
+use std::time::{Duration, Instant};
+
+use dogwatch_core::told::{self, Told};
+use dogwatch_engine::snapshot::{self, Seen};
+use dogwatch_engine::{Context, Error};
+use dogwatch_tmux::Command;
+
+/// How long the question stays open before the demo answers it, so that it can be seen.
+const THINKING_TIME: Duration = Duration::from_millis(2500);
+
+/// One agent, and what was seen of it.
+pub(super) struct Watched {
+    pub(super) name: String,
+    id: String,
+    pub(super) story: Vec<Moment>,
+    waiting_since: Option<Instant>,
+    pub(super) over: bool,
+}
+
+pub(super) struct Moment {
+    /// Since the demo began.
+    pub(super) at: Duration,
+    pub(super) what: &'static str,
+    pub(super) why: String,
+}
+
+impl Watched {
+    pub(super) fn new(name: &str, id: String) -> Self {
+        Self { name: name.to_owned(), id, story: Vec::new(), waiting_since: None, over: false }
+    }
+
+    pub(super) fn look(&mut self, context: &Context, begun: Instant) -> Result<(), Error> {
+        let seen = snapshot::find(context, &self.id)?;
+        let signals = context.store()?.signals(&self.id)?;
+        let word = told::last_word(signals.iter().map(|signal| signal.event.as_str()));
+        let (what, why) = verdict(&seen, word);
+        self.over = seen.life.state.is_over();
+        if self.story.last().is_none_or(|last| is_news(last.what, what)) {
+            self.note(begun, what, why);
+        }
+        let is_open = self.story.last().is_some_and(|last| last.what == "waiting");
+        if !is_open {
+            self.waiting_since = None;
+        } else if self.waiting_since.get_or_insert_with(Instant::now).elapsed() > THINKING_TIME {
+            answer(context, &seen)?;
+            self.waiting_since = None;
+            self.note(begun, "answered", "by the demo, with the key 1 for yes".to_owned());
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, begun: Instant, what: &'static str, why: String) {
+        self.story.push(Moment { at: begun.elapsed(), what, why });
+    }
+}
+
+/// An agent that was just answered says so only with its next hook: till then it is old news that it waits.
+fn is_news(before: &str, now: &str) -> bool {
+    before != now && (before, now) != ("answered", "waiting")
+}
+
+/// Life first, then what the agent says of itself.
+fn verdict(seen: &Seen, word: Option<Told>) -> (&'static str, String) {
+    match word {
+        Some(word) if !seen.life.state.is_over() => {
+            (word.word(), "told by the agent's own hook".to_owned())
+        }
+        _ => (seen.life.state.word(), seen.life.reason.clone()),
+    }
+}
+
+fn answer(context: &Context, seen: &Seen) -> Result<(), Error> {
+    if let Some(pane) = seen.pane_id() {
+        context.tmux.run_one(Command::new("send-keys").target(pane).arg("1"))?;
+    }
+    Ok(())
+}
