@@ -1,0 +1,21 @@
+# For daily use. `./quickstart` and `./test` need nothing installed; these call the same things.
+
+default: check
+
+# Format, lint and the rules of the house
+check:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
+    scripts/check-house
+
+# Tests without the real agents
+quick *args:
+    DOGWATCH_SKIP_AGENTS=1 ./test {{args}}
+
+# All tests
+ci:
+    .ci/run
+
+# Figures, side by side with bare tmux
+bench *args:
+    bench/run {{args}}
