@@ -1,2 +1,77 @@
-//! Stub.
-fn main() {}
+//! Measures dogwatch side by side with the bare calls it stands for. See `README.md`.
+//!
+//! Whole commands are timed from outside, in turn, so that noise meets all of them alike. The figures
+//! are reported, never asserted: a loaded machine is no failure.
+
+mod cases;
+mod child;
+mod error;
+mod machine;
+mod race;
+mod report;
+mod timing;
+mod world;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::report::Report;
+use crate::world::World;
+
+/// Measures dogwatch side by side with bare tmux calls
+#[derive(Debug, Parser)]
+#[command(name = "dogwatch-bench", version)]
+struct Args {
+    /// Print a JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Timed rounds of each short command; a spawn gets half as many, a sweep a tenth
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(10..=10_000))]
+    rounds: u16,
+    /// Numbers of sessions that `ls` and `exists` are asked about
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [1, 20, 200])]
+    sessions: Vec<usize>,
+    /// The dogwatch to measure [default: the one beside this program]
+    #[arg(long, value_name = "FILE")]
+    dogwatch: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match measure(&args) {
+        Ok(report) => {
+            report.print(args.json);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            report::complain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(args: &Args) -> Result<Report, Error> {
+    let world = World::make(args.dogwatch.as_deref())?;
+    let machine = Machine::look(&world)?;
+    let rounds = usize::from(args.rounds);
+    let mut groups = vec![
+        cases::first_byte::measure(&world, rounds)?,
+        cases::hook::measure(&world, rounds)?,
+        cases::spawn::measure(&world, rounds.div_ceil(2))?,
+    ];
+    let mut sessions = args.sessions.clone();
+    sessions.sort_unstable();
+    for &count in &sessions {
+        world.fill_up_to(count)?;
+        groups.push(cases::look::measure(&world, count, rounds)?);
+    }
+    if let Some(&most) = sessions.last() {
+        groups.push(cases::sweep::measure(&world, most, rounds.div_ceil(10))?);
+    }
+    world.end()?;
+    Ok(Report { machine, groups })
+}

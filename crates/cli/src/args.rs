@@ -103,7 +103,7 @@ pub(crate) struct Spawn {
     #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
     pub(crate) stdin: Option<String>,
     /// Prompt to give it; `-` reads standard input
-    #[arg(long, short, value_name = "TEXT", conflicts_with_all = ["prompt_file", "stdin"])]
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["prompt_file", "stdin"])]
     pub(crate) prompt: Option<String>,
     /// File with the prompt; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "stdin", value_hint = ValueHint::FilePath)]

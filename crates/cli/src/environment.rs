@@ -49,8 +49,10 @@ pub(crate) fn own_session() -> Option<String> {
     std::env::var("DOGWATCH_SESSION").ok().filter(|id| !id.is_empty())
 }
 
-pub(crate) fn inside_tmux() -> bool {
-    std::env::var_os("TMUX").is_some_and(|value| !value.is_empty())
+/// Socket of the tmux server whose pane this process runs in, if it does.
+pub(crate) fn tmux_around() -> Option<PathBuf> {
+    let value = std::env::var("TMUX").ok()?;
+    value.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 pub(crate) fn home() -> Option<PathBuf> {

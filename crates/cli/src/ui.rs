@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
+use dogwatch_core::exit_code;
 use dogwatch_core::life::State;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -25,15 +26,23 @@ pub(crate) fn json(value: &Value) {
     ignore_closed_pipe(writeln!(io::stdout(), "{value}"));
 }
 
-/// Says something that is not the result.
+/// Says something that is not the result. If nobody listens, the exit code still tells.
 pub(crate) fn talk(text: impl fmt::Display) {
-    ignore_closed_pipe(writeln!(anstream::stderr(), "{text}"));
+    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Nobody reads any more: there is nobody to tell either.
+/// Nobody reads any more: there is nobody to tell either. Any other trouble, such as a full disk, would
+/// leave the reader with half a result.
 fn ignore_closed_pipe(result: io::Result<()>) {
-    if result.is_err() {
-        std::process::exit(0);
+    match result {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            std::process::exit(exit_code::OK.into())
+        }
+        Err(error) => {
+            talk(format_args!("error: failed to write the result: {error}"));
+            std::process::exit(exit_code::FAILED.into())
+        }
     }
 }
 

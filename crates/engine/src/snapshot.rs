@@ -160,5 +160,6 @@ fn pane_of<'a>(session: &Session, panes: &'a Panes) -> (Pane, Option<&'a PaneRow
 
 /// Whether a session belongs to the project with that root. Slugs may collide, roots do not.
 pub fn is_of_project(seen: &Seen, root: &Path) -> bool {
-    seen.session.project == root
+    // As the store keeps it: a name that is not UTF-8 in its readable form.
+    seen.session.project == Path::new(&*root.to_string_lossy())
 }

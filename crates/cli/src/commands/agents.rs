@@ -55,7 +55,7 @@ fn to_json(found: &Found) -> Value {
         "name": found.profile.name,
         "title": found.profile.title,
         "found": found.path.is_some(),
-        "path": found.path,
+        "path": found.path.as_ref().map(|path| path.to_string_lossy()),
         "version": found.version,
         "install": found.profile.install,
     })

@@ -7,6 +7,6 @@ use crate::environment;
 
 pub(crate) fn attach(context: &Context, args: &Attach) -> Result<u8, Error> {
     let seen = snapshot::find(context, &args.session)?;
-    attach::attach(context, &seen, environment::inside_tmux())?;
+    attach::attach(context, &seen, environment::tmux_around().as_deref())?;
     Ok(exit_code::OK)
 }

@@ -28,7 +28,9 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-fn request(args: Spawn) -> Result<Request, Error> {
+fn request(mut args: Spawn) -> Result<Request, Error> {
+    // `spawn - -- COMMAND`: no agent is called that.
+    args.stdin = args.stdin.or_else(|| args.agent.take_if(|agent| agent == "-"));
     let bad = |problem: &str| Error::BadArgument { problem: problem.to_owned() };
     let prompt = prompt(&args)?;
     let what = match args.agent {
@@ -97,7 +99,7 @@ fn to_json(spawned: &Spawned) -> Value {
         "pane": spawned.pane.to_string(),
         "pid": spawned.started.agent.pid,
         "started": spawned.started.at,
-        "cwd": spawned.cwd,
+        "cwd": spawned.cwd.to_string_lossy(),
         "conversation": spawned.conversation,
         "prompt_in_file": spawned.prompt_in_file,
     })

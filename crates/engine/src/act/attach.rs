@@ -1,28 +1,36 @@
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process;
 
-use dogwatch_tmux::{Command, Target};
+use dogwatch_tmux::Target;
 
 use crate::snapshot::Seen;
 use crate::{Context, Error};
 
-/// Puts the caller's terminal in front of a session. Inside tmux the client is moved there; else this
-/// process becomes the client and does not return.
-pub fn attach(context: &Context, seen: &Seen, inside_tmux: bool) -> Result<(), Error> {
+/// Puts the caller's terminal in front of a session: this process becomes the tmux client and does not
+/// return. `around` is the socket of the tmux that the caller sits in, if any. Within the session's own
+/// server the client that is there moves over; any other is only a terminal.
+pub fn attach(context: &Context, seen: &Seen, around: Option<&Path>) -> Result<(), Error> {
     let name = &seen.session.name;
     let Some(row) = &seen.pane else {
         let reason = format!("{}; try: dogwatch capture {name}", seen.life.reason);
         return Err(Error::NothingKept { name: name.clone(), reason });
     };
     let session = Target::from(row.session_no);
-    if inside_tmux {
-        context.tmux.run_one(Command::new("switch-client").target(session))?;
-        return Ok(());
+    let mut tmux = process::Command::new(&context.tmux.program);
+    tmux.arg("-u").arg("-S").arg(&context.socket);
+    if around.is_some_and(|socket| is_same(socket, &context.socket)) {
+        // By `TMUX_PANE` tmux knows which of its clients asks.
+        tmux.args(["switch-client", "-t", session.as_str()]);
+    } else {
+        // With `TMUX` set, it would refuse to be put into another tmux.
+        tmux.env_remove("TMUX").env_remove("TMUX_PANE");
+        tmux.args(["attach-session", "-t", session.as_str()]);
     }
-    let error = process::Command::new(&context.tmux.program)
-        .arg("-S")
-        .arg(&context.socket)
-        .args(["attach-session", "-t", session.as_str()])
-        .exec();
-    Err(Error::io("start tmux")(error))
+    Err(Error::io("start tmux")(tmux.exec()))
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    resolve(one) == resolve(other)
 }

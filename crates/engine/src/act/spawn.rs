@@ -17,8 +17,10 @@ use crate::{Context, Error};
 /// Columns and rows of a session's window, while nobody is attached who has others.
 const WIDTH: u16 = 200;
 const HEIGHT: u16 = 50;
-/// Lines of history kept by tmux, and by us once a program that scrolls has ended.
+/// Lines of history that are there to read, and kept once a program that scrolls has ended.
 pub const HISTORY: u32 = 5000;
+/// What tmux is told, which drops a tenth of its lines at once whenever it has that many.
+const TMUX_HISTORY: u32 = HISTORY + HISTORY / 8;
 /// How long the runner may take to say that the agent runs. Loaded machines are slow; a failure is
 /// told at once, so this is only waited out when everything hangs.
 const START_PATIENCE: Duration = Duration::from_secs(15);
@@ -238,7 +240,7 @@ fn make_pane(
         new_session.arg("cat"),
         Command::new("set-option")
             .target(session.clone())
-            .args(["history-limit", &HISTORY.to_string()]),
+            .args(["history-limit", &TMUX_HISTORY.to_string()]),
         Command::new("new-window")
             .target(session.clone())
             .option('n', agent)

@@ -19,7 +19,7 @@ pub(super) enum Happened {
     Event(Event),
     /// The agent was stopped because it used the terminal before it had it.
     WantsTerminal,
-    /// Something else that the session started, and that we inherited, has ended.
+    /// Something that the agent left behind, and that we inherited, has ended.
     ChildGone,
 }
 
@@ -43,26 +43,39 @@ pub(super) fn listen_for_orders(sender: Sender<Happened>) {
     });
 }
 
-/// Waits for the agent and for all that is inherited from it, until there is nothing left to wait for.
-pub(super) fn watch_children(agent: ChildPid, sender: Sender<Happened>) {
+/// Waits for the agent's end, and meanwhile for all that is inherited from it.
+///
+/// It stops there, because the runner then starts a child of its own, to keep the last screen, whose
+/// end is not for this thread to collect.
+pub(super) fn watch_agent(agent: ChildPid, sender: Sender<Happened>) {
     thread::spawn(move || {
         loop {
             let happened = match wait(WaitOptions::UNTRACED | WaitOptions::CONTINUED) {
                 Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == agent.as_raw_pid() => {
                     of_the_agent(status)
                 }
-                Ok(Some((_, status))) if status.exited() || status.signaled() => {
-                    Some(Happened::ChildGone)
-                }
                 Ok(_) | Err(rustix::io::Errno::INTR) => None,
-                Err(_) => {
-                    let _ = sender.send(Happened::ChildGone);
-                    return;
-                }
+                Err(_) => return,
             };
-            if let Some(happened) = happened
-                && sender.send(happened).is_err()
-            {
+            let Some(happened) = happened else { continue };
+            let is_last = matches!(happened, Happened::Event(Event::Ended(_)));
+            if sender.send(happened).is_err() || is_last {
+                return;
+            }
+        }
+    });
+}
+
+/// Waits for all that the agent left behind, until there is nothing left to wait for.
+pub(super) fn watch_leftovers(sender: Sender<Happened>) {
+    thread::spawn(move || {
+        loop {
+            match wait(WaitOptions::empty()) {
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(_) => return,
+            }
+            if sender.send(Happened::ChildGone).is_err() {
                 return;
             }
         }

@@ -51,7 +51,7 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
         Ok(job) => job,
         Err(error) => return Ok(record.launch_failed(&argv, &error)),
     };
-    events::watch_children(job.pid, sender.clone());
+    events::watch_agent(job.pid, sender.clone());
     record.started(&job);
 
     let mut driver =
@@ -148,6 +148,7 @@ impl Driver<'_> {
             Effect::Record { exit, cause } => {
                 self.reader = None;
                 self.record.ended(exit, cause);
+                events::watch_leftovers(self.sender.clone());
             }
             Effect::CountFamily | Effect::Leave(_) => {}
         }

@@ -30,8 +30,12 @@ fn wait_back(notes: &Receiver<Note>) {
 }
 
 fn kill_9(pid: u32) {
+    signal(pid, Signal::KILL);
+}
+
+fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    kill_process(pid, signal).unwrap();
 }
 
 #[test]
@@ -158,6 +162,31 @@ fn an_unanswered_request_times_out_and_the_next_one_is_answered_right() {
     assert!(matches!(outcome, Err(Error::Timeout { .. })), "{outcome:?}");
     tmux.server.run_one(Command::new("wait-for").flag('S').arg("later")).unwrap();
     assert_eq!(control.request_one(print("b")).unwrap().first_line(), "b");
+}
+
+#[test]
+fn a_server_that_hangs_holds_nobody_up() {
+    let tmux = Private::running();
+    let mut server = tmux.server.clone();
+    server.deadline = Duration::from_millis(300);
+    let (control, _notes) = Control::open(&server).unwrap();
+    let pid = tmux.server_pid().unwrap();
+    signal(pid, Signal::STOP);
+    let begun = Instant::now();
+    let outcomes = [
+        control.request_one(print("a")),
+        server.run_one(print("a")),
+        // More than the pipe to it holds.
+        control.request_one(Command::new("set-buffer").arg("x".repeat(2_000_000))),
+    ];
+    drop(control);
+    let elapsed = begun.elapsed();
+    signal(pid, Signal::CONT);
+    let [waited, spawned, stuck] = outcomes;
+    assert!(matches!(waited, Err(Error::Timeout { .. })), "{waited:?}");
+    assert!(matches!(spawned, Err(Error::Timeout { .. })), "{spawned:?}");
+    assert!(matches!(stuck, Err(Error::Disconnected)), "{stuck:?}");
+    assert!(elapsed < Duration::from_secs(10), "{elapsed:?}");
 }
 
 #[test]

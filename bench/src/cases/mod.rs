@@ -1,0 +1,7 @@
+//! What is measured: one file a job.
+
+pub(crate) mod first_byte;
+pub(crate) mod hook;
+pub(crate) mod look;
+pub(crate) mod spawn;
+pub(crate) mod sweep;

@@ -1,0 +1,158 @@
+//! Everything that is printed.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the report is the result")]
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::machine::Machine;
+use crate::timing::{Summary, milliseconds};
+
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) groups: Vec<Group>,
+}
+
+/// Ways to do one job, timed in turn. The first is the baseline.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) title: String,
+    pub(crate) runners: Vec<Runner>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// One way, and the times it took.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    pub(crate) name: String,
+    pub(crate) summary: Summary,
+}
+
+/// What is aimed at for the runner of that name.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) runner: &'static str,
+    pub(crate) goal: Goal,
+}
+
+/// Goals are about medians.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Goal {
+    /// Takes at most so many times as long as the baseline.
+    Ratio(f64),
+    /// Is at least so many times as fast as the baseline.
+    Speedup(f64),
+    Milliseconds(f64),
+}
+
+impl Goal {
+    fn is_met(self, median: f64, baseline: f64) -> bool {
+        match self {
+            Self::Ratio(most) => median <= baseline * most,
+            Self::Speedup(least) => median * least <= baseline,
+            Self::Milliseconds(most) => median <= most,
+        }
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ratio(most) => write!(f, "≤ {most}× baseline"),
+            Self::Speedup(least) => write!(f, "≥ {least}× faster"),
+            Self::Milliseconds(most) => write!(f, "≤ {most} ms"),
+        }
+    }
+}
+
+impl Group {
+    fn baseline(&self) -> f64 {
+        self.runners.first().map_or(f64::NAN, |runner| milliseconds(runner.summary.median))
+    }
+
+    fn goal_of(&self, runner: &Runner) -> Option<Goal> {
+        self.targets.iter().find(|target| target.runner == runner.name).map(|target| target.goal)
+    }
+}
+
+impl Report {
+    pub(crate) fn print(&self, as_json: bool) {
+        if as_json {
+            println!("{:#}", self.to_json());
+        } else {
+            print!("{self}");
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "machine": self.machine,
+            "groups": self.groups.iter().map(group_to_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn group_to_json(group: &Group) -> Value {
+    let baseline = group.baseline();
+    let runner = |runner: &Runner| {
+        let median = milliseconds(runner.summary.median);
+        let goal = group.goal_of(runner);
+        json!({
+            "name": runner.name,
+            "rounds": runner.summary.rounds,
+            "best_ms": milliseconds(runner.summary.best),
+            "median_ms": median,
+            "p95_ms": milliseconds(runner.summary.p95),
+            "ratio": median / baseline,
+            "target": goal.map(|goal| goal.to_string()),
+            "met": goal.map(|goal| goal.is_met(median, baseline)),
+        })
+    };
+    json!({
+        "title": group.title,
+        "runners": group.runners.iter().map(runner).collect::<Vec<_>>(),
+    })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Machine { system, processor, cores, tmux, dogwatch, load } = &self.machine;
+        writeln!(f, "{dogwatch}, {tmux}, {system}, {cores} × {processor}, load {load}")?;
+        self.groups.iter().try_for_each(|group| write!(f, "{group}"))
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rounds = self.runners.first().map_or(0, |runner| runner.summary.rounds);
+        writeln!(f, "\n{} ({rounds} rounds, ms)", self.title)?;
+        writeln!(
+            f,
+            "  {:<34} {:>8} {:>8} {:>8} {:>7}  target",
+            "", "median", "p95", "best", "ratio"
+        )?;
+        let baseline = self.baseline();
+        for runner in &self.runners {
+            let Summary { best, median, p95, .. } = runner.summary;
+            let [best, median, p95] = [best, median, p95].map(milliseconds);
+            let ratio = median / baseline;
+            write!(
+                f,
+                "  {:<34} {median:>8.2} {p95:>8.2} {best:>8.2} {ratio:>7.3}",
+                runner.name
+            )?;
+            match self.goal_of(runner) {
+                Some(goal) if goal.is_met(median, baseline) => writeln!(f, "  {goal}: met")?,
+                Some(goal) => writeln!(f, "  {goal}: NOT met")?,
+                None => writeln!(f)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn complain(error: &dyn std::error::Error) {
+    eprintln!("error: {error}");
+}

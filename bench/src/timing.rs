@@ -1,0 +1,49 @@
+use std::time::Duration;
+
+/// What is said of a number of timings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Summary {
+    pub(crate) rounds: usize,
+    pub(crate) best: Duration,
+    pub(crate) median: Duration,
+    pub(crate) p95: Duration,
+}
+
+impl Summary {
+    /// `None` if there are no timings.
+    pub(crate) fn of(mut timings: Vec<Duration>) -> Option<Self> {
+        timings.sort_unstable();
+        Some(Self {
+            rounds: timings.len(),
+            best: *timings.first()?,
+            median: percentile(&timings, 50)?,
+            p95: percentile(&timings, 95)?,
+        })
+    }
+}
+
+/// By nearest rank: a time that was really taken, never one in between.
+fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied()
+}
+
+pub(crate) fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks() {
+        let timings = |numbers: &[u64]| numbers.iter().copied().map(Duration::from_millis).collect();
+        let hundred: Vec<u64> = (1..=100).rev().collect();
+        let summary = Summary::of(timings(&hundred)).unwrap();
+        assert_eq!([summary.best, summary.median, summary.p95].map(milliseconds), [1.0, 50.0, 95.0]);
+        let one = Summary::of(timings(&[7])).unwrap();
+        assert_eq!([one.best, one.median, one.p95].map(milliseconds), [7.0, 7.0, 7.0]);
+        assert_eq!(Summary::of(vec![]), None);
+    }
+}

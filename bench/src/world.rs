@@ -1,0 +1,147 @@
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use dogwatch_tmux::{Server, Socket};
+use tempfile::TempDir;
+
+use crate::child;
+use crate::error::Error;
+
+/// What a measured session runs: it fills its screen, so that there is something to read, and then
+/// costs nothing.
+const IDLER: &str =
+    "seq -f 'line %g of this screen, with some text in it' 1 60; exec sleep 100000";
+/// The last line an idler prints.
+pub(crate) const IDLER_IS_READY: &str = "line 60 of this screen";
+/// Spawns under way at once while sessions are made off the clock.
+const HANDS: usize = 4;
+
+/// A home, a state directory and a tmux server that nobody else uses; all of it goes with the value.
+#[derive(Debug)]
+pub(crate) struct World {
+    dir: TempDir,
+    dogwatch: PathBuf,
+    ended: bool,
+}
+
+impl World {
+    pub(crate) fn make(dogwatch: Option<&Path>) -> Result<Self, Error> {
+        let beside = || std::env::current_exe().map(|me| me.with_file_name("dogwatch"));
+        let dogwatch = dogwatch.map_or_else(beside, std::path::absolute);
+        let dogwatch = dogwatch.map_err(Error::io("find dogwatch"))?;
+        if !dogwatch.is_file() {
+            return Err(Error::NoDogwatch { path: dogwatch });
+        }
+        let dir = tempfile::Builder::new().prefix("dogwatch-bench-").tempdir();
+        let world = Self { dir: dir.map_err(Error::io("make a folder"))?, dogwatch, ended: false };
+        std::fs::create_dir(world.home()).map_err(Error::io("make a home"))?;
+        // Not by dogwatch, which would have it read the machine's configuration.
+        let words = ["-f", "/dev/null", "start-server", ";", "set-option", "-s", "exit-empty", "off"];
+        child::run(world.tmux(words).stderr(Stdio::inherit()))?.success()?;
+        Ok(world)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path().join("state")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.path().join("tmux.sock")
+    }
+
+    /// The server, for the crate that is measured in the sweep.
+    pub(crate) fn server(&self) -> Server {
+        Server::new(Socket::Path(self.socket()))
+    }
+
+    /// Any program, in this world's environment and no other.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home())
+            .env("LC_ALL", "C.UTF-8")
+            .env("TERM", "xterm-256color")
+            .env("DOGWATCH_STATE_DIR", self.state())
+            .env("DOGWATCH_TMUX", self.socket())
+            .current_dir(self.home())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// A bare tmux command on this world's server.
+    pub(crate) fn tmux<W: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = W>) -> Command {
+        let mut command = self.command("tmux");
+        command.arg("-S").arg(self.socket()).args(words);
+        command
+    }
+
+    pub(crate) fn dogwatch<W: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = W>) -> Command {
+        let mut command = self.command(&self.dogwatch);
+        command.args(words);
+        command
+    }
+
+    /// Names of all sessions on the server.
+    pub(crate) fn names(&self) -> Result<Vec<String>, Error> {
+        let listed = child::run(&mut self.tmux(["list-sessions", "-F", "#{session_name}"]))?;
+        Ok(listed.text().lines().map(ToOwned::to_owned).collect())
+    }
+
+    /// Makes sessions with dogwatch until there are `count`.
+    pub(crate) fn fill_up_to(&self, count: usize) -> Result<(), Error> {
+        let missing = count.saturating_sub(self.names()?.len());
+        thread::scope(|scope| {
+            let hands: Vec<_> = (0..HANDS)
+                .map(|hand| {
+                    let share = missing / HANDS + usize::from(hand < missing % HANDS);
+                    scope.spawn(move || (0..share).try_for_each(|_| self.spawn_idler()))
+                })
+                .collect();
+            hands.into_iter().try_for_each(|hand| hand.join().unwrap_or(Ok(())))
+        })?;
+        let found = self.names()?.len();
+        if found == count {
+            return Ok(());
+        }
+        Err(Error::Wrong { what: "sessions on the server", found: format!("{found}, not {count}") })
+    }
+
+    fn spawn_idler(&self) -> Result<(), Error> {
+        child::run(&mut self.dogwatch(["spawn", "--", "sh", "-c", IDLER]))?.success().map(drop)
+    }
+
+    /// Ends all that was started here.
+    pub(crate) fn end(mut self) -> Result<(), Error> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), Error> {
+        if self.ended {
+            return Ok(());
+        }
+        self.ended = true;
+        // First the sessions, while their records have a folder to go to; then the server.
+        let sessions = child::run(&mut self.dogwatch(["kill-all", "--now"]));
+        let server = child::run(&mut self.tmux(["kill-server"]));
+        sessions?.success()?;
+        server?.success().map(drop)
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}

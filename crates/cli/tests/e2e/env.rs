@@ -1,0 +1,321 @@
+//! A world of the test's own: home, state, tmux server and work folder in one temporary folder.
+//!
+//! Dropping it ends everything that was started in it, and fails the test if a process was left over
+//! that a session should have taken with it.
+
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::output::CommandOutput;
+use crate::process;
+
+/// Long enough for a loaded machine; no test waits for it unless it fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct TestEnv {
+    root: TempDir,
+    home: PathBuf,
+    state: PathBuf,
+    work: PathBuf,
+    /// All tmux servers of the test, dogwatch's own first.
+    sockets: RefCell<Vec<PathBuf>>,
+}
+
+/// What `spawn --json` said.
+#[derive(Debug, Clone)]
+pub(crate) struct Spawned {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) pane: String,
+    pub(crate) pid: i32,
+}
+
+impl TestEnv {
+    pub(crate) fn new() -> Self {
+        // Short, because a unix socket's path may have about 100 bytes.
+        let root = tempfile::Builder::new().prefix("dw").tempdir().expect("a temporary folder");
+        let path = root.path().canonicalize().expect("it was just made");
+        let (home, work) = (path.join("home"), path.join("work"));
+        fs::create_dir(&home).expect("a home");
+        fs::create_dir(&work).expect("a work folder");
+        let sockets = RefCell::new(vec![path.join("tmux")]);
+        Self { root, home, state: path.join("state"), work, sockets }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.work.parent().expect("made in the root").to_owned()
+    }
+
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub(crate) fn state_dir(&self) -> &Path {
+        &self.state
+    }
+
+    /// The folder that commands run in.
+    pub(crate) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.sockets.borrow()[0].clone()
+    }
+
+    pub(crate) fn session_dir(&self, session: &Spawned) -> PathBuf {
+        self.state.join("sessions").join(&session.id)
+    }
+
+    /// A dogwatch command, not started yet.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = self.foreign(dogwatch());
+        command.args(args);
+        command
+    }
+
+    /// Any program in the environment of the test.
+    pub(crate) fn foreign(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.home)
+            .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC")
+            .env("SHELL", "/bin/sh")
+            .env("DOGWATCH_STATE_DIR", &self.state)
+            .env("DOGWATCH_TMUX", self.socket())
+            .current_dir(&self.work)
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn dogwatch<S: AsRef<OsStr>>(&self, args: &[S]) -> CommandOutput {
+        self.run(&mut self.command(args))
+    }
+
+    pub(crate) fn run(&self, command: &mut Command) -> CommandOutput {
+        let output = command.output().expect("the program can be started");
+        CommandOutput::new(output, self.known())
+    }
+
+    pub(crate) fn run_with_input(&self, command: &mut Command, input: &[u8]) -> CommandOutput {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program can be started");
+        let mut stdin = child.stdin.take().expect("it was asked for");
+        std::thread::scope(|scope| {
+            // A program need not read its input to the end.
+            scope.spawn(move || drop(stdin.write_all(input)));
+            let output = child.wait_with_output().expect("its output can be read");
+            CommandOutput::new(output, self.known())
+        })
+    }
+
+    /// The longest first: paths lie within paths.
+    fn known(&self) -> Vec<(String, &'static str)> {
+        let shown = |path: &Path| path.display().to_string();
+        vec![
+            (shown(&self.state), "$STATE"),
+            (shown(&self.home), "$HOME"),
+            (shown(&self.work), "$WORK"),
+            (shown(&self.socket()), "$SOCKET"),
+            (shown(&self.root()), "$ROOT"),
+            (dogwatch().to_owned(), "$DOGWATCH"),
+        ]
+    }
+
+    /// Spawns a session with these arguments; it must succeed.
+    #[track_caller]
+    pub(crate) fn spawn<S: AsRef<OsStr>>(&self, args: &[S]) -> Spawned {
+        let mut command = self.command(&["spawn", "--json"]);
+        command.args(args);
+        let said = self.run(&mut command).success().json();
+        let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
+        let pid = said["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+        Spawned { id: text("id"), name: text("name"), pane: text("pane"), pid: pid.unwrap_or(0) }
+    }
+
+    /// Spawns a shell script under a name.
+    #[track_caller]
+    pub(crate) fn spawn_script(&self, name: &str, script: &str) -> Spawned {
+        self.spawn(&["--name", name, "--", "sh", "-c", script])
+    }
+
+    /// Spawns the scripted agent under a name.
+    #[track_caller]
+    pub(crate) fn spawn_actor(&self, name: &str, scenario: &str) -> Spawned {
+        let file = self.write(&format!("{name}.toml"), scenario);
+        let file = file.to_string_lossy();
+        self.spawn(&["--name", name, "--", dogwatch(), "lab", "actor", &file])
+    }
+
+    /// An agent profile of the user's own, for a script that plays the agent.
+    pub(crate) fn add_profile(&self, name: &str, more: &str, script: &str) {
+        let folder = self.home.join(".config/dogwatch/agents");
+        fs::create_dir_all(&folder).expect("a folder for profiles");
+        let program = self.write_program(name, script);
+        let profile =
+            format!("name = {name:?}\ntitle = \"Test agent\"\nprogram = {program:?}\n{more}");
+        fs::write(folder.join(format!("{name}.toml")), profile).expect("a profile");
+    }
+
+    /// A file in the work folder.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.work.join(name);
+        fs::write(&path, content).expect("a file in the work folder");
+        path
+    }
+
+    /// An executable script in a folder of programs.
+    pub(crate) fn write_program(&self, name: &str, script: &str) -> PathBuf {
+        let folder = self.root().join("bin");
+        fs::create_dir_all(&folder).expect("a folder for programs");
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        path
+    }
+
+    /// The session of that name as `ls --all --json` tells of it; the newest if there are several.
+    pub(crate) fn seen(&self, name: &str) -> Value {
+        let listed = self.dogwatch(&["ls", "--all", "--json"]).success().json();
+        let all = listed["sessions"].as_array().cloned().unwrap_or_default();
+        all.into_iter().rfind(|s| s["name"] == name).unwrap_or(Value::Null)
+    }
+
+    /// Waits until the session of that name is in a state, and returns what is then said of it.
+    #[track_caller]
+    pub(crate) fn wait_state(&self, name: &str, state: &str) -> Value {
+        let mut seen = Value::Null;
+        let begun = Instant::now();
+        while seen["state"] != state {
+            assert!(begun.elapsed() < PATIENCE, "{name} never was {state}: {seen}");
+            std::thread::sleep(Duration::from_millis(20));
+            seen = self.seen(name);
+        }
+        seen
+    }
+
+    /// Waits until the session's screen shows a text.
+    #[track_caller]
+    pub(crate) fn wait_screen(&self, name: &str, text: &str) {
+        eventually(&format!("{name} shows {text:?}"), || self.screen(name).contains(text));
+    }
+
+    pub(crate) fn screen(&self, name: &str) -> String {
+        self.dogwatch(&["capture", name]).text()
+    }
+
+    /// Asks the tmux server of dogwatch directly.
+    #[track_caller]
+    pub(crate) fn tmux(&self, args: &[&str]) -> String {
+        self.tmux_on(&self.socket(), args)
+    }
+
+    #[track_caller]
+    pub(crate) fn tmux_on(&self, socket: &Path, args: &[&str]) -> String {
+        let output = self.tmux_command(socket, args).output().expect("tmux can be started");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "tmux {args:?}: {error}");
+        String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
+    }
+
+    pub(crate) fn tmux_command(&self, socket: &Path, args: &[&str]) -> Command {
+        let mut command = self.foreign("tmux");
+        command.args(["-u", "-f", "/dev/null", "-S"]).arg(socket).args(args);
+        command
+    }
+
+    /// Types keys into the session's pane.
+    pub(crate) fn keys(&self, session: &Spawned, keys: &[&str]) {
+        let mut args = vec!["send-keys", "-t", &session.pane];
+        args.extend(keys);
+        self.tmux(&args);
+    }
+
+    /// The socket of another tmux server; it ends with the test too.
+    pub(crate) fn another_socket(&self, name: &str) -> PathBuf {
+        let socket = self.root().join(name);
+        self.sockets.borrow_mut().push(socket.clone());
+        socket
+    }
+
+    pub(crate) fn server_pid(&self) -> i32 {
+        self.tmux(&["display-message", "-p", "#{pid}"]).parse().expect("a pid")
+    }
+
+    fn end_servers(&self) {
+        for socket in self.sockets.borrow().iter() {
+            let ask = ["display-message", "-p", "#{pid}"];
+            let Ok(answer) = self.tmux_command(socket, &ask).output() else { continue };
+            let Ok(pid) = String::from_utf8_lossy(&answer.stdout).trim().parse() else { continue };
+            let _ = self.tmux_command(socket, &["kill-server"]).output();
+            let begun = Instant::now();
+            while process::is_alive(pid) && begun.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+
+    /// Waits until nothing that was started here is left; what stays is killed and returned.
+    fn leftovers(&self) -> Vec<String> {
+        let mark = self.root().display().to_string();
+        let begun = Instant::now();
+        loop {
+            let left = process::carrying(&mark);
+            if left.is_empty() || begun.elapsed() > Duration::from_secs(15) {
+                let shown = |pid: &i32| format!("{pid}: {}", process::command_line(*pid));
+                let described = left.iter().map(shown).collect();
+                for pid in left {
+                    let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
+                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                }
+                return described;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        self.end_servers();
+        let left = self.leftovers();
+        if std::thread::panicking() {
+            // What the test was about matters more; keep it readable.
+            eprintln!("left over in {}: {left:?}", self.root.path().display());
+        } else {
+            assert!(left.is_empty(), "processes were left over: {left:#?}");
+        }
+    }
+}
+
+/// The binary under test.
+pub(crate) fn dogwatch() -> &'static str {
+    env!("CARGO_BIN_EXE_dogwatch")
+}
+
+/// Waits for a condition that nobody tells us of.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether the tests run as root, who may do things that others may not.
+pub(crate) fn is_root() -> bool {
+    rustix::process::getuid().is_root()
+}

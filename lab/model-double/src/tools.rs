@@ -1,0 +1,203 @@
+//! Maps what a scenario wants done to the tool the agent offers for it.
+
+use serde_json::{Map, Value, json};
+
+use crate::facts::OfferedTool;
+use crate::reply::{ToolCall, ToolInput};
+use crate::scenario::{Action, Ask, Edit, Shell, Subagent, TodoList, TodoStatus, Write};
+
+/// The agent offers nothing that could do an action.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("model double: no tool for `{action}` is offered, only: {}", offered.join(", "))]
+pub struct NotOffered {
+    pub action: &'static str,
+    pub offered: Vec<String>,
+}
+
+/// The calls that carry out an action; a todo list can take several.
+///
+/// Actions that are no tool calls give none.
+pub fn calls(action: &Action, offered: &[OfferedTool]) -> Result<Vec<ToolCall>, NotOffered> {
+    let offer = Offer(offered);
+    let (name, calls) = match action {
+        Action::Shell(shell) => ("shell", offer.shell(shell)),
+        Action::Write(write) => ("write", offer.write(write)),
+        Action::Edit(edit) => ("edit", offer.edit(edit)),
+        Action::Todos(todos) => ("todos", offer.todos(todos)),
+        Action::Ask(ask) => ("ask", offer.ask(ask)),
+        Action::Subagent(task) => ("subagent", offer.subagent(task)),
+        Action::ExitPlan(plan) => ("exit_plan", offer.exit_plan(plan)),
+        Action::Tool(raw) => ("tool", Some(vec![offer.raw(&raw.name, &raw.args)])),
+        _ => return Ok(Vec::new()),
+    };
+    calls.ok_or_else(|| NotOffered {
+        action: name,
+        offered: offered.iter().map(|tool| tool.name.clone()).collect(),
+    })
+}
+
+struct Offer<'a>(&'a [OfferedTool]);
+
+type Calls = Option<Vec<ToolCall>>;
+
+impl Offer<'_> {
+    fn find(&self, name: &str) -> Option<&OfferedTool> {
+        self.0.iter().find(|tool| tool.name == name)
+    }
+
+    /// One call of a tool, if it is offered.
+    fn call(&self, name: &str, args: Value) -> Calls {
+        self.find(name).map(|tool| vec![call(tool, args)])
+    }
+
+    fn raw(&self, name: &str, args: &Map<String, Value>) -> ToolCall {
+        let unknown = OfferedTool::function(name);
+        call(self.find(name).unwrap_or(&unknown), Value::Object(args.clone()))
+    }
+
+    fn shell(&self, shell: &Shell) -> Calls {
+        let Shell { command, why, .. } = shell;
+        let described = json!({ "command": command, "description": why });
+        let codex = |key: &str, time_key: &str| {
+            let mut args = json!({ key: command });
+            set(&mut args, time_key, shell.timeout_ms);
+            if let Some(question) = &shell.escalate {
+                set(&mut args, "sandbox_permissions", Some("require_escalated"));
+                set(&mut args, "justification", Some(question.as_str()));
+            }
+            args
+        };
+        let mut claude = described.clone();
+        set(&mut claude, "timeout", shell.timeout_ms);
+        set(&mut claude, "run_in_background", shell.background.then_some(true));
+
+        self.call("Bash", claude)
+            .or_else(|| self.call("exec_command", codex("cmd", "yield_time_ms")))
+            .or_else(|| self.call("shell_command", codex("command", "timeout_ms")))
+            .or_else(|| self.call("shell", json!({ "command": ["bash", "-lc", command] })))
+            .or_else(|| self.call("run_shell_command", described.clone()))
+            .or_else(|| self.call("bash", described))
+    }
+
+    fn write(&self, write: &Write) -> Calls {
+        let Write { path, content } = write;
+        let lines = prefixed("+", content);
+        self.call("Write", json!({ "file_path": path, "content": content }))
+            .or_else(|| self.call("apply_patch", patch("Add", path, &lines)))
+            .or_else(|| self.call("write_file", json!({ "file_path": path, "content": content })))
+            .or_else(|| self.call("write", json!({ "filePath": path, "content": content })))
+    }
+
+    fn edit(&self, edit: &Edit) -> Calls {
+        let Edit { path, old, new } = edit;
+        let hunk = format!("@@\n{}{}", prefixed("-", old), prefixed("+", new));
+        let snake = json!({ "file_path": path, "old_string": old, "new_string": new });
+        let camel = json!({ "filePath": path, "oldString": old, "newString": new });
+        self.call("Edit", snake.clone())
+            .or_else(|| self.call("apply_patch", patch("Update", path, &hunk)))
+            .or_else(|| self.call("replace", snake))
+            .or_else(|| self.call("edit", camel))
+    }
+
+    fn todos(&self, list: &TodoList) -> Calls {
+        let items = |text_key: &str, extra: fn(&str) -> Value| -> Value {
+            list.items
+                .iter()
+                .map(|todo| {
+                    let mut item = extra(&todo.text);
+                    set(&mut item, text_key, Some(todo.text.as_str()));
+                    set(&mut item, "status", Some(todo.status.name()));
+                    item
+                })
+                .collect()
+        };
+        let nothing = |_: &str| json!({});
+        let active = |text: &str| json!({ "activeForm": format!("Doing: {text}") });
+        let medium = |text: &str| json!({ "priority": "medium", "id": text });
+
+        self.call("TodoWrite", json!({ "todos": items("content", active) }))
+            .or_else(|| self.single_tasks(list))
+            .or_else(|| self.call("update_plan", json!({ "plan": items("step", nothing) })))
+            .or_else(|| self.call("write_todos", json!({ "todos": items("description", nothing) })))
+            .or_else(|| self.call("todowrite", json!({ "todos": items("content", medium) })))
+    }
+
+    /// Claude's task tools: one call creates an item, another moves it. Ids count up from 1.
+    fn single_tasks(&self, list: &TodoList) -> Calls {
+        let (create, update) = (self.find("TaskCreate")?, self.find("TaskUpdate")?);
+        let created = list.items.iter().filter(|_| !list.update).map(|todo| {
+            let text = &todo.text;
+            call(create, json!({ "subject": text, "description": text, "activeForm": text }))
+        });
+        let moved = list
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(_, todo)| todo.status != TodoStatus::Pending)
+            .map(|(index, todo)| {
+                let id = (index + 1).to_string();
+                call(update, json!({ "taskId": id, "status": todo.status.name() }))
+            });
+        Some(created.chain(moved).collect())
+    }
+
+    fn ask(&self, ask: &Ask) -> Calls {
+        let options: Value = ask
+            .options
+            .iter()
+            .map(|label| json!({ "label": label, "description": format!("Take {label}") }))
+            .collect();
+        let questions = |extra: Value| {
+            let mut question = extra;
+            set(&mut question, "question", Some(ask.question.as_str()));
+            set(&mut question, "header", Some(ask.header.as_str()));
+            set(&mut question, "options", Some(options.clone()));
+            json!({ "questions": [question] })
+        };
+        self.call("AskUserQuestion", questions(json!({ "multiSelect": false })))
+            .or_else(|| self.call("request_user_input", questions(json!({ "id": "question_1" }))))
+            .or_else(|| {
+                self.call("ask_user", questions(json!({ "type": "choice", "multiSelect": false })))
+            })
+            .or_else(|| self.call("question", questions(json!({}))))
+    }
+
+    fn subagent(&self, task: &Subagent) -> Calls {
+        let Subagent { prompt, description, kind } = task;
+        let full = json!({ "description": description, "prompt": prompt, "subagent_type": kind });
+        self.call("Agent", full.clone())
+            .or_else(|| self.call("Task", full.clone()))
+            .or_else(|| self.call("spawn_agent", json!({ "message": prompt })))
+            .or_else(|| self.call("task", full))
+    }
+
+    fn exit_plan(&self, plan: &str) -> Calls {
+        self.call("ExitPlanMode", json!({ "plan": plan }))
+            .or_else(|| self.call("exit_plan_mode", json!({ "plan": plan })))
+    }
+}
+
+fn call(tool: &OfferedTool, args: Value) -> ToolCall {
+    let input = match args.get("input").and_then(Value::as_str) {
+        Some(text) if tool.freeform => ToolInput::Freeform(text.to_owned()),
+        _ => ToolInput::Json(args),
+    };
+    ToolCall { name: tool.name.clone(), namespace: tool.namespace.clone(), input }
+}
+
+fn set(object: &mut Value, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        object[key] = value.into();
+    }
+}
+
+fn patch(verb: &str, path: &str, body: &str) -> Value {
+    json!({ "input": format!("*** Begin Patch\n*** {verb} File: {path}\n{body}*** End Patch\n") })
+}
+
+fn prefixed(mark: &str, text: &str) -> String {
+    text.lines().flat_map(|line| [mark, line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests;
