@@ -20,7 +20,8 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
         path_variable("TMUX_TMPDIR").as_deref(),
         rustix::process::getuid().as_raw(),
     );
-    let config = path_variable("XDG_CONFIG_HOME").or_else(|| home.map(|h| h.join(".config")));
+    let config =
+        path_variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
     Ok(Context {
         state: StateDir::open(&root)?,
         tmux: Server::new(socket),
@@ -28,6 +29,7 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
         dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
         profiles: config.map(|dir| dir.join("dogwatch/agents")),
         path: std::env::var_os("PATH").unwrap_or_default(),
+        home,
     })
 }
 

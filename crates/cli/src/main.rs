@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod environment;
 mod report;
+mod table;
 mod ui;
 
 use std::process::ExitCode;

@@ -4,12 +4,13 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
-use anstyle::{AnsiColor, Style};
-use comfy_table::{ContentArrangement, Table, presets};
+use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::life::State;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+
+use crate::table::{Cell, Table};
 
 /// Prints a result line.
 pub(crate) fn line(text: impl fmt::Display) {
@@ -58,21 +59,9 @@ pub(crate) fn confirm(question: &str) -> bool {
     read && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
 }
 
-/// A table without lines, as wide as the terminal at most.
+/// A table, as wide as the terminal at most.
 pub(crate) fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some(width) = terminal_width() {
-        table.set_width(width);
-    } else {
-        table.set_content_arrangement(ContentArrangement::Disabled);
-    }
-    let bold = Style::new().bold();
-    table.set_header(header.iter().map(|title| format!("{bold}{title}{bold:#}")));
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    table
+    Table::new(header, terminal_width().map(usize::from))
 }
 
 fn terminal_width() -> Option<u16> {
@@ -83,7 +72,7 @@ fn terminal_width() -> Option<u16> {
 }
 
 /// The state's word in its colour.
-pub(crate) fn state(state: State) -> String {
+pub(crate) fn state(state: State) -> Cell {
     let colour = match state {
         State::Starting => AnsiColor::Cyan,
         State::Running => AnsiColor::Green,
@@ -91,12 +80,7 @@ pub(crate) fn state(state: State) -> String {
         State::Crashed | State::Lost => AnsiColor::Red,
         State::Unknown => AnsiColor::Yellow,
     };
-    painted(state.word(), colour)
-}
-
-pub(crate) fn painted(text: &str, colour: AnsiColor) -> String {
-    let style = Style::new().fg_color(Some(colour.into()));
-    format!("{style}{text}{style:#}")
+    Cell::painted(state.word(), colour)
 }
 
 /// How long ago, in the largest unit that fits: `12s`, `3m`, `5h`, `2d`.

@@ -53,6 +53,9 @@ pub struct Ask<'a> {
     /// The session's own folder.
     pub folder: PathBuf,
     pub state_dir: PathBuf,
+    /// A free port on loopback, for agents that can be asked over HTTP, and the password to it.
+    pub port: u16,
+    pub secret: &'a str,
     /// Our own binary, for hooks.
     pub dogwatch: PathBuf,
     pub caller_env: Vec<(OsString, OsString)>,
@@ -168,6 +171,8 @@ impl Values {
             ("model", ask.model.unwrap_or_default().to_owned()),
             ("conversation", ask.conversation.unwrap_or_default().to_owned()),
             ("session", ask.session.to_owned()),
+            ("port", ask.port.to_string()),
+            ("secret", ask.secret.to_owned()),
             ("folder", ask.folder.to_string_lossy().into_owned()),
             ("prompt_file", ask.folder.join(PROMPT_FILE).to_string_lossy().into_owned()),
             ("dogwatch", dogwatch.clone()),
@@ -287,6 +292,8 @@ mod tests {
             cwd: "/work/it's here".into(),
             folder: "/state/sessions/id-1".into(),
             state_dir: "/state".into(),
+            port: 4711,
+            secret: "s3",
             dogwatch: "/opt/dog watch".into(),
             caller_env: vec![
                 ("HOME".into(), "/home/u".into()),
@@ -364,8 +371,7 @@ mod tests {
             for (file, content) in plan(&ask(&profile, None)).files {
                 if file.contains(".json") {
                     let json: serde_json::Value = serde_json::from_str(&content).unwrap();
-                    let text = json.to_string();
-                    assert!(!text.contains('@'), "{name}/{file}: {text}");
+                    assert!(!json.to_string().contains('@'), "{name}/{file}: {json}");
                 }
             }
         }

@@ -90,7 +90,9 @@ pub struct Life {
 /// Judges one session. The first rule that fits decides.
 pub fn judge(facts: &Facts<'_>) -> Life {
     if let Some(ended) = facts.ended {
-        let state = if ended.exit.is_success() { State::Exited } else { State::Crashed };
+        // claude leaves with code 0 when its terminal vanishes; that is still no end of its own.
+        let own_end = ended.exit.is_success() && ended.cause != Cause::Hangup;
+        let state = if own_end { State::Exited } else { State::Crashed };
         return Life { state, since: Some(ended.at), reason: how_it_ended(ended) };
     }
     let life = |state, since, reason: &str| Life { state, since, reason: reason.to_owned() };
@@ -190,6 +192,7 @@ mod tests {
         let bad = ended(Exit::Code(3), Cause::Itself);
         let killed = ended(Exit::Signal(9), Cause::Itself);
         let hung_up = ended(Exit::Signal(1), Cause::Hangup);
+        let left = ended(Exit::Code(0), Cause::Hangup);
         let asked = ended(Exit::Code(0), Cause::Request);
         #[rustfmt::skip]
         let table = [
@@ -197,6 +200,7 @@ mod tests {
             (Some(&bad), true, Pane::Dead, Gone, Gone, State::Crashed, "exit code 3"),
             (Some(&killed), true, Pane::Gone, Gone, Gone, State::Crashed, "signal 9 (KILL)"),
             (Some(&hung_up), true, Pane::NoServer, Gone, Gone, State::Crashed, "terminal went away"),
+            (Some(&left), true, Pane::NoServer, Gone, Gone, State::Crashed, "terminal went away"),
             (Some(&asked), true, Pane::Gone, Gone, Gone, State::Exited, "on request"),
             (Some(&ok), true, Pane::Unreachable("x".into()), Unasked, Unasked, State::Exited, "exit code 0"),
             (None, true, Pane::Alive, Unasked, Unasked, State::Running, "alive"),

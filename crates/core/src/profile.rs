@@ -36,7 +36,18 @@ pub struct Profile {
     #[serde(default)]
     pub ending: Vec<Press>,
     #[serde(default)]
-    pub transcript: Option<Dialect>,
+    pub transcript: Option<TranscriptRules>,
+}
+
+/// Where an agent's transcript is, when no hook has told it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TranscriptRules {
+    pub dialect: Dialect,
+    /// Below the home folder; `*` stands for a part of one folder's or file's name, and
+    /// `@conversation@` and `@conversation8@` (its first eight letters) are filled in.
+    #[serde(default)]
+    pub find: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]

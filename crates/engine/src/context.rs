@@ -16,6 +16,7 @@ pub struct Context {
     /// Folder of the user's own profiles, which override the built-in ones.
     pub profiles: Option<PathBuf>,
     pub path: OsString,
+    pub home: Option<PathBuf>,
 }
 
 impl Context {

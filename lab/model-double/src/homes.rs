@@ -110,7 +110,11 @@ fn claude(place: Place, project: &Path) -> io::Result<OwnEnv> {
         "projects": { project: { "hasTrustDialogAccepted": true } },
     });
     write_json(&place.home.join(".claude.json"), &state)?;
-    let settings = json!({ "skipDangerousModePermissionPrompt": true });
+    let settings = json!({
+        "skipDangerousModePermissionPrompt": true,
+        // The mode Claude takes by itself has the hosted model judge each action.
+        "permissions": { "defaultMode": "default" },
+    });
     write_json(&place.home.join(".claude/settings.json"), &settings)?;
     let on = || "1".to_owned();
     Ok(vec![
@@ -138,6 +142,8 @@ check_for_update_on_startup = false
 [features]
 # Else work goes on in a daemon when the agent has ended.
 daemon_auto_start = false
+# Else questions to the person are only for plan mode.
+default_mode_request_user_input = true
 
 [analytics]
 enabled = false

@@ -92,10 +92,12 @@ impl Offer<'_> {
         let Edit { path, old, new } = edit;
         let hunk = format!("@@\n{}{}", prefixed("-", old), prefixed("+", new));
         let snake = json!({ "file_path": path, "old_string": old, "new_string": new });
+        let mut gemini = snake.clone();
+        set(&mut gemini, "instruction", Some("Replace the lines"));
         let camel = json!({ "filePath": path, "oldString": old, "newString": new });
-        self.call("Edit", snake.clone())
+        self.call("Edit", snake)
             .or_else(|| self.call("apply_patch", patch("Update", path, &hunk)))
-            .or_else(|| self.call("replace", snake))
+            .or_else(|| self.call("replace", gemini))
             .or_else(|| self.call("edit", camel))
     }
 

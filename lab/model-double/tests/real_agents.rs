@@ -73,7 +73,7 @@ impl Lab {
             .env_clear()
             .envs(environment)
             // Ten retries with growing pauses would take minutes.
-            .env("CLAUDE_CODE_MAX_RETRIES", "2")
+            .env("CLAUDE_CODE_MAX_RETRIES", "1")
             .stdin(Stdio::null())
             .stdout(output("stdout"))
             .stderr(output("stderr"))

@@ -5,6 +5,7 @@ use dogwatch_engine::sense::agents::{self, Found};
 use serde_json::{Value, json};
 
 use crate::args::Agents;
+use crate::table::Cell;
 use crate::ui;
 
 pub(crate) fn agents(context: &Context, args: &Agents) -> u8 {
@@ -22,30 +23,29 @@ pub(crate) fn agents(context: &Context, args: &Agents) -> u8 {
     } else {
         let mut table = ui::table(&["AGENT", "TITLE", "VERSION", "PROGRAM"]);
         for (name, found) in &survey {
-            table.add_row(match found {
+            table.row(match found {
                 Ok(found) => row(found),
-                Err(error) => [
-                    name.clone(),
-                    ui::painted("bad profile", AnsiColor::Red),
-                    String::new(),
-                    error.to_string(),
-                ],
+                Err(error) => {
+                    let bad = Cell::painted("bad profile", AnsiColor::Red);
+                    [name.as_str().into(), bad, "".into(), error.to_string().into()]
+                }
             });
         }
-        ui::line(table.trim_fmt());
+        ui::line(table);
     }
     if broken { exit_code::AGENT } else { exit_code::OK }
 }
 
-fn row(found: &Found) -> [String; 4] {
-    let place = match &found.path {
-        Some(path) => path.display().to_string(),
-        None => ui::painted(&format!("not found: {}", found.profile.install), AnsiColor::Yellow),
-    };
+fn row(found: &Found) -> [Cell; 4] {
+    let missing = format!("not found; to install it: {}", found.profile.install);
+    let place = found.path.as_ref().map_or_else(
+        || Cell::painted(missing, AnsiColor::Yellow),
+        |path| path.display().to_string().into(),
+    );
     [
-        found.profile.name.clone(),
-        found.profile.title.clone(),
-        found.version.clone().unwrap_or_default(),
+        found.profile.name.as_str().into(),
+        found.profile.title.as_str().into(),
+        found.version.as_deref().unwrap_or_default().into(),
         place,
     ]
 }

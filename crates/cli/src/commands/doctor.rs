@@ -6,6 +6,7 @@ use dogwatch_tmux::{Server, Socket};
 use serde_json::{Value, json};
 
 use crate::args::Doctor;
+use crate::table::Cell;
 use crate::ui;
 
 /// Also looks around when the state folder cannot be used at all: that is when it is needed most.
@@ -40,14 +41,14 @@ fn print_table(checks: &[Check]) {
             Health::Missing => AnsiColor::Yellow,
             Health::Bad => AnsiColor::Red,
         };
-        table.add_row([
-            check.subject.clone(),
-            ui::painted(check.health.word(), colour),
-            check.found.clone(),
-            check.remedy.clone().unwrap_or_default(),
+        table.row([
+            check.subject.as_str().into(),
+            Cell::painted(check.health.word(), colour),
+            check.found.as_str().into(),
+            check.remedy.as_deref().unwrap_or_default().into(),
         ]);
     }
-    ui::line(table.trim_fmt());
+    ui::line(table);
 }
 
 fn to_json(check: &Check) -> Value {

@@ -28,16 +28,16 @@ fn print_table(seen: &[Seen]) {
     let now = Timestamp::now();
     let mut table = ui::table(&["NAME", "AGENT", "STATE", "AGE", "FOLDER", "WHY"]);
     for one in seen {
-        table.add_row([
-            one.session.name.clone(),
-            one.session.agent.clone(),
+        table.row([
+            one.session.name.as_str().into(),
+            one.session.agent.as_str().into(),
             ui::state(one.life.state),
-            ui::age(one.session.created, now),
-            one.session.cwd.display().to_string(),
-            one.life.reason.clone(),
+            ui::age(one.session.created, now).into(),
+            one.session.cwd.display().to_string().into(),
+            one.life.reason.as_str().into(),
         ]);
     }
-    ui::line(table.trim_fmt());
+    ui::line(table);
 }
 
 /// The stable shape of a session, documented in `docs/protocol.md`.

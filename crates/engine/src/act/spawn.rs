@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -119,6 +120,8 @@ impl Plan {
             cwd: request.cwd.clone(),
             folder: context.state.session(&id).path().to_owned(),
             state_dir: context.state.root().to_owned(),
+            port: free_port(&profile)?,
+            secret: &uuid::Uuid::new_v4().simple().to_string(),
             dogwatch: context.dogwatch.clone(),
             caller_env: request.caller_env.clone(),
             set_env: request.env.clone(),
@@ -314,6 +317,17 @@ fn program(context: &Context, what: &What) -> Result<(Profile, PathBuf, Vec<OsSt
         }
         None => Err(Error::ProgramNotFound { program, install: profile.install }),
     }
+}
+
+/// A port that nobody listens on, if the agent wants one. It is free again before the agent takes it;
+/// should somebody else be faster, the agent says so.
+fn free_port(profile: &Profile) -> Result<u16, Error> {
+    if !profile.launch.args.iter().any(|arg| arg.contains("@port@")) {
+        return Ok(0);
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let address = listener.and_then(|l| l.local_addr()).map_err(Error::io("find a free port"))?;
+    Ok(address.port())
 }
 
 fn check_cwd(cwd: &Path) -> Result<(), Error> {

@@ -77,9 +77,12 @@ fn dead_pane(context: &Context, seen: &Seen) -> Option<KeptScreen> {
 
 fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
     let read = || {
-        let dialect = agents::profile(context, &seen.session.agent).ok()?.transcript?;
+        let rules = agents::profile(context, &seen.session.agent).ok()?.transcript?;
         let signals = context.store().ok()?.signals(&seen.session.id).ok()?;
-        Some(transcripts::tail(&transcripts::path_told(&signals)?, dialect))
+        let conversation = seen.session.conversation.as_deref();
+        let path = transcripts::path_told(&signals)
+            .or_else(|| transcripts::find(context.home.as_deref()?, &rules.find, conversation?))?;
+        Some(transcripts::tail(&path, rules.dialect))
     };
     read().unwrap_or_default()
 }

@@ -1,9 +1,10 @@
 use std::io::Write;
 use std::time::Duration;
 
-use anstyle::AnsiColor;
+use anstyle::{AnsiColor, Style};
 
 use super::watched::{Moment, Watched};
+use crate::table::Cell;
 use crate::ui;
 
 /// The live table: drawn over itself on a terminal, else one line for each change.
@@ -38,33 +39,33 @@ impl Screen {
             let Some(last) = one.story.last() else { continue };
             let lasts = now.saturating_sub(last.at).as_secs_f32();
             let lasts = if one.over { String::new() } else { format!("{lasts:.1} s") };
-            table.add_row([one.name.clone(), painted(last.what), lasts, last.why.clone()]);
+            table.row([
+                one.name.as_str().into(),
+                Cell::painted(last.what, colour(last.what)),
+                lasts.into(),
+                last.why.as_str().into(),
+            ]);
         }
-        let text = table.trim_fmt();
         let mut out = anstream::stdout();
         // Back to the first line of the last drawing, and clear from there.
         let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        let _ = writeln!(out, "{up}\x1b[J{text}");
-        self.lines = text.lines().count();
+        let _ = writeln!(out, "{up}\x1b[J{table}");
+        self.lines = table.height();
     }
 }
 
 fn moment_line(name: &str, moment: &Moment) -> String {
-    format!(
-        "{:>5.1} s  {name:<7} {:<9} {}",
-        moment.at.as_secs_f32(),
-        painted(moment.what),
-        moment.why
-    )
+    let style = Style::new().fg_color(Some(colour(moment.what).into()));
+    let seconds = moment.at.as_secs_f32();
+    format!("{seconds:>5.1} s  {name:<7} {style}{:<9}{style:#} {}", moment.what, moment.why)
 }
 
-fn painted(what: &str) -> String {
-    let colour = match what {
+fn colour(what: &str) -> AnsiColor {
+    match what {
         "working" | "running" => AnsiColor::Green,
         "waiting" => AnsiColor::Yellow,
         "crashed" | "lost" | "failed" => AnsiColor::Red,
         "answered" => AnsiColor::Magenta,
         _ => AnsiColor::Blue,
-    };
-    ui::painted(&format!("{what:<9}"), colour)
+    }
 }

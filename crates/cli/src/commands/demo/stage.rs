@@ -31,6 +31,7 @@ impl Stage {
             dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
             profiles: None,
             path: std::env::var_os("PATH").unwrap_or_default(),
+            home: None,
         };
         std::fs::create_dir(folder.path().join("work")).map_err(Error::io("make a work folder"))?;
         Ok(Self { folder, context })

@@ -1,0 +1,94 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use dogwatch_store::{StateDir, Store};
+use model_double::homes::{Agent, Place};
+use model_double::{ModelDouble, Scenario, agents};
+use serde_json::Value;
+
+use crate::env::{Spawned, TestEnv, eventually};
+use crate::output::CommandOutput;
+
+const SCENARIO: &str = include_str!("../../../../lab/scenarios/basic.toml");
+
+/// One real agent in a world of its own.
+pub(crate) struct Lab {
+    pub(crate) env: TestEnv,
+    pub(crate) double: ModelDouble,
+    pub(crate) agent: Agent,
+    environment: BTreeMap<String, String>,
+}
+
+impl Lab {
+    /// `None` if the agent is not installed and need not be.
+    pub(crate) fn new(agent: Agent) -> Option<Self> {
+        let installed = agents::pinned(agent.name()).and_then(|pinned| pinned.installed());
+        if installed.is_none() {
+            let required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
+            assert!(!required, "{} is not installed; run lab/agents/install", agent.name());
+            eprintln!("SKIPPED: {} is not installed; run lab/agents/install", agent.name());
+            return None;
+        }
+        let env = TestEnv::new();
+        let double = ModelDouble::start(Scenario::parse("basic.toml", SCENARIO).unwrap()).unwrap();
+        let place = Place { home: env.home(), project: env.work(), url: &double.url() };
+        let environment = agent.write_home(place).unwrap();
+        Some(Self { env, double, agent, environment })
+    }
+
+    /// A dogwatch command in the environment of somebody who has this agent and the double's key.
+    pub(crate) fn dogwatch(&self, args: &[&str]) -> CommandOutput {
+        self.env.run(&mut self.command(args))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.env.command(args);
+        command.envs(&self.environment);
+        command
+    }
+
+    /// Starts the agent as session `a`, with further arguments.
+    pub(crate) fn spawn(&self, args: &[&str]) -> Spawned {
+        let mut command = self.command(&["spawn", self.agent.name(), "--json", "--name", "a"]);
+        let said = self.env.run(command.args(args)).success().json();
+        Spawned {
+            id: said["id"].as_str().unwrap().to_owned(),
+            name: "a".to_owned(),
+            pane: said["pane"].as_str().unwrap().to_owned(),
+            pid: i32::try_from(said["pid"].as_i64().unwrap()).unwrap(),
+        }
+    }
+
+    /// The hook events of a session so far.
+    pub(crate) fn events(&self, session: &Spawned) -> Vec<String> {
+        self.signals(session).into_iter().map(|(event, _)| event).collect()
+    }
+
+    pub(crate) fn signals(&self, session: &Spawned) -> Vec<(String, Value)> {
+        let dir = StateDir::open(self.env.state_dir()).unwrap();
+        let signals = Store::open(&dir).unwrap().signals(&session.id).unwrap();
+        let payload = |text: &str| serde_json::from_str(text).unwrap();
+        signals.into_iter().map(|s| (s.event, payload(&s.payload))).collect()
+    }
+
+    /// Waits for a hook event.
+    pub(crate) fn wait_event(&self, session: &Spawned, event: &str) {
+        let what = format!("{event}, from {}", self.agent.name());
+        eventually(&what, || self.events(session).iter().any(|e| e == event));
+    }
+
+    /// What people said to the model, apart from the agent's own side requests.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        let requests = self.double.requests();
+        let questions = requests.into_iter().filter_map(|request| request.question);
+        questions.filter(|question| !question.side).map(|question| question.human).collect()
+    }
+
+    /// A file of the work folder, once it is there.
+    pub(crate) fn wait_file(&self, name: &str) -> String {
+        let path = self.env.work().join(name);
+        eventually(name, || fs::read(&path).is_ok_and(|bytes| !bytes.is_empty()));
+        fs::read_to_string(path).unwrap()
+    }
+}

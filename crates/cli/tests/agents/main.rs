@@ -1,0 +1,21 @@
+//! The real agents, started, prompted, finished and ended by dogwatch, against the model double.
+//!
+//! `lab/agents/install` puts the pinned versions into the cache folder; where they are missing the tests say so
+//! and pass, unless `DOGWATCH_REQUIRE_AGENTS` is set, as `./test` does.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[expect(dead_code, reason = "shared with the other end-to-end tests")]
+#[path = "../e2e/env.rs"]
+mod env;
+mod lab;
+#[expect(dead_code, reason = "shared with the other end-to-end tests")]
+#[path = "../e2e/output.rs"]
+mod output;
+#[expect(dead_code, reason = "shared with the other end-to-end tests")]
+#[path = "../e2e/process.rs"]
+mod process;
+
+mod ending;
+mod prompts;
+mod turns;
