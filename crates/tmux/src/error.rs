@@ -10,6 +10,9 @@ use crate::{BadName, BadRow, Version};
 pub enum Error {
     #[error("{} is not installed or not in PATH", program.display())]
     NotInstalled { program: PathBuf },
+    /// tmux would delete what is there and put its socket in its place.
+    #[error("{} is not a tmux socket", path.display())]
+    NotASocket { path: PathBuf },
     #[error("tmux {found} is too old: 3.2 or newer is needed")]
     TooOld { found: Version },
     /// Nothing listens on the socket. Most callers take it as "no sessions".
@@ -55,6 +58,9 @@ impl Error {
                  `dnf install tmux` (Fedora) or `brew install tmux` (macOS), then restart the tmux \
                  server.",
             ),
+            Self::NotASocket { .. } => {
+                Some("Give a path that does not exist yet, or the name of a socket.")
+            }
             Self::NoServer => Some("Start a session first, or check which socket is meant."),
             Self::ServerDying | Self::Disconnected => Some("Try again in a moment."),
             Self::DuplicateSession { .. } => {

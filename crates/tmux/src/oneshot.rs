@@ -40,6 +40,7 @@ impl From<Error> for Broken {
 
 impl Running {
     pub(crate) fn start(server: &Server, commands: &[Command]) -> Result<Self, Error> {
+        server.socket.refuse_other_files()?;
         let mut running = Self {
             server: server.clone(),
             chain: Chain::new(commands),

@@ -1,7 +1,11 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use crate::Error;
 
 /// Which tmux server is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -21,6 +25,16 @@ impl Socket {
             Self::Default => vec![],
             Self::Name(name) => vec!["-L".into(), name.into()],
             Self::Path(path) => vec!["-S".into(), path.into()],
+        }
+    }
+
+    /// A server that starts removes whatever is at its socket's path, and root may remove a device.
+    pub(crate) fn refuse_other_files(&self) -> Result<(), Error> {
+        match self {
+            Self::Path(path) if fs::metadata(path).is_ok_and(|m| !m.file_type().is_socket()) => {
+                Err(Error::NotASocket { path: path.clone() })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -54,6 +68,14 @@ mod tests {
         assert_eq!(parse("work"), Socket::Name("work".into()));
         assert_eq!(parse("./s"), Socket::Path("./s".into()));
         assert_eq!(parse("/run/tmux/s"), Socket::Path("/run/tmux/s".into()));
+    }
+
+    #[test]
+    fn only_a_socket_or_nothing_may_be_there() {
+        let at = |path: &str| Socket::Path(path.into()).refuse_other_files();
+        assert!(matches!(at("/dev/null"), Err(Error::NotASocket { .. })));
+        assert!(at("/").is_err() && at("/etc/passwd").is_err());
+        assert!(at("/no/such/file").is_ok());
     }
 
     #[test]

@@ -63,7 +63,14 @@ impl Lab {
         let environment = self.agent.write_home(place).expect("home");
         let arguments: &[&str] = match self.agent {
             Agent::Claude => &["-p", "--dangerously-skip-permissions"],
-            _ => &["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+            _ => &[
+                "exec",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+                // As below.
+                "--config=model_providers.double.stream_max_retries=1",
+                "--config=model_providers.double.request_max_retries=1",
+            ],
         };
         let output = |name| File::create(self.dir.path().join(name)).expect("output file");
         let child = Command::new(&self.program)
@@ -72,7 +79,7 @@ impl Lab {
             .current_dir(self.project())
             .env_clear()
             .envs(environment)
-            // Ten retries with growing pauses would take minutes.
+            // The usual ten retries with growing pauses would take minutes.
             .env("CLAUDE_CODE_MAX_RETRIES", "1")
             .stdin(Stdio::null())
             .stdout(output("stdout"))

@@ -52,7 +52,7 @@ fn claude_keeps_the_users_own_hooks_statusline_and_settings() {
     fs::write(&settings, mine.to_string()).unwrap();
     let before = fs::read(&settings).unwrap();
 
-    let session = lab.spawn(&["--prompt", "[hello]"]);
+    let session = lab.spawn(&["--unattended", "--prompt", "[hello]"]);
     lab.wait_event(&session, "Stop");
     assert_eq!(lab.wait_file("own-hook-ran.txt"), "ran\n");
     lab.env.wait_screen("a", "MY-OWN-LINE");

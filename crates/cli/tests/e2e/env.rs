@@ -3,13 +3,13 @@
 //! Dropping it ends everything that was started in it, and fails the test if a process was left over
 //! that a session should have taken with it.
 
-use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub(crate) struct TestEnv {
     state: PathBuf,
     work: PathBuf,
     /// All tmux servers of the test, dogwatch's own first.
-    sockets: RefCell<Vec<PathBuf>>,
+    sockets: Mutex<Vec<PathBuf>>,
 }
 
 /// What `spawn --json` said.
@@ -46,8 +46,9 @@ impl TestEnv {
         let path = root.path().canonicalize().expect("it was just made");
         let (home, work) = (path.join("home"), path.join("work"));
         fs::create_dir(&home).expect("a home");
-        fs::create_dir(&work).expect("a work folder");
-        let sockets = RefCell::new(vec![path.join("tmux")]);
+        // A project of its own, whatever lies around the temporary folder.
+        fs::create_dir_all(work.join(".git")).expect("a work folder");
+        let sockets = Mutex::new(vec![path.join("tmux")]);
         Self { root, home, state: path.join("state"), work, sockets }
     }
 
@@ -68,8 +69,12 @@ impl TestEnv {
         &self.work
     }
 
+    fn sockets(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.sockets.lock().expect("nobody panics while holding it")
+    }
+
     pub(crate) fn socket(&self) -> PathBuf {
-        self.sockets.borrow()[0].clone()
+        self.sockets()[0].clone()
     }
 
     pub(crate) fn session_dir(&self, session: &Spawned) -> PathBuf {
@@ -209,7 +214,13 @@ impl TestEnv {
     /// Waits until the session's screen shows a text.
     #[track_caller]
     pub(crate) fn wait_screen(&self, name: &str, text: &str) {
-        eventually(&format!("{name} shows {text:?}"), || self.screen(name).contains(text));
+        let begun = Instant::now();
+        let mut screen = String::new();
+        while !screen.contains(text) {
+            assert!(begun.elapsed() < PATIENCE, "{name} never showed {text:?}, but:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+            screen = self.screen(name);
+        }
     }
 
     pub(crate) fn screen(&self, name: &str) -> String {
@@ -246,7 +257,7 @@ impl TestEnv {
     /// The socket of another tmux server; it ends with the test too.
     pub(crate) fn another_socket(&self, name: &str) -> PathBuf {
         let socket = self.root().join(name);
-        self.sockets.borrow_mut().push(socket.clone());
+        self.sockets().push(socket.clone());
         socket
     }
 
@@ -255,7 +266,8 @@ impl TestEnv {
     }
 
     fn end_servers(&self) {
-        for socket in self.sockets.borrow().iter() {
+        let sockets = self.sockets().clone();
+        for socket in &sockets {
             let ask = ["display-message", "-p", "#{pid}"];
             let Ok(answer) = self.tmux_command(socket, &ask).output() else { continue };
             let Ok(pid) = String::from_utf8_lossy(&answer.stdout).trim().parse() else { continue };

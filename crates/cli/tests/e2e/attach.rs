@@ -1,0 +1,95 @@
+//! Attaching needs a terminal: a pane of another tmux server.
+
+use std::path::PathBuf;
+
+use crate::env::{TestEnv, dogwatch, eventually};
+
+/// A terminal: a tmux server of its own, with a shell in it.
+struct Terminal<'a> {
+    env: &'a TestEnv,
+    socket: PathBuf,
+}
+
+impl<'a> Terminal<'a> {
+    fn open(env: &'a TestEnv) -> Self {
+        let socket = env.another_socket("outer");
+        env.tmux_on(
+            &socket,
+            &["new-session", "-d", "-s", "outer", "-x", "120", "-y", "40", "env PS1='$ ' sh"],
+        );
+        Self { env, socket }
+    }
+
+    fn run(&self, line: &str) {
+        self.env.tmux_on(&self.socket, &["send-keys", "-t", "=outer:", "-l", line]);
+        self.env.tmux_on(&self.socket, &["send-keys", "-t", "=outer:", "Enter"]);
+    }
+
+    fn shows(&self, text: &str) -> bool {
+        self.env.tmux_on(&self.socket, &["capture-pane", "-p", "-t", "=outer:"]).contains(text)
+    }
+}
+
+#[test]
+fn from_a_terminal_within_another_tmux() {
+    let env = TestEnv::new();
+    env.spawn_script("x", "echo welcome aboard; while read line; do echo \"got $line\"; done");
+    let terminal = Terminal::open(&env);
+    terminal.run(&format!("{} attach x", dogwatch()));
+    eventually("the session is seen", || terminal.shows("welcome aboard"));
+    terminal.run("ahoy");
+    eventually("typing reaches it", || terminal.shows("got ahoy"));
+    assert_eq!(env.seen("x")["attached"], true);
+    // The window has taken the terminal's size, but for the status line.
+    assert_eq!(env.tmux(&["list-windows", "-a", "-F", "#{window_width}"]), "120");
+    env.tmux(&["detach-client", "-s", "=x:"]);
+    eventually("the shell is back", || terminal.shows("[detached"));
+    assert_eq!(env.seen("x")["state"], "running");
+}
+
+#[test]
+fn from_a_terminal_without_tmux_around_it() {
+    let env = TestEnv::new();
+    env.spawn_script("x", "echo welcome aboard; exec sleep 300");
+    let terminal = Terminal::open(&env);
+    terminal.run(&format!("env -u TMUX -u TMUX_PANE {} attach x", dogwatch()));
+    eventually("the session is seen", || terminal.shows("welcome aboard"));
+}
+
+#[test]
+fn within_the_same_server_the_client_moves_over() {
+    let env = TestEnv::new();
+    env.spawn_script("x", "echo welcome aboard; exec sleep 300");
+    env.tmux(&["new-session", "-d", "-s", "mine", "env PS1='$ ' sh"]);
+    env.tmux(&["new-session", "-d", "-s", "bystander", "echo I stay; exec cat"]);
+    let terminal = Terminal::open(&env);
+    let attach =
+        |name: &str| format!("env -u TMUX tmux -S {} attach -t ={name}:", env.socket().display());
+    let other = env.another_socket("other");
+    env.tmux_on(&other, &["new-session", "-d", "-s", "outer", &attach("bystander")]);
+    terminal.run(&attach("mine"));
+    let clients = || env.tmux(&["list-clients", "-F", "#{client_session}"]);
+    eventually("both clients are there", || clients().lines().count() == 2);
+    terminal.run(&format!("{} attach x", dogwatch()));
+    eventually("the client has moved over", || terminal.shows("welcome aboard"));
+    // Another person's client is not taken along.
+    let mut clients: Vec<String> = clients().lines().map(ToOwned::to_owned).collect();
+    clients.sort();
+    assert_eq!(clients, ["bystander", "x"]);
+}
+
+#[test]
+fn without_a_terminal_or_session() {
+    let env = TestEnv::new();
+    let _ = env.dogwatch(&["attach", "nosuch"]).code(3);
+    env.spawn_script("x", "exec sleep 300");
+    let output = env.dogwatch(&["attach", "x"]);
+    assert_ne!(output.code, Some(0), "{output}");
+    assert!(output.stderr.contains("terminal"), "{output}");
+    let _ = env.dogwatch(&["kill", "x"]).success();
+    insta::assert_snapshot!(env.dogwatch(&["attach", "x"]), @r"
+    ------- stderr -------
+    error: nothing was kept of the session x: signal 15 (TERM), ended on request; try: dogwatch capture x
+    [exit code: 3]
+    ");
+}

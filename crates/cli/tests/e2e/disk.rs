@@ -1,0 +1,127 @@
+//! A full disk: what cannot be done is said, and an agent's end is recorded all the same.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::env::{TestEnv, is_root};
+
+/// A small disk of its own for the state. Unmounted on drop, after the test's processes are gone.
+struct SmallDisk {
+    env: TestEnv,
+}
+
+impl SmallDisk {
+    /// `None`, with a word, where no disk can be made.
+    fn mount(size: &str) -> Option<Self> {
+        let env = TestEnv::new();
+        fs::create_dir(env.state_dir()).unwrap();
+        let options = format!("size={size},mode=0700");
+        let mounted = is_root()
+            && Command::new("mount")
+                .args(["-t", "tmpfs", "-o", &options, "none"])
+                .arg(env.state_dir())
+                .output()
+                .is_ok_and(|output| output.status.success());
+        if !mounted {
+            eprintln!("skipped: a small disk can only be made by root, where mounting is allowed");
+            return None;
+        }
+        fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o700)).unwrap();
+        Some(Self { env })
+    }
+
+    fn fill(&self) {
+        let mut file = fs::File::create(self.env.state_dir().join("ballast")).unwrap();
+        for size in [65536, 4096, 512, 1] {
+            let block = vec![b'x'; size];
+            while file.write_all(&block).is_ok() {}
+        }
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.env.state_dir().join("ballast")).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // What still runs keeps the disk busy: it is taken away lazily, before the folder is removed.
+        let _ = self.env.tmux_command(&self.env.socket(), &["kill-server"]).output();
+        unmount(self.env.state_dir());
+    }
+}
+
+fn unmount(path: &Path) {
+    let _ = Command::new("umount").arg("-l").arg(path).output();
+}
+
+#[test]
+fn nothing_can_be_started_on_a_full_disk() {
+    let Some(disk) = SmallDisk::mount("512k") else { return };
+    let env = &disk.env;
+    let _ = env.dogwatch(&["ls"]).success();
+    disk.fill();
+    let output = env.dogwatch(&["spawn", "--name", "x", "--", "sleep", "300"]).code(6);
+    assert!(output.stderr.contains("no space left on the disk"), "{output}");
+    assert!(output.stderr.contains("free some space"), "{output}");
+    let doctor = env.dogwatch(&["doctor", "--json"]).code(1);
+    assert!(doctor.text().contains("no space left"), "{doctor}");
+    disk.make_room();
+    let listed = env.dogwatch(&["ls", "--all", "--json"]).success().json();
+    assert_eq!(listed["sessions"], serde_json::json!([]));
+    let left = fs::read_dir(env.state_dir().join("sessions")).into_iter().flatten().count();
+    assert_eq!(left, 0, "a folder was left behind");
+    env.spawn_script("x", "exec sleep 300");
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_start() {
+    let Some(disk) = SmallDisk::mount("512k") else { return };
+    disk.fill();
+    for args in [&["ls"][..], &["spawn", "--", "true"]] {
+        let output = disk.env.dogwatch(args).code(6);
+        assert!(output.stderr.contains("no space left on the disk"), "{output}");
+    }
+    let _ = disk
+        .env
+        .run(disk.env.command(&["hook", "claude", "{}"]).env("DOGWATCH_SESSION", "x"))
+        .success();
+    disk.make_room();
+    let _ = disk.env.dogwatch(&["ls"]).success();
+}
+
+#[test]
+fn a_prompt_that_does_not_fit() {
+    let Some(disk) = SmallDisk::mount("1m") else { return };
+    let env = &disk.env;
+    let prompt = env.write("prompt", "x".repeat(2_000_000));
+    let args = ["spawn", "--prompt-file", prompt.to_str().unwrap(), "--", "true"];
+    let output = env.dogwatch(&args).code(6);
+    assert!(output.stderr.contains("no space left on the disk"), "{output}");
+    env.spawn_script("x", "exec sleep 300");
+}
+
+#[test]
+fn an_end_is_recorded_though_the_disk_has_filled_up() {
+    let Some(disk) = SmallDisk::mount("1m") else { return };
+    let env = &disk.env;
+    let session = env.spawn_script("x", "while [ ! -e go ]; do sleep 0.05; done; exit 3");
+    let killed = env.spawn_script("y", "exec sleep 300");
+    disk.fill();
+    env.write("go", "");
+    let ended = env.session_dir(&session).join("ended");
+    crate::env::eventually("the end is recorded", || {
+        fs::read_to_string(&ended).is_ok_and(|text| text.contains(r#""code":3"#))
+    });
+    // Listing works too, though nothing new can be remembered.
+    let seen = env.wait_state("x", "crashed");
+    assert_eq!(seen["exit"]["code"], 3);
+    // And so does ending: its record has its place.
+    let output = env.dogwatch(&["kill", "y"]);
+    crate::process::wait_gone(killed.pid);
+    disk.make_room();
+    assert_eq!(env.seen("y")["exit"]["signal"], 15, "{output}");
+}

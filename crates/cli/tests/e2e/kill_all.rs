@@ -1,0 +1,62 @@
+use crate::env::{TestEnv, dogwatch, eventually};
+use crate::process;
+
+#[test]
+fn ends_them_all_without_asking_where_nobody_can_answer() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.dogwatch(&["kill-all"]).success(), @r"
+    ------- stderr -------
+    no sessions
+    ");
+    let one = env.spawn_script("one", "exec sleep 300");
+    let two = env.spawn_script("two", "exec sleep 300");
+    insta::assert_snapshot!(env.dogwatch(&["kill-all"]).success(), @r"
+    one: ended by TERM (signal 15 (TERM))
+    two: ended by TERM (signal 15 (TERM))
+    ");
+    assert!(!process::is_alive(one.pid) && !process::is_alive(two.pid));
+    insta::assert_snapshot!(env.dogwatch(&["kill-all", "--json"]).success(), @r#"{"killed":[]}"#);
+}
+
+/// Runs `kill-all` in a terminal and answers its question.
+fn answered(env: &TestEnv, flags: &str, answer: Option<&str>) -> String {
+    let socket = env.another_socket("terminal");
+    let line = format!("{} kill-all {flags}; echo code $?; exec cat", dogwatch());
+    env.tmux_on(&socket, &["new-session", "-d", "-x", "120", "-y", "30", &line]);
+    let screen = || env.tmux_on(&socket, &["capture-pane", "-p"]);
+    if let Some(answer) = answer {
+        eventually("it asks", || screen().contains("[y/N]"));
+        env.tmux_on(&socket, &["send-keys", "-l", answer]);
+        env.tmux_on(&socket, &["send-keys", "Enter"]);
+    }
+    eventually("it has ended", || screen().contains("code "));
+    let text = screen();
+    env.tmux_on(&socket, &["kill-server"]);
+    text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn asks_on_a_terminal() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("x", "exec sleep 300");
+    env.spawn_script("ended", "exit 0");
+    env.wait_state("ended", "exited");
+    for no in ["n", "", "nonsense", "Y E S"] {
+        let screen = answered(&env, "", Some(no));
+        assert!(screen.starts_with("End 2 sessions, 1 of them alive? [y/N]"), "{screen}");
+        assert!(screen.ends_with("code 1"), "{screen}");
+        assert!(process::is_alive(session.pid));
+    }
+    let screen = answered(&env, "", Some("y"));
+    assert!(screen.ends_with("code 0"), "{screen}");
+    assert!(!process::is_alive(session.pid));
+}
+
+#[test]
+fn yes_is_an_answer() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("x", "exec sleep 300");
+    let screen = answered(&env, "--yes", None);
+    assert!(screen.ends_with("code 0") && !screen.contains("[y/N]"), "{screen}");
+    assert!(!process::is_alive(session.pid));
+}

@@ -1,0 +1,36 @@
+//! The command line from end to end: the real binary, a real tmux on a private socket, real processes.
+//!
+//! One file a verb or theme. `env` is the world a test lives in, `output` what a command said.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends here")]
+
+mod env;
+mod output;
+mod process;
+
+mod agents;
+mod arguments;
+mod attach;
+mod bad_input;
+mod capture;
+mod crowd;
+mod demo;
+mod disk;
+mod doctor;
+mod environment;
+mod exists;
+mod family;
+mod gc;
+mod hook;
+mod job_control;
+mod kill;
+mod kill_all;
+mod names;
+mod nested;
+mod places;
+mod prompt;
+mod runner;
+mod spawn;
+mod statusline;
+mod store;
+mod witnesses;

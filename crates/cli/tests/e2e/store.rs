@@ -1,0 +1,222 @@
+//! The state directory and the database: what is wrong with them is said, and they are left as they are.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::env::{TestEnv, dogwatch, is_root};
+
+const READERS: [&[&str]; 6] = [
+    &["ls"],
+    &["capture", "x"],
+    &["kill", "x"],
+    &["kill-all", "--yes"],
+    &["gc"],
+    &["spawn", "--name", "y", "--", "true"],
+];
+
+fn database(env: &TestEnv) -> PathBuf {
+    env.state_dir().join("dogwatch.db")
+}
+
+/// Every command refuses with code 6 and leaves the database's bytes alone.
+fn all_refuse(env: &TestEnv, words: &str) {
+    let before = fs::read(database(env)).unwrap();
+    for args in READERS {
+        let output = env.dogwatch(args).code(6);
+        assert!(output.stderr.contains(words), "{args:?}: {output}");
+    }
+    assert!(fs::read(database(env)).unwrap() == before, "the file was touched");
+}
+
+#[test]
+fn a_damaged_database() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("x", "exec sleep 300");
+    // The write-ahead log goes too, or SQLite would read what it holds.
+    for file in ["dogwatch.db-wal", "dogwatch.db-shm"] {
+        let _ = fs::remove_file(env.state_dir().join(file));
+    }
+    fs::write(database(&env), b"this is not a database ".repeat(400)).unwrap();
+    all_refuse(&env, "is damaged: file is not a database; it was left as it is");
+    insta::assert_snapshot!(env.dogwatch(&["ls", "--json"]), @r#"
+    {"error":{"code":"store_corrupt","message":"$STATE/dogwatch.db is damaged: file is not a database; it was left as it is","hint":"move it away (mv $STATE/dogwatch.db $STATE/dogwatch.db.damaged) and run the command again; running sessions are not touched"}}
+    [exit code: 6]
+    "#);
+    assert!(crate::process::is_alive(session.pid));
+}
+
+#[test]
+fn a_database_with_damage_in_the_middle() {
+    let env = TestEnv::new();
+    for n in 0..30 {
+        env.spawn_script(&format!("s{n}"), "exit 0");
+    }
+    let connection = rusqlite::Connection::open(database(&env)).unwrap();
+    connection.pragma_update(None, "wal_checkpoint", "truncate").unwrap();
+    drop(connection);
+    let mut bytes = fs::read(database(&env)).unwrap();
+    for page in bytes.chunks_mut(4096).skip(1) {
+        page.fill(0x5a);
+    }
+    for file in ["dogwatch.db-wal", "dogwatch.db-shm"] {
+        let _ = fs::remove_file(env.state_dir().join(file));
+    }
+    fs::write(database(&env), &bytes).unwrap();
+    let output = env.dogwatch(&["ls"]).code(6);
+    assert!(output.stderr.contains("is damaged"), "{output}");
+    let doctor = env.dogwatch(&["doctor", "--json"]).code(1);
+    assert!(doctor.text().contains("damaged"), "{doctor}");
+}
+
+#[test]
+fn a_database_of_a_newer_version() {
+    let env = TestEnv::new();
+    let _ = env.dogwatch(&["ls"]).success();
+    let connection = rusqlite::Connection::open(database(&env)).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    connection.pragma_update(None, "wal_checkpoint", "truncate").unwrap();
+    drop(connection);
+    all_refuse(&env, "was written by a newer dogwatch (schema 99, this one knows 1)");
+}
+
+#[test]
+fn an_empty_database_is_made_anew() {
+    let env = TestEnv::new();
+    fs::create_dir(env.state_dir()).unwrap();
+    fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(database(&env), b"").unwrap();
+    let _ = env.dogwatch(&["ls"]).success();
+    let mode = fs::metadata(database(&env)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_state_folder_that_others_can_read() {
+    let env = TestEnv::new();
+    let _ = env.dogwatch(&["ls"]).success();
+    fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o755)).unwrap();
+    for args in READERS {
+        let _ = env.dogwatch(args).code(6);
+    }
+    insta::assert_snapshot!(env.dogwatch(&["ls"]), @r"
+    ------- stderr -------
+    error: $STATE can be read by others (mode 755)
+    hint: chmod 700 $STATE
+    [exit code: 6]
+    ");
+    let doctor = env.dogwatch(&["doctor"]).code(1);
+    assert!(doctor.text().contains("chmod 700"), "{doctor}");
+    // A hook says nothing and harms nobody.
+    let _ = env.dogwatch(&["hook", "claude", "{}"]).success();
+}
+
+#[test]
+fn a_state_folder_that_is_a_file() {
+    let env = TestEnv::new();
+    fs::write(env.state_dir(), "mine").unwrap();
+    insta::assert_snapshot!(env.dogwatch(&["ls"]), @r"
+    ------- stderr -------
+    error: $STATE is not a folder
+    hint: move $STATE away, or set DOGWATCH_STATE_DIR
+    [exit code: 6]
+    ");
+    let _ = env.dogwatch(&["doctor"]).code(1);
+    assert_eq!(fs::read(env.state_dir()).unwrap(), b"mine");
+}
+
+#[test]
+fn no_place_for_state_at_all() {
+    let env = TestEnv::new();
+    let mut command = env.command(&["ls"]);
+    let output = env.run(command.env_remove("DOGWATCH_STATE_DIR").env_remove("HOME"));
+    insta::assert_snapshot!(output, @r"
+    ------- stderr -------
+    error: there is no place for dogwatch's state: neither HOME nor XDG_STATE_HOME is set
+    hint: set HOME, or DOGWATCH_STATE_DIR to a folder of your own
+    [exit code: 6]
+    ");
+}
+
+#[test]
+fn the_default_places() {
+    let env = TestEnv::new();
+    let mut command = env.command(&["ls"]);
+    let _ = env.run(command.env_remove("DOGWATCH_STATE_DIR")).success();
+    assert!(env.home().join(".local/state/dogwatch/dogwatch.db").exists());
+    let mut command = env.command(&["ls"]);
+    command.env_remove("DOGWATCH_STATE_DIR").env("XDG_STATE_HOME", env.root().join("xdg"));
+    let _ = env.run(&mut command).success();
+    assert!(env.root().join("xdg/dogwatch/dogwatch.db").exists());
+}
+
+/// Runs dogwatch as somebody whom file modes concern: root would not notice them.
+fn as_nobody(env: &TestEnv, args: &[&str]) -> Command {
+    let mut command = if is_root() {
+        let copy = env.root().join("dogwatch");
+        if !copy.exists() {
+            fs::copy(dogwatch(), &copy).unwrap();
+        }
+        let mut command = env.foreign("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(copy);
+        command
+    } else {
+        env.foreign(dogwatch())
+    };
+    command.args(args);
+    command
+}
+
+fn give_to_nobody(path: &Path) {
+    if is_root() {
+        std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
+    }
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written() {
+    let env = TestEnv::new();
+    // The whole world of the test must be reachable for the other user.
+    fs::set_permissions(env.root(), fs::Permissions::from_mode(0o755)).unwrap();
+    for path in [env.work().to_owned(), env.home().to_owned(), env.root()] {
+        give_to_nobody(&path);
+    }
+    fs::create_dir(env.state_dir()).unwrap();
+    fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o500)).unwrap();
+    give_to_nobody(env.state_dir());
+    for args in READERS {
+        let output = env.run(&mut as_nobody(&env, args)).code(6);
+        assert!(output.stderr.contains("cannot be written"), "{args:?} {output}");
+    }
+    let doctor = env.run(&mut as_nobody(&env, &["doctor"])).code(1);
+    assert!(doctor.text().contains("make it writable for you"), "{doctor}");
+    let _ = env.run(&mut as_nobody(&env, &["hook", "claude", "{}"])).success();
+    assert_eq!(fs::read_dir(env.state_dir()).unwrap().count(), 0);
+    // The same with a database in it, which can be read but not written.
+    fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o700)).unwrap();
+    let _ = env.run(&mut as_nobody(&env, &["ls"])).success();
+    for entry in fs::read_dir(env.state_dir()).unwrap() {
+        let path = entry.unwrap().path();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+    }
+    fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o500)).unwrap();
+    let output = env.run(&mut as_nobody(&env, &["spawn", "--", "true"])).code(6);
+    assert!(output.stderr.contains("cannot be written"), "{output}");
+    fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn a_store_that_is_locked_for_a_while_is_waited_for() {
+    let env = TestEnv::new();
+    let _ = env.dogwatch(&["ls"]).success();
+    let connection = rusqlite::Connection::open(database(&env)).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // Reading goes on beside a writer.
+    let _ = env.dogwatch(&["ls"]).success();
+    let spawning = env.command(&["spawn", "--name", "x", "--", "sleep", "300"]).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    connection.execute_batch("COMMIT").unwrap();
+    assert!(spawning.wait_with_output().unwrap().status.success());
+    assert_eq!(env.seen("x")["state"], "running");
+}
