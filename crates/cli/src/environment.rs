@@ -1,10 +1,13 @@
 //! What the process was told from outside, read once and only here.
 
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 use dogwatch_engine::{Context, Error, context};
 use dogwatch_store::StateDir;
 use dogwatch_tmux::{Server, Socket};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
 /// Everything the use cases need to know of their surroundings.
 pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Context, Error> {
@@ -33,17 +36,42 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
     })
 }
 
+/// tmux removes whatever has the name of a socket that it makes.
+fn refuse_other_files(socket: &Path) -> Result<(), Error> {
+    match std::fs::metadata(socket) {
+        Ok(found) if !found.file_type().is_socket() => Err(Error::BadArgument {
+            problem: format!("{} is not a tmux socket, but another file", socket.display()),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// The project of the current folder.
 pub(crate) fn project() -> Result<PathBuf, Error> {
     Ok(project_of(&current_dir()?))
 }
 
-pub(crate) fn project_of(cwd: &std::path::Path) -> PathBuf {
+pub(crate) fn project_of(cwd: &Path) -> PathBuf {
     dogwatch_engine::sense::project::root(path_variable("PROJECT_ROOT").as_deref(), cwd)
 }
 
 pub(crate) fn current_dir() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(Error::io("find the current folder"))
+}
+
+/// The local time. jiff would look for the zone's name through all of the zone database, which takes over
+/// a millisecond; the zone itself is in one file.
+pub(crate) fn local_time() -> Zoned {
+    let zone = || {
+        if std::env::var_os("TZ").is_some() {
+            return None;
+        }
+        TimeZone::tzif("local", &std::fs::read("/etc/localtime").ok()?).ok()
+    };
+    match zone() {
+        Some(zone) => Timestamp::now().to_zoned(zone),
+        None => Zoned::now(),
+    }
 }
 
 /// The session this process was started in, if any: hooks have it from their agent.

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use dogwatch_core::life::{self, Facts, Life, Pane, Process};
-use dogwatch_core::record::{Ended, ProcessIdent, Started};
+use dogwatch_core::record::{Ended, ProcessIdent};
 use dogwatch_store::{Server, Session, Store};
-use dogwatch_tmux::{PaneId, PaneRow, RowQuery};
+use dogwatch_tmux::{Glance, PaneGlance, PaneId};
 
 use crate::sense::processes;
 use crate::{Context, Error};
@@ -16,27 +16,48 @@ pub struct Seen {
     pub session: Session,
     pub life: Life,
     /// Its pane, if tmux has it, dead or alive.
-    pub pane: Option<PaneRow>,
-    pub started: Option<Started>,
+    pub pane: Option<PaneGlance>,
 }
 
 impl Seen {
     pub fn pane_id(&self) -> Option<PaneId> {
-        self.pane.as_ref().map(|row| row.pane_id)
+        self.pane.map(|pane| pane.pane_id)
     }
 
     /// The runner, if it was ever recorded and still lives.
     pub fn living_runner(&self) -> Option<ProcessIdent> {
-        self.started.as_ref().map(|s| s.runner).filter(|runner| processes::is_alive(*runner))
+        self.session
+            .started
+            .as_ref()
+            .map(|s| s.runner)
+            .filter(|runner| processes::is_alive(*runner))
     }
 }
 
 /// What tmux answered when asked for its panes.
 #[derive(Debug)]
 enum Panes {
-    Listed(Vec<PaneRow>),
+    Listed(Glance),
     NoServer,
     Unreachable(String),
+}
+
+impl Panes {
+    /// Without tmux nothing can be said or done, so that is an error rather than a list of unknowns.
+    fn from_answer(answer: Result<Glance, dogwatch_tmux::Error>) -> Result<Self, Error> {
+        use dogwatch_tmux::Error::{NotASocket, NotInstalled, TooOld};
+        match answer {
+            Ok(Glance { version: Some(found), .. }) if !found.is_supported() => {
+                Err(TooOld { found }.into())
+            }
+            Ok(glance) => Ok(Self::Listed(glance)),
+            Err(error) if error.is_no_server() => Ok(Self::NoServer),
+            Err(error @ (NotInstalled { .. } | TooOld { .. } | NotASocket { .. })) => {
+                Err(error.into())
+            }
+            Err(error) => Ok(Self::Unreachable(error.to_string())),
+        }
+    }
 }
 
 /// All sessions on the context's server. The database is read while tmux makes up its answer.
@@ -72,61 +93,46 @@ fn look_with(
     context: &Context,
     choose: impl FnOnce(&Store) -> Result<Vec<Session>, Error>,
 ) -> Result<Vec<Seen>, Error> {
-    let query = RowQuery::new();
-    let asked = context.tmux.start(&[query.command()]);
+    let asked = context.tmux.start(&Glance::commands());
     let mut store = context.store()?;
     let sessions = choose(&store)?;
-    let panes = match asked.and_then(dogwatch_tmux::Running::finish) {
-        Ok(replies) => match replies.first().map(|reply| query.parse(reply)) {
-            Some(Ok(rows)) => Panes::Listed(rows),
-            Some(Err(bad)) => Panes::Unreachable(bad.to_string()),
-            None => Panes::NoServer,
-        },
-        Err(error) if error.is_no_server() => Panes::NoServer,
-        // Without tmux nothing can be said or done: better an error than a table of unknowns.
-        Err(
-            error @ (dogwatch_tmux::Error::NotInstalled { .. }
-            | dogwatch_tmux::Error::TooOld { .. }),
-        ) => return Err(error.into()),
-        Err(error) => Panes::Unreachable(error.to_string()),
-    };
+    let answer = asked.and_then(dogwatch_tmux::Running::finish);
+    let glance = answer.and_then(|replies| Ok(Glance::parse(&replies)?));
+    let panes = Panes::from_answer(glance)?;
     Ok(sessions.into_iter().map(|session| see(context, &mut store, session, &panes)).collect())
 }
 
 fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes) -> Seen {
     let folder = context.state.session(&session.id);
-    let mut started = None;
-    let mut runner = Process::Unasked;
-    let mut agent = Process::Unasked;
+    if session.started.is_none() {
+        // The database is told of it a moment later than the folder, or never if it could not be.
+        session.started = folder.started();
+    }
     if session.pane.is_none() {
         // Its maker was killed before it could note the pane; the runner noted it too.
-        started = folder.started();
-        session.pane = started.as_ref().and_then(|s| s.pane.clone());
+        session.pane = session.started.as_ref().and_then(|s| s.pane.clone());
     }
-    let (fact, row) = pane_of(&session, panes);
-    let (fact, row) = (fact, row.cloned());
+    let (fact, pane) = pane_of(&session, panes);
+    let (mut runner, mut agent) = (Process::Unasked, Process::Unasked);
     if session.ended.is_none() && (fact != Pane::Alive || session.started.is_none()) {
-        started = started.or_else(|| folder.started());
         let ask = |ident| if processes::is_alive(ident) { Process::Alive } else { Process::Gone };
-        runner = started.as_ref().map_or(Process::Unasked, |s| ask(s.runner));
-        agent = started.as_ref().map_or(Process::Unasked, |s| ask(s.agent));
+        runner = session.started.as_ref().map_or(Process::Unasked, |s| ask(s.runner));
+        agent = session.started.as_ref().map_or(Process::Unasked, |s| ask(s.agent));
         // Last: a runner that was just seen gone has written its record by now.
         session.ended = folder.ended();
         if let Some(ended) = &session.ended {
             remember(store, &session.id, ended);
         }
-    } else {
-        started = started.or_else(|| session.started.and_then(|_| folder.started()));
     }
     let life = life::judge(&Facts {
         created: session.created,
-        started: started.as_ref(),
+        started: session.started.as_ref(),
         ended: session.ended.as_ref(),
         pane: fact,
         runner,
         agent,
     });
-    Seen { session, life, pane: row, started }
+    Seen { session, life, pane }
 }
 
 /// The record is the truth and stays on disk: if the database cannot take it in now, the next look will.
@@ -135,25 +141,21 @@ fn remember(store: &mut Store, id: &str, ended: &Ended) {
 }
 
 /// The session's pane: by id, on the server that gave the id out.
-fn pane_of<'a>(session: &Session, panes: &'a Panes) -> (Pane, Option<&'a PaneRow>) {
-    let rows = match panes {
-        Panes::Listed(rows) => rows,
+fn pane_of(session: &Session, panes: &Panes) -> (Pane, Option<PaneGlance>) {
+    let glance = match panes {
+        Panes::Listed(glance) => glance,
         Panes::NoServer => return (Pane::NoServer, None),
         Panes::Unreachable(error) => return (Pane::Unreachable(error.clone()), None),
     };
-    let same_server = |row: &PaneRow| {
-        session.server.is_none_or(|server| {
-            server
-                == Server { pid: i64::from(row.server_pid), start: row.server_start.cast_signed() }
-        })
-    };
-    if rows.first().is_some_and(|row| !same_server(row)) {
+    let pid = i64::from(glance.server_pid);
+    let server = Server { pid, start: glance.server_start.cast_signed() };
+    if session.server.is_some_and(|made_on| made_on != server) {
         return (Pane::NoServer, None);
     }
     let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
-    match rows.iter().find(|row| Some(row.pane_id) == id) {
-        Some(row) if row.dead => (Pane::Dead, Some(row)),
-        Some(row) => (Pane::Alive, Some(row)),
+    match glance.panes.iter().find(|pane| Some(pane.pane_id) == id) {
+        Some(pane) if pane.dead => (Pane::Dead, Some(*pane)),
+        Some(pane) => (Pane::Alive, Some(*pane)),
         None => (Pane::Gone, None),
     }
 }

@@ -112,11 +112,13 @@ impl SessionFolder {
     }
 
     pub fn write_started(&self, started: &Started) -> Result<(), StoreError> {
-        self.write_record("started", started)
+        // Not flushed: a power failure that loses it has ended the agent too.
+        self.write_record("started", started).map(drop)
     }
 
     pub fn write_ended(&self, ended: &Ended) -> Result<(), StoreError> {
-        self.write_record("ended", ended)
+        let file = self.write_record("ended", ended)?;
+        file.sync_data().map_err(|source| StoreError::writing(&self.path.join("ended"), source))
     }
 
     pub fn started(&self) -> Option<Started> {
@@ -129,7 +131,7 @@ impl SessionFolder {
     }
 
     /// Overwrites the reserved space in one write. A reader sees spaces, which are no JSON, or all of it.
-    fn write_record<T: Serialize>(&self, name: &str, record: &T) -> Result<(), StoreError> {
+    fn write_record<T: Serialize>(&self, name: &str, record: &T) -> Result<File, StoreError> {
         let path = self.path.join(name);
         let write = || {
             let mut bytes = serde_json::to_vec(record).map_err(io::Error::other)?;
@@ -138,7 +140,7 @@ impl SessionFolder {
             }
             let file = OpenOptions::new().write(true).open(&path)?;
             file.write_all_at(&bytes, 0)?;
-            file.sync_data()
+            Ok(file)
         };
         write().map_err(|source| StoreError::writing(&path, source))
     }

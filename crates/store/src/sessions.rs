@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::name::{NameError, SessionName, StoryStep};
-use dogwatch_core::record::Ended;
+use dogwatch_core::record::{Ended, ProcessIdent, Started};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::json;
@@ -33,7 +33,7 @@ pub struct Session {
     pub created: Timestamp,
     pub pane: Option<String>,
     pub server: Option<Server>,
-    pub started: Option<Timestamp>,
+    pub started: Option<Started>,
     pub ended: Option<Ended>,
     /// Ended or cleaned up on purpose.
     pub put_away: bool,
@@ -64,7 +64,7 @@ pub enum Wanted<'a> {
 }
 
 const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
-     socket, created, pane, server_pid, server_start, started, ending, put_away";
+     socket, created, pane, server_pid, server_start, started, ending, put_away, runner_pid, runner_start, agent_pid, agent_start";
 
 impl Store {
     /// Remembers a session before it is made, so that none can exist that nobody knows of. Returns
@@ -108,14 +108,23 @@ impl Store {
     }
 
     /// Notes that the agent's program runs.
-    pub fn started(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub fn started(&mut self, id: &str, started: &Started) -> Result<(), StoreError> {
+        let Started { at, runner, agent, .. } = started;
         self.transaction(|tx| {
             let changed = tx.execute(
-                "UPDATE sessions SET started = ? WHERE id = ? AND started IS NULL",
-                params![at.as_millisecond(), id],
+                "UPDATE sessions SET started = ?, runner_pid = ?, runner_start = ?, agent_pid = ?, \
+                 agent_start = ? WHERE id = ? AND started IS NULL",
+                params![
+                    at.as_millisecond(),
+                    runner.pid,
+                    runner.start.cast_signed(),
+                    agent.pid,
+                    agent.start.cast_signed(),
+                    id
+                ],
             )?;
             if changed > 0 {
-                journal::append(tx, at, id, "started", &json!({}))?;
+                journal::append(tx, *at, id, "started", &json!({}))?;
             }
             Ok(())
         })
@@ -287,10 +296,21 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         created: time(13)?.unwrap_or_default(),
         pane: row.get(14)?,
         server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
-        started: time(17)?,
+        started: started(row, time(17)?)?,
         ended: ending.and_then(|text| serde_json::from_str(&text).ok()),
         put_away: row.get::<_, Option<i64>>(19)?.is_some(),
     })
+}
+
+/// The runner's record, as far as the database has it.
+fn started(row: &Row<'_>, at: Option<Timestamp>) -> rusqlite::Result<Option<Started>> {
+    let process = |pid, start| -> rusqlite::Result<Option<ProcessIdent>> {
+        let pid: Option<i32> = row.get(pid)?;
+        let start: Option<i64> = row.get(start)?;
+        Ok(pid.zip(start).map(|(pid, start)| ProcessIdent { pid, start: start.cast_unsigned() }))
+    };
+    let (runner, agent, pane) = (process(20, 21)?, process(22, 23)?, row.get(14)?);
+    Ok(at.zip(runner).zip(agent).map(|((at, runner), agent)| Started { at, runner, agent, pane }))
 }
 
 /// Paths are kept as text; one that is not UTF-8 is kept readable rather than exact.

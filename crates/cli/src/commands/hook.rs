@@ -32,7 +32,7 @@ pub(crate) fn hook(args: &Hook, state_dir: Option<PathBuf>) -> u8 {
     if args.statusline {
         let config = environment::path_variable("CLAUDE_CONFIG_DIR")
             .or_else(|| environment::home().map(|home| home.join(".claude")));
-        ui::raw(&statusline::line(config.as_deref(), &payload, &jiff::Zoned::now()));
+        ui::raw(&statusline::line(config.as_deref(), &payload, &environment::local_time()));
     }
     exit_code::OK
 }

@@ -59,8 +59,8 @@ pub(crate) fn to_json(seen: &Seen) -> Value {
         "conversation": session.conversation,
         "command": session.command,
         "pane": session.pane,
-        "pid": seen.started.as_ref().map(|s| s.agent.pid),
-        "attached": seen.pane.as_ref().map(|row| row.session_attached > 0),
+        "pid": session.started.as_ref().map(|s| s.agent.pid),
+        "attached": seen.pane.map(|pane| pane.attached > 0),
         "created": session.created,
         "put_away": session.put_away,
     })

@@ -5,7 +5,6 @@ use dogwatch_core::exit_code;
 use dogwatch_core::name::StoryStep;
 use dogwatch_engine::act::spawn::{self, Request, Spawned, What};
 use dogwatch_engine::{Context, Error};
-use jiff::Zoned;
 use serde_json::{Value, json};
 
 use crate::args::Spawn;
@@ -14,7 +13,7 @@ use crate::{environment, ui};
 pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     let as_json = args.json;
     let request = request(args)?;
-    let spawned = spawn::spawn(context, &request, &Zoned::now())?;
+    let spawned = spawn::spawn(context, &request, &environment::local_time())?;
     if spawned.prompt_in_file {
         ui::talk(
             "note: the prompt is too long for an argument; the agent was told to read it from its file",

@@ -12,11 +12,11 @@ use crate::{Context, Error};
 /// server the client that is there moves over; any other is only a terminal.
 pub fn attach(context: &Context, seen: &Seen, around: Option<&Path>) -> Result<(), Error> {
     let name = &seen.session.name;
-    let Some(row) = &seen.pane else {
+    let Some(pane) = &seen.pane else {
         let reason = format!("{}; try: dogwatch capture {name}", seen.life.reason);
         return Err(Error::NothingKept { name: name.clone(), reason });
     };
-    let session = Target::from(row.session_no);
+    let session = Target::from(pane.session_no);
     let mut tmux = process::Command::new(&context.tmux.program);
     tmux.arg("-u").arg("-S").arg(&context.socket);
     if around.is_some_and(|socket| is_same(socket, &context.socket)) {

@@ -41,7 +41,7 @@ pub fn gc(
         collected.processes.extend(left);
         // A lost session has no time of its end; its start is the last that is known.
         let over_since = match seen.life.state {
-            State::Lost => seen.session.started.unwrap_or(seen.session.created),
+            State::Lost => seen.session.started.as_ref().map_or(seen.session.created, |s| s.at),
             _ => seen.life.since.unwrap_or(seen.session.created),
         };
         if over_since < before {

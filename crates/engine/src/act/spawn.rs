@@ -240,7 +240,8 @@ fn make_pane(
         new_session = new_session.option('e', pair);
     }
     let replies = context.tmux.run(&[
-        new_session.arg("cat"),
+        // Two words, so that tmux starts it without a shell.
+        new_session.args(["cat", "-"]),
         Command::new("set-option")
             .target(session.clone())
             .args(["history-limit", &TMUX_HISTORY.to_string()]),

@@ -188,7 +188,7 @@ impl Record<'_> {
             pane: std::env::var("TMUX_PANE").ok(),
         };
         let _ = self.folder.write_started(&started);
-        let _ = Store::open(self.state).and_then(|mut store| store.started(self.id, started.at));
+        let _ = Store::open(self.state).and_then(|mut store| store.started(self.id, &started));
     }
 
     fn ended(&mut self, exit: Exit, cause: Cause) {

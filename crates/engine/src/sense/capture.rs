@@ -44,7 +44,7 @@ pub fn capture(
     ansi: bool,
 ) -> Result<Captured, Error> {
     // In a dead pane tmux has put a line of its own over the last screen, which the runner kept before.
-    let living = seen.pane.as_ref().filter(|row| !row.dead).map(|row| row.pane_id);
+    let living = seen.pane.filter(|pane| !pane.dead).map(|pane| pane.pane_id);
     if let Some(pane) = living {
         let options = CaptureOptions { lines, ansi, joined: false };
         let text = context.tmux.capture(pane, options)?.into_bytes();

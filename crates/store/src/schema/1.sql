@@ -22,6 +22,11 @@ CREATE TABLE sessions (
     server_pid   INTEGER,
     server_start INTEGER,
     started      INTEGER,
+    -- Processes with their start times: a pid alone is given out again.
+    runner_pid   INTEGER,
+    runner_start INTEGER,
+    agent_pid    INTEGER,
+    agent_start  INTEGER,
     ended        INTEGER,
     -- The runner's exit record, JSON.
     ending       TEXT,
