@@ -14,6 +14,7 @@
 //! | [`run`] | what the runner does next in the pane |
 //! | [`family`] | which processes belong to a session |
 //! | [`ending`] | the next step in ending a session politely |
+//! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`told`] | what an agent last said of itself through its hooks |
 //! | [`transcript`] | readable text from an agent's own transcript |
 
@@ -27,5 +28,6 @@ pub mod name;
 pub mod profile;
 pub mod record;
 pub mod run;
+pub mod status;
 pub mod told;
 pub mod transcript;

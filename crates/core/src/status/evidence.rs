@@ -1,0 +1,132 @@
+//! What was found out about one session, source by source. No judgement yet.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::WaitFor;
+use crate::life::Life;
+use crate::record::Exit;
+
+/// All there is to go by. `None` means that the source was not asked or has nothing.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    pub now: Timestamp,
+    /// Life and death, judged from records, panes and processes.
+    pub life: Life,
+    pub exit: Option<Exit>,
+    /// A plain command has no turns: it works until it ends.
+    pub is_plain: bool,
+    pub own_word: OwnWord,
+    pub hooks: Turn,
+    pub transcript: Turn,
+    /// The last refresh of the statusline.
+    pub clock: Option<Timestamp>,
+    pub screen: Option<Screen>,
+    /// The last moment at which the screen or the agent's processor time was seen to move.
+    pub movement: Option<Timestamp>,
+    /// How long everything must be silent before a working agent counts as stuck.
+    pub window: Duration,
+}
+
+/// What the agent says of itself, now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnWord {
+    /// This agent has no such voice.
+    Mute,
+    /// It has one, and is silent: for claude, a dialog before the session may be open.
+    Silent,
+    /// There is a word, but of another process: it must not be believed.
+    Forged(String),
+    Says(Word, Timestamp),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    Busy,
+    Idle,
+    /// The turn is over, a background shell runs.
+    Shell,
+    Waiting(WaitFor),
+    /// It retries after an error of the model's server.
+    Retrying(String),
+}
+
+/// The turns of a conversation as hooks or a transcript tell them: edges, with their times.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Turn {
+    pub edge: Option<Edge>,
+    pub waiting: Option<Asked>,
+    /// The last thing that came in at all.
+    pub last: Option<Timestamp>,
+    pub turns_done: u32,
+    pub background: u32,
+    /// What it is at: the last tool.
+    pub task: Option<String>,
+}
+
+/// The last beginning or end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edge {
+    pub at: Timestamp,
+    pub what: EdgeKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EdgeKind {
+    Ready,
+    Began,
+    Done,
+    Interrupted,
+    Failed(Failure),
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// `rate_limit`, `overloaded`, `authentication_failed`, `invalid_request` …
+    pub kind: String,
+    pub text: String,
+    pub until: Option<String>,
+}
+
+impl Failure {
+    /// Limits pass by themselves; errors do not.
+    pub fn is_limit(&self) -> bool {
+        let kind = self.kind.as_str();
+        ["limit", "overload", "quota", "429", "529", "too_many"].iter().any(|w| kind.contains(w))
+    }
+}
+
+/// A question that is open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub at: Timestamp,
+    pub r#for: WaitFor,
+    pub question: Option<String>,
+}
+
+/// What the screen reader made of the pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Screen {
+    pub shows: Shows,
+    /// The line or title that made it say so.
+    pub because: String,
+    pub draft: Option<String>,
+    pub background: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shows {
+    Starting,
+    Working(Option<String>),
+    Dialog(WaitFor, Option<String>),
+    Limit(String, Option<String>),
+    Failure(String, String),
+    Prompt {
+        after_turn: bool,
+    },
+    /// A shell's prompt, or what an ended agent leaves.
+    Shell,
+    Unreadable,
+}

@@ -1,0 +1,174 @@
+//! Hook events of claude, codex and gemini, folded into the edges of turns.
+//!
+//! A hook opens or closes a turn; its silence proves nothing: Esc fires none in claude, an API error none
+//! in codex.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::WaitFor;
+use super::evidence::{Asked, Edge, EdgeKind, Failure, Turn};
+
+/// Takes one event in. Events must come oldest first.
+pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
+    turn.last = Some(at);
+    let edge = |what| Some(Edge { at, what });
+    match event {
+        "SessionStart" if turn.edge.is_none() => turn.edge = edge(EdgeKind::Ready),
+        "UserPromptSubmit" | "BeforeAgent" => {
+            turn.waiting = None;
+            turn.task = None;
+            turn.edge = edge(EdgeKind::Began);
+        }
+        "PreToolUse" | "BeforeTool" | "PreCompact" | "PreCompress" => {
+            turn.waiting = None;
+            turn.task = Some(task(event, payload));
+            // A tool runs within a turn, whether or not its beginning was told.
+            if !is_open(turn) {
+                turn.edge = edge(EdgeKind::Began);
+            }
+        }
+        "PostToolUse" | "PostToolUseFailure" | "AfterTool" => turn.waiting = None,
+        "PermissionRequest" => turn.waiting = Some(asked(payload, at)),
+        "Stop" | "AfterAgent" | "agent-turn-complete" => {
+            turn.waiting = None;
+            turn.task = None;
+            turn.turns_done += 1;
+            let tasks = payload["background_tasks"].as_array().map_or(0, Vec::len);
+            turn.background = u32::try_from(tasks).unwrap_or(u32::MAX);
+            turn.edge = edge(EdgeKind::Done);
+        }
+        "StopFailure" => {
+            turn.waiting = None;
+            turn.edge = edge(EdgeKind::Failed(Failure {
+                kind: text(&payload["error"]).unwrap_or_else(|| "unknown".into()),
+                text: text(&payload["last_assistant_message"]).unwrap_or_default(),
+                until: None,
+            }));
+        }
+        "Interrupt" => {
+            turn.waiting = None;
+            turn.edge = edge(EdgeKind::Interrupted);
+        }
+        "PostCompact" if turn.task.as_deref() == Some("PreCompact") => {
+            turn.task = None;
+            turn.edge = edge(EdgeKind::Done);
+        }
+        // It says after a minute of waiting that it is idle: whatever was open is over.
+        "Notification" if payload["notification_type"] == "idle_prompt" && is_open(turn) => {
+            turn.edge = edge(EdgeKind::Interrupted);
+        }
+        "Notification" if payload["notification_type"] == "ToolPermission" => {
+            turn.waiting = Some(Asked { at, r#for: WaitFor::Permission, question: None });
+        }
+        _ => {}
+    }
+}
+
+fn is_open(turn: &Turn) -> bool {
+    turn.edge.as_ref().is_some_and(|edge| edge.what == EdgeKind::Began)
+}
+
+/// What the dialog asks, as far as its hook tells.
+fn asked(payload: &Value, at: Timestamp) -> Asked {
+    let input = &payload["tool_input"];
+    let (r#for, question) = match payload["tool_name"].as_str() {
+        Some("AskUserQuestion" | "request_user_input") => {
+            (WaitFor::Question, text(&input["questions"][0]["question"]))
+        }
+        Some("ExitPlanMode") => (WaitFor::Plan, text(&input["plan"])),
+        Some(tool) => {
+            let what = ["command", "file_path", "path"].iter().find_map(|key| text(&input[*key]));
+            (WaitFor::Permission, Some(format!("{tool} {}", what.unwrap_or_default())))
+        }
+        None => (WaitFor::Permission, None),
+    };
+    Asked { at, r#for, question }
+}
+
+fn task(event: &str, payload: &Value) -> String {
+    let input = &payload["tool_input"];
+    match payload["tool_name"].as_str() {
+        Some(tool) => ["description", "command", "file_path"]
+            .iter()
+            .find_map(|key| text(&input[*key]))
+            .map_or_else(|| tool.to_owned(), |what| format!("{tool}: {what}")),
+        None => event.to_owned(),
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().filter(|text| !text.is_empty()).map(ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_794_700_000 + second).unwrap()
+    }
+
+    fn after(events: &[(&str, Value)]) -> Turn {
+        let mut turn = Turn::default();
+        for (second, (event, payload)) in (0..).zip(events) {
+            fold(&mut turn, event, payload, at(second));
+        }
+        turn
+    }
+
+    fn edge(turn: &Turn) -> Option<EdgeKind> {
+        turn.edge.as_ref().map(|e| e.what.clone())
+    }
+
+    #[test]
+    fn a_turn_from_prompt_to_stop() {
+        let turn = after(&[
+            ("SessionStart", json!({})),
+            ("UserPromptSubmit", json!({})),
+            ("PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "make"}})),
+        ]);
+        assert_eq!(edge(&turn), Some(EdgeKind::Began));
+        assert_eq!(turn.edge.unwrap().at, at(1), "a tool does not begin the turn again");
+        assert_eq!(turn.task.as_deref(), Some("Bash: make"));
+        let turn =
+            after(&[("UserPromptSubmit", json!({})), ("Stop", json!({"background_tasks": [{}]}))]);
+        assert_eq!((edge(&turn), turn.turns_done, turn.background), (Some(EdgeKind::Done), 1, 1));
+    }
+
+    #[test]
+    fn questions_open_and_close() {
+        let ask = json!({"tool_name": "AskUserQuestion", "tool_input": {"questions": [{"question": "Which?"}]}});
+        let turn = after(&[("UserPromptSubmit", json!({})), ("PermissionRequest", ask)]);
+        let asked = turn.waiting.unwrap();
+        assert_eq!((asked.r#for, asked.question.as_deref()), (WaitFor::Question, Some("Which?")));
+        let bash = json!({"tool_name": "Bash", "tool_input": {"command": "rm x"}});
+        let turn = after(&[("PermissionRequest", bash.clone()), ("PostToolUse", json!({}))]);
+        assert_eq!(turn.waiting, None);
+        let turn = after(&[("PermissionRequest", bash)]);
+        assert_eq!(turn.waiting.unwrap().question.as_deref(), Some("Bash rm x"));
+    }
+
+    #[test]
+    fn failures_and_interrupts() {
+        let turn = after(&[
+            ("UserPromptSubmit", json!({})),
+            ("StopFailure", json!({"error": "rate_limit"})),
+        ]);
+        assert!(matches!(edge(&turn), Some(EdgeKind::Failed(f)) if f.is_limit()));
+        let turn = after(&[("UserPromptSubmit", json!({})), ("Interrupt", json!({}))]);
+        assert_eq!(edge(&turn), Some(EdgeKind::Interrupted));
+        let idle = json!({"notification_type": "idle_prompt"});
+        let turn = after(&[("UserPromptSubmit", json!({})), ("Notification", idle)]);
+        assert_eq!(edge(&turn), Some(EdgeKind::Interrupted));
+    }
+
+    #[test]
+    fn rubbish_changes_nothing() {
+        let turn =
+            after(&[("", json!(null)), ("Stop", json!([1])), ("PermissionRequest", json!("x"))]);
+        assert_eq!(turn.turns_done, 1);
+        assert_eq!(turn.waiting.unwrap().question, None);
+    }
+}

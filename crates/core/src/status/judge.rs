@@ -1,0 +1,313 @@
+//! The rules, in order of authority. The first that fits decides; the rest is kept as reasons.
+//!
+//! | rule | when | verdict |
+//! | --- | --- | --- |
+//! | over | an exit record, a dead or missing pane | exited, crashed, lost: final |
+//! | unreachable | tmux cannot be asked | unknown |
+//! | plain | a plain command that lives | working |
+//! | own waiting | the agent says that it waits | waiting |
+//! | dialog | a dialog is on the screen | waiting, whatever else says busy |
+//! | own busy | the agent says busy | working, or stuck |
+//! | own idle | the agent says idle or shell | idle, or how its last turn failed |
+//! | asked | a permission hook, and nothing since | waiting |
+//! | turn | the newest edge of hooks and transcript | working, idle, limited, error |
+//! | screen | only the screen says something | what it shows |
+//! | young | it was started a moment ago | starting |
+//! | nothing | | unknown |
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Shows, Turn, Word};
+use super::explain::explain;
+use super::{Basis, Source, Status, Verdict, WaitFor};
+use crate::life::State;
+
+/// How long a started agent may show nothing before that means something.
+const YOUNG: SignedDuration = SignedDuration::from_secs(10);
+/// How long the screen may lag behind a hook or the transcript, or these behind the screen.
+const LAG: SignedDuration = SignedDuration::from_secs(3);
+
+/// Judges one session from all the evidence.
+pub fn judge(evidence: &Evidence) -> Verdict {
+    let rules: [fn(&Evidence) -> Option<Ruling>; 11] = [
+        over,
+        unreachable,
+        plain,
+        own_waiting,
+        dialog,
+        own_busy,
+        own_idle,
+        asked,
+        turn,
+        screen,
+        young,
+    ];
+    let ruling = rules.iter().find_map(|rule| rule(evidence)).unwrap_or_else(|| nothing(evidence));
+    let ruling = unless_stuck(evidence, ruling);
+    explain(evidence, ruling)
+}
+
+/// What a rule found.
+pub(super) struct Ruling {
+    pub(super) status: Status,
+    pub(super) by: Source,
+    pub(super) basis: Basis,
+    pub(super) since: Option<Timestamp>,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a rule answers with an option, and these end it")]
+impl Ruling {
+    fn asserted(status: Status, by: Source, since: Option<Timestamp>) -> Option<Self> {
+        Some(Self { status, by, basis: Basis::Asserted, since })
+    }
+
+    fn inferred(status: Status, by: Source, since: Option<Timestamp>) -> Option<Self> {
+        Some(Self { status, by, basis: Basis::Inferred, since })
+    }
+}
+
+fn over(e: &Evidence) -> Option<Ruling> {
+    let status = match e.life.state {
+        State::Exited => Status::Exited,
+        State::Crashed => Status::Crashed { exit: e.exit },
+        State::Lost => Status::Lost,
+        _ => return None,
+    };
+    Ruling::asserted(status, Source::Exit, e.life.since)
+}
+
+fn unreachable(e: &Evidence) -> Option<Ruling> {
+    (e.life.state == State::Unknown).then(|| Ruling {
+        status: Status::Unknown { missing: e.life.reason.clone() },
+        by: Source::Exit,
+        basis: Basis::Inferred,
+        since: None,
+    })
+}
+
+fn plain(e: &Evidence) -> Option<Ruling> {
+    let since = e.life.since;
+    match e.life.state {
+        State::Starting => Ruling::asserted(Status::Starting, Source::Process, since),
+        _ if e.is_plain => Ruling::asserted(Status::Working { task: None }, Source::Process, since),
+        _ => None,
+    }
+}
+
+fn own_waiting(e: &Evidence) -> Option<Ruling> {
+    let OwnWord::Says(Word::Waiting(r#for), at) = &e.own_word else { return None };
+    // The file has a word for it; hook and screen know what exactly is asked.
+    let asked = e.hooks.waiting.as_ref();
+    let (seen, shown) = match e.screen.as_ref().map(|s| &s.shows) {
+        Some(Shows::Dialog(r#for, question)) => (Some(*r#for), question.clone()),
+        _ => (None, None),
+    };
+    let exact = asked.map(|a| a.r#for).or(seen).filter(|_| *r#for != WaitFor::Trust);
+    let question = asked.and_then(|a| a.question.clone()).or(shown);
+    let status = Status::Waiting { r#for: exact.unwrap_or(*r#for), question };
+    Ruling::asserted(status, Source::OwnWord, Some(*at))
+}
+
+fn dialog(e: &Evidence) -> Option<Ruling> {
+    let Shows::Dialog(r#for, question) = &e.screen.as_ref()?.shows else { return None };
+    let asked = e.hooks.waiting.as_ref();
+    let question = question.clone().or_else(|| asked.and_then(|a| a.question.clone()));
+    let status = Status::Waiting { r#for: *r#for, question };
+    Ruling::inferred(status, Source::Screen, asked.map(|a| a.at))
+}
+
+fn own_busy(e: &Evidence) -> Option<Ruling> {
+    match &e.own_word {
+        OwnWord::Says(Word::Busy, at) => {
+            let task = e.hooks.task.clone().or_else(|| shown_task(e));
+            Ruling::asserted(Status::Working { task }, Source::OwnWord, Some(*at))
+        }
+        OwnWord::Says(Word::Retrying(what), at) => {
+            let task = Some(what.clone());
+            Ruling::asserted(Status::Working { task }, Source::OwnWord, Some(*at))
+        }
+        _ => None,
+    }
+}
+
+fn own_idle(e: &Evidence) -> Option<Ruling> {
+    let OwnWord::Says(Word::Idle | Word::Shell, at) = &e.own_word else { return None };
+    // It says nothing of errors: an API error ends as idle, and only the others tell.
+    let told = newest(&e.hooks, &e.transcript);
+    if let Some((Edge { what: EdgeKind::Failed(failure), at }, source)) = told {
+        return Ruling::asserted(failed(failure), source, Some(*at));
+    }
+    let mut status = idle(e);
+    if let (Status::Idle { background, .. }, OwnWord::Says(Word::Shell, _)) =
+        (&mut status, &e.own_word)
+    {
+        *background = (*background).max(1);
+    }
+    Ruling::asserted(status, Source::OwnWord, Some(*at))
+}
+
+fn asked(e: &Evidence) -> Option<Ruling> {
+    let asked = e.hooks.waiting.as_ref()?;
+    // Answering fires no hook: an edge or any line of the transcript since says that it was answered.
+    let answered = newest(&e.hooks, &e.transcript).is_some_and(|(edge, _)| edge.at > asked.at);
+    let works_again = matches!(e.screen.as_ref().map(|s| &s.shows), Some(Shows::Working(_)))
+        && e.now.duration_since(asked.at) > LAG;
+    if answered || works_again {
+        return None;
+    }
+    let status = Status::Waiting { r#for: asked.r#for, question: asked.question.clone() };
+    Ruling::asserted(status, Source::Hook, Some(asked.at))
+}
+
+fn turn(e: &Evidence) -> Option<Ruling> {
+    let (edge, source) = newest(&e.hooks, &e.transcript)?;
+    let settled = e.now.duration_since(edge.at) > LAG;
+    let shows = e.screen.as_ref().map(|s| &s.shows);
+    match (&edge.what, shows) {
+        // Esc fires no hook in some agents; a prompt that has stood there for a while is an end.
+        (EdgeKind::Began, Some(Shows::Prompt { .. })) if settled && is_quiet(e) => {
+            Ruling::inferred(idle(e), Source::Screen, None)
+        }
+        (EdgeKind::Began, Some(Shows::Failure(kind, text))) if settled => {
+            Ruling::inferred(error(kind, text), Source::Screen, None)
+        }
+        (EdgeKind::Began, _) => {
+            let task = e.hooks.task.clone().or_else(|| shown_task(e));
+            Ruling::asserted(Status::Working { task }, source, Some(edge.at))
+        }
+        // It was set to work again, and has not told yet.
+        (_, Some(Shows::Working(task))) if settled => {
+            Ruling::inferred(Status::Working { task: task.clone() }, Source::Screen, None)
+        }
+        (EdgeKind::Failed(failure), _) => Ruling::asserted(failed(failure), source, Some(edge.at)),
+        (EdgeKind::Done | EdgeKind::Interrupted, _) => {
+            Ruling::asserted(idle(e), source, Some(edge.at))
+        }
+        // Started, and nothing asked of it yet: the screen knows whether it is at its prompt.
+        (EdgeKind::Ready, _) => None,
+    }
+}
+
+/// The transcript has not moved within the lag: what the screen shows is not just late.
+fn is_quiet(e: &Evidence) -> bool {
+    let last = e.transcript.last.max(e.hooks.last);
+    last.is_none_or(|at| e.now.duration_since(at) > LAG)
+}
+
+fn screen(e: &Evidence) -> Option<Ruling> {
+    let status = match &e.screen.as_ref()?.shows {
+        Shows::Starting => Status::Starting,
+        Shows::Working(task) => Status::Working { task: task.clone() },
+        Shows::Limit(text, until) => Status::Limited { until: until.clone(), text: text.clone() },
+        Shows::Failure(kind, text) => error(kind, text),
+        Shows::Prompt { .. } => idle(e),
+        Shows::Dialog(..) | Shows::Shell | Shows::Unreadable => return None,
+    };
+    Ruling::inferred(status, Source::Screen, None)
+}
+
+fn young(e: &Evidence) -> Option<Ruling> {
+    let started = e.life.since?;
+    let is_young = e.now.duration_since(started) < YOUNG;
+    is_young.then(|| Ruling::inferred(Status::Starting, Source::Process, Some(started))).flatten()
+}
+
+fn nothing(e: &Evidence) -> Ruling {
+    let missing = match (&e.own_word, e.screen.as_ref().map(|s| &s.shows)) {
+        (_, Some(Shows::Shell)) => "a shell's prompt is shown; the agent may have ended inside it",
+        (OwnWord::Silent, _) => {
+            "it lives, but says nothing of itself, and its screen was not understood"
+        }
+        (OwnWord::Forged(_), _) => {
+            "its state file is of another process, and its screen was not understood"
+        }
+        (_, None) => "its screen could not be read, and nothing else speaks",
+        _ => "its screen was not understood, and nothing else speaks",
+    };
+    let status = Status::Unknown { missing: missing.to_owned() };
+    Ruling { status, by: Source::Process, basis: Basis::Inferred, since: None }
+}
+
+/// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment.
+fn newest<'a>(hooks: &'a Turn, transcript: &'a Turn) -> Option<(&'a Edge, Source)> {
+    match (&hooks.edge, &transcript.edge) {
+        (Some(hook), Some(line)) if line.at > hook.at && tells_more(line, hook) => {
+            Some((line, Source::Transcript))
+        }
+        (Some(hook), _) => Some((hook, Source::Hook)),
+        (None, Some(line)) => Some((line, Source::Transcript)),
+        (None, None) => None,
+    }
+}
+
+/// The transcript's end of a turn follows the hook's by some milliseconds, and must not hide its failure.
+fn tells_more(line: &Edge, hook: &Edge) -> bool {
+    let same_turn = line.at.duration_since(hook.at) < LAG;
+    !(same_turn && line.what == EdgeKind::Done && matches!(hook.what, EdgeKind::Failed(_)))
+}
+
+fn failed(failure: &Failure) -> Status {
+    if failure.is_limit() {
+        Status::Limited { until: failure.until.clone(), text: failure.text.clone() }
+    } else {
+        error(&failure.kind, &failure.text)
+    }
+}
+
+fn error(kind: &str, text: &str) -> Status {
+    Status::Error { kind: kind.to_owned(), text: text.to_owned() }
+}
+
+fn idle(e: &Evidence) -> Status {
+    let shown = e.screen.as_ref();
+    let finished = matches!(shown.map(|s| &s.shows), Some(Shows::Prompt { after_turn: true }));
+    let told = [&e.hooks, &e.transcript].iter().any(|turn| {
+        turn.turns_done > 0 || turn.edge.as_ref().is_some_and(|edge| edge.what != EdgeKind::Ready)
+    });
+    Status::Idle {
+        after_turn: told || finished,
+        background: e.hooks.background.max(shown.map_or(0, |s| s.background)),
+        draft: shown.and_then(|s| s.draft.clone()),
+    }
+}
+
+fn shown_task(e: &Evidence) -> Option<String> {
+    match e.screen.as_ref().map(|s| &s.shows) {
+        Some(Shows::Working(task)) => task.clone(),
+        _ => None,
+    }
+}
+
+/// A working agent is stuck only if every source has been silent for the whole window. One that was never
+/// heard of counts from its start: first sight is a sign of life.
+fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
+    if e.is_plain || !matches!(ruling.status, Status::Working { .. }) {
+        return ruling;
+    }
+    let own = match &e.own_word {
+        OwnWord::Says(_, at) => Some(*at),
+        _ => None,
+    };
+    let signs = [e.hooks.last, e.transcript.last, e.clock, e.movement, own, e.life.since];
+    let Some(last) = signs.into_iter().flatten().max() else { return ruling };
+    // Without a record of movement nobody has looked long enough to say that nothing moved.
+    let window = SignedDuration::try_from(e.window).unwrap_or(SignedDuration::MAX);
+    if e.movement.is_none() || e.now.duration_since(last) < window {
+        return ruling;
+    }
+    Ruling {
+        status: Status::Stuck { since: last },
+        by: Source::Clock,
+        basis: Basis::Inferred,
+        since: Some(last),
+    }
+}
+
+/// The window of the contract's default: five minutes without any sign.
+pub const STUCK_WINDOW: Duration = Duration::from_mins(5);
+
+#[cfg(test)]
+#[path = "judge_tests.rs"]
+mod tests;

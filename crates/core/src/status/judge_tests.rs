@@ -1,0 +1,213 @@
+use super::*;
+use crate::life::Life;
+use crate::record::Exit;
+use crate::status::Role;
+use crate::status::evidence::{Asked, Screen};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_794_700_000 + second).unwrap()
+}
+
+/// A living agent of which nothing is known but that it started a minute ago.
+fn living() -> Evidence {
+    Evidence {
+        now: at(60),
+        life: Life {
+            state: State::Running,
+            since: Some(at(0)),
+            reason: "its pane is alive".into(),
+        },
+        exit: None,
+        is_plain: false,
+        own_word: OwnWord::Mute,
+        hooks: Turn::default(),
+        transcript: Turn::default(),
+        clock: None,
+        screen: None,
+        movement: None,
+        window: STUCK_WINDOW,
+    }
+}
+
+fn edge(second: i64, what: EdgeKind) -> Turn {
+    Turn { edge: Some(Edge { at: at(second), what }), last: Some(at(second)), ..Turn::default() }
+}
+
+fn failure(kind: &str) -> EdgeKind {
+    EdgeKind::Failed(Failure { kind: kind.into(), text: "text".into(), until: None })
+}
+
+fn shows(shows: Shows) -> Option<Screen> {
+    Some(Screen { shows, because: "line".into(), draft: None, background: 0 })
+}
+
+fn says(word: Word) -> OwnWord {
+    OwnWord::Says(word, at(50))
+}
+
+fn asked(second: i64) -> Turn {
+    let waiting = Some(Asked {
+        at: at(second),
+        r#for: WaitFor::Permission,
+        question: Some("Bash rm".into()),
+    });
+    Turn { waiting, ..edge(second - 1, EdgeKind::Began) }
+}
+
+fn check(name: &str, evidence: Evidence, word: &str, by: Source, basis: Basis) {
+    let verdict = judge(&evidence);
+    assert_eq!(verdict.status.word(), word, "{name}: {verdict:#?}");
+    assert_eq!(verdict.decided_by(), Some(by), "{name}: {verdict:#?}");
+    assert_eq!(verdict.basis, basis, "{name}");
+}
+
+fn prompt() -> Option<Screen> {
+    shows(Shows::Prompt { after_turn: true })
+}
+
+fn working() -> Option<Screen> {
+    shows(Shows::Working(None))
+}
+
+fn dialog_shown() -> Option<Screen> {
+    shows(Shows::Dialog(WaitFor::Permission, None))
+}
+
+#[test]
+fn life_and_death_come_first() {
+    use Basis::{Asserted, Inferred};
+    let over = |state| Life { state, since: Some(at(9)), reason: "r".into() };
+    let busy = || Evidence { own_word: says(Word::Busy), screen: working(), ..living() };
+    check(
+        "exited",
+        Evidence { life: over(State::Exited), ..busy() },
+        "exited",
+        Source::Exit,
+        Asserted,
+    );
+    let crashed = Evidence { life: over(State::Crashed), exit: Some(Exit::Signal(9)), ..busy() };
+    check("crashed", crashed, "crashed", Source::Exit, Asserted);
+    check("lost", Evidence { life: over(State::Lost), ..busy() }, "lost", Source::Exit, Asserted);
+    let unreachable = Evidence { life: over(State::Unknown), ..busy() };
+    check("no tmux", unreachable, "unknown", Source::Exit, Inferred);
+    let starting = Evidence { life: over(State::Starting), ..living() };
+    check("starting", starting, "starting", Source::Process, Asserted);
+    let plain = Evidence { is_plain: true, screen: prompt(), ..living() };
+    check("plain", plain, "working", Source::Process, Asserted);
+}
+
+#[test]
+fn the_agents_own_word() {
+    use Basis::{Asserted, Inferred};
+    let says = |word, e: Evidence| Evidence { own_word: says(word), ..e };
+    check("busy", says(Word::Busy, living()), "working", Source::OwnWord, Asserted);
+    check("idle", says(Word::Idle, living()), "idle", Source::OwnWord, Asserted);
+    check("shell", says(Word::Shell, living()), "idle", Source::OwnWord, Asserted);
+    let waits = says(Word::Waiting(WaitFor::Other), living());
+    check("waiting", waits, "waiting", Source::OwnWord, Asserted);
+    let busy = says(Word::Busy, Evidence { screen: dialog_shown(), ..living() });
+    check("a visible dialog outranks busy", busy, "waiting", Source::Screen, Inferred);
+    let busy = says(Word::Busy, Evidence { screen: prompt(), ..living() });
+    check("an idle-looking screen does not", busy, "working", Source::OwnWord, Asserted);
+    let idle = says(Word::Idle, Evidence { hooks: edge(40, failure("rate_limit")), ..living() });
+    check("a limit ends as idle", idle, "limited", Source::Hook, Asserted);
+    let idle =
+        says(Word::Idle, Evidence { transcript: edge(40, failure("invalid_request")), ..living() });
+    check("an error ends as idle", idle, "error", Source::Transcript, Asserted);
+    let idle = says(Word::Idle, Evidence { hooks: edge(40, EdgeKind::Began), ..living() });
+    check("Esc fires no hook", idle, "idle", Source::OwnWord, Asserted);
+    let busy = says(Word::Busy, Evidence { hooks: asked(40), ..living() });
+    check("answered, told by nobody else", busy, "working", Source::OwnWord, Asserted);
+}
+
+#[test]
+fn hooks_and_transcript() {
+    use Basis::{Asserted, Inferred};
+    let hooks = |hooks| Evidence { hooks, ..living() };
+    check("began", hooks(edge(10, EdgeKind::Began)), "working", Source::Hook, Asserted);
+    check("done", hooks(edge(10, EdgeKind::Done)), "idle", Source::Hook, Asserted);
+    check("interrupted", hooks(edge(10, EdgeKind::Interrupted)), "idle", Source::Hook, Asserted);
+    check("limit", hooks(edge(10, failure("overloaded"))), "limited", Source::Hook, Asserted);
+    check("asked", hooks(asked(50)), "waiting", Source::Hook, Asserted);
+    let answered = Evidence { screen: working(), ..hooks(asked(50)) };
+    check("asked, and works again", answered, "working", Source::Hook, Asserted);
+    let later =
+        Evidence { transcript: edge(20, EdgeKind::Done), ..hooks(edge(10, EdgeKind::Began)) };
+    check("the transcript is newer", later, "idle", Source::Transcript, Asserted);
+    let error = Evidence { transcript: edge(20, failure("x")), ..hooks(edge(10, EdgeKind::Began)) };
+    check("codex fires no hook after an error", error, "error", Source::Transcript, Asserted);
+    let mut same = hooks(edge(20, failure("rate_limit")));
+    same.transcript = edge(21, EdgeKind::Done);
+    check("the turn's end does not hide its failure", same, "limited", Source::Hook, Asserted);
+    let esc = Evidence { screen: prompt(), ..hooks(edge(10, EdgeKind::Began)) };
+    check("a prompt that stands for long is an end", esc, "idle", Source::Screen, Inferred);
+    let early = Evidence { screen: prompt(), ..hooks(edge(59, EdgeKind::Began)) };
+    check("the screen may lag", early, "working", Source::Hook, Asserted);
+    let again = Evidence { screen: working(), ..hooks(edge(10, EdgeKind::Done)) };
+    check("set to work again, unheard", again, "working", Source::Screen, Inferred);
+    let fresh = Evidence { screen: prompt(), ..hooks(edge(1, EdgeKind::Ready)) };
+    check("fresh", fresh, "idle", Source::Screen, Inferred);
+}
+
+#[test]
+fn the_screen_alone_and_nothing_at_all() {
+    use Basis::Inferred;
+    let screen = |shows_what| Evidence { screen: shows(shows_what), ..living() };
+    let of = Source::Screen;
+    check("prompt", screen(Shows::Prompt { after_turn: false }), "idle", of, Inferred);
+    check("working", screen(Shows::Working(None)), "working", of, Inferred);
+    check("dialog", screen(Shows::Dialog(WaitFor::Trust, None)), "waiting", of, Inferred);
+    check("limit", screen(Shows::Limit("t".into(), None)), "limited", of, Inferred);
+    check("failure", screen(Shows::Failure("k".into(), "t".into())), "error", of, Inferred);
+    check("unreadable", screen(Shows::Unreadable), "unknown", Source::Process, Inferred);
+    check("a shell", screen(Shows::Shell), "unknown", Source::Process, Inferred);
+    check("nothing", living(), "unknown", Source::Process, Inferred);
+    let young = Evidence { now: at(5), ..screen(Shows::Unreadable) };
+    check("young", young, "starting", Source::Process, Inferred);
+    let forged = Evidence { own_word: OwnWord::Forged("x".into()), ..screen(Shows::Unreadable) };
+    check("a stale state file", forged, "unknown", Source::Process, Inferred);
+}
+
+#[test]
+fn stuck_needs_silence_from_every_source() {
+    let hour = 3600;
+    let silent = || Evidence {
+        now: at(hour),
+        hooks: edge(10, EdgeKind::Began),
+        movement: Some(at(20)),
+        screen: working(),
+        ..living()
+    };
+    check("silent", silent(), "stuck", Source::Clock, Basis::Inferred);
+    let moving_clock = Evidence { clock: Some(at(hour - 1)), ..silent() };
+    check("the clock moves", moving_clock, "working", Source::Hook, Basis::Asserted);
+    let moving = Evidence { movement: Some(at(hour - 100)), ..silent() };
+    check("something moves", moving, "working", Source::Hook, Basis::Asserted);
+    let first_sight = Evidence { movement: None, ..silent() };
+    check("nobody watched", first_sight, "working", Source::Hook, Basis::Asserted);
+    let mut writing = silent();
+    writing.transcript.last = Some(at(hour - 2));
+    check("the transcript grows", writing, "working", Source::Hook, Basis::Asserted);
+    let waiting = Evidence { hooks: asked(10), screen: dialog_shown(), ..silent() };
+    check("who waits is not stuck", waiting, "waiting", Source::Screen, Basis::Inferred);
+}
+
+#[test]
+fn a_clock_that_jumps_back_is_no_reason_to_panic() {
+    let evidence = Evidence {
+        now: at(-100_000),
+        hooks: edge(10, EdgeKind::Began),
+        movement: Some(at(5)),
+        ..living()
+    };
+    check("back", evidence, "working", Source::Hook, Basis::Asserted);
+}
+
+#[test]
+fn disagreement_is_told() {
+    let evidence = Evidence { own_word: says(Word::Busy), screen: prompt(), ..living() };
+    let verdict = judge(&evidence);
+    let screen = verdict.reasons.iter().find(|r| r.source == Source::Screen).unwrap();
+    assert_eq!(screen.role, Role::Disagrees);
+    assert_eq!(verdict.reasons.len(), 7, "every source is named");
+}

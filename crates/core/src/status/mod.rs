@@ -1,0 +1,204 @@
+//! What an agent is doing, and why we think so.
+//!
+//! - [`evidence`]: what was found out, source by source;
+//! - [`hooks`], [`rollout`], [`own_word`]: how the raw words of agents become evidence;
+//! - [`judge`](mod@judge): the rules, one table in order of authority.
+//!
+//! The verdict names the source that decided and what every other source said, so that it can be
+//! explained, disputed and replayed.
+
+pub mod evidence;
+mod explain;
+pub mod hooks;
+pub mod judge;
+pub mod own_word;
+pub mod rollout;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::record::Exit;
+
+pub use evidence::Evidence;
+pub use judge::judge;
+
+/// What a session is doing. Each state carries what belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Status {
+    /// The process runs, and is not ready for input yet.
+    Starting,
+    /// A turn is running: model, tool or subagent.
+    Working {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        task: Option<String>,
+    },
+    /// It needs a person.
+    Waiting {
+        r#for: WaitFor,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        question: Option<String>,
+    },
+    /// A usage or rate limit, or an overload that outlasted all retries.
+    Limited {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+        text: String,
+    },
+    /// Alive at its prompt, nothing running.
+    Idle {
+        /// Whether it has finished a turn; a fresh one has not.
+        after_turn: bool,
+        /// Shells and the like that it left running.
+        background: u32,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        draft: Option<String>,
+    },
+    /// Alive, but its last turn failed.
+    Error { kind: String, text: String },
+    /// Ended by itself with status 0.
+    Exited,
+    /// Ended otherwise.
+    Crashed {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit: Option<Exit>,
+    },
+    /// Should be working; no sign of life from any source for the whole window.
+    Stuck { since: Timestamp },
+    /// Taken away without an exit record.
+    Lost,
+    /// The evidence does not suffice, or contradicts itself.
+    Unknown { missing: String },
+}
+
+impl Status {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Working { .. } => "working",
+            Self::Waiting { .. } => "waiting",
+            Self::Limited { .. } => "limited",
+            Self::Idle { .. } => "idle",
+            Self::Error { .. } => "error",
+            Self::Exited => "exited",
+            Self::Crashed { .. } => "crashed",
+            Self::Stuck { .. } => "stuck",
+            Self::Lost => "lost",
+            Self::Unknown { .. } => "unknown",
+        }
+    }
+}
+
+/// What a person is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitFor {
+    Permission,
+    Question,
+    Plan,
+    Trust,
+    Login,
+    Other,
+}
+
+impl WaitFor {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Permission => "permission",
+            Self::Question => "question",
+            Self::Plan => "plan",
+            Self::Trust => "trust",
+            Self::Login => "login",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// How good the verdict is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The agent or the kernel said so.
+    Asserted,
+    /// We read it off.
+    Inferred,
+    /// It was true when last seen.
+    Stale,
+}
+
+impl Basis {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Asserted => "asserted",
+            Self::Inferred => "inferred",
+            Self::Stale => "stale",
+        }
+    }
+}
+
+/// Where evidence comes from, by falling authority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    Exit,
+    OwnWord,
+    Hook,
+    Transcript,
+    Clock,
+    Screen,
+    Process,
+}
+
+impl Source {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exit => "exit",
+            Self::OwnWord => "own_word",
+            Self::Hook => "hook",
+            Self::Transcript => "transcript",
+            Self::Clock => "clock",
+            Self::Screen => "screen",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// What one source said, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    pub source: Source,
+    pub said: String,
+    /// When that was true; none if the source has no time of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    pub role: Role,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It made the verdict.
+    Decided,
+    /// It says something else.
+    Disagrees,
+    /// It was heard, and changes nothing.
+    Heard,
+}
+
+/// The verdict with its evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    #[serde(flatten)]
+    pub status: Status,
+    pub basis: Basis,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    pub reasons: Vec<Reason>,
+}
+
+impl Verdict {
+    /// The source that decided.
+    pub fn decided_by(&self) -> Option<Source> {
+        self.reasons.iter().find(|r| r.role == Role::Decided).map(|r| r.source)
+    }
+}

@@ -1,0 +1,161 @@
+//! Transcripts of claude, codex and gemini, folded into the edges of turns.
+//!
+//! Lines are not strictly in order of time, so an edge counts only if it is not older than the last one. What is cut,
+//! unknown or not JSON is passed over: a transcript is read while it is written.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::evidence::{Edge, EdgeKind, Failure, Turn};
+use crate::transcript::Dialect;
+
+/// Folds the text of a transcript, or its end.
+pub fn fold(dialect: Dialect, text: &str) -> Turn {
+    let mut turn = Turn::default();
+    for line in text.lines() {
+        let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+        let Some(at) = value["timestamp"].as_str().and_then(|t| t.parse().ok()) else { continue };
+        let edge = match dialect {
+            Dialect::Claude => claude(&value),
+            Dialect::Codex => codex(&value),
+            Dialect::Gemini => gemini(&value),
+        };
+        take_in(&mut turn, at, edge);
+    }
+    turn
+}
+
+fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
+    turn.last = turn.last.max(Some(at));
+    let Some(what) = edge else { return };
+    let failed_already = turn.edge.as_ref().is_some_and(|e| matches!(e.what, EdgeKind::Failed(_)));
+    match what {
+        // claude closes a failed turn like any other, right after the error.
+        EdgeKind::Done if failed_already => return,
+        EdgeKind::Done => turn.turns_done += 1,
+        _ => {}
+    }
+    if turn.edge.as_ref().is_none_or(|last| last.at <= at) {
+        turn.edge = Some(Edge { at, what });
+    }
+}
+
+fn claude(line: &Value) -> Option<EdgeKind> {
+    if line["isSidechain"] == true {
+        return None;
+    }
+    match (line["type"].as_str()?, line["subtype"].as_str()) {
+        ("user", _) if !line["interruptedMessageId"].is_null() => Some(EdgeKind::Interrupted),
+        ("user", _) if line["origin"]["kind"] == "human" => Some(EdgeKind::Began),
+        ("system", Some("turn_duration")) => Some(EdgeKind::Done),
+        ("assistant", _) if line["isApiErrorMessage"] == true => Some(EdgeKind::Failed(Failure {
+            kind: line["error"].as_str().unwrap_or("unknown").to_owned(),
+            text: line["message"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+            until: None,
+        })),
+        _ => None,
+    }
+}
+
+fn codex(line: &Value) -> Option<EdgeKind> {
+    if line["type"] != "event_msg" {
+        return None;
+    }
+    let event = &line["payload"];
+    match event["type"].as_str()? {
+        "task_started" => Some(EdgeKind::Began),
+        "turn_aborted" => Some(EdgeKind::Interrupted),
+        "task_complete" if event["error"].is_null() => Some(EdgeKind::Done),
+        "task_complete" => Some(EdgeKind::Failed(codex_failure(&event["error"]))),
+        _ => None,
+    }
+}
+
+/// The kind is a word, or an object with the word as its only key.
+fn codex_failure(error: &Value) -> Failure {
+    let info = &error["codex_error_info"];
+    let word = info.as_str().or_else(|| Some(info.as_object()?.keys().next()?.as_str()));
+    let status = info.as_object().and_then(|o| o.values().next()?["http_status_code"].as_i64());
+    let kind = match (word, status) {
+        (_, Some(429)) => "rate_limit".to_owned(),
+        (_, Some(529 | 503)) => "overloaded".to_owned(),
+        (_, Some(401 | 403)) => "authentication_failed".to_owned(),
+        (Some(word), _) => word.to_owned(),
+        (None, _) => "unknown".to_owned(),
+    };
+    let text = error["message"].as_str().unwrap_or_default().to_owned();
+    Failure { kind, text, until: None }
+}
+
+fn gemini(line: &Value) -> Option<EdgeKind> {
+    match line["type"].as_str()? {
+        "user" if line["content"][0]["text"].is_string() => Some(EdgeKind::Began),
+        "error" => Some(EdgeKind::Failed(Failure {
+            kind: "unknown".to_owned(),
+            text: line["content"].as_str().unwrap_or_default().to_owned(),
+            until: None,
+        })),
+        // A reply that calls no tool is the end of the turn.
+        "gemini" if line["toolCalls"].as_array().is_none_or(Vec::is_empty) => Some(EdgeKind::Done),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last(dialect: Dialect, lines: &[&str]) -> (Option<EdgeKind>, u32) {
+        let text: Vec<String> = (0..)
+            .zip(lines)
+            .map(|(n, line)| format!(r#"{{"timestamp":"2026-11-15T08:00:{n:02}Z",{line}}}"#))
+            .collect();
+        let turn = fold(dialect, &text.join("\n"));
+        (turn.edge.map(|e| e.what), turn.turns_done)
+    }
+
+    #[test]
+    fn claude_turns() {
+        let began = r#""type":"user","origin":{"kind":"human"},"message":{"content":"x"}"#;
+        let done = r#""type":"system","subtype":"turn_duration""#;
+        let error = r#""type":"assistant","isApiErrorMessage":true,"error":"rate_limit","message":{"content":[{"text":"429"}]}"#;
+        let interrupted = r#""type":"user","interruptedMessageId":"m","message":{"content":[]}"#;
+        assert_eq!(last(Dialect::Claude, &[began]), (Some(EdgeKind::Began), 0));
+        assert_eq!(last(Dialect::Claude, &[began, done]), (Some(EdgeKind::Done), 1));
+        assert_eq!(last(Dialect::Claude, &[began, interrupted]), (Some(EdgeKind::Interrupted), 0));
+        let (edge, _) = last(Dialect::Claude, &[began, error, done]);
+        assert!(
+            matches!(edge, Some(EdgeKind::Failed(f)) if f.is_limit()),
+            "not hidden by the turn's end"
+        );
+        let (edge, _) = last(Dialect::Claude, &[began, error, done, began, done]);
+        assert_eq!(edge, Some(EdgeKind::Done), "a later turn counts");
+    }
+
+    #[test]
+    fn codex_turns() {
+        let event = |text: &str| format!(r#""type":"event_msg","payload":{text}"#);
+        let began = event(r#"{"type":"task_started"}"#);
+        let done = event(r#"{"type":"task_complete"}"#);
+        let limit = event(
+            r#"{"type":"task_complete","error":{"message":"m","codex_error_info":{"x":{"http_status_code":429}}}}"#,
+        );
+        let full = event(
+            r#"{"type":"task_complete","error":{"message":"m","codex_error_info":"context_window_exceeded"}}"#,
+        );
+        assert_eq!(last(Dialect::Codex, &[&began]).0, Some(EdgeKind::Began));
+        assert_eq!(last(Dialect::Codex, &[&began, &done]), (Some(EdgeKind::Done), 1));
+        let (edge, _) = last(Dialect::Codex, &[&began, &limit]);
+        assert!(matches!(edge, Some(EdgeKind::Failed(f)) if f.is_limit()));
+        let (edge, _) = last(Dialect::Codex, &[&began, &full]);
+        assert!(matches!(edge, Some(EdgeKind::Failed(f)) if f.kind == "context_window_exceeded"));
+    }
+
+    #[test]
+    fn rubbish_is_passed_over() {
+        for dialect in [Dialect::Claude, Dialect::Codex, Dialect::Gemini] {
+            let text = "\0\n[[[[\n{\"timestamp\":7}\n{\"timestamp\":\"2026-11-15T08:00:00Z\",\"type\":[]}\n{\"time";
+            assert_eq!(fold(dialect, text).edge, None);
+        }
+    }
+}
