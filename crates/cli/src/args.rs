@@ -46,6 +46,8 @@ Exit codes: 0 done or yes, 1 failed or no, 2 wrong usage, 3 no such session, 4 c
 pub(crate) enum Command {
     Spawn(Box<Spawn>),
     Ls(Ls),
+    Status(StatusArgs),
+    Why(Why),
     Capture(Capture),
     Attach(Attach),
     Kill(Kill),
@@ -71,6 +73,8 @@ impl Command {
         match self {
             Self::Spawn(a) => a.json,
             Self::Ls(a) => a.json,
+            Self::Status(a) => a.json,
+            Self::Why(a) => a.json,
             Self::Capture(a) => a.json,
             Self::Kill(a) => a.json,
             Self::KillAll(a) => a.json,
@@ -159,6 +163,36 @@ pub(crate) struct Ls {
     /// Also those that were ended or cleaned up
     #[arg(long, short)]
     pub(crate) all: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Tell what each agent is doing: working, waiting for a person, idle, limited, failed, stuck …
+///
+/// From all evidence at hand: exit records, the agent's own word, hooks, transcript, screen and processes. When it does
+/// not suffice, the answer is `unknown`; `dogwatch why` explains any answer.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch status
+  dogwatch status fix --json")]
+pub(crate) struct StatusArgs {
+    /// Names, ids or panes (%3) of sessions [default: all]
+    pub(crate) sessions: Vec<String>,
+    /// Only sessions of the project of the current folder
+    #[arg(long)]
+    pub(crate) project_only: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Explain what a session is doing: what every source said, and which decided
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Why {
+    /// Name, id or pane (%3) of the session
+    pub(crate) session: String,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,

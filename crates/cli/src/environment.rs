@@ -1,6 +1,5 @@
 //! What the process was told from outside, read once and only here.
 
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use dogwatch_engine::{Context, Error, context};
@@ -34,16 +33,6 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
         path: std::env::var_os("PATH").unwrap_or_default(),
         home,
     })
-}
-
-/// tmux removes whatever has the name of a socket that it makes.
-fn refuse_other_files(socket: &Path) -> Result<(), Error> {
-    match std::fs::metadata(socket) {
-        Ok(found) if !found.file_type().is_socket() => Err(Error::BadArgument {
-            problem: format!("{} is not a tmux socket, but another file", socket.display()),
-        }),
-        _ => Ok(()),
-    }
 }
 
 /// The project of the current folder.

@@ -6,7 +6,8 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_core::life::State;
+use dogwatch_core::life::{State, signal_name};
+use dogwatch_core::record::Exit;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -81,6 +82,14 @@ pub(crate) fn state(state: State) -> Cell {
         State::Unknown => AnsiColor::Yellow,
     };
     Cell::painted(state.word(), colour)
+}
+
+/// `exit code 3`, `signal 9 (KILL)`.
+pub(crate) fn exit(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("signal {}", signal_name(signal)),
+    }
 }
 
 /// How long ago, in the largest unit that fits: `12s`, `3m`, `5h`, `2d`.

@@ -15,6 +15,7 @@
 //! | [`family`] | which processes belong to a session |
 //! | [`ending`] | the next step in ending a session politely |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
+//! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`told`] | what an agent last said of itself through its hooks |
 //! | [`transcript`] | readable text from an agent's own transcript |
 
@@ -28,6 +29,7 @@ pub mod name;
 pub mod profile;
 pub mod record;
 pub mod run;
+pub mod screen;
 pub mod status;
 pub mod told;
 pub mod transcript;

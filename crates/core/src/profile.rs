@@ -37,6 +37,17 @@ pub struct Profile {
     pub ending: Vec<Press>,
     #[serde(default)]
     pub transcript: Option<TranscriptRules>,
+    /// How the agent can be asked what it is doing.
+    #[serde(default)]
+    pub own_word: Option<OwnWordWay>,
+}
+
+/// Where an agent says of itself what it is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OwnWordWay {
+    /// `sessions/<pid>.json` in Claude Code's configuration folder.
+    ClaudeStateFile,
 }
 
 /// Where an agent's transcript is, when no hook has told it.

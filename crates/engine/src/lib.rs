@@ -3,6 +3,7 @@
 //! - [`sense`] gathers facts and decides nothing: panes, records, processes, agents, transcripts.
 //! - [`act`] changes the world, one verb a file, each step verified before the next.
 //! - [`runner`] is the pane's command: it starts the agent, waits, and writes down how it ended.
+//! - [`status`] does the same for what each agent is doing, with the reasons.
 //! - [`snapshot`] joins what is remembered with what is seen: the one view that every command shows.
 //!
 //! Decisions are made in `dogwatch-core`; this crate performs them.
@@ -13,6 +14,7 @@ pub mod error;
 pub mod runner;
 pub mod sense;
 pub mod snapshot;
+pub mod status;
 
 pub use context::Context;
 pub use error::Error;

@@ -77,7 +77,11 @@ pub fn find(context: &Context, target: &str) -> Result<Seen, Error> {
     }
 }
 
-fn candidates(context: &Context, store: &Store, target: &str) -> Result<Vec<Session>, Error> {
+pub(crate) fn candidates(
+    context: &Context,
+    store: &Store,
+    target: &str,
+) -> Result<Vec<Session>, Error> {
     if target.parse::<PaneId>().is_ok() {
         let mut sessions = store.sessions(&context.socket, false)?;
         sessions.retain(|s| s.pane.as_deref() == Some(target));
@@ -98,8 +102,18 @@ fn look_with(
     let sessions = choose(&store)?;
     let answer = asked.and_then(dogwatch_tmux::Running::finish);
     let glance = answer.and_then(|replies| Ok(Glance::parse(&replies)?));
-    let panes = Panes::from_answer(glance)?;
-    Ok(sessions.into_iter().map(|session| see(context, &mut store, session, &panes)).collect())
+    join(context, &mut store, sessions, glance)
+}
+
+/// Judges the life of each session by tmux's answer.
+pub(crate) fn join(
+    context: &Context,
+    store: &mut Store,
+    sessions: Vec<Session>,
+    answer: Result<Glance, dogwatch_tmux::Error>,
+) -> Result<Vec<Seen>, Error> {
+    let panes = Panes::from_answer(answer)?;
+    Ok(sessions.into_iter().map(|session| see(context, store, session, &panes)).collect())
 }
 
 fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes) -> Seen {

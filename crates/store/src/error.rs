@@ -72,10 +72,19 @@ impl StoreError {
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
             Some(ErrorCode::DiskFull) => Self::Full { path },
+            // What SQLite says when there is no room for the index of its log.
+            Some(ErrorCode::SystemIoFailure) if is_full(&path) => Self::Full { path },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 Self::NotWritable { path, source: io::Error::other(message) }
             }
             _ => Self::Database { path, message },
         }
     }
+}
+
+fn is_full(path: &Path) -> bool {
+    path.parent().and_then(|folder| rustix::fs::statvfs(folder).ok()).is_some_and(|disk| {
+        // One page is the least that anything takes.
+        disk.f_bavail.saturating_mul(disk.f_frsize) < 4096
+    })
 }

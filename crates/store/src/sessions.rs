@@ -109,17 +109,19 @@ impl Store {
 
     /// Notes that the agent's program runs.
     pub fn started(&mut self, id: &str, started: &Started) -> Result<(), StoreError> {
-        let Started { at, runner, agent, .. } = started;
+        let Started { at, runner, agent, pane } = started;
         self.transaction(|tx| {
             let changed = tx.execute(
                 "UPDATE sessions SET started = ?, runner_pid = ?, runner_start = ?, agent_pid = ?, \
-                 agent_start = ? WHERE id = ? AND started IS NULL",
+                 agent_start = ?, pane = coalesce(pane, ?) WHERE id = ? AND started IS NULL",
                 params![
                     at.as_millisecond(),
                     runner.pid,
                     runner.start.cast_signed(),
                     agent.pid,
                     agent.start.cast_signed(),
+                    // In case the maker of the session was killed before it could note it.
+                    pane,
                     id
                 ],
             )?;
@@ -194,7 +196,7 @@ impl Store {
     /// Forgets an ended session with all that was noted of it.
     pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
-            for table in ["signals", "heartbeats", "journal"] {
+            for table in ["signals", "heartbeats", "looks", "journal"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?"), [id])?;
             }
             tx.execute("DELETE FROM sessions WHERE id = ?", [id]).map(drop)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::state_dir::make_private;
@@ -80,6 +80,16 @@ impl Store {
                 })?
                 .collect()
         })
+    }
+
+    /// When the session's statusline was last refreshed.
+    pub fn last_heartbeat(&self, session: &str) -> Result<Option<Timestamp>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT at FROM heartbeats WHERE session = ?")?
+                .query_row([session], |row| row.get(0))
+                .optional()
+        })
+        .map(|ms| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok()))
     }
 
     /// Moves spooled signals into the database. A file is removed only after its signal is committed,

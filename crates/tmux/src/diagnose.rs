@@ -17,7 +17,9 @@ pub(crate) fn diagnose(message: &str) -> Trouble {
     if message.starts_with("no server running on") || is_unconnected(message) {
         return Trouble::NoServer;
     }
-    if ["server exited", "lost server"].iter().any(|start| message.starts_with(start)) {
+    // The last: whatever the target, a server without any session has none, and is about to exit.
+    let dying = ["server exited", "lost server", "no current target"];
+    if dying.iter().any(|start| message.starts_with(start)) {
         return Trouble::ServerDying;
     }
     if let Some(name) = message.strip_prefix("duplicate session: ") {
@@ -64,6 +66,7 @@ mod tests {
             ("error connecting to /x/s (Permission denied)", Trouble::Other),
             ("server exited unexpectedly", Trouble::ServerDying),
             ("lost server", Trouble::ServerDying),
+            ("no current target", Trouble::ServerDying),
             ("duplicate session: a b", Trouble::DuplicateSession("a b".into())),
             ("can't find session: web", Trouble::NotFound("session web".into())),
             ("can't find pane: %99", Trouble::NotFound("pane %99".into())),

@@ -106,6 +106,7 @@ fn claude(place: Place, project: &Path) -> io::Result<OwnEnv> {
         "hasCompletedOnboarding": true,
         "theme": "dark",
         "hasSeenAutoDefaultNotice": true,
+        "hasSeenAutoDefaultNudge": true,
         "customApiKeyResponses": { "approved": [approved], "rejected": [] },
         "projects": { project: { "hasTrustDialogAccepted": true } },
     });

@@ -66,11 +66,8 @@ fn words(killed: &Killed) -> String {
         kill::By::Term => "ended by TERM",
         kill::By::Kill => "ended by KILL",
     };
-    match killed.ended.as_ref().map(|e| e.exit) {
-        Some(dogwatch_core::record::Exit::Code(code)) => format!("{how} (exit code {code})"),
-        Some(dogwatch_core::record::Exit::Signal(signal)) => {
-            format!("{how} (signal {})", dogwatch_core::life::signal_name(signal))
-        }
+    match &killed.ended {
+        Some(ended) => format!("{how} ({})", ui::exit(ended.exit)),
         None => format!("{how} (nobody recorded its end)"),
     }
 }

@@ -13,6 +13,8 @@ mod kill_all;
 mod ls;
 mod run;
 mod spawn;
+mod status;
+mod why;
 
 use std::process::ExitCode;
 
@@ -45,6 +47,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
     match command {
         Command::Spawn(args) => spawn::spawn(&context, *args),
         Command::Ls(args) => ls::ls(&context, &args),
+        Command::Status(args) => status::status(&context, &args),
+        Command::Why(args) => why::why(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),
         Command::Attach(args) => attach::attach(&context, &args),
         Command::Kill(args) => kill::kill(&context, &args),

@@ -18,4 +18,5 @@ mod process;
 
 mod ending;
 mod prompts;
+mod status;
 mod turns;

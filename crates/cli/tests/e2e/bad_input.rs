@@ -96,13 +96,15 @@ fn sockets_that_cannot_be_used() {
 fn a_file_in_the_place_of_the_socket_is_not_removed() {
     let env = TestEnv::new();
     let file = env.write("notes.txt", "mine");
-    for args in [&["ls"][..], &["spawn", "--", "true"], &["kill-all", "--yes"], &["exists", "x"]] {
-        let _ = env.run(env.command(args).env("DOGWATCH_TMUX", &file)).code(2);
+    for args in [&["spawn", "--", "true"][..], &["exists", "x"], &["attach", "x"], &["doctor"]] {
+        let output = env.run(env.command(args).env("DOGWATCH_TMUX", &file));
+        assert_ne!(output.code, Some(0), "{args:?}: {output}");
     }
-    insta::assert_snapshot!(env.dogwatch(&["--socket", "./notes.txt", "ls"]), @r"
+    insta::assert_snapshot!(env.dogwatch(&["--socket", "./notes.txt", "spawn", "--", "true"]), @r"
     ------- stderr -------
-    error: $WORK/./notes.txt is not a tmux socket, but another file
-    [exit code: 2]
+    error: ./notes.txt is not a tmux socket
+    hint: Give a path that does not exist yet, or the name of a socket.
+    [exit code: 5]
     ");
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");
 }

@@ -169,8 +169,9 @@ impl TestEnv {
         let folder = self.home.join(".config/dogwatch/agents");
         fs::create_dir_all(&folder).expect("a folder for profiles");
         let program = self.write_program(name, script);
+        let program = program.display();
         let profile =
-            format!("name = {name:?}\ntitle = \"Test agent\"\nprogram = {program:?}\n{more}");
+            format!("name = '{name}'\ntitle = 'Test agent'\nprogram = '{program}'\n{more}");
         fs::write(folder.join(format!("{name}.toml")), profile).expect("a profile");
     }
 

@@ -60,7 +60,7 @@ fn removes_folders_that_nobody_owns_once_they_are_old() {
         fs::create_dir_all(sessions.join(name)).unwrap();
         fs::write(sessions.join(name).join("argv"), "x").unwrap();
     }
-    let two_hours_ago = SystemTime::now() - Duration::from_secs(7200);
+    let two_hours_ago = SystemTime::now() - Duration::from_hours(2);
     fs::File::open(sessions.join("old")).unwrap().set_modified(two_hours_ago).unwrap();
     insta::assert_snapshot!(env.dogwatch(&["gc"]), @"removed the folder old, which no session owns");
     assert!(sessions.join("young").exists() && !sessions.join("old").exists());

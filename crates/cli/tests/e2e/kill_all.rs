@@ -19,8 +19,8 @@ fn ends_them_all_without_asking_where_nobody_can_answer() {
 }
 
 /// Runs `kill-all` in a terminal and answers its question.
-fn answered(env: &TestEnv, flags: &str, answer: Option<&str>) -> String {
-    let socket = env.another_socket("terminal");
+fn answered(env: &TestEnv, terminal: &str, flags: &str, answer: Option<&str>) -> String {
+    let socket = env.another_socket(terminal);
     let line = format!("{} kill-all {flags}; echo code $?; exec cat", dogwatch());
     env.tmux_on(&socket, &["new-session", "-d", "-x", "120", "-y", "30", &line]);
     let screen = || env.tmux_on(&socket, &["capture-pane", "-p"]);
@@ -41,13 +41,13 @@ fn asks_on_a_terminal() {
     let session = env.spawn_script("x", "exec sleep 300");
     env.spawn_script("ended", "exit 0");
     env.wait_state("ended", "exited");
-    for no in ["n", "", "nonsense", "Y E S"] {
-        let screen = answered(&env, "", Some(no));
+    for (terminal, no) in [("t1", "n"), ("t2", ""), ("t3", "nonsense"), ("t4", "Y E S")] {
+        let screen = answered(&env, terminal, "", Some(no));
         assert!(screen.starts_with("End 2 sessions, 1 of them alive? [y/N]"), "{screen}");
         assert!(screen.ends_with("code 1"), "{screen}");
         assert!(process::is_alive(session.pid));
     }
-    let screen = answered(&env, "", Some("y"));
+    let screen = answered(&env, "t5", "", Some("y"));
     assert!(screen.ends_with("code 0"), "{screen}");
     assert!(!process::is_alive(session.pid));
 }
@@ -56,7 +56,7 @@ fn asks_on_a_terminal() {
 fn yes_is_an_answer() {
     let env = TestEnv::new();
     let session = env.spawn_script("x", "exec sleep 300");
-    let screen = answered(&env, "--yes", None);
+    let screen = answered(&env, "t", "--yes", None);
     assert!(screen.ends_with("code 0") && !screen.contains("[y/N]"), "{screen}");
     assert!(!process::is_alive(session.pid));
 }

@@ -3,6 +3,7 @@
 //! One file a verb or theme. `env` is the world a test lives in, `output` what a command said.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends here")]
+#![expect(clippy::print_stderr, reason = "a test has no other way to say why it was skipped")]
 
 mod env;
 mod output;
@@ -22,6 +23,7 @@ mod exists;
 mod family;
 mod gc;
 mod hook;
+mod interrupted;
 mod job_control;
 mod kill;
 mod kill_all;
@@ -30,6 +32,7 @@ mod nested;
 mod places;
 mod prompt;
 mod runner;
+mod servers;
 mod spawn;
 mod statusline;
 mod store;

@@ -63,7 +63,7 @@ fn from_standard_input_in_all_three_ways() {
 #[test]
 fn a_megabyte() {
     let env = TestEnv::new();
-    let prompt: String = (0..120_000).map(|n| format!("{n:08x}\n")).collect();
+    let prompt = (0..120_000).fold(String::new(), |text, n| text + &format!("{n:08x}\n"));
     assert!(prompt.len() > 1024 * 1024);
     let _ = spawned_with(&env, &["-"], prompt.as_bytes());
     assert!(arrived(&env) == prompt.as_bytes(), "it was changed on its way");

@@ -81,9 +81,10 @@ fn server_and_runner_killed_at_once() {
     let session = env.spawn_script("x", "exec sleep 300");
     let runner = runner_pid(&env, &session);
     let server = env.server_pid();
-    process::signal(runner, Signal::STOP);
-    process::signal(server, Signal::KILL);
+    // So that the server has no time to notice anything before its own end.
+    process::signal(server, Signal::STOP);
     process::signal(runner, Signal::KILL);
+    process::signal(server, Signal::KILL);
     let seen = env.wait_state("x", "lost");
     eventually("the agent is gone", || {
         env.seen("x")["reason"] == "its tmux server is gone and left no exit record"

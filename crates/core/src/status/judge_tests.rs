@@ -37,6 +37,7 @@ fn failure(kind: &str) -> EdgeKind {
     EdgeKind::Failed(Failure { kind: kind.into(), text: "text".into(), until: None })
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as the evidence has it")]
 fn shows(shows: Shows) -> Option<Screen> {
     Some(Screen { shows, because: "line".into(), draft: None, background: 0 })
 }

@@ -31,7 +31,8 @@ pub fn gc(
     let mut collected = Collected::default();
     let before = now.checked_sub(older_than).unwrap_or(Timestamp::MIN);
     for seen in snapshot::look(context, true)? {
-        if !seen.life.state.is_over() {
+        // A runner that still lives has the agent's end to see to, and ends the rest itself.
+        if !seen.life.state.is_over() || seen.living_runner().is_some() {
             continue;
         }
         let left = processes::family_of(&seen.session.id, None);

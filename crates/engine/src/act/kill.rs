@@ -58,6 +58,8 @@ pub fn kill(
     store.note(&session.id, "kill_requested", now)?;
 
     let by = end(context, seen, at_once);
+    // The agent itself had; only its runner was still busy with what it left.
+    let by = if session.ended.is_some() { By::Nobody } else { by };
     let left = sweep(&session.id);
     let mut ended = session.ended.clone().or_else(|| folder.ended());
     // The runner was told to be polite, and had to be firm in the end.
@@ -97,7 +99,9 @@ fn end(context: &Context, seen: &Seen, at_once: bool) -> By {
         return if family.is_empty() { By::Nobody } else { By::Kill };
     };
     let tell = |signal| processes::signal(runner.pid, signal);
-    for step in ending::plan(&own_exit(context, &seen.session.agent), at_once) {
+    let has_ended = seen.session.ended.is_some();
+    let own_exit = if has_ended { vec![] } else { own_exit(context, &seen.session.agent) };
+    for step in ending::plan(&own_exit, at_once) {
         let by = match &step.how {
             How::Keys(keys) => {
                 let Some(pane) = seen.pane_id() else { continue };

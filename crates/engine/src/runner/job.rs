@@ -2,11 +2,12 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 use dogwatch_core::run;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::ignore;
+use super::dispositions;
 use super::terminal::Terminal;
 
 /// The agent as the runner's one job: a process group of its own, which has the terminal.
@@ -37,12 +38,13 @@ impl Job {
         if let Some((_, cwd)) = env.iter().find(|(key, _)| key == OsStr::new("PWD")) {
             command.current_dir(cwd);
         }
+        dispositions::stop_for_the_terminal();
         // Returns only after the program was executed, or with the reason why it was not. The child is
         // waited for by the event thread, by pid.
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::other("the kernel gave no pid"))?;
-        ignore::terminal_output_signal();
+        dispositions::take_terminal_freely();
         let mut job = Self { pid: ChildPid(pid), terminal };
         job.put_in_foreground();
         Ok(job)
@@ -60,6 +62,13 @@ impl Job {
     pub(super) fn put_in_background(&mut self) {
         if let Some(terminal) = &mut self.terminal {
             terminal.take();
+        }
+    }
+
+    /// Waits until all that the agent wrote is on the screen.
+    pub(super) fn settle(&mut self, at_most: Duration) {
+        if let Some(terminal) = &mut self.terminal {
+            terminal.settle(at_most);
         }
     }
 

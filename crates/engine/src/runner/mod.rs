@@ -8,9 +8,9 @@
 //! A signal to the runner is an order: `HUP` (the terminal is gone), `TERM` (end the agent, politely
 //! first), `QUIT` (at once).
 
-mod events;
 #[expect(unsafe_code, reason = "a signal can only be ignored through the C library")]
-mod ignore;
+mod dispositions;
+mod events;
 mod job;
 mod terminal;
 
@@ -31,6 +31,8 @@ use crate::sense::processes;
 use events::Happened;
 use job::Job;
 
+/// How long tmux may take to read what the agent wrote last.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long tmux may take to hand over the last screen.
 const SCREEN_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -148,6 +150,11 @@ impl Driver<'_> {
             Effect::Record { exit, cause } => {
                 self.reader = None;
                 self.record.ended(exit, cause);
+                // Without a terminal there is nothing to be kept.
+                if cause != Cause::Hangup {
+                    self.job.settle(SETTLE_PATIENCE);
+                    self.record.keep_screen();
+                }
                 events::watch_leftovers(self.sender.clone());
             }
             Effect::CountFamily | Effect::Leave(_) => {}
@@ -194,9 +201,6 @@ impl Record<'_> {
     fn ended(&mut self, exit: Exit, cause: Cause) {
         let ended = Ended { at: Timestamp::now(), exit, cause, error: None };
         self.write(&ended);
-        if cause != Cause::Hangup {
-            self.keep_screen();
-        }
     }
 
     fn launch_failed(&mut self, argv: &[OsString], error: &io::Error) -> u8 {

@@ -1,6 +1,15 @@
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, getpgrp};
-use rustix::stdio::stdin;
-use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr, tcsetpgrp};
+use rustix::stdio::{stdin, stdout};
+use rustix::termios::{
+    OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcsetattr, tcsetpgrp,
+};
+
+/// Asks a terminal how it is, and its answer: "well". It answers in the order of what it is sent.
+const QUESTION: &[u8] = b"\x1b[5n";
+const ANSWER: &[u8] = b"\x1b[0n";
 
 /// The pane's terminal, as a shell sees it: one process group has it at a time, each with the modes it
 /// likes.
@@ -32,4 +41,39 @@ impl Terminal {
             let _ = tcsetattr(stdin(), OptionalActions::Drain, modes);
         }
     }
+
+    /// Waits, at most so long, until all that was written is on the screen. What a program wrote last
+    /// is still on its way to tmux when the program has ended.
+    pub(super) fn settle(&mut self, at_most: Duration) {
+        let deadline = Instant::now() + at_most;
+        self.take();
+        let Some(mut modes) = self.ours.clone() else { return };
+        // No echo of the answer; and output that Ctrl-S has stopped goes on.
+        modes.make_raw();
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
+        let _ = tcflush(stdin(), QueueSelector::IFlush);
+        let mut heard = Vec::new();
+        let writable = is_ready(&PollFd::new(&stdout(), PollFlags::OUT), deadline);
+        if writable && rustix::io::write(stdout(), QUESTION).is_ok() {
+            while !heard.windows(ANSWER.len()).any(|part| part == ANSWER)
+                && is_ready(&PollFd::new(&stdin(), PollFlags::IN), deadline)
+            {
+                let mut bytes = [0; 256];
+                match rustix::io::read(stdin(), &mut bytes) {
+                    Ok(length) if length > 0 => heard.extend_from_slice(&bytes[..length]),
+                    _ => break,
+                }
+            }
+        }
+        if let Some(modes) = &self.ours {
+            let _ = tcsetattr(stdin(), OptionalActions::Now, modes);
+        }
+    }
+}
+
+/// Waits for one thing until a deadline; false if it passed.
+fn is_ready(fd: &PollFd<'_>, deadline: Instant) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let Ok(timeout) = Timespec::try_from(left) else { return false };
+    matches!(poll(&mut [fd.clone()], Some(&timeout)), Ok(ready) if ready > 0)
 }

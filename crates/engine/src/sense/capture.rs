@@ -79,9 +79,7 @@ fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
     let read = || {
         let rules = agents::profile(context, &seen.session.agent).ok()?.transcript?;
         let signals = context.store().ok()?.signals(&seen.session.id).ok()?;
-        let conversation = seen.session.conversation.as_deref();
-        let path = transcripts::path_told(&signals)
-            .or_else(|| transcripts::find(context.home.as_deref()?, &rules.find, conversation?))?;
+        let path = transcripts::locate(context, seen, &rules, &signals)?;
         Some(transcripts::tail(&path, rules.dialect))
     };
     read().unwrap_or_default()

@@ -1,6 +1,8 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use dogwatch_core::family::{self, Process};
+use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
 use rustix::process::{Pid, Signal, kill_process};
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
@@ -39,6 +41,39 @@ fn start_time(pid: i32) -> Option<u64> {
     );
     let process = system.process(pid)?;
     (process.status() != sysinfo::ProcessStatus::Zombie).then(|| process.start_time())
+}
+
+/// Values of environment variables of a process, as it was started with them.
+#[cfg(target_os = "linux")]
+pub fn variables<const N: usize>(pid: i32, names: [&str; N]) -> [Option<PathBuf>; N] {
+    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let pairs: Vec<_> = launch::from_nul_separated(&environ)
+        .iter()
+        .filter_map(|pair| launch::split_pair(pair))
+        .collect();
+    names.map(|name| {
+        let found = pairs.iter().find(|(key, value)| key == name && !value.is_empty());
+        found.map(|(_, value)| PathBuf::from(value))
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn variables<const N: usize>(_: i32, names: [&str; N]) -> [Option<PathBuf>; N] {
+    names.map(|_| None)
+}
+
+/// Processor time that a process has used so far, in the kernel's own unit; only for comparing.
+#[cfg(target_os = "linux")]
+pub fn processor_time(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat[stat.rfind(')')? + 2..].split(' ').collect();
+    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+    Some(ticks(11)? + ticks(12)? + ticks(13)? + ticks(14)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn processor_time(_: i32) -> Option<u64> {
+    None
 }
 
 /// Pids of everything a session started and that still lives; never the runner, never ourselves.

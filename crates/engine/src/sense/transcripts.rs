@@ -1,16 +1,34 @@
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::profile::TranscriptRules;
+use dogwatch_core::status::evidence::Turn;
+use dogwatch_core::status::rollout;
 use dogwatch_core::transcript::{self, Dialect, Entry};
 use dogwatch_store::Signal;
 use serde_json::Value;
 
+use crate::Context;
+use crate::sense::files;
+use crate::snapshot::Seen;
+
 /// How much of a transcript's end is read; they grow to many megabytes.
 const TAIL: u64 = 1024 * 1024;
 
+/// The session's transcript: where its hooks said, else where its agent's profile says to look.
+pub fn locate(
+    context: &Context,
+    seen: &Seen,
+    rules: &TranscriptRules,
+    signals: &[Signal],
+) -> Option<PathBuf> {
+    path_told(signals).or_else(|| {
+        find(context.home.as_deref()?, &rules.find, seen.session.conversation.as_deref()?)
+    })
+}
+
 /// Where the agent itself said that it writes its transcript: the last hook that named one.
-pub fn path_told(signals: &[Signal]) -> Option<PathBuf> {
+fn path_told(signals: &[Signal]) -> Option<PathBuf> {
     signals.iter().rev().find_map(|signal| {
         let payload: Value = serde_json::from_str(&signal.payload).ok()?;
         Some(PathBuf::from(payload["transcript_path"].as_str()?))
@@ -18,7 +36,7 @@ pub fn path_told(signals: &[Signal]) -> Option<PathBuf> {
 }
 
 /// The transcript of a conversation below the home folder, by the patterns of its agent's profile.
-pub fn find(home: &Path, patterns: &[String], conversation: &str) -> Option<PathBuf> {
+fn find(home: &Path, patterns: &[String], conversation: &str) -> Option<PathBuf> {
     let short = conversation.get(..8)?;
     patterns.iter().find_map(|pattern| {
         let pattern =
@@ -64,21 +82,18 @@ fn fits(name: &str, pattern: &str) -> bool {
 
 /// The readable end of a transcript; empty if it cannot be read.
 pub fn tail(path: &Path, dialect: Dialect) -> Vec<Entry> {
-    let read = || {
-        // Asked before it is opened: opening a pipe would wait for its other end.
-        let metadata = fs::metadata(path)?;
-        if !metadata.is_file() {
-            return Ok(Vec::new());
-        }
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(metadata.len().saturating_sub(TAIL)))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL).read_to_end(&mut bytes)?;
-        std::io::Result::Ok(bytes)
-    };
-    // A first line that is cut is no JSON, and is passed over as such.
-    let bytes = read().unwrap_or_default();
-    transcript::entries(dialect, &String::from_utf8_lossy(&bytes))
+    transcript::entries(dialect, &text(path))
+}
+
+/// The turns that the end of a transcript tells of.
+pub fn turns(path: &Path, dialect: Dialect) -> Turn {
+    rollout::fold(dialect, &text(path))
+}
+
+/// A first line that is cut is no JSON, and is passed over as such.
+fn text(path: &Path) -> String {
+    let bytes = files::read_tail(path, TAIL).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -54,6 +54,15 @@ CREATE TABLE heartbeats (
     payload  TEXT NOT NULL
 ) STRICT;
 
+-- What a session looked like when last looked at, and when that last changed: the only way to see that
+-- nothing moves.
+CREATE TABLE looks (
+    session  TEXT PRIMARY KEY,
+    print    TEXT NOT NULL,
+    moved    INTEGER NOT NULL,
+    at       INTEGER NOT NULL
+) STRICT;
+
 -- What happened, in order; each entry is written in the transaction of the change that it tells of.
 CREATE TABLE journal (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,

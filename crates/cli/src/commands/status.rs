@@ -1,0 +1,120 @@
+use anstyle::AnsiColor;
+use dogwatch_core::exit_code;
+use dogwatch_core::status::{Basis, Status};
+use dogwatch_engine::status::{self, Judged};
+use dogwatch_engine::{Context, Error, snapshot};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::args::StatusArgs;
+use crate::table::Cell;
+use crate::{environment, ui};
+
+pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
+    let now = Timestamp::now();
+    let mut judged = if args.sessions.is_empty() {
+        status::all(context, now)?
+    } else {
+        args.sessions
+            .iter()
+            .map(|target| status::one(context, target, now))
+            .collect::<Result<_, _>>()?
+    };
+    if args.project_only {
+        let project = environment::project()?;
+        judged.retain(|one| snapshot::is_of_project(&one.seen, &project));
+    }
+    if args.json {
+        let sessions: Vec<Value> = judged.iter().map(to_json).collect();
+        ui::json(&json!({ "sessions": sessions }));
+    } else if judged.is_empty() {
+        ui::talk("no sessions; start one: dogwatch spawn claude --prompt '…'");
+    } else {
+        print_table(&judged, now);
+    }
+    Ok(exit_code::OK)
+}
+
+fn print_table(judged: &[Judged], now: Timestamp) {
+    let mut table = ui::table(&["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"]);
+    for one in judged {
+        let verdict = &one.verdict;
+        table.row([
+            one.seen.session.name.as_str().into(),
+            one.seen.session.agent.as_str().into(),
+            state(&verdict.status),
+            verdict.since.map(|at| ui::age(at, now)).unwrap_or_default().into(),
+            basis(verdict.basis),
+            detail(&verdict.status).into(),
+        ]);
+    }
+    ui::line(table);
+}
+
+/// The state's word in its colour: what needs a person stands out.
+pub(super) fn state(status: &Status) -> Cell {
+    let colour = match status {
+        Status::Starting => AnsiColor::Cyan,
+        Status::Working { .. } => AnsiColor::Green,
+        Status::Waiting { .. } | Status::Limited { .. } => AnsiColor::Yellow,
+        Status::Idle { .. } | Status::Exited => AnsiColor::Blue,
+        Status::Error { .. } | Status::Crashed { .. } | Status::Stuck { .. } | Status::Lost => {
+            AnsiColor::Red
+        }
+        Status::Unknown { .. } => AnsiColor::Magenta,
+    };
+    Cell::painted(status.word(), colour)
+}
+
+fn basis(basis: Basis) -> Cell {
+    match basis {
+        Basis::Asserted => basis.word().into(),
+        Basis::Inferred | Basis::Stale => Cell::painted(basis.word(), AnsiColor::BrightBlack),
+    }
+}
+
+/// The rest of the state, in words.
+pub(super) fn detail(status: &Status) -> String {
+    match status {
+        Status::Working { task } => task.clone().unwrap_or_default(),
+        Status::Waiting { r#for, question } => match question {
+            Some(question) => format!("{}: {question}", r#for.word()),
+            None => r#for.word().to_owned(),
+        },
+        Status::Limited { until: Some(until), text } => format!("until {until}: {text}"),
+        Status::Limited { until: None, text } => text.clone(),
+        Status::Idle { after_turn, background, draft } => {
+            let mut parts = vec![if *after_turn { "turn finished" } else { "fresh" }.to_owned()];
+            if *background > 0 {
+                parts.push(format!("{background} in the background"));
+            }
+            if draft.is_some() {
+                parts.push("a draft in its box".to_owned());
+            }
+            parts.join(", ")
+        }
+        Status::Error { kind, text } => format!("{kind}: {text}"),
+        Status::Crashed { exit: Some(exit) } => ui::exit(*exit),
+        Status::Unknown { missing } => missing.clone(),
+        Status::Starting
+        | Status::Exited
+        | Status::Crashed { .. }
+        | Status::Stuck { .. }
+        | Status::Lost => String::new(),
+    }
+}
+
+/// The stable shape of a verdict, documented in `docs/protocol.md`.
+pub(super) fn to_json(one: &Judged) -> Value {
+    let mut object = json!({
+        "id": one.seen.session.id,
+        "name": one.seen.session.name,
+        "agent": one.seen.session.agent,
+    });
+    if let (Some(object), Ok(Value::Object(verdict))) =
+        (object.as_object_mut(), serde_json::to_value(&one.verdict))
+    {
+        object.extend(verdict);
+    }
+    object
+}

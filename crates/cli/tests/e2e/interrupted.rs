@@ -1,0 +1,59 @@
+//! A command may be killed at any moment: what it leaves is consistent, listed, and can be ended.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::env::TestEnv;
+use crate::process;
+
+#[test]
+fn spawns_killed_at_any_moment() {
+    let env = TestEnv::new();
+    env.spawn_script("first", "exec sleep 300");
+    for n in 0..40_u64 {
+        let name = format!("s{n}");
+        let mut command = env.command(&["spawn", "--name", &name, "--", "sleep", "300"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Not for luck: the moments are spread over the time that a spawn takes.
+        std::thread::sleep(Duration::from_micros(n * 800));
+        process::signal(i32::try_from(child.id()).unwrap(), Signal::KILL);
+        child.wait().unwrap();
+    }
+    let listed = env.dogwatch(&["ls", "--json"]).success().json();
+    let sessions = listed["sessions"].as_array().unwrap();
+    let names: Vec<&str> = sessions.iter().map(|s| s["name"].as_str().unwrap()).collect();
+    // tmux has no session that is not listed.
+    for name in env.tmux(&["list-sessions", "-F", "#{session_name}"]).lines() {
+        assert!(names.contains(&name), "{name} is unknown");
+    }
+    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    assert!(env.dogwatch(&["ls", "--json"]).json()["sessions"].as_array().unwrap().is_empty());
+    let format = "#{session_name} #{pane_id} #{pane_dead} #{pane_start_command}";
+    let running = env.tmux_command(&env.socket(), &["list-panes", "-aF", format]).output().unwrap();
+    assert!(!running.status.success(), "{}", String::from_utf8_lossy(&running.stdout));
+}
+
+#[test]
+fn kills_killed_at_any_moment() {
+    let env = TestEnv::new();
+    for n in 0..12_u64 {
+        let name = format!("s{n}");
+        let session = env.spawn_script(&name, "exec sleep 300");
+        let mut command = env.command(&["kill", &name]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(n * 2));
+        process::signal(i32::try_from(child.id()).unwrap(), Signal::KILL);
+        child.wait().unwrap();
+        // Whatever was done of it, doing it again finishes it.
+        let _ = env.dogwatch(&["kill", &name]).success();
+        assert!(!process::is_alive(session.pid));
+        let seen = env.seen(&name);
+        assert_eq!(
+            (&seen["cause"], &seen["put_away"]),
+            (&"request".into(), &true.into()),
+            "{seen}"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! Applies the rules: the first that matches decides, all that match are told.
+
+use regex::Captures;
+
+use super::Screen;
+use super::details::{self, shortened};
+use super::grid::Grid;
+use super::reading::{Need, Reading, Reason, State};
+use super::regions::{Line, Regions};
+use super::rules::{Claim, Look, Markers, Rule, Sight, Terminal, Which};
+
+/// Longest text of a reason or an error.
+const MAX_TEXT: usize = 300;
+/// Lines of a wrapped failure that are read on.
+const MAX_WRAPPED: usize = 8;
+
+/// Where a sight was seen: a line of its region, and what matched there.
+struct Seen<'r, 'a> {
+    /// Empty when the region itself was the sight.
+    rest: &'r [Line<'a>],
+    found: Option<Captures<'a>>,
+}
+
+pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> Reading {
+    let mut grid = Grid::parse(screen.bytes);
+    grid.keep_last(screen.height.into());
+    let regions = Regions::find(&markers.layout, &terminal.shell, &grid, screen);
+    let look = Eye { regions: &regions, styled: grid.styled(), alternate: screen.alternate };
+
+    let mut details = details::structural(&markers.layout, &grid, screen, &regions);
+    let mut reasons = Vec::new();
+    let mut state = None;
+    for rule in terminal.rules.iter().chain(&markers.rules) {
+        let Some(seen) = look.rule(rule) else { continue };
+        if let Some(found) = &seen.found {
+            details::fill(&mut details, found);
+        }
+        reasons.push(reason(rule, &seen));
+        state = state.or_else(|| claim(terminal, rule, &seen));
+    }
+    if let Some(decided) = reasons.iter().position(|reason| Some(&reason.rule) == state.as_ref().map(|(name, _)| name)) {
+        reasons[..=decided].rotate_right(1);
+    }
+    Reading { state: state.map_or(State::Unknown, |(_, state)| state), details, reasons }
+}
+
+struct Eye<'r, 'a> {
+    regions: &'r Regions<'a>,
+    styled: bool,
+    alternate: Option<bool>,
+}
+
+impl<'r, 'a> Eye<'r, 'a> {
+    fn rule(&self, rule: &Rule) -> Option<Seen<'r, 'a>> {
+        if rule.alternate.is_some() && rule.alternate != self.alternate {
+            return None;
+        }
+        let seen = self.sight(&rule.see)?;
+        let fits = rule.with.iter().all(|sight| self.sight(sight).is_some())
+            && !rule.without.iter().any(|sight| self.sight(sight).is_some());
+        fits.then_some(seen)
+    }
+
+    fn sight(&self, sight: &Sight) -> Option<Seen<'r, 'a>> {
+        let lines = self.regions.get(sight.region)?;
+        let Some(pattern) = &sight.pattern else {
+            return Some(Seen { rest: lines, found: None });
+        };
+        let range = match sight.line {
+            Which::Any => 0..lines.len(),
+            Which::First => 0..lines.len().min(1),
+            Which::Last => lines.len().saturating_sub(1)..lines.len(),
+        };
+        // The last line that matches is the newest.
+        range.rev().find_map(|index| {
+            let line = lines[index];
+            let found = pattern.regex().captures(line.text())?;
+            self.looks(sight.look, line, &found)
+                .then(|| Seen { rest: &lines[index..], found: Some(found) })
+        })
+    }
+
+    fn looks(&self, look: Option<Look>, line: Line, found: &Captures) -> bool {
+        let (Some(look), true) = (look, self.styled) else { return true };
+        let whole = &found[0];
+        let end = found.get(0).map_or(0, |found| found.end());
+        let last = end.saturating_sub(whole.chars().last().map_or(0, char::len_utf8));
+        let style = line.style_at(last);
+        let coloured = style.fg != super::style::Color::Default;
+        match look {
+            Look::Coloured => coloured,
+            Look::Dim => style.dim,
+            Look::Plain => !style.dim && !coloured,
+        }
+    }
+}
+
+fn reason(rule: &Rule, seen: &Seen) -> Reason {
+    let text = seen.rest.first().map_or("", |line| line.text().trim());
+    Reason { rule: rule.name.clone(), region: rule.see.region, text: shortened(text, MAX_TEXT) }
+}
+
+fn claim(terminal: &Terminal, rule: &Rule, seen: &Seen) -> Option<(String, State)> {
+    let state = match rule.state {
+        Claim::Note => return None,
+        Claim::Starting => State::Starting,
+        Claim::Working => State::Working,
+        Claim::Waiting => State::Waiting { need: rule.need.unwrap_or(Need::Other) },
+        Claim::Idle => State::Idle { done: false },
+        Claim::Done => State::Idle { done: true },
+        Claim::Exited => State::Exited,
+        Claim::Crashed => State::Crashed,
+        Claim::Limited => State::Limited { until: until(terminal, &wrapped(seen)) },
+        Claim::Failed => failed(terminal, rule, &wrapped(seen)),
+    };
+    Some((rule.name.clone(), state))
+}
+
+fn failed(terminal: &Terminal, rule: &Rule, text: &str) -> State {
+    let known = terminal.failures.iter().find(|failure| failure.pattern.matches(text));
+    if known.is_some_and(|failure| failure.limit) {
+        return State::Limited { until: until(terminal, text) };
+    }
+    let kind = known.map(|failure| &failure.kind).or(rule.kind.as_ref());
+    State::Error {
+        kind: kind.map_or_else(|| "other".to_owned(), Clone::clone),
+        text: shortened(text, MAX_TEXT),
+    }
+}
+
+fn until(terminal: &Terminal, text: &str) -> Option<String> {
+    let found = terminal.until.regex().captures(text)?;
+    Some(found.name("until")?.as_str().trim().to_owned())
+}
+
+/// The text of a failure: from the match on, over the lines it was wrapped into.
+fn wrapped(seen: &Seen) -> String {
+    let Some((first, rest)) = seen.rest.split_first() else { return String::new() };
+    let text = seen.found.as_ref().and_then(|found| found.name("text"));
+    let mut text = text.map_or_else(|| first.text().trim(), |text| text.as_str().trim()).to_owned();
+    for line in rest.iter().take(MAX_WRAPPED).take_while(|line| line.text().starts_with("  ")) {
+        text.push(' ');
+        text.push_str(line.text().trim());
+    }
+    text
+}
+

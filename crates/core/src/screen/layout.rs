@@ -1,0 +1,122 @@
+//! How the parts of an agent's screen are told apart, as data.
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::reading::Region;
+
+/// The shape of an agent's screen. All patterns are matched against single lines without trailing
+/// blanks.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layout {
+    pub input: InputShape,
+    #[serde(default)]
+    pub dialog: DialogShape,
+    /// Begins a message of the person in the transcript.
+    #[serde(default)]
+    pub asked: Option<Pattern>,
+    /// Lines above the box that are hints and no activity.
+    #[serde(default)]
+    pub notice: Option<Pattern>,
+    /// Text right of this many blanks belongs to a side column and is cut off; 0: no side column.
+    #[serde(default)]
+    pub gutter: usize,
+    #[serde(default)]
+    pub todo: TodoShape,
+}
+
+/// The input box: a line with a prompt sign in some frame.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputShape {
+    /// The first line; what it matches is not part of the draft.
+    pub prompt: Pattern,
+    /// Further lines; what it matches is not part of the draft.
+    pub body: Pattern,
+    /// Full-width line above; none: the box has no upper edge.
+    #[serde(default)]
+    pub top: Option<Pattern>,
+    /// Full-width line below; none: the box ends with the last body line above the footer.
+    #[serde(default)]
+    pub bottom: Option<Pattern>,
+    /// Full-width line a little above the upper edge that belongs to the box as well.
+    #[serde(default)]
+    pub lid: Option<Pattern>,
+    /// Must match a line below a box that has no lower edge.
+    #[serde(default)]
+    pub footer: Option<Pattern>,
+    /// The last line in the frame is a caption, not text.
+    #[serde(default)]
+    pub caption: bool,
+    /// Texts shown in an empty box; only needed where a capture has no attributes.
+    #[serde(default)]
+    pub placeholder: Option<Pattern>,
+}
+
+/// A dialog: options of which one is marked, or a line that says which key does what.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DialogShape {
+    /// The marked option.
+    #[serde(default)]
+    pub cursor: Option<Pattern>,
+    /// Any option; the group `option` is its text.
+    #[serde(default)]
+    pub option: Option<Pattern>,
+    /// The line of keys, among the last lines.
+    #[serde(default)]
+    pub hint: Option<Pattern>,
+    /// Full-width line above a dialog.
+    #[serde(default)]
+    pub top: Option<Pattern>,
+    /// Where there is no such line: what all lines of a dialog look like.
+    #[serde(default)]
+    pub body: Option<Pattern>,
+    /// Frame signs at the beginning and end of a dialog's lines; cut off.
+    #[serde(default)]
+    pub frame: Vec<char>,
+}
+
+/// How entries of a todo list look, and where to count them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TodoShape {
+    pub region: Region,
+    pub done: Option<Pattern>,
+    pub doing: Option<Pattern>,
+    pub open: Option<Pattern>,
+}
+
+impl Default for TodoShape {
+    fn default() -> Self {
+        Self { region: Region::Activity, done: None, doing: None, open: None }
+    }
+}
+
+/// A regular expression that is checked when its file is read.
+#[derive(Debug, Clone)]
+pub struct Pattern(Regex);
+
+impl Pattern {
+    pub fn regex(&self) -> &Regex {
+        &self.0
+    }
+
+    pub fn matches(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+
+    /// What remains after a match at the beginning.
+    pub fn strip<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let found = self.0.find(text)?;
+        (found.start() == 0).then(|| &text[found.end()..])
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let source = String::deserialize(deserializer)?;
+        Regex::new(&source).map(Self).map_err(serde::de::Error::custom)
+    }
+}

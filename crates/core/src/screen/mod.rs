@@ -1,0 +1,79 @@
+//! Reads an agent's screen: what does it show, and what does that mean.
+//!
+//! Captured text becomes a [`grid`] of styled rows; [`regions`] finds the parts (input box, what is
+//! above it, a dialog in its place, a shell prompt); the [`rules`] of the agent look at one part each.
+//! The markers are data, `crates/core/screens/*.toml`, and a user may bring their own. When no rule
+//! matches, the answer is [`State::Unknown`]: silence of the rules never means idle.
+
+mod ansi;
+mod details;
+mod detect;
+pub mod grid;
+pub mod layout;
+mod reading;
+pub mod regions;
+pub mod rules;
+pub mod style;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+pub use reading::{Details, Exit, Need, Reading, Reason, Region, State, Todos};
+pub use rules::{Markers, MarkersError};
+
+use rules::Terminal;
+
+/// One look at a pane.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Screen<'a> {
+    /// As captured: plain, or with attributes (`capture-pane -e`), which tells more.
+    pub bytes: &'a [u8],
+    /// Size of the pane; 0 if not known. Rows above the last `height` are scrollback.
+    pub width: u16,
+    pub height: u16,
+    pub title: Option<&'a str>,
+    /// Column and row, from 0.
+    pub cursor: Option<(u16, u16)>,
+    pub alternate: Option<bool>,
+}
+
+/// Agents whose markers are built in.
+const BUILT_IN: [&str; 4] = [
+    include_str!("../../screens/claude.toml"),
+    include_str!("../../screens/codex.toml"),
+    include_str!("../../screens/gemini.toml"),
+    include_str!("../../screens/opencode.toml"),
+];
+
+static MARKERS: LazyLock<Vec<Markers>> =
+    LazyLock::new(|| BUILT_IN.iter().filter_map(|source| Markers::parse(source).ok()).collect());
+
+static TERMINAL: LazyLock<Terminal> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a test parses the built-in file")]
+    Terminal::parse(include_str!("../../screens/terminal.toml"))
+        .expect("invariant: the built-in rules of terminals can be read")
+});
+
+/// Built-in markers of an agent.
+pub fn markers(agent: &str) -> Option<&'static Markers> {
+    MARKERS.iter().find(|markers| markers.agent == agent)
+}
+
+/// Reads a screen with the built-in markers; of an agent without any, nothing is known.
+pub fn read(agent: &str, screen: &Screen) -> Reading {
+    match markers(agent) {
+        Some(markers) => read_with(markers, screen),
+        None => Reading {
+            state: State::Unknown,
+            details: Details::default(),
+            reasons: Vec::new(),
+        },
+    }
+}
+
+/// Reads a screen with a user's own markers.
+pub fn read_with(markers: &Markers, screen: &Screen) -> Reading {
+    detect::read(&TERMINAL, markers, screen)
+}

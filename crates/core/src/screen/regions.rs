@@ -1,0 +1,310 @@
+//! Finds the parts of a screen: what is the box, what is above it, what replaced it.
+//!
+//! Rules look at one part each. That is what keeps words in an answer, in a draft or in an old
+//! line from being taken for signals.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::Screen;
+use super::grid::{Grid, Row};
+use super::layout::{Layout, Pattern};
+use super::reading::Region;
+use super::style::Style;
+
+/// Rows looked at for the keys of a dialog, from the bottom: lists may be shown below them.
+const HINT_ROWS: usize = 16;
+/// Rows between a lid and the box it covers.
+const LID_GAP: usize = 3;
+/// Lines in the regions at the bottom of a screen without a box.
+const TAIL_LINES: usize = 24;
+const ABOVE_SHELL_LINES: usize = 6;
+
+/// A line of a region: text on the screen, without what frames it.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'a> {
+    text: &'a str,
+    row: Option<&'a Row>,
+}
+
+impl<'a> Line<'a> {
+    fn of(row: &'a Row, text: &'a str) -> Self {
+        Self { text, row: Some(row) }
+    }
+
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Style of a byte of the text.
+    pub fn style_at(&self, byte: usize) -> Style {
+        let Some(row) = self.row else { return Style::default() };
+        let offset = self.text.as_ptr().addr().saturating_sub(row.text().as_ptr().addr());
+        row.style_at(offset + byte)
+    }
+}
+
+/// The parts of one screen.
+#[derive(Debug, Default)]
+pub struct Regions<'a> {
+    lines: HashMap<Region, Vec<Line<'a>>>,
+}
+
+impl<'a> Regions<'a> {
+    /// Lines of a part that is there; a part may be there and empty, as an empty box is.
+    pub fn get(&self, region: Region) -> Option<&[Line<'a>]> {
+        self.lines.get(&region).map(Vec::as_slice)
+    }
+
+    pub fn find(layout: &'a Layout, shell: &Pattern, grid: &'a Grid, screen: &Screen<'a>) -> Self {
+        let mut regions = Self::default();
+        if let Some(title) = screen.title.map(str::trim).filter(|title| !title.is_empty()) {
+            regions.put(Region::Title, vec![Line { text: title, row: None }]);
+        }
+        let rows = grid.rows();
+        let Some(last) = rows.iter().rposition(|row| !row.is_blank()) else { return regions };
+        let rows = &rows[..=last];
+        regions.put(Region::LastLine, vec![Line::of(&rows[last], rows[last].text())]);
+        regions.shell(shell, rows, screen.cursor);
+        let finder = Finder { layout, rows };
+        if let Some(found) = finder.input_box() {
+            regions.around(&finder, &found);
+        } else if let Some(dialog) = finder.dialog() {
+            regions.put(Region::Transcript, finder.lines(0..dialog.start));
+            regions.put(Region::Dialog, finder.dialog_lines(dialog));
+        } else {
+            let lines = finder.lines(0..rows.len());
+            let from = lines.len().saturating_sub(TAIL_LINES);
+            regions.put(Region::Tail, lines[from..].to_vec());
+        }
+        regions.own_title();
+        regions
+    }
+
+    fn put(&mut self, region: Region, lines: Vec<Line<'a>>) {
+        self.lines.insert(region, lines);
+    }
+
+    fn shell(&mut self, shell: &Pattern, rows: &'a [Row], cursor: Option<(u16, u16)>) {
+        let last = rows.len() - 1;
+        let row = &rows[last];
+        let text = match cursor {
+            // A prompt painted over an old picture ends where the cursor stands.
+            Some((column, line)) if usize::from(line) == last => row.before_column(column.into()),
+            Some(_) => return,
+            None => row.text(),
+        };
+        if !shell.matches(text) {
+            return;
+        }
+        self.put(Region::Shell, vec![Line::of(row, text)]);
+        let above = rows[..last].iter().filter(|row| !row.is_blank());
+        let above: Vec<_> = above.map(|row| Line::of(row, row.text())).collect();
+        if !above.is_empty() {
+            let from = above.len().saturating_sub(ABOVE_SHELL_LINES);
+            self.put(Region::AboveShell, above[from..].to_vec());
+        }
+    }
+
+    fn around(&mut self, finder: &Finder<'a>, found: &InputBox) {
+        let Finder { layout, rows } = *finder;
+        self.put(Region::Box, finder.box_lines(found.body.clone()));
+        self.put(Region::Footer, finder.lines(found.end..rows.len()));
+        let above = 0..found.start;
+        self.put(Region::Transcript, finder.lines(above.clone()));
+        let asked = layout.asked.as_ref().and_then(|asked| {
+            above.clone().rev().find(|row| asked.matches(finder.text(*row)))
+        });
+        if let Some(asked) = asked {
+            self.put(Region::Asked, finder.lines(asked..asked + 1));
+        }
+        let turn = asked.map_or(0, |row| row + 1);
+        self.put(Region::Turn, finder.lines(turn..found.start));
+        let (notices, activity) = finder.activity(above);
+        self.put(Region::Notices, notices);
+        self.put(Region::Activity, activity);
+    }
+
+    /// An agent's own title names the folder it works in, as its footer does. Any other title was
+    /// left by a shell or is the host's, and its silence says nothing.
+    fn own_title(&mut self) {
+        let (Some([title]), Some(footer)) = (self.get(Region::Title), self.get(Region::Footer))
+        else {
+            return;
+        };
+        let title = *title;
+        let Some(folder) = title.text().rsplit(" | ").next().filter(|name| name.len() > 1) else {
+            return;
+        };
+        let named = footer.iter().any(|line| {
+            let mut words = line.text().split_whitespace();
+            words.any(|word| word.rsplit('/').next() == Some(folder) && word.contains('/'))
+        });
+        if named {
+            self.put(Region::OwnTitle, vec![title]);
+        }
+    }
+}
+
+/// Rows of the input box: `start..end` with its frame, `body` the text in it.
+#[derive(Debug)]
+struct InputBox {
+    start: usize,
+    body: Range<usize>,
+    end: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Finder<'a> {
+    layout: &'a Layout,
+    rows: &'a [Row],
+}
+
+impl<'a> Finder<'a> {
+    /// Text of a row without its side column.
+    fn text(&self, row: usize) -> &'a str {
+        cut_gutter(self.rows[row].text(), self.layout.gutter)
+    }
+
+    fn lines(&self, range: Range<usize>) -> Vec<Line<'a>> {
+        range
+            .map(|row| Line::of(&self.rows[row], self.text(row)))
+            .filter(|line| !line.text().is_empty())
+            .collect()
+    }
+
+    fn is(&self, pattern: Option<&Pattern>, row: usize) -> bool {
+        pattern.is_some_and(|pattern| pattern.matches(self.text(row)))
+    }
+
+    fn input_box(&self) -> Option<InputBox> {
+        let input = &self.layout.input;
+        let mut found = match (&input.bottom, &input.top) {
+            (Some(bottom), Some(top)) => self.framed_box(top, bottom),
+            (Some(bottom), None) => self.railed_box(bottom),
+            (None, _) => self.open_box(),
+        }?;
+        let lid = (found.start.saturating_sub(LID_GAP)..found.start)
+            .rev()
+            .find(|row| self.is(input.lid.as_ref(), *row));
+        found.start = lid.unwrap_or(found.start);
+        Some(found)
+    }
+
+    /// Between two full-width lines, the upper one right above the prompt sign.
+    fn framed_box(&self, top: &Pattern, bottom: &Pattern) -> Option<InputBox> {
+        let prompt = &self.layout.input.prompt;
+        let opens = |row: usize| {
+            top.matches(self.text(row)) && self.rows.get(row + 1).is_some_and(|next| prompt.matches(next.text()))
+        };
+        let start = (0..self.rows.len()).rev().find(|row| opens(*row))?;
+        let inside = start + 1..self.rows.len();
+        let end = inside.clone().find(|row| bottom.matches(self.text(*row)))?;
+        // A second edge below means that this is an older box, or a dialog's frame.
+        let mut below = end + 1..self.rows.len();
+        let alone = !below.any(|row| top.matches(self.text(row)));
+        (alone && end > start + 1).then(|| InputBox { start, body: start + 1..end, end: end + 1 })
+    }
+
+    /// A rail at the left side that ends in a lower edge.
+    fn railed_box(&self, bottom: &Pattern) -> Option<InputBox> {
+        let input = &self.layout.input;
+        let edge = (0..self.rows.len()).rev().find(|row| bottom.matches(self.text(*row)))?;
+        let rail = |row: &usize| input.body.matches(self.text(*row));
+        let length = (0..edge).rev().take_while(rail).count();
+        let body = edge - length..edge - usize::from(input.caption && length > 0);
+        (length > 0).then(|| InputBox { start: body.start, body, end: edge + 1 })
+    }
+
+    /// A prompt sign with nothing but text and the footer below it.
+    fn open_box(&self) -> Option<InputBox> {
+        let input = &self.layout.input;
+        let prompt = |row: &usize| input.prompt.matches(self.text(*row));
+        let start = (0..self.rows.len()).rev().find(prompt)?;
+        let below = start + 1..self.rows.len();
+        let footer = below.clone().find(|row| self.is(input.footer.as_ref(), *row));
+        if !below.clone().all(|row| input.body.matches(self.text(row))) {
+            return None;
+        }
+        let end = match (footer, &input.footer) {
+            (Some(footer), _) => footer,
+            (None, Some(_)) => return None,
+            (None, None) => below.end,
+        };
+        let text = (start..end).rev().find(|row| !self.rows[*row].is_blank()).unwrap_or(start);
+        Some(InputBox { start, body: start..text + 1, end })
+    }
+
+    /// The text in the box: prompt sign and frame removed.
+    fn box_lines(&self, body: Range<usize>) -> Vec<Line<'a>> {
+        let input = &self.layout.input;
+        let first = body.start;
+        body.filter_map(|row| {
+            let text = self.text(row);
+            let sign = if row == first { &input.prompt } else { &input.body };
+            let inside = sign.strip(text).or_else(|| input.body.strip(text)).unwrap_or(text);
+            (!inside.trim().is_empty()).then(|| Line::of(&self.rows[row], inside))
+        })
+        .collect()
+    }
+
+    /// The last block of lines, and the hints below it.
+    fn activity(&self, above: Range<usize>) -> (Vec<Line<'a>>, Vec<Line<'a>>) {
+        let notice = self.layout.notice.as_ref();
+        let beside = |row: &usize| self.text(*row).is_empty() || self.is(notice, *row);
+        let bottom = above.clone().rev().find(|row| !beside(row)).map_or(above.start, |row| row + 1);
+        let ends = |row: &usize| self.text(*row).is_empty();
+        let top = (above.start..bottom).rev().find(ends).map_or(above.start, |row| row + 1);
+        (self.lines(bottom..above.end), self.lines(top..bottom))
+    }
+
+    fn dialog(&self) -> Option<Range<usize>> {
+        let shape = &self.layout.dialog;
+        let end = self.rows.len();
+        let low = end.saturating_sub(HINT_ROWS)..end;
+        let hint = low.rev().find(|row| self.is(shape.hint.as_ref(), *row));
+        let cursor = (0..end).rev().find(|row| self.is(shape.cursor.as_ref(), *row));
+        let anchor = match (hint, cursor) {
+            (Some(hint), Some(cursor)) if cursor < hint => cursor,
+            (Some(hint), _) => hint,
+            (None, cursor) => cursor.filter(|row| self.has_second_option(*row))?,
+        };
+        let top = (0..anchor).rev().find(|row| self.is(shape.top.as_ref(), *row));
+        let start = top.map(|row| row + 1).or_else(|| {
+            let body = shape.body.as_ref()?;
+            let inside = |row: &usize| body.matches(self.text(*row));
+            Some(anchor - (0..anchor).rev().take_while(inside).count())
+        });
+        Some(start.unwrap_or(0)..end)
+    }
+
+    /// A marked line is an option only beside another one: a prompt sign looks the same.
+    fn has_second_option(&self, cursor: usize) -> bool {
+        let near = cursor.saturating_sub(4)..(cursor + 5).min(self.rows.len());
+        let option = self.layout.dialog.option.as_ref();
+        near.filter(|row| *row != cursor).any(|row| self.is(option, row))
+    }
+
+    fn dialog_lines(&self, range: Range<usize>) -> Vec<Line<'a>> {
+        let frame = &self.layout.dialog.frame;
+        let bare = |text: &'a str| {
+            let text = text.trim_start().trim_start_matches(frame.as_slice());
+            text.trim_end_matches(frame.as_slice()).trim_end()
+        };
+        let lines = range.map(|row| {
+            let text = self.text(row);
+            Line::of(&self.rows[row], if frame.is_empty() { text } else { bare(text) })
+        });
+        lines.filter(|line| !line.text().trim().is_empty()).collect()
+    }
+}
+
+/// The part left of the first wide gap that follows some text.
+fn cut_gutter(text: &str, gutter: usize) -> &str {
+    if gutter == 0 {
+        return text;
+    }
+    let indent = text.len() - text.trim_start().len();
+    let gap = " ".repeat(gutter);
+    text[indent..].find(&gap).map_or(text, |at| &text[..indent + at])
+}

@@ -1,0 +1,54 @@
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// A whole file of another program, if it is a regular one and not larger than `max`. Opening a pipe
+/// would wait for its other end, and a device has none.
+pub fn read_regular(path: &Path, max: u64) -> Option<Vec<u8>> {
+    let length = regular_length(path)?;
+    if length > max {
+        return None;
+    }
+    read_from(path, 0, max)
+}
+
+/// The last `max` bytes of a regular file.
+pub fn read_tail(path: &Path, max: u64) -> Option<Vec<u8>> {
+    let length = regular_length(path)?;
+    read_from(path, length.saturating_sub(max), max)
+}
+
+fn regular_length(path: &Path) -> Option<u64> {
+    let metadata = fs::metadata(path).ok()?;
+    metadata.is_file().then_some(metadata.len())
+}
+
+fn read_from(path: &Path, from: u64, max: u64) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(max).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read() {
+        for path in ["/dev/zero", "/", "/no/such", "/dev/tty"] {
+            assert_eq!(read_regular(Path::new(path), 10), None, "{path}");
+            assert_eq!(read_tail(Path::new(path), 10), None, "{path}");
+        }
+        let tmp = tempfile::tempdir().unwrap();
+        let file = tmp.path().join("f");
+        fs::write(&file, "0123456789").unwrap();
+        assert_eq!(read_regular(&file, 9), None, "too large");
+        assert_eq!(read_regular(&file, 10).unwrap(), b"0123456789");
+        assert_eq!(read_tail(&file, 3).unwrap(), b"789");
+        let link = tmp.path().join("l");
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        assert_eq!(read_regular(&link, 10), None);
+    }
+}

@@ -1,0 +1,53 @@
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, params};
+
+use crate::{Store, StoreError};
+
+/// When something was last looked at, and when it was last seen to have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub moved: Timestamp,
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// Notes what a session looks like now, as a fingerprint, and returns when that last changed. The first look
+    /// counts as a change. A clock that was set back does not make movement older than it is.
+    pub fn look(&mut self, session: &str, print: &str, now: Timestamp) -> Result<Look, StoreError> {
+        let time = |ms| Timestamp::from_millisecond(ms).unwrap_or_default();
+        self.transaction(|tx| {
+            let before: Option<(String, i64)> = tx
+                .prepare_cached("SELECT print, moved FROM looks WHERE session = ?")?
+                .query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let moved = match before {
+                Some((old, moved)) if old == print => moved.min(now.as_millisecond()),
+                _ => now.as_millisecond(),
+            };
+            tx.prepare_cached(
+                "INSERT INTO looks (session, print, moved, at) VALUES (?1, ?2, ?3, ?4) \
+                 ON CONFLICT (session) DO UPDATE SET print = ?2, moved = ?3, at = ?4",
+            )?
+            .execute(params![session, print, moved, now.as_millisecond()])?;
+            Ok(Look { moved: time(moved), at: now })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+
+    #[test]
+    fn movement_is_a_change_between_looks() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let at = |s: i64| Timestamp::from_second(1_794_700_000 + s).unwrap();
+        let mut moved = |print: &str, s: i64| store.look("a", print, at(s)).unwrap().moved;
+        assert_eq!(moved("x", 0), at(0), "first sight");
+        assert_eq!(moved("x", 60), at(0));
+        assert_eq!(moved("y", 70), at(70));
+        assert_eq!(moved("y", 10), at(10), "the clock was set back");
+    }
+}

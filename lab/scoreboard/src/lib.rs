@@ -1,0 +1,4 @@
+//! Reads recorded screens whose true state is known, and counts how often the reader is right.
+
+pub mod corpus;
+pub mod score;
