@@ -48,6 +48,7 @@ pub(crate) enum Command {
     Ls(Ls),
     Status(StatusArgs),
     Why(Why),
+    Judge(Judge),
     Capture(Capture),
     Attach(Attach),
     Kill(Kill),
@@ -75,6 +76,7 @@ impl Command {
             Self::Ls(a) => a.json,
             Self::Status(a) => a.json,
             Self::Why(a) => a.json,
+            Self::Judge(a) => a.json,
             Self::Capture(a) => a.json,
             Self::Kill(a) => a.json,
             Self::KillAll(a) => a.json,
@@ -193,6 +195,36 @@ pub(crate) struct StatusArgs {
 pub(crate) struct Why {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Judge one recorded screen alone, for bug reports and comparisons
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch capture fix --ansi > screen.ansi
+  dogwatch judge --agent claude --screen screen.ansi --width 200 --height 50")]
+pub(crate) struct Judge {
+    /// Agent whose screen it is
+    #[arg(long)]
+    pub(crate) agent: String,
+    /// File with the screen, with or without colours
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) screen: PathBuf,
+    /// The screen has escape codes; recognised without it too
+    #[arg(long)]
+    pub(crate) ansi: bool,
+    /// Columns of the pane
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub(crate) width: u16,
+    /// Rows of the pane; what is above them is history
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub(crate) height: u16,
+    /// Title of the pane
+    #[arg(long)]
+    pub(crate) title: Option<String>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,

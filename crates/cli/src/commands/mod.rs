@@ -8,6 +8,7 @@ mod doctor;
 mod exists;
 mod gc;
 mod hook;
+mod judge;
 mod kill;
 mod kill_all;
 mod ls;
@@ -37,6 +38,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Hook(hook) => return Ok(hook::hook(&hook, args.state_dir)),
         Command::Run(run) => return run::run(&run, args.state_dir),
         Command::Demo(_) => return demo::demo(),
+        Command::Judge(judge) => return judge::judge(&judge),
         command => command,
     };
     let context = environment::context(args.socket.as_deref(), args.state_dir);
@@ -60,6 +62,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         | Command::Run(_)
         | Command::Lab(_)
         | Command::Demo(_)
+        | Command::Judge(_)
         | Command::Doctor(_) => {
             unreachable!("invariant: these were carried out above")
         }

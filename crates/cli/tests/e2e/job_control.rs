@@ -76,6 +76,20 @@ fn ctrl_z_and_fg() {
 }
 
 #[test]
+fn what_is_typed_ahead_of_fg_reaches_the_agent() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("x", COUNTER);
+    env.wait_screen("x", "ready");
+    for turn in 0..5 {
+        env.keys(&session, &["C-z"]);
+        eventually("it is stopped", || env.screen("x").matches("] stopped").count() > turn);
+        let word = format!("word{turn}");
+        env.keys(&session, &["fg", "Enter", &word, "Enter", "more", "Enter"]);
+        env.wait_screen("x", &format!("got {word}\ngot more"));
+    }
+}
+
+#[test]
 fn continued_from_outside() {
     let env = TestEnv::new();
     let session = env.spawn_script("x", COUNTER);
@@ -114,6 +128,8 @@ fn words_typed_to_the_runner() {
     env.keys(&session, &["C-z"]);
     env.keys(&session, &["help", "Enter"]);
     env.wait_screen("x", "[dogwatch] fg: let it go on");
+    env.keys(&session, &["C-d"]);
+    eventually("it still listens", || env.screen("x").matches("[dogwatch] fg:").count() == 2);
     env.keys(&session, &["kill", "Enter"]);
     let seen = env.wait_state("x", "crashed");
     assert_eq!(seen["reason"], "signal 15 (TERM), ended on request");

@@ -51,14 +51,17 @@ fn draft(layout: &Layout, grid: &Grid, screen: &Screen, regions: &Regions) -> Op
 
 fn stands_before(grid: &Grid, (column, line): (u16, u16), text: &Line) -> bool {
     grid.rows().get(usize::from(line)).is_some_and(|row| {
-        row.text().contains(text.text()) && row.before_column(column.into()).len() + text.text().trim_start().len() >= row.text().len()
+        row.text().contains(text.text())
+            && row.before_column(column.into()).len() + text.text().trim_start().len()
+                >= row.text().len()
     })
 }
 
 fn options(layout: &Layout, lines: &[Line]) -> Vec<String> {
     let Some(option) = &layout.dialog.option else { return Vec::new() };
     let texts = lines.iter().filter_map(|line| option.regex().captures(line.text()));
-    let texts = texts.filter_map(|found| found.name("option").map(|text| text.as_str().trim().to_owned()));
+    let texts =
+        texts.filter_map(|found| found.name("option").map(|text| text.as_str().trim().to_owned()));
     texts.filter(|text| !text.is_empty()).collect()
 }
 

@@ -5,7 +5,7 @@ use regex::Captures;
 use super::Screen;
 use super::details::{self, shortened};
 use super::grid::Grid;
-use super::reading::{Need, Reading, Reason, State};
+use super::reading::{Need, Reading, Reason, Region, State};
 use super::regions::{Line, Regions};
 use super::rules::{Claim, Look, Markers, Rule, Sight, Terminal, Which};
 
@@ -16,6 +16,7 @@ const MAX_WRAPPED: usize = 8;
 
 /// Where a sight was seen: a line of its region, and what matched there.
 struct Seen<'r, 'a> {
+    region: Region,
     /// Empty when the region itself was the sight.
     rest: &'r [Line<'a>],
     found: Option<Captures<'a>>,
@@ -38,7 +39,9 @@ pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> R
         reasons.push(reason(rule, &seen));
         state = state.or_else(|| claim(terminal, rule, &seen));
     }
-    if let Some(decided) = reasons.iter().position(|reason| Some(&reason.rule) == state.as_ref().map(|(name, _)| name)) {
+    if let Some(decided) =
+        reasons.iter().position(|reason| Some(&reason.rule) == state.as_ref().map(|(name, _)| name))
+    {
         reasons[..=decided].rotate_right(1);
     }
     Reading { state: state.map_or(State::Unknown, |(_, state)| state), details, reasons }
@@ -64,7 +67,7 @@ impl<'r, 'a> Eye<'r, 'a> {
     fn sight(&self, sight: &Sight) -> Option<Seen<'r, 'a>> {
         let lines = self.regions.get(sight.region)?;
         let Some(pattern) = &sight.pattern else {
-            return Some(Seen { rest: lines, found: None });
+            return Some(Seen { region: sight.region, rest: lines, found: None });
         };
         let range = match sight.line {
             Which::Any => 0..lines.len(),
@@ -76,7 +79,7 @@ impl<'r, 'a> Eye<'r, 'a> {
             let line = lines[index];
             let found = pattern.regex().captures(line.text())?;
             self.looks(sight.look, line, &found)
-                .then(|| Seen { rest: &lines[index..], found: Some(found) })
+                .then(|| Seen { region: sight.region, rest: &lines[index..], found: Some(found) })
         })
     }
 
@@ -138,10 +141,11 @@ fn wrapped(seen: &Seen) -> String {
     let Some((first, rest)) = seen.rest.split_first() else { return String::new() };
     let text = seen.found.as_ref().and_then(|found| found.name("text"));
     let mut text = text.map_or_else(|| first.text().trim(), |text| text.as_str().trim()).to_owned();
-    for line in rest.iter().take(MAX_WRAPPED).take_while(|line| line.text().starts_with("  ")) {
+    // A block has no other text in it; elsewhere, what is wrapped is indented.
+    let goes_on = |line: &&Line| seen.region == Region::Activity || line.text().starts_with("  ");
+    for line in rest.iter().take(MAX_WRAPPED).take_while(goes_on) {
         text.push(' ');
         text.push_str(line.text().trim());
     }
     text
 }
-

@@ -19,9 +19,9 @@ pub struct Layout {
     /// Lines above the box that are hints and no activity.
     #[serde(default)]
     pub notice: Option<Pattern>,
-    /// Text right of this many blanks belongs to a side column and is cut off; 0: no side column.
+    /// Width of a column at the right side that is not part of the talk; 0: there is none.
     #[serde(default)]
-    pub gutter: usize,
+    pub side_column: usize,
     #[serde(default)]
     pub todo: TodoShape,
 }
@@ -40,7 +40,8 @@ pub struct InputShape {
     /// Full-width line below; none: the box ends with the last body line above the footer.
     #[serde(default)]
     pub bottom: Option<Pattern>,
-    /// Full-width line a little above the upper edge that belongs to the box as well.
+    /// Full-width line a little above the upper edge that belongs to the box as well; what has the
+    /// same frame without it is not the box.
     #[serde(default)]
     pub lid: Option<Pattern>,
     /// Must match a line below a box that has no lower edge.

@@ -65,11 +65,7 @@ pub fn markers(agent: &str) -> Option<&'static Markers> {
 pub fn read(agent: &str, screen: &Screen) -> Reading {
     match markers(agent) {
         Some(markers) => read_with(markers, screen),
-        None => Reading {
-            state: State::Unknown,
-            details: Details::default(),
-            reasons: Vec::new(),
-        },
+        None => Reading { state: State::Unknown, details: Details::default(), reasons: Vec::new() },
     }
 }
 

@@ -18,6 +18,8 @@ const HINT_ROWS: usize = 16;
 const LID_GAP: usize = 3;
 /// Lines in the regions at the bottom of a screen without a box.
 const TAIL_LINES: usize = 24;
+/// Blanks between a line and the side column.
+const SIDE_GAP: usize = 2;
 const ABOVE_SHELL_LINES: usize = 6;
 
 /// A line of a region: text on the screen, without what frames it.
@@ -66,7 +68,9 @@ impl<'a> Regions<'a> {
         let rows = &rows[..=last];
         regions.put(Region::LastLine, vec![Line::of(&rows[last], rows[last].text())]);
         regions.shell(shell, rows, screen.cursor);
-        let finder = Finder { layout, rows };
+        let width = if screen.width > 0 { screen.width.into() } else { grid.widest() };
+        let clipped = screen.height > 0 && rows.len() >= usize::from(screen.height);
+        let finder = Finder { layout, rows, width, clipped };
         if let Some(found) = finder.input_box() {
             regions.around(&finder, &found);
         } else if let Some(dialog) = finder.dialog() {
@@ -107,14 +111,15 @@ impl<'a> Regions<'a> {
     }
 
     fn around(&mut self, finder: &Finder<'a>, found: &InputBox) {
-        let Finder { layout, rows } = *finder;
+        let Finder { layout, rows, .. } = *finder;
         self.put(Region::Box, finder.box_lines(found.body.clone()));
         self.put(Region::Footer, finder.lines(found.end..rows.len()));
         let above = 0..found.start;
         self.put(Region::Transcript, finder.lines(above.clone()));
-        let asked = layout.asked.as_ref().and_then(|asked| {
-            above.clone().rev().find(|row| asked.matches(finder.text(*row)))
-        });
+        let asked = layout
+            .asked
+            .as_ref()
+            .and_then(|asked| above.clone().rev().find(|row| asked.matches(finder.text(*row))));
         if let Some(asked) = asked {
             self.put(Region::Asked, finder.lines(asked..asked + 1));
         }
@@ -158,12 +163,23 @@ struct InputBox {
 struct Finder<'a> {
     layout: &'a Layout,
     rows: &'a [Row],
+    width: usize,
+    /// The last row of the pane is in use: what is drawn may go on below it.
+    clipped: bool,
 }
 
 impl<'a> Finder<'a> {
     /// Text of a row without its side column.
     fn text(&self, row: usize) -> &'a str {
-        cut_gutter(self.rows[row].text(), self.layout.gutter)
+        let row = &self.rows[row];
+        let side = self.layout.side_column;
+        if side == 0 || row.columns() + side <= self.width || self.width < 2 * side {
+            return row.text();
+        }
+        let main = row.before_column(self.width - side);
+        let bare = main.trim_end();
+        // Text that runs on across the edge has no column beside it.
+        if main.len() - bare.len() >= SIDE_GAP { bare } else { row.text() }
     }
 
     fn lines(&self, range: Range<usize>) -> Vec<Line<'a>> {
@@ -184,26 +200,29 @@ impl<'a> Finder<'a> {
             (Some(bottom), None) => self.railed_box(bottom),
             (None, _) => self.open_box(),
         }?;
-        let lid = (found.start.saturating_sub(LID_GAP)..found.start)
-            .rev()
-            .find(|row| self.is(input.lid.as_ref(), *row));
-        found.start = lid.unwrap_or(found.start);
+        if let Some(lid) = &input.lid {
+            let mut over = found.start.saturating_sub(LID_GAP)..found.start;
+            found.start = over.rfind(|row| lid.matches(self.text(*row)))?;
+        }
         Some(found)
     }
 
-    /// Between two full-width lines, the upper one right above the prompt sign.
+    /// Between two full-width lines, the upper one right above the prompt sign. A pane that is too
+    /// low cuts it off at any point.
     fn framed_box(&self, top: &Pattern, bottom: &Pattern) -> Option<InputBox> {
-        let prompt = &self.layout.input.prompt;
-        let opens = |row: usize| {
-            top.matches(self.text(row)) && self.rows.get(row + 1).is_some_and(|next| prompt.matches(next.text()))
+        let all = self.rows.len();
+        let opens = |row: usize| match self.rows.get(row + 1) {
+            Some(next) => self.layout.input.prompt.matches(next.text()),
+            None => self.clipped,
         };
-        let start = (0..self.rows.len()).rev().find(|row| opens(*row))?;
-        let inside = start + 1..self.rows.len();
-        let end = inside.clone().find(|row| bottom.matches(self.text(*row)))?;
+        let start = (0..all).rev().find(|row| top.matches(self.text(*row)) && opens(*row))?;
+        let inside = start + 1..all;
+        let end = inside.clone().find(|row| bottom.matches(self.text(*row)));
+        let end = end.or(self.clipped.then_some(all))?;
         // A second edge below means that this is an older box, or a dialog's frame.
-        let mut below = end + 1..self.rows.len();
+        let mut below = (end + 1).min(all)..all;
         let alone = !below.any(|row| top.matches(self.text(row)));
-        (alone && end > start + 1).then(|| InputBox { start, body: start + 1..end, end: end + 1 })
+        alone.then(|| InputBox { start, body: start + 1..end, end: (end + 1).min(all) })
     }
 
     /// A rail at the left side that ends in a lower edge.
@@ -252,7 +271,8 @@ impl<'a> Finder<'a> {
     fn activity(&self, above: Range<usize>) -> (Vec<Line<'a>>, Vec<Line<'a>>) {
         let notice = self.layout.notice.as_ref();
         let beside = |row: &usize| self.text(*row).is_empty() || self.is(notice, *row);
-        let bottom = above.clone().rev().find(|row| !beside(row)).map_or(above.start, |row| row + 1);
+        let bottom =
+            above.clone().rev().find(|row| !beside(row)).map_or(above.start, |row| row + 1);
         let ends = |row: &usize| self.text(*row).is_empty();
         let top = (above.start..bottom).rev().find(ends).map_or(above.start, |row| row + 1);
         (self.lines(bottom..above.end), self.lines(top..bottom))
@@ -261,21 +281,24 @@ impl<'a> Finder<'a> {
     fn dialog(&self) -> Option<Range<usize>> {
         let shape = &self.layout.dialog;
         let end = self.rows.len();
-        let low = end.saturating_sub(HINT_ROWS)..end;
-        let hint = low.rev().find(|row| self.is(shape.hint.as_ref(), *row));
+        let top = |before: usize| (0..before).rev().find(|row| self.is(shape.top.as_ref(), *row));
+        let inside = |row: &usize| self.is(shape.body.as_ref(), *row);
+        let mut low = end.saturating_sub(HINT_ROWS)..end;
+        let hint = low.rfind(|row| self.is(shape.hint.as_ref(), *row));
         let cursor = (0..end).rev().find(|row| self.is(shape.cursor.as_ref(), *row));
         let anchor = match (hint, cursor) {
             (Some(hint), Some(cursor)) if cursor < hint => cursor,
             (Some(hint), _) => hint,
-            (None, cursor) => cursor.filter(|row| self.has_second_option(*row))?,
+            (None, Some(cursor)) if self.has_second_option(cursor) => cursor,
+            // Options and keys are cut off; what is left is a frame with text in place of the box.
+            (None, _) => {
+                let top = top(end).filter(|_| self.clipped)?;
+                return (top + 1..end).all(|row| inside(&row)).then_some(top + 1..end);
+            }
         };
-        let top = (0..anchor).rev().find(|row| self.is(shape.top.as_ref(), *row));
-        let start = top.map(|row| row + 1).or_else(|| {
-            let body = shape.body.as_ref()?;
-            let inside = |row: &usize| body.matches(self.text(*row));
-            Some(anchor - (0..anchor).rev().take_while(inside).count())
-        });
-        Some(start.unwrap_or(0)..end)
+        let above = (0..anchor).rev().take_while(inside).count();
+        let start = top(anchor).map_or(anchor - above, |row| row + 1);
+        Some(start..end)
     }
 
     /// A marked line is an option only beside another one: a prompt sign looks the same.
@@ -297,14 +320,4 @@ impl<'a> Finder<'a> {
         });
         lines.filter(|line| !line.text().trim().is_empty()).collect()
     }
-}
-
-/// The part left of the first wide gap that follows some text.
-fn cut_gutter(text: &str, gutter: usize) -> &str {
-    if gutter == 0 {
-        return text;
-    }
-    let indent = text.len() - text.trim_start().len();
-    let gap = " ".repeat(gutter);
-    text[indent..].find(&gap).map_or(text, |at| &text[..indent + at])
 }

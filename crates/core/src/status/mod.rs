@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::record::Exit;
 
+pub use crate::screen::Need as WaitFor;
 pub use evidence::Evidence;
 pub use judge::judge;
 
@@ -85,31 +86,6 @@ impl Status {
             Self::Stuck { .. } => "stuck",
             Self::Lost => "lost",
             Self::Unknown { .. } => "unknown",
-        }
-    }
-}
-
-/// What a person is needed for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitFor {
-    Permission,
-    Question,
-    Plan,
-    Trust,
-    Login,
-    Other,
-}
-
-impl WaitFor {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Permission => "permission",
-            Self::Question => "question",
-            Self::Plan => "plan",
-            Self::Trust => "trust",
-            Self::Login => "login",
-            Self::Other => "other",
         }
     }
 }

@@ -101,7 +101,8 @@ fn of_the_agent(status: WaitStatus) -> Option<Happened> {
     Some(Happened::Event(event))
 }
 
-/// Reads lines from the terminal while the runner has it. Dropping it stops the reading.
+/// Reads one line from the terminal while the runner has it. What is typed after it may be for the
+/// agent, so nothing more is read before it is clear what the line meant. Dropping it stops the reading.
 #[derive(Debug)]
 pub(super) struct LineReader {
     /// The reader's end of this pipe hangs up when we drop ours.
@@ -112,10 +113,8 @@ impl LineReader {
     pub(super) fn start(sender: Sender<Happened>) -> Option<Self> {
         let (stopped, stop) = rustix::pipe::pipe().ok()?;
         thread::spawn(move || {
-            while let Some(line) = next_line(&stopped) {
-                if sender.send(Happened::Event(Event::Typed(line))).is_err() {
-                    return;
-                }
+            if let Some(line) = next_line(&stopped) {
+                let _ = sender.send(Happened::Event(Event::Typed(line)));
             }
         });
         Some(Self { _stop: stop })
@@ -138,6 +137,9 @@ fn next_line(stopped: &OwnedFd) -> Option<String> {
         return None;
     }
     let mut line = [0; 1024];
-    let length = rustix::io::read(&stdin, &mut line).ok().filter(|n| *n > 0)?;
-    Some(String::from_utf8_lossy(&line[..length]).into_owned())
+    match rustix::io::read(&stdin, &mut line).ok()? {
+        // Ctrl-D: no line, but no reason to stop listening either.
+        0 => Some("\u{4}".to_owned()),
+        length => Some(String::from_utf8_lossy(&line[..length]).into_owned()),
+    }
 }

@@ -79,7 +79,7 @@ struct Driver<'a> {
     record: Record<'a>,
     wake: Option<Instant>,
     sender: mpsc::Sender<Happened>,
-    /// Reads lines while the runner has the terminal; dropping it stops it.
+    /// Reads a line while the runner has the terminal; dropping it stops it.
     reader: Option<events::LineReader>,
 }
 
@@ -133,15 +133,15 @@ impl Driver<'_> {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::TakeTerminal => {
-                self.job.put_in_background();
-                self.reader = events::LineReader::start(self.sender.clone());
-            }
+            Effect::TakeTerminal => self.job.put_in_background(),
             Effect::GiveTerminal => {
                 self.reader = None;
                 self.job.put_in_foreground();
             }
-            Effect::Say(notice) => say(notice),
+            Effect::Say(notice) => {
+                say(notice);
+                self.reader = events::LineReader::start(self.sender.clone());
+            }
             Effect::SignalAgent(signal) => self.job.signal(job::kernel_signal(signal)),
             Effect::SignalFamily(signal) => {
                 processes::signal_all(&self.record.family(), job::kernel_signal(signal));
