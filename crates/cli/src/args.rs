@@ -48,6 +48,7 @@ pub(crate) enum Command {
     Ls(Ls),
     Status(StatusArgs),
     Why(Why),
+    Wait(Wait),
     Judge(Judge),
     Capture(Capture),
     Attach(Attach),
@@ -76,6 +77,7 @@ impl Command {
             Self::Ls(a) => a.json,
             Self::Status(a) => a.json,
             Self::Why(a) => a.json,
+            Self::Wait(a) => a.json,
             Self::Judge(a) => a.json,
             Self::Capture(a) => a.json,
             Self::Kill(a) => a.json,
@@ -199,6 +201,36 @@ pub(crate) struct Why {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// Block until sessions are in a state
+///
+/// Returns as soon as it happens. Exit code 0 when it did, 124 on timeout, 4 when it can no longer happen because a
+/// session has ended otherwise.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch wait fix --for idle,waiting --timeout 10m
+  dogwatch wait build --for exited,crashed && make install")]
+pub(crate) struct Wait {
+    /// Names, ids or panes (%3) of sessions: all of them must be in such a state
+    #[arg(required = true)]
+    pub(crate) sessions: Vec<String>,
+    /// States to wait for
+    #[arg(long = "for", value_name = "STATE,…", required = true, value_delimiter = ',')]
+    pub(crate) states: Vec<String>,
+    /// How long at most [default: for ever]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// All states, as `status` names them.
+pub(crate) const STATES: [&str; 11] = [
+    "starting", "working", "waiting", "limited", "idle", "error", "exited", "crashed", "stuck",
+    "lost", "unknown",
+];
 
 /// Judge one recorded screen alone, for bug reports and comparisons
 #[derive(Debug, ClapArgs)]

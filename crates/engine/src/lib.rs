@@ -6,6 +6,8 @@
 //! - [`status`] does the same for what each agent is doing, with the reasons.
 //! - [`snapshot`] joins what is remembered with what is seen: the one view that every command shows.
 //!
+//! [`wait`](mod@wait) blocks until a session is in a state.
+//!
 //! Decisions are made in `dogwatch-core`; this crate performs them.
 
 pub mod act;
@@ -15,6 +17,7 @@ pub mod runner;
 pub mod sense;
 pub mod snapshot;
 pub mod status;
+pub mod wait;
 
 pub use context::Context;
 pub use error::Error;

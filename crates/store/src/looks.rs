@@ -3,11 +3,10 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError};
 
-/// When something was last looked at, and when it was last seen to have changed.
+/// When something was last seen to have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub moved: Timestamp,
-    pub at: Timestamp,
 }
 
 impl Store {
@@ -20,16 +19,20 @@ impl Store {
                 .prepare_cached("SELECT print, moved FROM looks WHERE session = ?")?
                 .query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()?;
+            let now_ms = now.as_millisecond();
             let moved = match before {
-                Some((old, moved)) if old == print => moved.min(now.as_millisecond()),
-                _ => now.as_millisecond(),
+                // Nothing to write down, unless the clock was set back.
+                Some((old, moved)) if old == print && moved <= now_ms => {
+                    return Ok(Look { moved: time(moved) });
+                }
+                _ => now_ms,
             };
             tx.prepare_cached(
-                "INSERT INTO looks (session, print, moved, at) VALUES (?1, ?2, ?3, ?4) \
-                 ON CONFLICT (session) DO UPDATE SET print = ?2, moved = ?3, at = ?4",
+                "INSERT INTO looks (session, print, moved) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (session) DO UPDATE SET print = ?2, moved = ?3",
             )?
-            .execute(params![session, print, moved, now.as_millisecond()])?;
-            Ok(Look { moved: time(moved), at: now })
+            .execute(params![session, print, moved])?;
+            Ok(Look { moved: time(moved) })
         })
     }
 }

@@ -42,7 +42,9 @@ impl Signal {
         let direct = Store::open_with_patience(dir, HOOK_PATIENCE).and_then(|store| {
             insert(&store.connection, self, None).map_err(|e| StoreError::sql(&store.path, &e))
         });
-        direct.or_else(|_| self.spool(&dir.spool(), key))
+        let kept = direct.or_else(|_| self.spool(&dir.spool(), key));
+        dir.tell_news();
+        kept
     }
 
     fn spool(&self, spool: &Path, key: &str) -> Result<(), StoreError> {

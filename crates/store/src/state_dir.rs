@@ -63,6 +63,20 @@ impl StateDir {
         self.root.join("spool")
     }
 
+    /// A folder in which a write means that there is news: somebody who waits has it watched. The database itself will
+    /// not do, because whoever looks also writes down that he looked.
+    pub fn news(&self) -> PathBuf {
+        let news = self.root.join("news");
+        // Without it nobody is told, and who waits finds out at his own pace.
+        let _ = make_private(&news);
+        news
+    }
+
+    /// Tells whoever waits that something was written down.
+    pub fn tell_news(&self) {
+        let _ = fs::write(self.news().join("poke"), b".");
+    }
+
     /// Ids of all sessions that have a folder.
     pub fn session_ids(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.sessions()) else {

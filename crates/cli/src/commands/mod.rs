@@ -15,6 +15,7 @@ mod ls;
 mod run;
 mod spawn;
 mod status;
+mod wait;
 mod why;
 
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Spawn(args) => spawn::spawn(&context, *args),
         Command::Ls(args) => ls::ls(&context, &args),
         Command::Status(args) => status::status(&context, &args),
+        Command::Wait(args) => wait::wait(&context, &args),
         Command::Why(args) => why::why(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),
         Command::Attach(args) => attach::attach(&context, &args),

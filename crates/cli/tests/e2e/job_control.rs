@@ -206,3 +206,28 @@ fn a_stopped_agent_that_reads_at_once_when_continued() {
         });
     }
 }
+
+#[test]
+fn an_agent_killed_while_it_is_stopped() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("x", "exec sleep 300");
+    env.keys(&session, &["C-z"]);
+    env.wait_screen("x", "[dogwatch] stopped");
+    process::signal(session.pid, Signal::KILL);
+    assert_eq!(env.wait_state("x", "crashed")["exit"]["signal"], 9);
+    let dead = || env.tmux(&["display-message", "-p", "-t", &session.pane, "#{pane_dead}"]);
+    eventually("the runner has left", || dead() == "1");
+}
+
+#[test]
+fn output_that_is_held_by_ctrl_s() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("x", "while :; do echo flood; done");
+    env.wait_screen("x", "flood");
+    env.keys(&session, &["C-s"]);
+    let begun = std::time::Instant::now();
+    let output = env.dogwatch(&["kill", "x"]).success();
+    insta::assert_snapshot!(output, @"x: ended by TERM (signal 15 (TERM))");
+    assert!(begun.elapsed().as_secs() < 8, "it took {:?}", begun.elapsed());
+    assert!(env.screen("x").contains("flood"));
+}

@@ -151,6 +151,33 @@ fn the_default_places() {
     assert!(env.root().join("xdg/dogwatch/dogwatch.db").exists());
 }
 
+#[test]
+fn a_state_folder_with_any_name_or_a_relative_one() {
+    let env = TestEnv::new();
+    let names = ["it's #{pid} $(touch pwned) \n; é", "#(touch pwned)", "-x", "relative"];
+    for (n, name) in names.iter().enumerate() {
+        let folder = env.root().join(name);
+        let told = if *name == "relative" { PathBuf::from("../relative") } else { folder.clone() };
+        let session = format!("s{n}");
+        let script = "printf %s \"$DOGWATCH_STATE_DIR\" > told; cat \"$DOGWATCH_PROMPT_FILE\"; exec sleep 300";
+        let mut command = env.command(&["spawn", "--name", &session, "-p", "the prompt", "--"]);
+        command.args(["sh", "-c", script]).env("DOGWATCH_STATE_DIR", &told);
+        let _ = env.run(&mut command).success();
+        let capture = || {
+            let mut command = env.command(&["capture", &session]);
+            env.run(command.env("DOGWATCH_STATE_DIR", &told)).text()
+        };
+        crate::env::eventually("the prompt is there", || capture().contains("the prompt"));
+        // Hooks find the same folder from wherever the agent goes.
+        let found = PathBuf::from(fs::read_to_string(env.work().join("told")).unwrap());
+        assert_eq!(found.canonicalize().unwrap(), folder, "{name}");
+        assert!(found.is_absolute());
+        let mut command = env.command(&["kill", &session]);
+        let _ = env.run(command.env("DOGWATCH_STATE_DIR", &told)).success();
+    }
+    assert!(!env.work().join("pwned").exists());
+}
+
 /// Runs dogwatch as somebody whom file modes concern: root would not notice them.
 fn as_nobody(env: &TestEnv, args: &[&str]) -> Command {
     let mut command = if is_root() {

@@ -5,27 +5,35 @@ use regex::Captures;
 use super::Screen;
 use super::grid::Grid;
 use super::layout::Layout;
-use super::reading::{Details, Exit, Region, Todos};
+use super::reading::{Details, Exit, Region, State, Todos};
 use super::regions::{Line, Regions};
 
 /// Options, questions and drafts longer than this are cut.
 const MAX_TEXT: usize = 2_000;
 
-/// Details that follow from the structure alone.
-pub(super) fn structural(
+/// Adds what follows from the structure alone, as far as it goes with the state.
+pub(super) fn complete(
+    details: &mut Details,
+    state: &State,
     layout: &Layout,
-    grid: &Grid,
-    screen: &Screen,
-    regions: &Regions,
-) -> Details {
-    let dialog = regions.get(Region::Dialog);
-    Details {
-        draft: draft(layout, grid, screen, regions),
-        question: dialog.and_then(|lines| question(layout, lines)),
-        options: dialog.map(|lines| options(layout, lines)).unwrap_or_default(),
-        todos: todos(layout, regions),
-        ..Details::default()
+    sight: (&Grid, &Screen, &Regions),
+) {
+    let (grid, screen, regions) = sight;
+    let gone = matches!(state, State::Exited | State::Crashed | State::Starting);
+    if gone {
+        // The picture of an agent that is gone says nothing any more.
+        *details = Details { exit: details.exit, ..Details::default() };
+        return;
     }
+    set(&mut details.draft, draft(layout, grid, screen, regions));
+    set(&mut details.todos, todos(layout, regions));
+    let dialog = regions.get(Region::Dialog);
+    let Some(dialog) = dialog.filter(|_| matches!(state, State::Waiting { .. })) else {
+        details.question = None;
+        return;
+    };
+    set(&mut details.question, question(layout, dialog));
+    details.options = options(layout, dialog);
 }
 
 /// Text typed by a person: dim text in the box is a suggestion, a placeholder is none either.
@@ -57,12 +65,15 @@ fn stands_before(grid: &Grid, (column, line): (u16, u16), text: &Line) -> bool {
     })
 }
 
+/// Where options are numbered, lines without a number describe them.
 fn options(layout: &Layout, lines: &[Line]) -> Vec<String> {
     let Some(option) = &layout.dialog.option else { return Vec::new() };
-    let texts = lines.iter().filter_map(|line| option.regex().captures(line.text()));
-    let texts =
-        texts.filter_map(|found| found.name("option").map(|text| text.as_str().trim().to_owned()));
-    texts.filter(|text| !text.is_empty()).collect()
+    let found: Vec<_> =
+        lines.iter().filter_map(|line| option.regex().captures(line.text())).collect();
+    let numbered = found.iter().any(|found| found.name("number").is_some());
+    let wanted = found.iter().filter(|found| found.name("number").is_some() == numbered);
+    let texts = wanted.filter_map(|found| found.name("option"));
+    texts.map(|text| shortened(text.as_str().trim(), MAX_TEXT)).collect()
 }
 
 /// The last line before the options that asks something, else the last line before them.
@@ -70,7 +81,8 @@ fn question(layout: &Layout, lines: &[Line]) -> Option<String> {
     let option = layout.dialog.option.as_ref();
     let is_option = |line: &Line| option.is_some_and(|option| option.matches(line.text()));
     let first = lines.iter().position(is_option).unwrap_or(lines.len());
-    let before = &lines[..first];
+    let before = lines[..first].iter().filter(|line| line.text().contains(char::is_alphanumeric));
+    let before: Vec<_> = before.collect();
     let asks = before.iter().rposition(|line| line.text().ends_with(['?', '？']));
     let at = asks.or_else(|| before.len().checked_sub(1))?;
     let mut text = before[at].text().trim().to_owned();

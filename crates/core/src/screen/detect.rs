@@ -5,7 +5,7 @@ use regex::Captures;
 use super::Screen;
 use super::details::{self, shortened};
 use super::grid::Grid;
-use super::reading::{Need, Reading, Reason, Region, State};
+use super::reading::{Details, Need, Reading, Reason, Region, State};
 use super::regions::{Line, Regions};
 use super::rules::{Claim, Look, Markers, Rule, Sight, Terminal, Which};
 
@@ -28,7 +28,7 @@ pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> R
     let regions = Regions::find(&markers.layout, &terminal.shell, &grid, screen);
     let look = Eye { regions: &regions, styled: grid.styled(), alternate: screen.alternate };
 
-    let mut details = details::structural(&markers.layout, &grid, screen, &regions);
+    let mut details = Details::default();
     let mut reasons = Vec::new();
     let mut state = None;
     for rule in terminal.rules.iter().chain(&markers.rules) {
@@ -36,15 +36,18 @@ pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> R
         if let Some(found) = &seen.found {
             details::fill(&mut details, found);
         }
+        if state.is_none() {
+            state = claim(terminal, rule, &seen).map(|state| (reasons.len(), state));
+        }
         reasons.push(reason(rule, &seen));
-        state = state.or_else(|| claim(terminal, rule, &seen));
     }
-    if let Some(decided) =
-        reasons.iter().position(|reason| Some(&reason.rule) == state.as_ref().map(|(name, _)| name))
-    {
+    let (decided, state) = state.unwrap_or((0, State::Unknown));
+    if !reasons.is_empty() {
         reasons[..=decided].rotate_right(1);
     }
-    Reading { state: state.map_or(State::Unknown, |(_, state)| state), details, reasons }
+    let sight = (&grid, screen, &regions);
+    details::complete(&mut details, &state, &markers.layout, sight);
+    Reading { state, details, reasons }
 }
 
 struct Eye<'r, 'a> {
@@ -103,8 +106,8 @@ fn reason(rule: &Rule, seen: &Seen) -> Reason {
     Reason { rule: rule.name.clone(), region: rule.see.region, text: shortened(text, MAX_TEXT) }
 }
 
-fn claim(terminal: &Terminal, rule: &Rule, seen: &Seen) -> Option<(String, State)> {
-    let state = match rule.state {
+fn claim(terminal: &Terminal, rule: &Rule, seen: &Seen) -> Option<State> {
+    Some(match rule.state {
         Claim::Note => return None,
         Claim::Starting => State::Starting,
         Claim::Working => State::Working,
@@ -115,8 +118,7 @@ fn claim(terminal: &Terminal, rule: &Rule, seen: &Seen) -> Option<(String, State
         Claim::Crashed => State::Crashed,
         Claim::Limited => State::Limited { until: until(terminal, &wrapped(seen)) },
         Claim::Failed => failed(terminal, rule, &wrapped(seen)),
-    };
-    Some((rule.name.clone(), state))
+    })
 }
 
 fn failed(terminal: &Terminal, rule: &Rule, text: &str) -> State {

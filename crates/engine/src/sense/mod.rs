@@ -3,10 +3,12 @@
 pub mod agents;
 pub mod arrival;
 pub mod capture;
+pub mod changes;
 pub mod doctor;
 pub mod evidence;
 pub mod exists;
 pub mod files;
+pub mod interests;
 pub mod own_word;
 pub mod processes;
 pub mod project;

@@ -19,15 +19,17 @@ pub fn ask(way: Option<OwnWordWay>, agent: ProcessIdent, home: Option<PathBuf>) 
 }
 
 fn claude(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
-    // By the agent's own environment: it need not be ours.
-    let [config, own_home] = processes::variables(agent.pid, ["CLAUDE_CONFIG_DIR", "HOME"]);
-    let in_home = |home: PathBuf| home.join(".claude");
-    let Some(config) = config.or(own_home.map(in_home)).or(home.map(in_home)) else {
-        return OwnWord::Silent;
+    let read = || {
+        let path = claude_folder(agent.pid, home)?.join(format!("{}.json", agent.pid));
+        files::read_regular(&path, MAX_STATE_FILE)
     };
-    let path = config.join("sessions").join(format!("{}.json", agent.pid));
-    match files::read_regular(&path, MAX_STATE_FILE) {
-        Some(bytes) => own_word::claude(&bytes, agent),
-        None => OwnWord::Silent,
-    }
+    read().map_or(OwnWord::Silent, |bytes| own_word::claude(&bytes, agent))
+}
+
+/// Where a claude process keeps its state file, by its own environment: that need not be ours.
+pub fn claude_folder(pid: i32, home: Option<PathBuf>) -> Option<PathBuf> {
+    let [config, own_home] = processes::variables(pid, ["CLAUDE_CONFIG_DIR", "HOME"]);
+    let in_home = |home: PathBuf| home.join(".claude");
+    let config = config.or(own_home.map(in_home)).or(home.map(in_home))?;
+    Some(config.join("sessions"))
 }

@@ -59,8 +59,7 @@ CREATE TABLE heartbeats (
 CREATE TABLE looks (
     session  TEXT PRIMARY KEY,
     print    TEXT NOT NULL,
-    moved    INTEGER NOT NULL,
-    at       INTEGER NOT NULL
+    moved    INTEGER NOT NULL
 ) STRICT;
 
 -- What happened, in order; each entry is written in the transaction of the change that it tells of.

@@ -1,0 +1,38 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::status::Judged;
+use dogwatch_engine::wait::{self, Waited};
+use dogwatch_engine::{Context, Error};
+use serde_json::{Value, json};
+
+use crate::args::{STATES, Wait};
+use crate::commands::status as words;
+use crate::ui;
+
+pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
+    let states: Vec<String> = args.states.clone();
+    if let Some(unknown) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
+        let problem = format!("{unknown:?} is not a state; known are {}", STATES.join(", "));
+        return Err(Error::BadArgument { problem });
+    }
+    let (outcome, judged, code) = match wait::wait(context, &args.sessions, &states, args.timeout)?
+    {
+        Waited::Happened(judged) => ("happened", judged, exit_code::OK),
+        Waited::Impossible(one) => ("impossible", vec![*one], exit_code::CONFLICT),
+        Waited::TimedOut(judged) => ("timeout", judged, exit_code::TIMEOUT),
+    };
+    if args.json {
+        let sessions: Vec<Value> = judged.iter().map(words::to_json).collect();
+        ui::json(&json!({ "outcome": outcome, "sessions": sessions }));
+    } else {
+        for one in &judged {
+            ui::line(in_words(one));
+        }
+    }
+    Ok(code)
+}
+
+fn in_words(one: &Judged) -> String {
+    let detail = words::detail(&one.verdict.status);
+    let gap = if detail.is_empty() { "" } else { ": " };
+    format!("{} is {}{gap}{detail}", one.seen.session.name, one.verdict.status.word())
+}
