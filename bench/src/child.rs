@@ -50,7 +50,9 @@ pub(crate) fn run(command: &mut Command) -> Result<Done, Error> {
                 Ok(0) => break,
                 Ok(count) => stdout.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io(format!("read from {}", shown(command)))(error)),
+                Err(error) => {
+                    return Err(Error::io(format!("read from {}", shown(command)))(error));
+                }
             }
         }
     }

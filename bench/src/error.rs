@@ -16,6 +16,8 @@ pub(crate) enum Error {
     /// A figure of a command that does not do its job is worth nothing.
     #[error("{what}: {found}")]
     Wrong { what: &'static str, found: String },
+    #[error("interrupted")]
+    Interrupted,
     #[error(transparent)]
     Tmux(#[from] dogwatch_tmux::Error),
     #[error(transparent)]

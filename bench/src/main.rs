@@ -67,11 +67,14 @@ fn measure(args: &Args) -> Result<Report, Error> {
     sessions.sort_unstable();
     for &count in &sessions {
         world.fill_up_to(count)?;
-        groups.push(cases::look::measure(&world, count, rounds)?);
+        groups.extend(cases::look::measure(&world, count, rounds)?);
     }
     if let Some(&most) = sessions.last() {
         groups.push(cases::sweep::measure(&world, most, rounds.div_ceil(10))?);
     }
-    world.end()?;
+    // The figures are taken, whatever is left to say.
+    if let Err(error) = world.end() {
+        report::complain(&error);
+    }
     Ok(Report { machine, groups })
 }

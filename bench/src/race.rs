@@ -4,6 +4,7 @@ use std::time::Duration;
 use crate::error::Error;
 use crate::report::Runner;
 use crate::timing::Summary;
+use crate::world::World;
 
 /// Rounds before the timed ones: caches, the page cache and the database's log are warm afterwards.
 const WARM_UP: usize = 5;
@@ -32,13 +33,23 @@ impl<'a> Contestant<'a> {
 /// Runs all in turn, one after the other, `rounds` times. Each round begins with another one, so that
 /// none always has the same predecessor's leftovers. The first is what the others are compared with.
 pub(crate) fn race(
+    world: &World,
+    contestants: Vec<Contestant<'_>>,
+    rounds: usize,
+) -> Result<Vec<Runner>, Error> {
+    in_turn(contestants, rounds, || world.go_on())
+}
+
+fn in_turn(
     mut contestants: Vec<Contestant<'_>>,
     rounds: usize,
+    go_on: impl Fn() -> Result<(), Error>,
 ) -> Result<Vec<Runner>, Error> {
     let count = contestants.len();
     let mut timings = vec![Vec::with_capacity(rounds); count];
     for round in 0..WARM_UP.min(rounds) + rounds {
         for at in (0..count).map(|place| (place + round) % count) {
+            go_on()?;
             let time = (contestants[at].go)()?;
             if round >= WARM_UP.min(rounds) {
                 timings[at].push(time);
@@ -66,7 +77,7 @@ mod tests {
                 Ok(Duration::from_millis(millis))
             })
         };
-        let runners = race(vec![contestant('a', 1), contestant('b', 2)], 2).unwrap();
+        let runners = in_turn(vec![contestant('a', 1), contestant('b', 2)], 2, || Ok(())).unwrap();
         assert_eq!(*order.borrow(), "abbaabba");
         assert_eq!(runners.iter().map(|r| r.summary.rounds).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(runners[1].summary.median, Duration::from_millis(2));

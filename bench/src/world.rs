@@ -1,9 +1,12 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use dogwatch_tmux::{Server, Socket};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use tempfile::TempDir;
 
 use crate::child;
@@ -11,8 +14,7 @@ use crate::error::Error;
 
 /// What a measured session runs: it fills its screen, so that there is something to read, and then
 /// costs nothing.
-const IDLER: &str =
-    "seq -f 'line %g of this screen, with some text in it' 1 60; exec sleep 100000";
+const IDLER: &str = "seq -f 'line %g of this screen, with some text in it' 1 60; exec sleep 100000";
 /// The last line an idler prints.
 pub(crate) const IDLER_IS_READY: &str = "line 60 of this screen";
 /// Spawns under way at once while sessions are made off the clock.
@@ -23,6 +25,8 @@ const HANDS: usize = 4;
 pub(crate) struct World {
     dir: TempDir,
     dogwatch: PathBuf,
+    /// Somebody wants us gone: what was started has to be ended first.
+    interrupted: Arc<AtomicBool>,
     ended: bool,
 }
 
@@ -34,13 +38,25 @@ impl World {
         if !dogwatch.is_file() {
             return Err(Error::NoDogwatch { path: dogwatch });
         }
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))
+                .map_err(Error::io("catch a signal"))?;
+        }
         let dir = tempfile::Builder::new().prefix("dogwatch-bench-").tempdir();
-        let world = Self { dir: dir.map_err(Error::io("make a folder"))?, dogwatch, ended: false };
+        let dir = dir.map_err(Error::io("make a folder"))?;
+        let world = Self { dir, dogwatch, interrupted, ended: false };
         std::fs::create_dir(world.home()).map_err(Error::io("make a home"))?;
         // Not by dogwatch, which would have it read the machine's configuration.
-        let words = ["-f", "/dev/null", "start-server", ";", "set-option", "-s", "exit-empty", "off"];
-        child::run(world.tmux(words).stderr(Stdio::inherit()))?.success()?;
+        let words =
+            ["-f", "/dev/null", "start-server", ";", "set-option", "-s", "exit-empty", "off"];
+        child::run(&mut world.tmux(words))?.success()?;
         Ok(world)
+    }
+
+    /// An error once we were told to stop.
+    pub(crate) fn go_on(&self) -> Result<(), Error> {
+        if self.interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -119,6 +135,7 @@ impl World {
     }
 
     fn spawn_idler(&self) -> Result<(), Error> {
+        self.go_on()?;
         child::run(&mut self.dogwatch(["spawn", "--", "sh", "-c", IDLER]))?.success().map(drop)
     }
 

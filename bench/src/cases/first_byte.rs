@@ -33,7 +33,7 @@ pub(crate) fn measure(world: &World, rounds: usize) -> Result<Group, Error> {
     ];
     Ok(Group {
         title: "start".into(),
-        runners: race(contestants, rounds)?,
+        runners: race(world, contestants, rounds)?,
         targets: vec![
             Target { runner: EXISTS, goal: Goal::Milliseconds(3.0) },
             Target { runner: LS, goal: Goal::Milliseconds(3.0) },

@@ -28,7 +28,7 @@ pub(crate) fn measure(world: &World, rounds: usize) -> Result<Group, Error> {
     let mut hook = world.dogwatch(["hook", "claude"]);
     hook.env("DOGWATCH_SESSION", SESSION);
     let contestants = vec![timed("/bin/true", world.command("/bin/true")), timed(HOOK, hook)];
-    let runners = race(contestants, rounds)?;
+    let runners = race(world, contestants, rounds)?;
     check(world, rounds)?;
     Ok(Group {
         title: "hook".into(),

@@ -10,27 +10,30 @@ use crate::world::World;
 const LS: &str = "dogwatch ls";
 const EXISTS: &str = "dogwatch exists";
 
-/// `ls` and `exists` against the bare calls, on a server with that many sessions.
-pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<Group, Error> {
+/// `ls` and `exists` against the bare calls, all in turn, on a server with that many sessions.
+pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<[Group; 2], Error> {
     let names = world.names()?;
     let name = names.last().cloned().unwrap_or_default();
     check(world, &names)?;
     let target = format!("={name}:");
-    let contestants = vec![
-        timed("tmux list-sessions", world.tmux(["list-sessions"])),
-        timed(LS, world.dogwatch(["ls"])),
-        timed("dogwatch ls --json", world.dogwatch(["ls", "--json"])),
-        timed("tmux has-session", world.tmux(["has-session", "-t", &target])),
-        timed(EXISTS, world.dogwatch(["exists", &name])),
-    ];
-    Ok(Group {
-        title: format!("list, {sessions} sessions"),
-        runners: race(contestants, rounds)?,
-        targets: vec![
-            Target { runner: LS, goal: Goal::Ratio(2.0) },
-            Target { runner: EXISTS, goal: Goal::Ratio(2.0) },
+    let mut listing = race(
+        world,
+        vec![
+            timed("tmux list-sessions", world.tmux(["list-sessions"])),
+            timed(LS, world.dogwatch(["ls"])),
+            timed("dogwatch ls --json", world.dogwatch(["ls", "--json"])),
+            timed("tmux has-session", world.tmux(["has-session", "-t", &target])),
+            timed(EXISTS, world.dogwatch(["exists", &name])),
         ],
-    })
+        rounds,
+    )?;
+    let asking = listing.split_off(3);
+    let group = |title: &str, runners, ours| Group {
+        title: format!("{title}, {sessions} on the server"),
+        runners,
+        targets: vec![Target { runner: ours, goal: Goal::Ratio(2.0) }],
+    };
+    Ok([group("list sessions", listing, LS), group("ask for a session", asking, EXISTS)])
 }
 
 fn timed(name: &str, mut command: Command) -> Contestant<'static> {

@@ -16,7 +16,7 @@ pub(crate) fn measure(world: &World, rounds: usize) -> Result<Group, Error> {
     ];
     Ok(Group {
         title: "spawn".into(),
-        runners: race(contestants, rounds)?,
+        runners: race(world, contestants, rounds)?,
         targets: vec![Target { runner: SPAWN, goal: Goal::Ratio(4.0) }],
     })
 }

@@ -1,4 +1,3 @@
-use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -29,7 +28,7 @@ pub(crate) fn measure(world: &World, panes: usize, rounds: usize) -> Result<Grou
     ];
     Ok(Group {
         title: format!("sweep, {panes} panes"),
-        runners: race(contestants, rounds)?,
+        runners: race(world, contestants, rounds)?,
         targets: vec![Target { runner: CONTROL, goal: Goal::Speedup(30.0) }],
     })
 }
@@ -43,7 +42,7 @@ fn timed(read: impl FnOnce() -> Result<Vec<Vec<u8>>, Error>) -> Result<Duration,
 fn each(world: &World, ids: &[PaneId]) -> Result<Vec<Vec<u8>>, Error> {
     let read = |id: &PaneId| {
         let mut command = world.tmux(["capture-pane", "-p", "-t", &id.to_string()]);
-        Ok(child::run(command.stderr(Stdio::inherit()))?.success()?.stdout)
+        Ok(child::run(&mut command)?.success()?.stdout)
     };
     ids.iter().map(read).collect()
 }
@@ -65,8 +64,7 @@ fn ready_panes(server: &Server, count: usize) -> Result<Vec<PaneId>, Error> {
     let begun = Instant::now();
     loop {
         let ids: Vec<_> = server.panes()?.iter().map(|row| row.pane_id).collect();
-        let is_ready =
-            |text: &Vec<u8>| String::from_utf8_lossy(text).contains(IDLER_IS_READY);
+        let is_ready = |text: &Vec<u8>| String::from_utf8_lossy(text).contains(IDLER_IS_READY);
         if ids.len() == count && chained(server, &ids)?.iter().all(is_ready) {
             return Ok(ids);
         }
@@ -78,12 +76,7 @@ fn ready_panes(server: &Server, count: usize) -> Result<Vec<PaneId>, Error> {
 }
 
 /// All ways must read the same.
-fn check(
-    world: &World,
-    server: &Server,
-    control: &Control,
-    ids: &[PaneId],
-) -> Result<(), Error> {
+fn check(world: &World, server: &Server, control: &Control, ids: &[PaneId]) -> Result<(), Error> {
     let expected = each(world, ids)?;
     for (what, found) in [
         ("chained processes read", chained(server, ids)?),

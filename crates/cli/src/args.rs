@@ -12,18 +12,13 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 #[derive(Debug, Parser)]
 #[command(name = "dogwatch", version, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// tmux server to use: a name (tmux -L) or a path (tmux -S) [default: tmux's own choice]
-    #[arg(
-        long,
-        global = true,
-        value_name = "NAME|PATH",
-        env = "DOGWATCH_TMUX",
-        hide_env_values = true
-    )]
+    /// tmux server to use: a name (tmux -L) or a path (tmux -S) [env: DOGWATCH_TMUX] [default:
+    /// tmux's own choice]
+    #[arg(long, global = true, value_name = "NAME|PATH")]
     pub(crate) socket: Option<String>,
 
-    /// Folder for dogwatch's state [default: ~/.local/state/dogwatch]
-    #[arg(long, global = true, value_name = "DIR", env = "DOGWATCH_STATE_DIR", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    /// Folder for dogwatch's state [env: DOGWATCH_STATE_DIR] [default: ~/.local/state/dogwatch]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) state_dir: Option<PathBuf>,
 
     #[command(subcommand)]

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use dogwatch_engine::{Context, Error, context};
-use dogwatch_store::StateDir;
+use dogwatch_store::{StateDir, StoreError};
 use dogwatch_tmux::{Server, Socket};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 /// Everything the use cases need to know of their surroundings.
 pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Context, Error> {
-    let home = home();
-    let root = StateDir::locate(state_dir, path_variable("XDG_STATE_HOME"), home.clone())?;
-    let socket: Socket = match socket.filter(|s| !s.is_empty()) {
+    let home = path_variable("HOME");
+    let told = socket.map(ToOwned::to_owned).or_else(|| std::env::var("DOGWATCH_TMUX").ok());
+    let socket: Socket = match told.filter(|value| !value.is_empty()) {
         Some(value) => value.parse().unwrap_or_default(),
         None => Socket::Default,
     };
@@ -25,7 +25,7 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
     let config =
         path_variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
     Ok(Context {
-        state: StateDir::open(&root)?,
+        state: self::state_dir(state_dir)?,
         tmux: Server::new(socket),
         socket: socket_path,
         dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
@@ -33,6 +33,18 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
         path: std::env::var_os("PATH").unwrap_or_default(),
         home,
     })
+}
+
+/// The state directory: as told, else as the environment says.
+pub(crate) fn state_dir(told: Option<PathBuf>) -> Result<StateDir, StoreError> {
+    let told = told.or_else(|| path_variable("DOGWATCH_STATE_DIR"));
+    let xdg = path_variable("XDG_STATE_HOME");
+    StateDir::open(&StateDir::locate(told, xdg, path_variable("HOME"))?)
+}
+
+/// Where Claude Code keeps the user's settings.
+pub(crate) fn claude_config() -> Option<PathBuf> {
+    path_variable("CLAUDE_CONFIG_DIR").or_else(|| path_variable("HOME").map(|h| h.join(".claude")))
 }
 
 /// The project of the current folder.
@@ -74,10 +86,7 @@ pub(crate) fn tmux_around() -> Option<PathBuf> {
     value.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-pub(crate) fn home() -> Option<PathBuf> {
-    path_variable("HOME")
-}
-
-pub(crate) fn path_variable(name: &str) -> Option<PathBuf> {
+/// A variable that is set to nothing counts as not set.
+fn path_variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -15,7 +15,12 @@ use crate::table::{Cell, Table};
 
 /// Prints a result line.
 pub(crate) fn line(text: impl fmt::Display) {
-    ignore_closed_pipe(writeln!(anstream::stdout(), "{text}"));
+    ignore_closed_pipe(try_line(text));
+}
+
+/// The same for who has something to clean up first if nobody reads any more.
+pub(crate) fn try_line(text: impl fmt::Display) -> io::Result<()> {
+    writeln!(anstream::stdout(), "{text}")
 }
 
 /// Prints a result as it is, byte for byte.
@@ -25,7 +30,7 @@ pub(crate) fn raw(bytes: &[u8]) {
 }
 
 pub(crate) fn json(value: &Value) {
-    ignore_closed_pipe(writeln!(io::stdout(), "{value}"));
+    raw(format!("{value}\n").as_bytes());
 }
 
 /// Says something that is not the result. If nobody listens, the exit code still tells.

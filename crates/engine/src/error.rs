@@ -64,8 +64,8 @@ impl Error {
             Self::Store(_) => "store",
             Self::Tmux(dogwatch_tmux::Error::NotInstalled { .. }) => "tmux_missing",
             Self::Tmux(dogwatch_tmux::Error::TooOld { .. }) => "tmux_too_old",
+            Self::Name(_) | Self::Tmux(dogwatch_tmux::Error::BadName(_)) => "bad_name",
             Self::Tmux(_) => "tmux",
-            Self::Name(_) => "bad_name",
             Self::Profile(_) => "bad_profile",
             Self::UnknownAgent { .. } => "unknown_agent",
             Self::ProgramNotFound { .. } | Self::NotExecutable { .. } => "program_not_found",
@@ -85,12 +85,13 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Store(_) => exit_code::STORE,
-            Self::Tmux(_) => exit_code::TMUX,
-            Self::Name(_)
+            Self::Tmux(dogwatch_tmux::Error::BadName(_))
+            | Self::Name(_)
             | Self::NoSuchFolder { .. }
             | Self::NotAFolder { .. }
             | Self::BadPrompt { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
+            Self::Tmux(_) => exit_code::TMUX,
             Self::UnknownAgent { .. }
             | Self::Profile(_)
             | Self::ProgramNotFound { .. }

@@ -1,6 +1,6 @@
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::{SessionFolder, StoreError};
@@ -74,7 +74,10 @@ impl StateDir {
 
     /// Tells whoever waits that something was written down.
     pub fn tell_news(&self) {
-        let _ = fs::write(self.news().join("poke"), b".");
+        let path = self.news().join("poke");
+        let file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+        let _ = file.and_then(|mut file| file.write_all(b"."));
     }
 
     /// Ids of all sessions that have a folder.

@@ -152,7 +152,11 @@ impl Corpus {
             let read = |path: &Path| {
                 fs::read(path).map_err(|error: io::Error| CorpusError::new(path, error))
             };
-            Ok(Recording { plain: read(&path)?, styled: read(&path.with_extension("ansi"))?, facts })
+            Ok(Recording {
+                plain: read(&path)?,
+                styled: read(&path.with_extension("ansi"))?,
+                facts,
+            })
         };
         let recordings = text.lines().map(recording).collect::<Result<_, _>>()?;
         Ok(Self { name, recordings })

@@ -1,25 +1,51 @@
 //! Prints the scoreboard: accuracy by agent and state, what was taken for what, and the misses.
+//!
+//!     dogwatch-scoreboard [--readings] [FOLDER]
+//!
+//! Without a folder, both corpora of the repository. `--readings` prints every reading as a line of
+//! JSON instead.
 
-use std::io::Write as _;
+use std::ffi::OsString;
+use std::io::{StdoutLock, Write as _};
 
 use dogwatch_scoreboard::corpus::{Corpus, Input};
 use dogwatch_scoreboard::score::Score;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut out = std::io::stdout().lock();
-    let corpora = match std::env::args_os().nth(1) {
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> Outcome {
+    let (flags, folders): (Vec<OsString>, Vec<_>) =
+        std::env::args_os().skip(1).partition(|argument| argument == "--readings");
+    let corpora = match folders.first() {
         Some(folder) => vec![Corpus::load("folder", folder.as_ref())?],
         None => vec![Corpus::given()?, Corpus::recorded()?],
     };
+    let mut out = std::io::stdout().lock();
     for corpus in &corpora {
-        for input in Input::ALL {
-            let score = Score::of(corpus, input);
-            writeln!(out, "{} ({}): {}", corpus.name, input.name(), score.report()?)?;
-            for recording in score.falsely_working() {
-                writeln!(out, "  FALSELY WORKING: {}", recording.short_name())?;
-            }
-            writeln!(out)?;
+        if flags.is_empty() {
+            print_scores(&mut out, corpus)?;
+        } else {
+            print_readings(&mut out, corpus)?;
         }
+    }
+    Ok(())
+}
+
+fn print_scores(out: &mut StdoutLock, corpus: &Corpus) -> Outcome {
+    for input in Input::ALL {
+        let score = Score::of(corpus, input);
+        writeln!(out, "{} ({}): {}", corpus.name, input.name(), score.report()?)?;
+        for recording in score.falsely_working() {
+            writeln!(out, "  FALSELY WORKING: {}", recording.short_name())?;
+        }
+    }
+    Ok(())
+}
+
+fn print_readings(out: &mut StdoutLock, corpus: &Corpus) -> Outcome {
+    for recording in &corpus.recordings {
+        let reading = serde_json::to_string(&recording.read(Input::Styled))?;
+        writeln!(out, "{} {reading}", recording.short_name())?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@ use std::path::PathBuf;
 
 use dogwatch_core::exit_code;
 use dogwatch_engine::act::{hook, statusline};
-use dogwatch_store::StateDir;
 use jiff::Timestamp;
 
 use crate::args::Hook;
@@ -18,9 +17,7 @@ pub(crate) fn hook(args: &Hook, state_dir: Option<PathBuf>) -> u8 {
     };
     let keep = || {
         let session = environment::own_session()?;
-        let xdg = environment::path_variable("XDG_STATE_HOME");
-        let root = StateDir::locate(state_dir, xdg, environment::home()).ok()?;
-        let state = StateDir::open(&root).ok()?;
+        let state = environment::state_dir(state_dir).ok()?;
         let now = Timestamp::now();
         if args.statusline {
             hook::keep_heartbeat(&state, &session, &payload, now).ok()
@@ -30,8 +27,7 @@ pub(crate) fn hook(args: &Hook, state_dir: Option<PathBuf>) -> u8 {
     };
     let _: Option<()> = keep();
     if args.statusline {
-        let config = environment::path_variable("CLAUDE_CONFIG_DIR")
-            .or_else(|| environment::home().map(|home| home.join(".claude")));
+        let config = environment::claude_config();
         ui::raw(&statusline::line(config.as_deref(), &payload, &environment::local_time()));
     }
     exit_code::OK

@@ -37,7 +37,7 @@ fn ended_while_it_asks(agent: Agent) {
     args.extend(extra);
     let session = lab.spawn(&args);
     lab.wait_event(&session, "PermissionRequest");
-    lab.dogwatch(&["kill", "a"]).success();
+    lab.end(&[]);
     process::wait_gone(session.pid);
     assert!(!lab.env.work().join("written.txt").exists(), "the dialog was answered by accident");
 }
@@ -61,7 +61,7 @@ fn killed_from_outside(agent: Agent) {
     let seen = lab.env.wait_state("a", "crashed");
     assert_eq!(seen["exit"]["signal"], 9, "{seen}");
     assert_eq!(seen["cause"], "itself");
-    lab.dogwatch(&["kill", "a"]).success();
+    lab.end(&[]);
 }
 
 #[test]

@@ -60,6 +60,12 @@ impl Lab {
         }
     }
 
+    /// Ends the session; it must succeed.
+    pub(crate) fn end(&self, args: &[&str]) {
+        let mut command = self.command(&["kill", "a"]);
+        let _ended = self.env.run(command.args(args)).success();
+    }
+
     /// The hook events of a session so far.
     pub(crate) fn events(&self, session: &Spawned) -> Vec<String> {
         self.signals(session).into_iter().map(|(event, _)| event).collect()

@@ -3,7 +3,12 @@
 //! `lab/agents/install` puts the pinned versions into the cache folder; where they are missing the tests say so
 //! and pass, unless `DOGWATCH_REQUIRE_AGENTS` is set, as `./test` does.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(
+    clippy::expect_used,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, and says why"
+)]
 
 #[expect(dead_code, reason = "shared with the other end-to-end tests")]
 #[path = "../e2e/env.rs"]

@@ -12,7 +12,7 @@ fn arrives(agent: Agent, prompt: &str) {
     lab.spawn(&["--prompt", prompt]);
     eventually("the model is asked", || !lab.asked().is_empty());
     assert_eq!(lab.asked()[0], prompt);
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn a_prompt_that_is_a_subcommand_is_a_prompt() {
     lab.spawn(&["--prompt", "doctor"]);
     eventually("the model is asked", || !lab.asked().is_empty());
     assert_eq!(lab.asked()[0].trim_end(), "doctor");
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 #[test]
@@ -54,6 +54,6 @@ fn a_megabyte_of_prompt_is_read_from_its_file() {
         let kept = lab.env.session_dir(&session).join("prompt");
         assert!(told.contains(&*kept.to_string_lossy()), "{told}");
         assert_eq!(std::fs::metadata(kept).unwrap().len(), 1_000_000);
-        lab.dogwatch(&["kill", "a", "--now"]).success();
+        lab.end(&["--now"]);
     }
 }

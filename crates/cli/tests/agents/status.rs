@@ -38,7 +38,7 @@ fn claude_working_then_idle() {
     lab.double.release("gate");
     let idle = lab.is("idle", "own_word");
     assert_eq!(idle["after_turn"], true);
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn codex_working_then_idle() {
     lab.double.release("gate");
     lab.wait_event(&session, "Stop");
     eventually("codex is idle", || lab.verdict()["state"] == "idle");
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn claude_asks_a_question() {
     eventually("the question is known", || {
         lab.verdict()["question"] == "Which database should I use?"
     });
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn claude_asks_for_permission() {
     lab.spawn(&["--prompt", "[write]", "--", "--permission-mode", "default"]);
     let waiting = lab.is("waiting", "own_word");
     assert_eq!(waiting["for"], "permission");
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 /// An API error ends as idle in claude's own file, and fires no hook in codex.
@@ -83,7 +83,7 @@ fn a_failed_turn(agent: Agent, tag: &str, state: &str) {
     });
     let verdict = lab.verdict();
     assert_eq!(verdict["basis"], "asserted", "{verdict:#}");
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn claude_is_interrupted() {
     assert_eq!(lab.verdict()["state"], "working");
     lab.env.keys(&session, &["Escape"]);
     lab.is("idle", "own_word");
-    lab.dogwatch(&["kill", "a", "--now"]).success();
+    lab.end(&["--now"]);
 }
 
 /// After `kill -9` claude's file still says busy.
@@ -128,5 +128,5 @@ fn a_killed_agent_is_not_believed_any_more() {
     let crashed = lab.is("crashed", "exit");
     assert_eq!(crashed["exit"]["signal"], 9);
     assert_eq!(crashed["basis"], "asserted");
-    lab.dogwatch(&["kill", "a"]).success();
+    lab.end(&[]);
 }

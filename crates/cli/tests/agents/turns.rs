@@ -56,7 +56,7 @@ fn claude_keeps_the_users_own_hooks_statusline_and_settings() {
     lab.wait_event(&session, "Stop");
     assert_eq!(lab.wait_file("own-hook-ran.txt"), "ran\n");
     lab.env.wait_screen("a", "MY-OWN-LINE");
-    lab.dogwatch(&["kill", "a"]).success();
+    lab.end(&[]);
     assert_eq!(fs::read(&settings).unwrap(), before, "the user's settings were touched");
 }
 
@@ -68,7 +68,7 @@ fn codex_gets_its_hooks_without_a_word_in_the_users_config() {
     let session = lab.spawn(&["--prompt", "[hello]"]);
     lab.wait_event(&session, "Stop");
     lab.env.wait_screen("a", "Hello from the double.");
-    lab.dogwatch(&["kill", "a"]).success();
+    lab.end(&[]);
     // codex itself notes there which of its notices were shown.
     let after = fs::read_to_string(&config).unwrap();
     assert!(after.starts_with(&before) && !after.contains("hooks"), "{after}");

@@ -138,3 +138,19 @@ fn a_persons_window_and_pane_outlive_the_agent() {
     eventually("the runner has left", || dead() == "1");
     assert!(theirs.iter().all(|pid| process::is_alive(*pid)));
 }
+
+#[test]
+fn a_daemon_that_forks_without_end() {
+    let env = TestEnv::new();
+    let fork = "trap '' TERM HUP; echo $$ > forker; while :; do sleep 0.01 & sleep 0.01; done";
+    let (_, pids) = spawn_with_children(
+        &env,
+        &format!(
+            "env -i PATH=\"$PATH\" setsid sh -c \"{}\" & exec sleep 300",
+            fork.replace('$', "\\$")
+        ),
+        &["forker"],
+    );
+    let _ = env.dogwatch(&["kill", "x"]).success();
+    assert!(!process::is_alive(pids[0]));
+}

@@ -5,6 +5,7 @@ use regex::Captures;
 use super::Screen;
 use super::details::{self, shortened};
 use super::grid::Grid;
+use super::layout::Pattern;
 use super::reading::{Details, Need, Reading, Reason, Region, State};
 use super::regions::{Line, Regions};
 use super::rules::{Claim, Look, Markers, Rule, Sight, Terminal, Which};
@@ -78,12 +79,14 @@ impl<'r, 'a> Eye<'r, 'a> {
             Which::Last => lines.len().saturating_sub(1)..lines.len(),
         };
         // The last line that matches is the newest.
-        range.rev().find_map(|index| {
-            let line = lines[index];
-            let found = pattern.regex().captures(line.text())?;
-            self.looks(sight.look, line, &found)
-                .then(|| Seen { region: sight.region, rest: &lines[index..], found: Some(found) })
-        })
+        let (index, found) = range.rev().find_map(|index| {
+            let found = pattern.regex().captures(lines[index].text())?;
+            self.looks(sight.look, lines[index], &found).then_some((index, found))
+        })?;
+        let rest = &lines[index..];
+        let newer = |kind: &Pattern| rest[1..].iter().any(|line| kind.matches(line.text()));
+        let newest = !sight.newest_of.as_ref().is_some_and(newer);
+        newest.then_some(Seen { region: sight.region, rest, found: Some(found) })
     }
 
     fn looks(&self, look: Option<Look>, line: Line, found: &Captures) -> bool {
@@ -109,6 +112,7 @@ fn reason(rule: &Rule, seen: &Seen) -> Reason {
 fn claim(terminal: &Terminal, rule: &Rule, seen: &Seen) -> Option<State> {
     Some(match rule.state {
         Claim::Note => return None,
+        Claim::Hidden => State::Unknown,
         Claim::Starting => State::Starting,
         Claim::Working => State::Working,
         Claim::Waiting => State::Waiting { need: rule.need.unwrap_or(Need::Other) },

@@ -40,7 +40,7 @@ pub enum State {
     Exited,
     /// Its end was none of its own: a dead pane by signal, a shell prompt over its picture.
     Crashed,
-    /// No rule matched.
+    /// No rule matched, or something hides what the agent is doing.
     Unknown,
 }
 

@@ -219,9 +219,9 @@ impl<'a> Finder<'a> {
         let inside = start + 1..all;
         let end = inside.clone().find(|row| bottom.matches(self.text(*row)));
         let end = end.or(self.clipped.then_some(all))?;
-        // A second edge below means that this is an older box, or a dialog's frame.
+        // Below an older box, a dialog may have taken its place.
         let mut below = (end + 1).min(all)..all;
-        let alone = !below.any(|row| top.matches(self.text(row)));
+        let alone = !below.any(|row| self.is(self.layout.dialog.top.as_ref(), row));
         alone.then(|| InputBox { start, body: start + 1..end, end: (end + 1).min(all) })
     }
 

@@ -86,6 +86,9 @@ pub struct Sight {
     /// Which lines may match.
     #[serde(default)]
     pub line: Which,
+    /// No line after the match may match this: it must be the newest of its kind.
+    #[serde(default)]
+    pub newest_of: Option<Pattern>,
     /// The look of the match's last character; not asked of captures without attributes.
     #[serde(default)]
     pub look: Option<Look>,
@@ -124,6 +127,8 @@ pub enum Claim {
     Done,
     Exited,
     Crashed,
+    /// Something hides what the agent is doing.
+    Hidden,
     /// No state, only details.
     Note,
 }

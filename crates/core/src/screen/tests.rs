@@ -1,1 +1,190 @@
+//! The reader as a whole. How well it reads real screens is counted in `lab/scoreboard`.
 
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::*;
+
+const AGENTS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
+
+fn plain(agent: &str, lines: &[&str]) -> Reading {
+    let text = lines.join("\n");
+    read(agent, &Screen { bytes: text.as_bytes(), width: 40, ..Screen::default() })
+}
+
+const EDGE: &str = "────────────────────────────────────────";
+
+#[test]
+fn all_built_in_markers_can_be_read() {
+    for source in BUILT_IN {
+        Markers::parse(source).unwrap();
+    }
+    assert_eq!(AGENTS.map(|agent| markers(agent).is_some()), [true; 4]);
+    assert!(!TERMINAL.rules.is_empty());
+}
+
+#[test]
+fn rules_have_names_of_their_own() {
+    for markers in MARKERS.iter() {
+        let mut names: Vec<_> = markers.rules.iter().map(|rule| &rule.name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), markers.rules.len(), "{}", markers.agent);
+    }
+}
+
+#[test]
+fn nothing_is_known_of_nothing() {
+    for agent in AGENTS {
+        let empty = read(agent, &Screen::default());
+        assert_eq!((empty.state, empty.reasons), (State::Unknown, vec![]), "{agent}");
+        let prose = plain(agent, &["Some words", "that no agent", "draws like this"]);
+        assert_eq!(prose.state, State::Unknown, "{agent}");
+    }
+    assert_eq!(plain("nobody", &[EDGE, "❯", EDGE]).state, State::Unknown);
+}
+
+#[test]
+fn the_deciding_rule_comes_first_and_the_others_follow() {
+    let reading = plain("claude", &["✻ Pondering… (1m 4s · ↓ 3 tokens)", "", EDGE, "❯ more", EDGE]);
+    assert_eq!(reading.state, State::Working);
+    let rules: Vec<_> = reading.reasons.iter().map(|reason| reason.rule.as_str()).collect();
+    assert_eq!(rules, ["spinner", "at the prompt"]);
+    assert_eq!(reading.details.label.as_deref(), Some("Pondering"));
+    assert_eq!(reading.details.elapsed_secs, Some(64));
+    assert_eq!(reading.details.draft.as_deref(), Some("more"));
+}
+
+#[test]
+fn a_dialog_outranks_the_title() {
+    let text = "• Running rm\n\n  Would you like to run it?\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\n  \
+                Press enter to confirm or esc to cancel";
+    let screen =
+        Screen { bytes: text.as_bytes(), title: Some("⠋ talk | proj"), ..Screen::default() };
+    let reading = read("codex", &screen);
+    assert_eq!(reading.state, State::Waiting { need: Need::Permission });
+    assert_eq!(reading.details.options, ["Yes, proceed (y)", "No (esc)"]);
+    assert_eq!(reading.details.question.as_deref(), Some("Would you like to run it?"));
+}
+
+#[test]
+fn dim_text_in_the_box_is_no_draft() {
+    let draft = |inside: &str| {
+        let text = format!("{EDGE}\n❯ {inside}\n{EDGE}");
+        read("claude", &Screen { bytes: text.as_bytes(), ..Screen::default() }).details.draft
+    };
+    assert_eq!(draft("\x1b[7mf\x1b[0;2mix the tests\x1b[0m"), None);
+    assert_eq!(draft("\x1b[38;5;2mfix\x1b[0m the tests"), Some("fix the tests".to_owned()));
+    assert_eq!(draft(""), None);
+}
+
+#[test]
+fn a_limit_says_until_when() {
+    let reading = plain(
+        "codex",
+        &["■ You’ve hit your usage limit. Try again at 3:15 PM.", "", "› x", "", "  m · /p"],
+    );
+    assert_eq!(reading.state, State::Limited { until: Some("3:15 PM".to_owned()) });
+}
+
+#[test]
+fn own_markers_of_a_user() {
+    let own = Markers::parse(
+        r#"
+agent = "mine"
+[layout.input]
+prompt = '^> '
+body = '^'
+[[rule]]
+name = "busy"
+state = "working"
+see = { region = "activity", match = '^busy (?P<label>.*)' }
+"#,
+    )
+    .unwrap();
+    let screen = Screen { bytes: b"busy with things\n\n> ", ..Screen::default() };
+    let reading = read_with(&own, &screen);
+    assert_eq!(reading.state, State::Working);
+    assert_eq!(reading.details.label.as_deref(), Some("with things"));
+    let error =
+        Markers::parse("agent = \"x\"\n[layout.input]\nprompt = '('\nbody = ''").unwrap_err();
+    assert!(error.reason.contains("unclosed group"), "{error}");
+}
+
+#[test]
+fn a_reading_is_data() {
+    let reading = plain("claude", &[EDGE, "❯", EDGE]);
+    assert_eq!(
+        serde_json::to_value(&reading).unwrap(),
+        serde_json::json!({
+            "state": "idle",
+            "done": false,
+            "details": {},
+            "reasons": [{"rule": "at the prompt", "region": "box", "text": ""}],
+        })
+    );
+}
+
+#[test]
+fn ten_megabytes_are_read_in_no_time() {
+    let line = format!("\x1b[1;38;5;3m✻ Working… {EDGE}\x1b]8;;x\x07\n❯ 1. Yes\n{EDGE}\n");
+    let bytes = line.repeat((10 << 20) / line.len());
+    for agent in AGENTS {
+        let start = Instant::now();
+        let screen = Screen { bytes: bytes.as_bytes(), width: 80, ..Screen::default() };
+        read(agent, &screen);
+        assert!(start.elapsed() < Duration::from_secs(20), "{agent}: {:?}", start.elapsed());
+    }
+}
+
+/// Pieces that mean something to the reader, in any order.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("────────────────────\n".to_owned()),
+        Just("▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄\n ▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n".to_owned()),
+        Just("  ╹▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n  ┃  △ x\n".to_owned()),
+        Just("❯ 1. Yes\n  2. No\n".to_owned()),
+        Just("› 1. Yes\n  enter confirm\n  m · /p\n".to_owned()),
+        Just("\x1b[2m\x1b]8;;".to_owned()),
+        Just("✻ 好… (3s)\n\n".to_owned()),
+        "\\PC{0,12}",
+        "[ \n\t\x1b\\[;0-9m]{0,12}",
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_make_it_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..2_000),
+        size in any::<(u16, u16)>(),
+        cursor in any::<Option<(u16, u16)>>(),
+        title in any::<Option<String>>(),
+    ) {
+        for agent in AGENTS {
+            let (width, height) = size;
+            let title = title.as_deref();
+            read(agent, &Screen { bytes: &bytes, width, height, title, cursor, alternate: None });
+        }
+    }
+
+    #[test]
+    fn no_picture_makes_it_panic(
+        text in pieces(),
+        size in (0_u16..60, 0_u16..30),
+        cursor in prop::option::of((0_u16..80, 0_u16..40)),
+        title in "\\PC{0,10}",
+    ) {
+        for agent in AGENTS {
+            let (width, height) = size;
+            let screen = Screen {
+                bytes: text.as_bytes(), width, height, title: Some(&title), cursor, alternate: Some(true),
+            };
+            let reading = read(agent, &screen);
+            prop_assert!(reading.state == State::Unknown || !reading.reasons.is_empty());
+        }
+    }
+}

@@ -55,7 +55,8 @@ pub fn kill(
     let session = &seen.session;
     let folder = context.state.session(&session.id);
     let mut store = context.store()?;
-    store.note(&session.id, "kill_requested", now)?;
+    // An end must not depend on whether it can be noted: the disk may be full.
+    let _ = store.note(&session.id, "kill_requested", now);
 
     let by = end(context, seen, at_once);
     // The agent itself had; only its runner was still busy with what it left.
@@ -76,11 +77,11 @@ pub fn kill(
         folder.write_ended(&record)?;
         ended = Some(record);
     }
-    if let Some(ended) = &ended {
-        store.ended(&session.id, ended)?;
-    }
     if let Some(pane) = seen.pane_id() {
         close_pane(context, seen, pane)?;
+    }
+    if let Some(ended) = &ended {
+        store.ended(&session.id, ended)?;
     }
     if !left.is_empty() {
         let reason = format!("processes {left:?} do not go away, even after KILL");

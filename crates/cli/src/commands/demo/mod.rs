@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use dogwatch_core::exit_code;
 use dogwatch_engine::Error;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::ui;
 use screen::Screen;
@@ -26,7 +27,8 @@ const CURTAIN: Duration = Duration::from_mins(1);
 
 pub(crate) fn demo() -> Result<u8, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    // Also a terminal that is closed: the agents of the demo would stay.
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .map_err(Error::io("listen for Ctrl-C"))?;
     }
@@ -41,13 +43,15 @@ pub(crate) fn demo() -> Result<u8, Error> {
         for one in &mut watched {
             one.look(&stage.context, begun)?;
         }
-        screen.draw(&watched, begun.elapsed());
-        if watched.iter().all(|one| one.over) {
+        let shown = screen.draw(&watched, begun.elapsed());
+        if shown.is_err() || watched.iter().all(|one| one.over) {
             break;
         }
         // A frame of the live table; nothing is waited for here that an event could tell.
         std::thread::sleep(FRAME);
     }
+    // Before anything is printed: a pipe that was closed ends the process right there.
+    drop(stage);
     summary(&watched);
     let all_over = watched.iter().all(|one| one.over);
     Ok(if all_over { exit_code::OK } else { exit_code::FAILED })

@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -19,21 +19,22 @@ impl Screen {
         Self { live: ui::stdout_is_terminal(), lines: 0, told: 0 }
     }
 
-    pub(super) fn draw(&mut self, watched: &[Watched], now: Duration) {
+    /// Fails when nobody looks any more.
+    pub(super) fn draw(&mut self, watched: &[Watched], now: Duration) -> io::Result<()> {
         if self.live {
-            self.redraw(watched, now);
-            return;
+            return self.redraw(watched, now);
         }
         let mut moments: Vec<(&str, &Moment)> =
             watched.iter().flat_map(|w| w.story.iter().map(|m| (w.name.as_str(), m))).collect();
         moments.sort_by_key(|(_, moment)| moment.at);
         for (name, moment) in moments.iter().skip(self.told) {
-            ui::line(moment_line(name, moment));
+            ui::try_line(moment_line(name, moment))?;
         }
         self.told = moments.len();
+        Ok(())
     }
 
-    fn redraw(&mut self, watched: &[Watched], now: Duration) {
+    fn redraw(&mut self, watched: &[Watched], now: Duration) -> io::Result<()> {
         let mut table = ui::table(&["AGENT", "STATE", "FOR", "WHY"]);
         for one in watched {
             let Some(last) = one.story.last() else { continue };
@@ -49,8 +50,8 @@ impl Screen {
         let mut out = anstream::stdout();
         // Back to the first line of the last drawing, and clear from there.
         let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        let _ = writeln!(out, "{up}\x1b[J{table}");
         self.lines = table.height();
+        writeln!(out, "{up}\x1b[J{table}")
     }
 }
 

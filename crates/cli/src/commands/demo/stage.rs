@@ -1,10 +1,11 @@
 use std::path::Path;
 
+use dogwatch_engine::act::kill;
 use dogwatch_engine::act::spawn::{self, Request, What};
-use dogwatch_engine::{Context, Error};
+use dogwatch_engine::{Context, Error, snapshot};
 use dogwatch_store::StateDir;
 use dogwatch_tmux::{Command, Server, Socket};
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
 use super::watched::Watched;
 
@@ -68,6 +69,10 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
+        // Runners that still end something would write into the folder while it is removed.
+        for seen in snapshot::look(&self.context, false).unwrap_or_default() {
+            let _ = kill::kill(&self.context, &seen, true, Timestamp::now());
+        }
         let _ = self.context.tmux.run_one(Command::new("kill-server"));
     }
 }
