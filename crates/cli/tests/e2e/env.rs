@@ -328,6 +328,16 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// The same for a condition that can say what it sees instead.
+#[track_caller]
+pub(crate) fn eventually_or(what: &str, mut condition: impl FnMut() -> Result<(), String>) {
+    let begun = Instant::now();
+    while let Err(instead) = condition() {
+        assert!(begun.elapsed() < PATIENCE, "never: {what}; but: {instead}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Whether the tests run as root, who may do things that others may not.
 pub(crate) fn is_root() -> bool {
     rustix::process::getuid().is_root()

@@ -94,7 +94,7 @@ fn own_markers_of_a_user() {
         r#"
 agent = "mine"
 [layout.input]
-prompt = '^> '
+prompt = '^>( |$)'
 body = '^'
 [[rule]]
 name = "busy"
