@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use dogwatch_core::life::{self, Facts, Life, Pane, Process};
+use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::{Ended, ProcessIdent};
 use dogwatch_store::{Server, Session, Store};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::sense::processes;
 use crate::{Context, Error};
+
+/// How long a session may take to be made; longer than `spawn` waits for it.
+const MAKING: SignedDuration = SignedDuration::from_secs(20);
 
 /// A session with everything that was found out about it in one look.
 #[derive(Debug, Clone)]
@@ -138,7 +142,7 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
             remember(store, &session.id, ended);
         }
     }
-    let life = life::judge(&Facts {
+    let judged = life::judge(&Facts {
         created: session.created,
         started: session.started.as_ref(),
         ended: session.ended.as_ref(),
@@ -146,7 +150,19 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
         runner,
         agent,
     });
+    let life = unless_being_made(judged, &session, Timestamp::now());
     Seen { session, life, pane }
+}
+
+/// A session is remembered before it is made, and may be made after tmux was asked: for that moment no
+/// witness knows of it.
+fn unless_being_made(judged: Life, session: &Session, now: Timestamp) -> Life {
+    let unseen = judged.state == State::Lost && session.started.is_none();
+    if !unseen || now.duration_since(session.created) > MAKING {
+        return judged;
+    }
+    let reason = "it is being made".to_owned();
+    Life { state: State::Starting, since: Some(session.created), reason }
 }
 
 /// The record is the truth and stays on disk: if the database cannot take it in now, the next look will.

@@ -258,25 +258,15 @@ fn claude_wants_a_plan_approved() {
     lab.end(&["--now"]);
 }
 
-/// Folders that the agent has not been told to trust.
-fn untrusted(agent: Agent) {
-    let Some(lab) = Lab::new(agent) else { return };
+#[test]
+fn claude_does_not_trust_the_folder() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
     let elsewhere = lab.env.root().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     lab.spawn(&["--cwd", &elsewhere.to_string_lossy()]);
     let waiting = lab.settles("waiting");
     assert_eq!(waiting["for"], "trust", "{waiting:#}");
     lab.end(&["--now"]);
-}
-
-#[test]
-fn claude_does_not_trust_the_folder() {
-    untrusted(Agent::Claude);
-}
-
-#[test]
-fn codex_does_not_trust_the_folder() {
-    untrusted(Agent::Codex);
 }
 
 /// It left by itself, as a person would make it.

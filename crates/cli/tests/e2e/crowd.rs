@@ -68,6 +68,25 @@ fn check(mut command: std::process::Command) {
 }
 
 #[test]
+fn a_session_is_never_called_lost_while_it_is_made() {
+    let env = TestEnv::new();
+    for n in 0..12 {
+        let name = format!("s{n}");
+        let mut spawning = env.command(&["spawn", "--name", &name, "--", "sleep", "300"]);
+        let mut child = spawning.stdout(std::process::Stdio::null()).spawn().unwrap();
+        while child.try_wait().unwrap().is_none() {
+            let listed = env.dogwatch(&["ls", "--json"]).success().json();
+            let all = listed["sessions"].as_array().unwrap();
+            assert!(!all.iter().any(|s| s["state"] == "lost"), "{listed}");
+            // Nor is it taken for rubbish.
+            let _ = env.dogwatch(&["gc", "--older-than", "0s"]).success();
+        }
+        assert!(child.wait().unwrap().success());
+        assert_eq!(env.seen(&name)["state"], "running");
+    }
+}
+
+#[test]
 fn one_session_ended_by_many_at_once() {
     let env = TestEnv::new();
     let session = env.spawn_script("x", "exec sleep 300");

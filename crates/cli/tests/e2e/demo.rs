@@ -1,4 +1,6 @@
-use crate::env::TestEnv;
+use std::path::{Path, PathBuf};
+
+use crate::env::{TestEnv, eventually};
 use crate::process;
 
 #[test]
@@ -15,7 +17,7 @@ fn runs_through_without_a_terminal_and_leaves_nothing() {
     assert!(!text.contains('\u{1b}'), "no colours where nobody sees them");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "its folder is gone");
     assert!(!env.socket().exists() && !env.state_dir().exists(), "the user's own is untouched");
-    crate::env::eventually("its processes are gone", || {
+    eventually("its processes are gone", || {
         process::carrying(temporary.to_str().unwrap()).is_empty()
     });
 }
@@ -32,10 +34,10 @@ fn can_be_interrupted() {
         .stderr(std::process::Stdio::null());
     let mut child = command.spawn().unwrap();
     let started = || process::carrying(temporary.to_str().unwrap()).len() > 3;
-    crate::env::eventually("the play has begun", started);
+    eventually("the play has begun", started);
     process::signal(i32::try_from(child.id()).unwrap(), rustix::process::Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    crate::env::eventually("its processes are gone", || {
+    eventually("its processes are gone", || {
         process::carrying(temporary.to_str().unwrap()).is_empty()
     });
 }
@@ -47,40 +49,48 @@ fn shows_a_table_on_a_terminal() {
     let line = format!("{} demo; echo code $?; exec cat", crate::env::dogwatch());
     env.tmux_on(&socket, &["new-session", "-d", "-x", "110", "-y", "30", &line]);
     let screen = || env.tmux_on(&socket, &["capture-pane", "-p"]);
-    crate::env::eventually("the table is drawn", || {
+    eventually("the table is drawn", || {
         let screen = screen();
         screen.contains("AGENT") && screen.contains("asker") && screen.contains("waiting")
     });
-    crate::env::eventually("it has ended", || screen().contains("\ncode 0"));
+    eventually("it has ended", || screen().contains("\ncode 0"));
     // Drawn over itself: one table is left.
     assert_eq!(screen().matches("AGENT").count(), 1, "{}", screen());
 }
 
-/// Runs the demo by a shell in a terminal, ends that in a way of its own, and waits for the demo's end.
-fn cut_short(line: &str, close: bool) {
-    let env = TestEnv::new();
+/// Runs a line in a terminal, and returns the folder that the demo in it makes its own in.
+fn in_a_terminal(env: &TestEnv, line: &str) -> PathBuf {
     let temporary = env.root().join("tmp");
     std::fs::create_dir(&temporary).unwrap();
-    let socket = env.another_socket("terminal");
     let line = format!("export TMPDIR={}; {line}; exec cat", temporary.display());
+    let socket = env.another_socket("terminal");
     env.tmux_on(&socket, &["new-session", "-d", "-x", "110", "-y", "30", &line]);
+    temporary
+}
+
+fn nothing_is_left(temporary: &Path) {
     let of_the_demo = format!("{}/dogwatch-demo", temporary.display());
-    let processes = || process::carrying(&of_the_demo);
-    crate::env::eventually("the play has begun", || processes().len() > 3);
-    if close {
-        env.tmux_on(&socket, &["kill-server"]);
-    }
-    crate::env::eventually("nothing is left of it", || {
-        processes().is_empty() && std::fs::read_dir(&temporary).unwrap().count() == 0
+    eventually("nothing is left of it", || {
+        process::carrying(&of_the_demo).is_empty()
+            && std::fs::read_dir(temporary).unwrap().count() == 0
     });
 }
 
 #[test]
 fn a_terminal_that_is_closed_leaves_nothing() {
-    cut_short(&format!("{} demo", crate::env::dogwatch()), true);
+    let env = TestEnv::new();
+    let temporary = in_a_terminal(&env, &format!("{} demo", crate::env::dogwatch()));
+    let of_the_demo = format!("{}/dogwatch-demo", temporary.display());
+    eventually("the play has begun", || process::carrying(&of_the_demo).len() > 3);
+    env.tmux_on(&env.root().join("terminal"), &["kill-server"]);
+    nothing_is_left(&temporary);
 }
 
 #[test]
 fn a_reader_that_leaves_early_leaves_nothing() {
-    cut_short(&format!("{} demo 2>&1 | head -n 4", crate::env::dogwatch()), false);
+    let env = TestEnv::new();
+    let line = format!("{} demo 2>&1 | head -n 4; touch ended", crate::env::dogwatch());
+    let temporary = in_a_terminal(&env, &line);
+    eventually("the pipe has ended", || env.work().join("ended").exists());
+    nothing_is_left(&temporary);
 }

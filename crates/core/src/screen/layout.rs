@@ -19,6 +19,9 @@ pub struct Layout {
     /// Lines above the box that are hints and no activity.
     #[serde(default)]
     pub notice: Option<Pattern>,
+    /// The row right above the box is kept for hints: indented text there is one.
+    #[serde(default)]
+    pub notice_row: bool,
     /// Width of a column at the right side that is not part of the talk; 0: there is none.
     #[serde(default)]
     pub side_column: usize,

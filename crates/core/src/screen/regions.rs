@@ -269,8 +269,12 @@ impl<'a> Finder<'a> {
 
     /// The last block of lines, and the hints below it.
     fn activity(&self, above: Range<usize>) -> (Vec<Line<'a>>, Vec<Line<'a>>) {
-        let notice = self.layout.notice.as_ref();
-        let beside = |row: &usize| self.text(*row).is_empty() || self.is(notice, *row);
+        let Layout { notice, notice_row, .. } = self.layout;
+        let kept = above.end.checked_sub(1).filter(|_| *notice_row);
+        let hint = |row: usize| Some(row) == kept && self.text(row).starts_with("  ");
+        let beside = |row: &usize| {
+            self.text(*row).is_empty() || hint(*row) || self.is(notice.as_ref(), *row)
+        };
         let bottom =
             above.clone().rev().find(|row| !beside(row)).map_or(above.start, |row| row + 1);
         let ends = |row: &usize| self.text(*row).is_empty();
