@@ -98,6 +98,16 @@ impl Default for TodoShape {
     }
 }
 
+/// Prompts of shells.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShellShape {
+    /// On the last line.
+    pub prompt: Pattern,
+    /// Anywhere in the picture of an agent: must be unmistakable.
+    pub over: Pattern,
+}
+
 /// A regular expression that is checked when its file is read.
 #[derive(Debug, Clone)]
 pub struct Pattern(Regex);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::Screen;
 use super::grid::{Grid, Row};
-use super::layout::{Layout, Pattern};
+use super::layout::{Layout, Pattern, ShellShape};
 use super::reading::Region;
 use super::style::Style;
 
@@ -58,7 +58,12 @@ impl<'a> Regions<'a> {
         self.lines.get(&region).map(Vec::as_slice)
     }
 
-    pub fn find(layout: &'a Layout, shell: &Pattern, grid: &'a Grid, screen: &Screen<'a>) -> Self {
+    pub fn find(
+        layout: &'a Layout,
+        shell: &ShellShape,
+        grid: &'a Grid,
+        screen: &Screen<'a>,
+    ) -> Self {
         let mut regions = Self::default();
         if let Some(title) = screen.title.map(str::trim).filter(|title| !title.is_empty()) {
             regions.put(Region::Title, vec![Line { text: title, row: None }]);
@@ -67,11 +72,13 @@ impl<'a> Regions<'a> {
         let Some(last) = rows.iter().rposition(|row| !row.is_blank()) else { return regions };
         let rows = &rows[..=last];
         regions.put(Region::LastLine, vec![Line::of(&rows[last], rows[last].text())]);
-        regions.shell(shell, rows, screen.cursor);
         let width = if screen.width > 0 { screen.width.into() } else { grid.widest() };
         let clipped = screen.height > 0 && rows.len() >= usize::from(screen.height);
         let finder = Finder { layout, rows, width, clipped };
-        if let Some(found) = finder.input_box() {
+        let found = finder.input_box();
+        let picture = found.as_ref().map_or(rows.len(), |found| found.start);
+        regions.shell(shell, rows, picture, screen.cursor);
+        if let Some(found) = found {
             regions.around(&finder, &found);
         } else if let Some(dialog) = finder.dialog() {
             regions.put(Region::Transcript, finder.lines(0..dialog.start));
@@ -89,20 +96,33 @@ impl<'a> Regions<'a> {
         self.lines.insert(region, lines);
     }
 
-    fn shell(&mut self, shell: &Pattern, rows: &'a [Row], cursor: Option<(u16, u16)>) {
+    /// Looks for a shell prompt: on the last line, or painted over what is left of the box of an
+    /// agent that was killed, from the row `picture` on.
+    fn shell(
+        &mut self,
+        shell: &ShellShape,
+        rows: &'a [Row],
+        picture: usize,
+        cursor: Option<(u16, u16)>,
+    ) {
         let last = rows.len() - 1;
-        let row = &rows[last];
-        let text = match cursor {
-            // A prompt painted over an old picture ends where the cursor stands.
-            Some((column, line)) if usize::from(line) == last => row.before_column(column.into()),
-            Some(_) => return,
-            None => row.text(),
+        let prompt = |row: usize, text: &str| {
+            (row == last && shell.prompt.matches(text)) || shell.over.matches(text)
         };
-        if !shell.matches(text) {
-            return;
-        }
-        self.put(Region::Shell, vec![Line::of(row, text)]);
-        let above = rows[..last].iter().filter(|row| !row.is_blank());
+        let found = match cursor {
+            // A prompt ends where the cursor stands, whatever old text is right of it.
+            Some((column, line)) => rows
+                .get(usize::from(line))
+                .map(|row| (usize::from(line), row.before_column(column.into())))
+                .filter(|(line, text)| prompt(*line, text)),
+            None => (picture.min(last)..=last)
+                .rev()
+                .map(|row| (row, rows[row].text()))
+                .find(|(row, text)| prompt(*row, text)),
+        };
+        let Some((at, text)) = found else { return };
+        self.put(Region::Shell, vec![Line::of(&rows[at], text)]);
+        let above = rows[..at].iter().filter(|row| !row.is_blank());
         let above: Vec<_> = above.map(|row| Line::of(row, row.text())).collect();
         if !above.is_empty() {
             let from = above.len().saturating_sub(ABOVE_SHELL_LINES);

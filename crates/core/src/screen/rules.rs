@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::layout::{Layout, Pattern};
+use super::layout::{Layout, Pattern, ShellShape};
 use super::reading::{Need, Region};
 
 /// What is known of one agent's screen: one TOML file.
@@ -27,8 +27,7 @@ impl Markers {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terminal {
-    /// A line that is a shell prompt.
-    pub shell: Pattern,
+    pub shell: ShellShape,
     #[serde(rename = "rule")]
     pub rules: Vec<Rule>,
     /// Kinds of failures by their text, in order.

@@ -298,7 +298,7 @@ fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
         return ruling;
     }
     Ruling {
-        status: Status::Stuck { since: last },
+        status: Status::Stuck { silent_since: last },
         by: Source::Clock,
         basis: Basis::Inferred,
         since: Some(last),

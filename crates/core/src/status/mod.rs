@@ -65,7 +65,7 @@ pub enum Status {
         exit: Option<Exit>,
     },
     /// Should be working; no sign of life from any source for the whole window.
-    Stuck { since: Timestamp },
+    Stuck { silent_since: Timestamp },
     /// Taken away without an exit record.
     Lost,
     /// The evidence does not suffice, or contradicts itself.
