@@ -25,7 +25,10 @@ const SIGNALS: [&str; 14] = [
 ];
 
 fn given() -> Vec<Recording> {
-    Corpus::given().expect("the corpus is in the repository").recordings
+    match Corpus::given() {
+        Ok(corpus) => corpus.recordings,
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// Screens with an input box: all but dialogs, shells, one-shot runs and dead panes.
@@ -86,7 +89,7 @@ fn with_quotes(recording: &Recording, quotes: &[&str]) -> Option<String> {
     // Not into a status line, and not before the message that an error belongs to.
     let prose =
         |line: &&str| answer(line) && !line.contains("API Error") && !line.contains("• esc");
-    let row = shown[..box_row].iter().rposition(|line| prose(&line))?;
+    let row = shown[..box_row].iter().rposition(|line| prose(line))?;
     let asked = shown[..box_row].iter().rposition(|line| line.starts_with(['❯', '›']))?;
     if row < asked {
         return None;

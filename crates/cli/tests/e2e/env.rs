@@ -321,11 +321,7 @@ pub(crate) fn dogwatch() -> &'static str {
 /// Waits for a condition that nobody tells us of.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually_or(what, || if condition() { Ok(()) } else { Err("not so".to_owned()) });
 }
 
 /// The same for a condition that can say what it sees instead.

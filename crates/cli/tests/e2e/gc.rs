@@ -1,7 +1,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, eventually};
 use crate::process;
 
 #[test]
@@ -72,4 +72,20 @@ fn durations_that_make_no_sense() {
     for bad in ["soon", "-1h", "", "1", "99999999999999y"] {
         let _ = env.dogwatch(&["gc", &format!("--older-than={bad}")]).code(2);
     }
+}
+
+#[test]
+fn sessions_of_servers_that_are_gone_are_forgotten_too() {
+    let env = TestEnv::new();
+    let socket = env.another_socket("elsewhere");
+    let mut spawn = env.command(&["spawn", "--name", "far", "--", "true"]);
+    let _spawned = env.run(spawn.env("DOGWATCH_TMUX", &socket)).success();
+    eventually("far has ended", || {
+        let mut list = env.command(&["ls", "--json"]);
+        let listed = env.run(list.env("DOGWATCH_TMUX", &socket)).json();
+        listed["sessions"][0]["state"] == "exited"
+    });
+    let _ = env.tmux_on(&socket, &["kill-server"]);
+    let forgot = env.dogwatch(&["gc", "--older-than", "0s", "--json"]).success().json();
+    assert_eq!(forgot["sessions"][0], "far", "{forgot}");
 }

@@ -8,6 +8,7 @@
 mod ansi;
 mod details;
 mod detect;
+mod finder;
 pub mod grid;
 pub mod layout;
 mod reading;

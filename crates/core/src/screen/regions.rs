@@ -4,22 +4,16 @@
 //! line from being taken for signals.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::Screen;
+use super::finder::{Finder, InputBox};
 use super::grid::{Grid, Row};
-use super::layout::{Layout, Pattern, ShellShape};
+use super::layout::{Layout, ShellShape};
 use super::reading::Region;
 use super::style::Style;
 
-/// Rows looked at for the keys of a dialog, from the bottom: lists may be shown below them.
-const HINT_ROWS: usize = 16;
-/// Rows between a lid and the box it covers.
-const LID_GAP: usize = 3;
 /// Lines in the regions at the bottom of a screen without a box.
 const TAIL_LINES: usize = 24;
-/// Blanks between a line and the side column.
-const SIDE_GAP: usize = 2;
 const ABOVE_SHELL_LINES: usize = 6;
 
 /// A line of a region: text on the screen, without what frames it.
@@ -30,7 +24,7 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(row: &'a Row, text: &'a str) -> Self {
+    pub(super) fn of(row: &'a Row, text: &'a str) -> Self {
         Self { text, row: Some(row) }
     }
 
@@ -168,180 +162,5 @@ impl<'a> Regions<'a> {
         if named {
             self.put(Region::OwnTitle, vec![title]);
         }
-    }
-}
-
-/// Rows of the input box: `start..end` with its frame, `body` the text in it.
-#[derive(Debug)]
-struct InputBox {
-    start: usize,
-    body: Range<usize>,
-    end: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Finder<'a> {
-    layout: &'a Layout,
-    rows: &'a [Row],
-    width: usize,
-    /// The last row of the pane is in use: what is drawn may go on below it.
-    clipped: bool,
-}
-
-impl<'a> Finder<'a> {
-    /// Text of a row without its side column.
-    fn text(&self, row: usize) -> &'a str {
-        let row = &self.rows[row];
-        let side = self.layout.side_column;
-        if side == 0 || row.columns() + side <= self.width || self.width < 2 * side {
-            return row.text();
-        }
-        let main = row.before_column(self.width - side);
-        let bare = main.trim_end();
-        // Text that runs on across the edge has no column beside it.
-        if main.len() - bare.len() >= SIDE_GAP { bare } else { row.text() }
-    }
-
-    fn lines(&self, range: Range<usize>) -> Vec<Line<'a>> {
-        range
-            .map(|row| Line::of(&self.rows[row], self.text(row)))
-            .filter(|line| !line.text().is_empty())
-            .collect()
-    }
-
-    fn is(&self, pattern: Option<&Pattern>, row: usize) -> bool {
-        pattern.is_some_and(|pattern| pattern.matches(self.text(row)))
-    }
-
-    fn input_box(&self) -> Option<InputBox> {
-        let input = &self.layout.input;
-        let mut found = match (&input.bottom, &input.top) {
-            (Some(bottom), Some(top)) => self.framed_box(top, bottom),
-            (Some(bottom), None) => self.railed_box(bottom),
-            (None, _) => self.open_box(),
-        }?;
-        if let Some(lid) = &input.lid {
-            let mut over = found.start.saturating_sub(LID_GAP)..found.start;
-            found.start = over.rfind(|row| lid.matches(self.text(*row)))?;
-        }
-        Some(found)
-    }
-
-    /// Between two full-width lines, the upper one right above the prompt sign. A pane that is too
-    /// low cuts it off at any point.
-    fn framed_box(&self, top: &Pattern, bottom: &Pattern) -> Option<InputBox> {
-        let all = self.rows.len();
-        let opens = |row: usize| match self.rows.get(row + 1) {
-            Some(next) => self.layout.input.prompt.matches(next.text()),
-            None => self.clipped,
-        };
-        let start = (0..all).rev().find(|row| top.matches(self.text(*row)) && opens(*row))?;
-        let inside = start + 1..all;
-        let end = inside.clone().find(|row| bottom.matches(self.text(*row)));
-        let end = end.or(self.clipped.then_some(all))?;
-        // Below an older box, a dialog may have taken its place.
-        let mut below = (end + 1).min(all)..all;
-        let alone = !below.any(|row| self.is(self.layout.dialog.top.as_ref(), row));
-        alone.then(|| InputBox { start, body: start + 1..end, end: (end + 1).min(all) })
-    }
-
-    /// A rail at the left side that ends in a lower edge.
-    fn railed_box(&self, bottom: &Pattern) -> Option<InputBox> {
-        let input = &self.layout.input;
-        let edge = (0..self.rows.len()).rev().find(|row| bottom.matches(self.text(*row)))?;
-        let rail = |row: &usize| input.body.matches(self.text(*row));
-        let length = (0..edge).rev().take_while(rail).count();
-        let body = edge - length..edge - usize::from(input.caption && length > 0);
-        (length > 0).then(|| InputBox { start: body.start, body, end: edge + 1 })
-    }
-
-    /// A prompt sign with nothing but text and the footer below it.
-    fn open_box(&self) -> Option<InputBox> {
-        let input = &self.layout.input;
-        let prompt = |row: &usize| input.prompt.matches(self.text(*row));
-        let start = (0..self.rows.len()).rev().find(prompt)?;
-        let below = start + 1..self.rows.len();
-        let footer = below.clone().find(|row| self.is(input.footer.as_ref(), *row));
-        if !below.clone().all(|row| input.body.matches(self.text(row))) {
-            return None;
-        }
-        let end = match (footer, &input.footer) {
-            (Some(footer), _) => footer,
-            (None, Some(_)) => return None,
-            (None, None) => below.end,
-        };
-        let text = (start..end).rev().find(|row| !self.rows[*row].is_blank()).unwrap_or(start);
-        Some(InputBox { start, body: start..text + 1, end })
-    }
-
-    /// The text in the box: prompt sign and frame removed.
-    fn box_lines(&self, body: Range<usize>) -> Vec<Line<'a>> {
-        let input = &self.layout.input;
-        let first = body.start;
-        body.filter_map(|row| {
-            let text = self.text(row);
-            let sign = if row == first { &input.prompt } else { &input.body };
-            let inside = sign.strip(text).or_else(|| input.body.strip(text)).unwrap_or(text);
-            (!inside.trim().is_empty()).then(|| Line::of(&self.rows[row], inside))
-        })
-        .collect()
-    }
-
-    /// The last block of lines, and the hints below it.
-    fn activity(&self, above: Range<usize>) -> (Vec<Line<'a>>, Vec<Line<'a>>) {
-        let Layout { notice, notice_row, .. } = self.layout;
-        let kept = above.end.checked_sub(1).filter(|_| *notice_row);
-        let hint = |row: usize| Some(row) == kept && self.text(row).starts_with("  ");
-        let beside = |row: &usize| {
-            self.text(*row).is_empty() || hint(*row) || self.is(notice.as_ref(), *row)
-        };
-        let bottom =
-            above.clone().rev().find(|row| !beside(row)).map_or(above.start, |row| row + 1);
-        let ends = |row: &usize| self.text(*row).is_empty();
-        let top = (above.start..bottom).rev().find(ends).map_or(above.start, |row| row + 1);
-        (self.lines(bottom..above.end), self.lines(top..bottom))
-    }
-
-    fn dialog(&self) -> Option<Range<usize>> {
-        let shape = &self.layout.dialog;
-        let end = self.rows.len();
-        let top = |before: usize| (0..before).rev().find(|row| self.is(shape.top.as_ref(), *row));
-        let inside = |row: &usize| self.is(shape.body.as_ref(), *row);
-        let mut low = end.saturating_sub(HINT_ROWS)..end;
-        let hint = low.rfind(|row| self.is(shape.hint.as_ref(), *row));
-        let cursor = (0..end).rev().find(|row| self.is(shape.cursor.as_ref(), *row));
-        let anchor = match (hint, cursor) {
-            (Some(hint), Some(cursor)) if cursor < hint => cursor,
-            (Some(hint), _) => hint,
-            (None, Some(cursor)) if self.has_second_option(cursor) => cursor,
-            // Options and keys are cut off; what is left is a frame with text in place of the box.
-            (None, _) => {
-                let top = top(end).filter(|_| self.clipped)?;
-                return (top + 1..end).all(|row| inside(&row)).then_some(top + 1..end);
-            }
-        };
-        let above = (0..anchor).rev().take_while(inside).count();
-        let start = top(anchor).map_or(anchor - above, |row| row + 1);
-        Some(start..end)
-    }
-
-    /// A marked line is an option only beside another one: a prompt sign looks the same.
-    fn has_second_option(&self, cursor: usize) -> bool {
-        let near = cursor.saturating_sub(4)..(cursor + 5).min(self.rows.len());
-        let option = self.layout.dialog.option.as_ref();
-        near.filter(|row| *row != cursor).any(|row| self.is(option, row))
-    }
-
-    fn dialog_lines(&self, range: Range<usize>) -> Vec<Line<'a>> {
-        let frame = &self.layout.dialog.frame;
-        let bare = |text: &'a str| {
-            let text = text.trim_start().trim_start_matches(frame.as_slice());
-            text.trim_end_matches(frame.as_slice()).trim_end()
-        };
-        let lines = range.map(|row| {
-            let text = self.text(row);
-            Line::of(&self.rows[row], if frame.is_empty() { text } else { bare(text) })
-        });
-        lines.filter(|line| !line.text().trim().is_empty()).collect()
     }
 }

@@ -52,6 +52,13 @@ pub fn gc(
             collected.sessions.push(seen.session);
         }
     }
+    for session in ended_elsewhere(context, before)? {
+        if !dry_run {
+            context.state.session(&session.id).remove();
+            context.store()?.forget(&session.id)?;
+        }
+        collected.sessions.push(session);
+    }
     collected.folders = unowned_folders(context, before)?;
     if !dry_run {
         for id in &collected.folders {
@@ -72,6 +79,17 @@ fn forget(context: &Context, seen: &snapshot::Seen) -> Result<(), Error> {
     }
     context.state.session(&seen.session.id).remove();
     Ok(context.store()?.forget(&seen.session.id)?)
+}
+
+/// Sessions of other tmux servers whose end is on record: nothing need be asked of those servers, which may be long
+/// gone.
+fn ended_elsewhere(context: &Context, before: Timestamp) -> Result<Vec<Session>, Error> {
+    let mut sessions = context.store()?.everything()?;
+    sessions.retain(|session| {
+        let ended = session.ended.clone().or_else(|| context.state.session(&session.id).ended());
+        session.socket != context.socket && ended.is_some_and(|ended| ended.at < before)
+    });
+    Ok(sessions)
 }
 
 /// Left by a `spawn` that was killed in the middle. Young ones may belong to one that is under way.

@@ -1,0 +1,58 @@
+//! The figures reached so far. They may rise; whoever makes one fall has to say why.
+
+use dogwatch_scoreboard::corpus::{Corpus, Input};
+use dogwatch_scoreboard::score::Score;
+
+fn right(corpus: &Corpus, input: Input) -> (usize, usize) {
+    let total = Score::of(corpus, input).total();
+    (total.right, total.all)
+}
+
+#[test]
+fn given_screens() {
+    let corpus = Corpus::given().unwrap();
+    assert_eq!(right(&corpus, Input::Styled), (146, 146));
+    assert_eq!(right(&corpus, Input::Plain), (146, 146));
+    assert_eq!(right(&corpus, Input::Bare), (146, 146));
+}
+
+#[test]
+fn recorded_screens() {
+    let corpus = Corpus::recorded().unwrap();
+    let all = corpus.recordings.len();
+    for (input, least) in [(Input::Styled, STYLED), (Input::Plain, PLAIN), (Input::Bare, BARE)] {
+        let (right, _) = right(&corpus, input);
+        assert!(right >= least, "{}: {right} of {all}, was {least}", input.name());
+    }
+}
+
+const STYLED: usize = 0;
+const PLAIN: usize = 0;
+const BARE: usize = 0;
+
+#[test]
+fn nothing_at_rest_is_called_working() {
+    for corpus in [Corpus::given().unwrap(), Corpus::recorded().unwrap()] {
+        for input in Input::ALL {
+            let wrong: Vec<_> = Score::of(&corpus, input)
+                .falsely_working()
+                .iter()
+                .map(|recording| recording.short_name().to_owned())
+                .collect();
+            assert_eq!(wrong, Vec::<String>::new(), "{}, {}", corpus.name, input.name());
+        }
+    }
+}
+
+/// What a person is asked must be read off every dialog that shows it.
+#[test]
+fn dialogs_tell_what_they_ask() {
+    for corpus in [Corpus::given().unwrap(), Corpus::recorded().unwrap()] {
+        for recording in &corpus.recordings {
+            if recording.truth().state == "waiting" {
+                let details = recording.read(Input::Styled).details;
+                assert!(details.question.is_some(), "{}", recording.short_name());
+            }
+        }
+    }
+}
