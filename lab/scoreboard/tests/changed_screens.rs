@@ -89,7 +89,7 @@ fn with_quotes(recording: &Recording, quotes: &[&str]) -> Option<String> {
     // Not into a status line, and not before the message that an error belongs to.
     let prose =
         |line: &&str| answer(line) && !line.contains("API Error") && !line.contains("• esc");
-    let row = shown[..box_row].iter().rposition(|line| prose(line))?;
+    let row = shown[..box_row].iter().rposition(prose)?;
     let asked = shown[..box_row].iter().rposition(|line| line.starts_with(['❯', '›']))?;
     if row < asked {
         return None;

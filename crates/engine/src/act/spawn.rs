@@ -187,7 +187,8 @@ impl Plan {
             let name = store.register(&new, wanted, &refused)??;
             match make_pane(context, &self.id, &self.profile.name, &name, &request.cwd) {
                 Ok((pane, server)) => {
-                    store.placed(&self.id, &pane.to_string(), server)?;
+                    // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.
+                    let _ = store.placed(&self.id, &pane.to_string(), server);
                     return Ok((name, pane));
                 }
                 Err(dogwatch_tmux::Error::DuplicateSession { .. })
@@ -239,7 +240,7 @@ fn make_pane(
     ] {
         new_session = new_session.option('e', pair);
     }
-    let replies = context.tmux.run(&[
+    let made = context.tmux.run(&[
         // Two words, so that tmux starts it without a shell.
         new_session.args(["cat", "-"]),
         Command::new("set-option")
@@ -259,7 +260,15 @@ fn make_pane(
         Command::new("set-option").flag('w').target(session.clone()).args(["remain-on-exit", "on"]),
         Command::new("kill-window").flag('a').target(session.clone()),
         Command::new("move-window").flag('r').target(session),
-    ])?;
+    ]);
+    let replies = made.inspect_err(|error| {
+        let failed_later = matches!(error, dogwatch_tmux::Error::Failed { command, .. }
+            if !command.starts_with("new-session"));
+        if failed_later {
+            // Half a session is none.
+            let _ = context.tmux.run_one(Command::new("kill-session").target(&tmux_name));
+        }
+    })?;
     let answer = replies.get(2).map(|r| r.first_line().into_owned()).unwrap_or_default();
     parse_place(&answer).ok_or_else(|| dogwatch_tmux::Error::Failed {
         command: "new-window".into(),
