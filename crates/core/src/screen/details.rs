@@ -4,52 +4,73 @@ use regex::Captures;
 
 use super::Screen;
 use super::grid::Grid;
-use super::layout::Layout;
+use super::layout::{Layout, Pattern};
 use super::reading::{Details, Exit, Region, State, Todos};
 use super::regions::{Line, Regions};
 
 /// Options, questions and drafts longer than this are cut.
 const MAX_TEXT: usize = 2_000;
 
-/// Adds what follows from the structure alone, as far as it goes with the state.
-pub(super) fn complete(
-    details: &mut Details,
-    state: &State,
-    layout: &Layout,
-    sight: (&Grid, &Screen, &Regions),
-) {
-    let (grid, screen, regions) = sight;
-    let gone = matches!(state, State::Exited | State::Crashed | State::Starting);
-    if gone {
-        // The picture of an agent that is gone says nothing any more.
-        *details = Details { exit: details.exit, ..Details::default() };
-        return;
+/// A screen taken apart.
+#[derive(Debug)]
+pub(super) struct Picture<'r, 'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) grid: &'a Grid,
+    pub(super) regions: &'r Regions<'a>,
+    pub(super) screen: &'r Screen<'a>,
+}
+
+impl Details {
+    /// Adds what follows from the structure alone, as far as it goes with the state.
+    pub(super) fn complete(&mut self, state: &State, picture: &Picture) {
+        if matches!(state, State::Exited | State::Crashed | State::Starting) {
+            // The picture of an agent that is gone says nothing any more.
+            *self = Self { exit: self.exit, ..Self::default() };
+            return;
+        }
+        let Picture { layout, regions, .. } = picture;
+        set(&mut self.draft, draft(picture));
+        set(&mut self.todos, todos(layout, regions));
+        let dialog = regions.get(Region::Dialog);
+        if let Some(dialog) = dialog.filter(|_| matches!(state, State::Waiting { .. })) {
+            set(&mut self.question, question(layout, dialog));
+            self.options = options(layout, dialog);
+        } else {
+            self.question = None;
+        }
     }
-    set(&mut details.draft, draft(layout, grid, screen, regions));
-    set(&mut details.todos, todos(layout, regions));
-    let dialog = regions.get(Region::Dialog);
-    let Some(dialog) = dialog.filter(|_| matches!(state, State::Waiting { .. })) else {
-        details.question = None;
-        return;
-    };
-    set(&mut details.question, question(layout, dialog));
-    details.options = options(layout, dialog);
+
+    /// Takes the named groups of a rule that matched.
+    pub(super) fn fill(&mut self, found: &Captures) {
+        let group = |name| found.name(name).map(|text| text.as_str().trim());
+        let number = |name| group(name).and_then(|text| text.parse().ok());
+        set(&mut self.label, group("label").map(str::to_owned));
+        set(&mut self.question, group("question").map(str::to_owned));
+        set(&mut self.elapsed_secs, group("elapsed").and_then(seconds));
+        set(&mut self.background, number("background"));
+        if let (Some(done), Some(all)) = (number("done"), number("all")) {
+            set(&mut self.todos, Some(Todos { done, doing: 0, open: all.saturating_sub(done) }));
+        }
+        let exit = |name| group(name).and_then(|text| text.parse().ok());
+        set(&mut self.exit, exit("status").map(Exit::Status));
+        set(&mut self.exit, exit("signal").map(Exit::Signal));
+    }
 }
 
 /// Text typed by a person: dim text in the box is a suggestion, a placeholder is none either.
-fn draft(layout: &Layout, grid: &Grid, screen: &Screen, regions: &Regions) -> Option<String> {
-    let lines = regions.get(Region::Box)?;
+fn draft(picture: &Picture) -> Option<String> {
+    let lines = picture.regions.get(Region::Box)?;
     let first = lines.first()?;
     let text = first.text().trim_start();
     let start = first.text().len() - text.len();
     // The cursor stands on the first character of a suggestion, which is reversed then, not dim.
     let second = start + text.chars().next().map_or(0, char::len_utf8);
-    let suggested = if grid.styled() {
-        first.style_at(second).dim || first.style_at(start).dim
+    let suggested = if picture.grid.styled() {
+        first.style_at(start).dim || first.style_at(second).dim
     } else {
-        screen.cursor.is_some_and(|cursor| stands_before(grid, cursor, first))
+        picture.screen.cursor.is_some_and(|cursor| stands_before(picture.grid, cursor, first))
     };
-    let placeholder = layout.input.placeholder.as_ref();
+    let placeholder = picture.layout.input.placeholder.as_ref();
     if suggested || placeholder.is_some_and(|pattern| pattern.matches(text)) {
         return None;
     }
@@ -57,12 +78,10 @@ fn draft(layout: &Layout, grid: &Grid, screen: &Screen, regions: &Regions) -> Op
     Some(shortened(&lines.join("\n"), MAX_TEXT))
 }
 
+/// Typing moves the cursor; before the text it stands only if nobody typed it.
 fn stands_before(grid: &Grid, (column, line): (u16, u16), text: &Line) -> bool {
-    grid.rows().get(usize::from(line)).is_some_and(|row| {
-        row.text().contains(text.text())
-            && row.before_column(column.into()).len() + text.text().trim_start().len()
-                >= row.text().len()
-    })
+    let row = grid.rows().get(usize::from(line));
+    row.is_some_and(|row| text.is_in(row)) && usize::from(column) <= text.column()
 }
 
 /// Where options are numbered, lines without a number describe them.
@@ -98,7 +117,7 @@ fn todos(layout: &Layout, regions: &Regions) -> Option<Todos> {
     let mut todos = Todos::default();
     for region in [shape.region, Region::Dialog] {
         for line in regions.get(region).unwrap_or_default() {
-            let is = |pattern: &Option<super::layout::Pattern>| {
+            let is = |pattern: &Option<Pattern>| {
                 pattern.as_ref().is_some_and(|pattern| pattern.matches(line.text()))
             };
             todos.done += u32::from(is(&shape.done));
@@ -107,22 +126,6 @@ fn todos(layout: &Layout, regions: &Regions) -> Option<Todos> {
         }
     }
     (todos != Todos::default()).then_some(todos)
-}
-
-/// Named groups of a rule that matched.
-pub(super) fn fill(details: &mut Details, found: &Captures) {
-    let group = |name| found.name(name).map(|text| text.as_str().trim());
-    let number = |name| group(name).and_then(|text| text.parse().ok());
-    set(&mut details.label, group("label").map(str::to_owned));
-    set(&mut details.question, group("question").map(str::to_owned));
-    set(&mut details.elapsed_secs, group("elapsed").and_then(seconds));
-    set(&mut details.background, number("background"));
-    if let (Some(done), Some(all)) = (number("done"), number("all")) {
-        set(&mut details.todos, Some(Todos { done, doing: 0, open: all.saturating_sub(done) }));
-    }
-    let exit = |name| group(name).and_then(|text| text.parse().ok());
-    set(&mut details.exit, exit("status").map(Exit::Status));
-    set(&mut details.exit, exit("signal").map(Exit::Signal));
 }
 
 /// The rule with more authority was there first.

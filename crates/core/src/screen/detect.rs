@@ -3,7 +3,7 @@
 use regex::Captures;
 
 use super::Screen;
-use super::details::{self, shortened};
+use super::details::{Picture, shortened};
 use super::grid::Grid;
 use super::layout::Pattern;
 use super::reading::{Details, Need, Reading, Reason, Region, State};
@@ -26,40 +26,37 @@ struct Seen<'r, 'a> {
 pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> Reading {
     let mut grid = Grid::parse(screen.bytes);
     grid.keep_last(screen.height.into());
-    let regions = Regions::find(&markers.layout, &terminal.shell, &grid, screen);
-    let look = Eye { regions: &regions, styled: grid.styled(), alternate: screen.alternate };
+    let layout = &markers.layout;
+    let regions = Regions::find(layout, &terminal.shell, &grid, screen);
+    let picture = Picture { layout, grid: &grid, regions: &regions, screen };
 
     let mut details = Details::default();
     let mut reasons = Vec::new();
-    let mut state = None;
+    let mut decided = None;
     for rule in terminal.rules.iter().chain(&markers.rules) {
-        let Some(seen) = look.rule(rule) else { continue };
+        let Some(seen) = picture.rule(rule) else { continue };
         if let Some(found) = &seen.found {
-            details::fill(&mut details, found);
+            details.fill(found);
         }
-        if state.is_none() {
-            state = claim(terminal, rule, &seen).map(|state| (reasons.len(), state));
+        if decided.is_none() {
+            decided = claim(terminal, rule, &seen).map(|state| (reasons.len(), state));
         }
         reasons.push(reason(rule, &seen));
     }
-    let (decided, state) = state.unwrap_or((0, State::Unknown));
-    if !reasons.is_empty() {
-        reasons[..=decided].rotate_right(1);
-    }
-    let sight = (&grid, screen, &regions);
-    details::complete(&mut details, &state, &markers.layout, sight);
+    let state = match decided {
+        Some((first, state)) => {
+            reasons[..=first].rotate_right(1);
+            state
+        }
+        None => State::Unknown,
+    };
+    details.complete(&state, &picture);
     Reading { state, details, reasons }
 }
 
-struct Eye<'r, 'a> {
-    regions: &'r Regions<'a>,
-    styled: bool,
-    alternate: Option<bool>,
-}
-
-impl<'r, 'a> Eye<'r, 'a> {
+impl<'r, 'a> Picture<'r, 'a> {
     fn rule(&self, rule: &Rule) -> Option<Seen<'r, 'a>> {
-        if rule.alternate.is_some() && rule.alternate != self.alternate {
+        if rule.alternate.is_some() && rule.alternate != self.screen.alternate {
             return None;
         }
         let seen = self.sight(&rule.see)?;
@@ -90,7 +87,7 @@ impl<'r, 'a> Eye<'r, 'a> {
     }
 
     fn looks(&self, look: Option<Look>, line: Line, found: &Captures) -> bool {
-        let (Some(look), true) = (look, self.styled) else { return true };
+        let (Some(look), true) = (look, self.grid.styled()) else { return true };
         let whole = &found[0];
         let end = found.get(0).map_or(0, |found| found.end());
         let last = end.saturating_sub(whole.chars().last().map_or(0, char::len_utf8));

@@ -164,7 +164,8 @@ impl<'a> Finder<'a> {
         };
         let above = (0..anchor).rev().take_while(inside).count();
         let start = top(anchor).map_or(anchor - above, |row| row + 1);
-        Some(start..end)
+        let foreign = (start..end).any(|row| self.is(shape.never.as_ref(), row));
+        (!foreign).then_some(start..end)
     }
 
     /// A marked line is an option only beside another one: a prompt sign looks the same.

@@ -77,6 +77,9 @@ pub struct DialogShape {
     /// Where there is no such line: what all lines of a dialog look like.
     #[serde(default)]
     pub body: Option<Pattern>,
+    /// Lines of a transcript: no dialog has one.
+    #[serde(default)]
+    pub never: Option<Pattern>,
     /// Frame signs at the beginning and end of a dialog's lines; cut off.
     #[serde(default)]
     pub frame: Vec<char>,

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::Screen;
 use super::finder::{Finder, InputBox};
 use super::grid::{Grid, Row};
@@ -34,9 +36,22 @@ impl<'a> Line<'a> {
 
     /// Style of a byte of the text.
     pub fn style_at(&self, byte: usize) -> Style {
-        let Some(row) = self.row else { return Style::default() };
-        let offset = self.text.as_ptr().addr().saturating_sub(row.text().as_ptr().addr());
-        row.style_at(offset + byte)
+        self.row.map_or_else(Style::default, |row| row.style_at(self.offset(row) + byte))
+    }
+
+    pub fn is_in(&self, row: &Row) -> bool {
+        self.row.is_some_and(|own| std::ptr::eq(own, row))
+    }
+
+    /// Column of the first character that is no blank.
+    pub fn column(&self) -> usize {
+        let indent = self.text.len() - self.text.trim_start().len();
+        self.row.map_or(0, |row| row.text()[..self.offset(row) + indent].width())
+    }
+
+    /// Where the text begins in its row, of which it is always a part.
+    fn offset(&self, row: &Row) -> usize {
+        self.text.as_ptr().addr().saturating_sub(row.text().as_ptr().addr())
     }
 }
 
