@@ -27,9 +27,11 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  dogwatch spawn claude --prompt 'Fix the failing test'    start an agent
+  dogwatch spawn claude 'Fix the failing test'             start an agent
   dogwatch spawn --name build -- make -j4                  or any command
-  dogwatch ls                                              what there is, and how it is
+  dogwatch status                                          what each is doing
+  dogwatch why NAME                                        and why we think so
+  dogwatch wait NAME --for idle,waiting                    wait until it is done, or needs you
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended
   dogwatch kill NAME                                       end it, with everything it started
   dogwatch demo                                            see it work, with scripted agents
@@ -102,14 +104,14 @@ Examples:
 pub(crate) struct Spawn {
     /// Agent to start (`dogwatch agents` lists them); left out, the command after `--` is run
     pub(crate) agent: Option<String>,
-    /// `-` reads the prompt from standard input
-    #[arg(value_name = "-", value_parser = ["-"], hide_possible_values = true)]
-    pub(crate) stdin: Option<String>,
+    /// Prompt to give it, the same as --prompt; `-` reads standard input
+    #[arg(value_name = "PROMPT", allow_hyphen_values = false)]
+    pub(crate) words: Option<String>,
     /// Prompt to give it; `-` reads standard input
-    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["prompt_file", "stdin"])]
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["prompt_file", "words"])]
     pub(crate) prompt: Option<String>,
     /// File with the prompt; `-` reads standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "stdin", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", conflicts_with = "words", value_hint = ValueHint::FilePath)]
     pub(crate) prompt_file: Option<PathBuf>,
     /// Name of the session
     #[arg(long, short, conflicts_with_all = ["step", "epic", "story", "cycle"])]
@@ -205,12 +207,12 @@ pub(crate) struct Why {
 #[command(after_help = "\
 Examples:
   dogwatch wait fix --for idle,waiting --timeout 10m
-  dogwatch wait build --for exited,crashed && make install")]
+  dogwatch wait build --for exited && make install")]
 pub(crate) struct Wait {
     /// Names, ids or panes (%3) of sessions: all of them must be in such a state
     #[arg(required = true)]
     pub(crate) sessions: Vec<String>,
-    /// States to wait for
+    /// States to wait for: starting, working, waiting, limited, idle, error, exited, crashed, stuck, lost, unknown
     #[arg(long = "for", value_name = "STATE,…", required = true, value_delimiter = ',')]
     pub(crate) states: Vec<String>,
     /// How long at most [default: for ever]
@@ -220,12 +222,6 @@ pub(crate) struct Wait {
     #[arg(long)]
     pub(crate) json: bool,
 }
-
-/// All states, as `status` names them.
-pub(crate) const STATES: [&str; 11] = [
-    "starting", "working", "waiting", "limited", "idle", "error", "exited", "crashed", "stuck",
-    "lost", "unknown",
-];
 
 /// Judge one recorded screen alone, for bug reports and comparisons
 #[derive(Debug, ClapArgs)]
@@ -306,6 +302,8 @@ pub(crate) struct Kill {
 }
 
 /// End all sessions
+///
+/// Asks before it does when it is run on a terminal.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct KillAll {
     /// Only sessions of the project of the current folder
@@ -401,6 +399,9 @@ pub(crate) enum LabTool {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(seconds.into()));
+    }
     let span: jiff::SignedDuration = text
         .parse::<jiff::Span>()
         .and_then(|span| span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()))

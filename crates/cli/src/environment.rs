@@ -86,6 +86,10 @@ pub(crate) fn tmux_around() -> Option<PathBuf> {
     value.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
+pub(crate) fn home() -> Option<PathBuf> {
+    path_variable("HOME").filter(|home| home.is_absolute())
+}
+
 /// A variable that is set to nothing counts as not set.
 fn path_variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)

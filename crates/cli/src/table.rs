@@ -8,8 +8,14 @@ use std::fmt;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::ui;
+
 /// Blanks between columns.
 const GAP: usize = 2;
+/// No column is made narrower than this.
+const NARROWEST: usize = 8;
+/// What the last column, which says the most, gets if others can be made narrower.
+const LAST_COLUMN: usize = 32;
 
 /// A text in one cell, perhaps in a colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +26,13 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn painted(text: impl Into<String>, colour: AnsiColor) -> Self {
-        Self { text: text.into(), colour: Some(colour) }
+        Self { text: ui::harmless(text.into()), colour: Some(colour) }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { text: text.into(), colour: None }
+        Self { text: ui::harmless(text.into()), colour: None }
     }
 }
 
@@ -51,6 +57,19 @@ impl Table {
         self.rows.len() + 1
     }
 
+    /// Takes room from the widest columns until the last one has enough to be worth reading.
+    fn shrink(&self, widths: &mut [usize]) {
+        let Some((last, others)) = widths.split_last_mut() else { return };
+        let wanted = (*last).min(LAST_COLUMN);
+        let used = |others: &[usize]| others.iter().map(|width| width + GAP).sum::<usize>();
+        while self.width.is_some_and(|width| used(others) + wanted > width) {
+            let Some(widest) = others.iter_mut().max().filter(|width| **width > NARROWEST) else {
+                return;
+            };
+            *widest -= 1;
+        }
+    }
+
     fn column_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
         let widest = cells.map(|cell| cell.text.width()).max().unwrap_or(0);
@@ -60,7 +79,8 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let widths: Vec<usize> = (0..self.header.len()).map(|n| self.column_width(n)).collect();
+        let mut widths: Vec<usize> = (0..self.header.len()).map(|n| self.column_width(n)).collect();
+        self.shrink(&mut widths);
         let before_last: usize = widths.iter().rev().skip(1).map(|w| w + GAP).sum();
         let left_for_last = self.width.map_or(usize::MAX, |w| w.saturating_sub(before_last).max(8));
         let bold = Style::new().bold();
@@ -89,7 +109,8 @@ fn write_line<'a>(
             let text = cut(text, left_for_last);
             write!(f, "{style}{text}{style:#}")?;
         } else {
-            let fill = widths[column] + GAP - text.width();
+            let text = cut(text, widths[column]);
+            let fill = (widths[column] + GAP).saturating_sub(text.width());
             write!(f, "{style}{text}{style:#}{:fill$}", "")?;
         }
     }
@@ -123,6 +144,18 @@ mod tests {
         table.row(["a".into(), "rather too long".into()]);
         let plain = anstream::adapter::strip_str(&table.to_string()).to_string();
         assert_eq!(plain, "NAME  WHY\n日本  short\na     rather too …");
+    }
+
+    #[test]
+    fn wide_columns_make_room_for_the_last() {
+        let mut table = Table::new(&["NAME", "FOLDER", "WHY"], Some(40));
+        table.row([
+            "short".into(),
+            "/a/very/long/folder/name/indeed".into(),
+            "because of this".into(),
+        ]);
+        let plain = anstream::adapter::strip_str(&table.to_string()).to_string();
+        assert_eq!(plain.lines().last(), Some("short  /a/very/long/fo…  because of this"));
     }
 
     #[test]

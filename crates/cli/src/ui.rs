@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
@@ -11,6 +12,7 @@ use dogwatch_core::record::Exit;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
+use crate::environment;
 use crate::table::{Cell, Table};
 
 /// Prints a result line.
@@ -87,6 +89,24 @@ pub(crate) fn state(state: State) -> Cell {
         State::Unknown => AnsiColor::Yellow,
     };
     Cell::painted(state.word(), colour)
+}
+
+/// A path as people write it: the home folder as `~`.
+pub(crate) fn short_path(path: &Path) -> String {
+    match environment::home().and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+/// A text of an agent's or a user's as a terminal may see it: control characters could do anything there.
+pub(crate) fn harmless(text: String) -> String {
+    if text.chars().any(|c| c.is_control() && c != '\n') {
+        text.chars().map(|c| if c.is_control() && c != '\n' { '·' } else { c }).collect()
+    } else {
+        text
+    }
 }
 
 /// `exit code 3`, `signal 9 (KILL)`.

@@ -42,8 +42,9 @@ pub fn members(all: &[Process], tag: &str, runner: Option<i32>, spare: &[i32]) -
         .filter(|p| Some(p.pid) != runner && !spare.contains(&p.pid))
         .filter(|p| !foreign.contains(&p.pid) && !carriers.contains(&p.pid))
         .filter(|p| {
-            p.tag.as_deref() == Some(tag)
-                || runner.is_some_and(|r| line(p, &by_pid).any(|a| a.pid == r))
+            // Not through a server that carries others: what a person runs in it is a person's.
+            let mut descent = line(p, &by_pid).take_while(|a| !carriers.contains(&a.pid));
+            p.tag.as_deref() == Some(tag) || runner.is_some_and(|r| descent.any(|a| a.pid == r))
         })
         .map(|p| p.pid)
         .collect()
@@ -98,6 +99,7 @@ mod tests {
             p(200, 10, ""),  // a tmux server the agent started, adopted by the runner
             p(30, 200, "C"), // that server carries a session of its own
             p(31, 30, ""),
+            p(32, 200, ""),  // a person's window in the same server
             p(300, 10, ""),  // a tmux server that carries nothing of ours
             p(40, 300, "A"), // started by the agent inside it
         ];

@@ -14,7 +14,7 @@ use crate::profile::{HookWay, Profile};
 pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Variables that describe the caller's own terminal and place; the pane has better ones.
-const OF_THE_CALLER: [&str; 16] = [
+const OF_THE_CALLER: [&str; 17] = [
     "TMUX",
     "TMUX_PANE",
     "TERM",
@@ -31,6 +31,7 @@ const OF_THE_CALLER: [&str; 16] = [
     "PWD",
     "_",
     "DOGWATCH_SESSION",
+    "DOGWATCH_PROMPT_FILE",
 ];
 
 /// Variables that the runner takes from its own environment, because tmux set them for the pane.
@@ -142,13 +143,13 @@ fn environment(ask: &Ask<'_>, values: &Values) -> Vec<(OsString, OsString)> {
     set("AI_AGENT", ask.profile.name.clone().into());
     set("CLAUDECODE", OsString::new());
     set("BASH_ENV", OsString::new());
-    set("PWD", ask.cwd.clone().into_os_string());
     if ask.prompt.is_some() {
         set("DOGWATCH_PROMPT_FILE", ask.folder.join(PROMPT_FILE).into_os_string());
     }
     for (key, value) in &ask.set_env {
         set(key, value.into());
     }
+    set("PWD", ask.cwd.clone().into_os_string());
     // Last, so that nothing can detach a session from its own identity.
     set("DOGWATCH_STATE_DIR", ask.state_dir.clone().into_os_string());
     set("DOGWATCH_SESSION", ask.session.into());

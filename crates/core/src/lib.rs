@@ -16,7 +16,6 @@
 //! | [`ending`] | the next step in ending a session politely |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
-//! | [`told`] | what an agent last said of itself through its hooks |
 //! | [`transcript`] | readable text from an agent's own transcript |
 
 mod codex_hooks;
@@ -31,5 +30,4 @@ pub mod record;
 pub mod run;
 pub mod screen;
 pub mod status;
-pub mod told;
 pub mod transcript;

@@ -9,10 +9,13 @@
 //! `pane_dead_status` is never the only witness: tmux 3.3a with utempter loses it in about half of
 //! all deaths. Where nothing suffices, the verdict is [`State::Unknown`].
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::record::{Cause, Ended, Exit, Started};
+
+/// How long the making of a session may take, at the very most.
+const MAKING: SignedDuration = SignedDuration::from_secs(20);
 
 /// What tmux says of the session's pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,10 @@ pub enum Process {
 /// Everything that was found out about one session.
 #[derive(Debug, Clone)]
 pub struct Facts<'a> {
+    pub now: Timestamp,
     pub created: Timestamp,
+    /// Whether tmux was ever seen to have made its pane.
+    pub placed: bool,
     pub started: Option<&'a Started>,
     pub ended: Option<&'a Ended>,
     pub pane: Pane,
@@ -111,6 +117,9 @@ pub fn judge(facts: &Facts<'_>) -> Life {
             Some(facts.created),
             "its pane is alive; the agent's start is not recorded yet",
         ),
+        (Pane::Gone | Pane::NoServer, _, _) if is_being_made(facts) => {
+            life(State::Starting, Some(facts.created), "it is being made")
+        }
         (_, Process::Alive, _) => life(
             State::Running,
             started,
@@ -131,6 +140,13 @@ pub fn judge(facts: &Facts<'_>) -> Life {
         }
         (Pane::Gone, _, _) => life(State::Lost, None, "its pane is gone and left no exit record"),
     }
+}
+
+/// A session is remembered before it is made, and may be made after tmux was asked: for that moment no witness knows
+/// of it.
+fn is_being_made(facts: &Facts<'_>) -> bool {
+    let age = facts.now.duration_since(facts.created);
+    !facts.placed && facts.started.is_none() && !age.is_negative() && age < MAKING
 }
 
 fn how_it_ended(ended: &Ended) -> String {
@@ -214,7 +230,9 @@ mod tests {
         ];
         for (ended, has_started, pane, runner, agent, state, words) in table {
             let facts = Facts {
+                now: at(1000),
                 created: at(0),
+                placed: true,
                 started: has_started.then_some(&started),
                 ended,
                 pane: pane.clone(),
@@ -225,5 +243,21 @@ mod tests {
             assert_eq!(life.state, state, "{facts:?}");
             assert!(life.reason.contains(words), "{:?} lacks {words:?}", life.reason);
         }
+    }
+
+    #[test]
+    fn a_session_that_is_being_made() {
+        let state = |now: i64, placed: bool, pane: Pane| {
+            let (runner, agent) = (Process::Unasked, Process::Unasked);
+            let (created, started, ended) = (at(0), None, None);
+            judge(&Facts { now: at(now), created, placed, started, ended, pane, runner, agent })
+                .state
+        };
+        assert_eq!(state(1, false, Pane::Gone), State::Starting);
+        assert_eq!(state(1, false, Pane::NoServer), State::Starting);
+        assert_eq!(state(30, false, Pane::Gone), State::Lost, "it never was");
+        assert_eq!(state(-30, false, Pane::Gone), State::Lost, "the clock was set back");
+        assert_eq!(state(1, true, Pane::Gone), State::Lost, "it was there");
+        assert_eq!(state(1, false, Pane::Dead), State::Lost);
     }
 }

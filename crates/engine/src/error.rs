@@ -19,7 +19,7 @@ pub enum Error {
     Profile(#[from] ProfileError),
     #[error("there is no agent named {name:?}; known are {known}")]
     UnknownAgent { name: String, known: String },
-    #[error("{program} was not found on the path")]
+    #[error("{program} {}", if program.contains('/') { "does not exist" } else { "was not found on the path" })]
     ProgramNotFound { program: String, install: String },
     #[error("{} cannot be executed", path.display())]
     NotExecutable { path: PathBuf },
@@ -31,8 +31,10 @@ pub enum Error {
     NameInUse { name: String },
     #[error("there is no session {target:?}")]
     NoSuchSession { target: String },
-    #[error("{target:?} is not a session of dogwatch")]
-    NotOurs { target: String },
+    #[error("the session {name} is over: {reason}")]
+    IsOver { name: String, reason: String },
+    #[error("the session {name} cannot be looked at: {reason}")]
+    NotReachable { name: String, reason: String },
     #[error("the session {name} could not be started: {reason}")]
     LaunchFailed { name: String, reason: String },
     #[error("the session {name} was made, but its start was not confirmed within {seconds} s")]
@@ -71,7 +73,9 @@ impl Error {
             Self::ProgramNotFound { .. } | Self::NotExecutable { .. } => "program_not_found",
             Self::NoSuchFolder { .. } | Self::NotAFolder { .. } => "bad_cwd",
             Self::NameInUse { .. } => "name_in_use",
-            Self::NoSuchSession { .. } | Self::NotOurs { .. } => "no_such_session",
+            Self::NoSuchSession { .. } => "no_such_session",
+            Self::NotReachable { .. } => "not_reachable",
+            Self::IsOver { .. } => "is_over",
             Self::LaunchFailed { .. } => "launch_failed",
             Self::StartNotConfirmed { .. } => "start_not_confirmed",
             Self::NotEnded { .. } => "not_ended",
@@ -91,16 +95,14 @@ impl Error {
             | Self::NotAFolder { .. }
             | Self::BadPrompt { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
-            Self::Tmux(_) => exit_code::TMUX,
+            Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
             | Self::Profile(_)
             | Self::ProgramNotFound { .. }
             | Self::NotExecutable { .. }
             | Self::LaunchFailed { .. } => exit_code::AGENT,
-            Self::NameInUse { .. } => exit_code::CONFLICT,
-            Self::NoSuchSession { .. } | Self::NotOurs { .. } | Self::NothingKept { .. } => {
-                exit_code::NOT_FOUND
-            }
+            Self::NameInUse { .. } | Self::IsOver { .. } => exit_code::CONFLICT,
+            Self::NoSuchSession { .. } | Self::NothingKept { .. } => exit_code::NOT_FOUND,
             Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
             Self::NotEnded { .. } | Self::Io { .. } => exit_code::FAILED,
         }
@@ -122,7 +124,7 @@ impl Error {
                 format!("choose another name, or end it first: dogwatch kill {name}")
             }
             Self::NoSuchSession { .. } => "`dogwatch ls --all` lists them".into(),
-            Self::NotOurs { .. } => "dogwatch only acts on sessions that it started".into(),
+            Self::IsOver { name, .. } => format!("see what it showed: dogwatch capture {name}"),
             Self::StartNotConfirmed { name, .. } => {
                 format!("look at it: dogwatch capture {name}; or end it: dogwatch kill {name}")
             }

@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
-use dogwatch_core::record::{Ended, ProcessIdent};
+use dogwatch_core::record::ProcessIdent;
 use dogwatch_store::{Server, Session, Store};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::sense::processes;
 use crate::{Context, Error};
-
-/// How long a session may take to be made; longer than `spawn` waits for it.
-const MAKING: SignedDuration = SignedDuration::from_secs(20);
 
 /// A session with everything that was found out about it in one look.
 #[derive(Debug, Clone)]
@@ -24,6 +21,15 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// An error if tmux could not be asked about it: then nothing that is said of its pane would be true.
+    pub fn must_be_known(&self) -> Result<(), Error> {
+        if self.life.state != State::Unknown {
+            return Ok(());
+        }
+        let (name, reason) = (self.session.name.clone(), self.life.reason.clone());
+        Err(Error::NotReachable { name, reason })
+    }
+
     pub fn pane_id(&self) -> Option<PaneId> {
         self.pane.map(|pane| pane.pane_id)
     }
@@ -71,11 +77,19 @@ pub fn look(context: &Context, all: bool) -> Result<Vec<Seen>, Error> {
 
 /// The session meant by a name, an id (or its start), or a pane id.
 pub fn find(context: &Context, target: &str) -> Result<Seen, Error> {
-    let mut seen = look_with(context, |store| candidates(context, store, target))?;
-    // The newest of that name; one that lives goes before any that does not.
-    let at = seen.iter().position(|s| !s.life.state.is_over()).unwrap_or(0);
-    if at < seen.len() {
-        Ok(seen.swap_remove(at))
+    let seen = look_with(context, |store| candidates(context, store, target))?;
+    meant(seen, |one| one, target)
+}
+
+/// The newest of those that bear a name; one that lives goes before any that does not.
+pub(crate) fn meant<T>(
+    mut found: Vec<T>,
+    seen: impl Fn(&T) -> &Seen,
+    target: &str,
+) -> Result<T, Error> {
+    let at = found.iter().position(|one| !seen(one).life.state.is_over()).unwrap_or(0);
+    if at < found.len() {
+        Ok(found.swap_remove(at))
     } else {
         Err(Error::NoSuchSession { target: target.to_owned() })
     }
@@ -120,17 +134,31 @@ pub(crate) fn join(
     Ok(sessions.into_iter().map(|session| see(context, store, session, &panes)).collect())
 }
 
-fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes) -> Seen {
-    let folder = context.state.session(&session.id);
+/// What the runner wrote into the session's folder, where the database was not told: it is told a moment later, or
+/// never if it could not be.
+pub(crate) fn complete(context: &Context, store: &mut Store, session: &mut Session) {
     if session.started.is_none() {
-        // The database is told of it a moment later than the folder, or never if it could not be.
-        session.started = folder.started();
+        session.started = context.state.session(&session.id).started();
+        if let Some(started) = &session.started {
+            // The record stays on disk: if the database cannot take it in now, the next look will.
+            let _ = store.started(&session.id, started);
+        }
     }
     if session.pane.is_none() {
         // Its maker was killed before it could note the pane; the runner noted it too.
         session.pane = session.started.as_ref().and_then(|s| s.pane.clone());
     }
-    let (fact, pane) = pane_of(&session, panes);
+}
+
+fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes) -> Seen {
+    complete(context, store, &mut session);
+    let folder = context.state.session(&session.id);
+    let (fact, pane) = if session.socket == context.socket {
+        pane_of(&session, panes)
+    } else {
+        let elsewhere = format!("it is on another server: --socket {}", session.socket.display());
+        (Pane::Unreachable(elsewhere), None)
+    };
     let (mut runner, mut agent) = (Process::Unasked, Process::Unasked);
     if session.ended.is_none() && (fact != Pane::Alive || session.started.is_none()) {
         let ask = |ident| if processes::is_alive(ident) { Process::Alive } else { Process::Gone };
@@ -139,38 +167,24 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
         // Last: a runner that was just seen gone has written its record by now.
         session.ended = folder.ended();
         if let Some(ended) = &session.ended {
-            remember(store, &session.id, ended);
+            let _ = store.ended(&session.id, ended);
         }
     }
-    let judged = life::judge(&Facts {
+    let life = life::judge(&Facts {
+        now: Timestamp::now(),
         created: session.created,
+        placed: session.pane.is_some(),
         started: session.started.as_ref(),
         ended: session.ended.as_ref(),
         pane: fact,
         runner,
         agent,
     });
-    let life = unless_being_made(judged, &session, Timestamp::now());
     Seen { session, life, pane }
 }
 
-/// A session is remembered before it is made, and may be made after tmux was asked: for that moment no
-/// witness knows of it.
-fn unless_being_made(judged: Life, session: &Session, now: Timestamp) -> Life {
-    let unseen = judged.state == State::Lost && session.started.is_none();
-    if !unseen || now.duration_since(session.created) > MAKING {
-        return judged;
-    }
-    let reason = "it is being made".to_owned();
-    Life { state: State::Starting, since: Some(session.created), reason }
-}
-
-/// The record is the truth and stays on disk: if the database cannot take it in now, the next look will.
-fn remember(store: &mut Store, id: &str, ended: &Ended) {
-    let _ = store.ended(id, ended);
-}
-
-/// The session's pane: by id, on the server that gave the id out.
+/// The session's pane: by id, on the server that gave the id out, with our runner in it. Ids start again with each
+/// server, and a person may have put something else into the pane.
 fn pane_of(session: &Session, panes: &Panes) -> (Pane, Option<PaneGlance>) {
     let glance = match panes {
         Panes::Listed(glance) => glance,
@@ -183,7 +197,11 @@ fn pane_of(session: &Session, panes: &Panes) -> (Pane, Option<PaneGlance>) {
         return (Pane::NoServer, None);
     }
     let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
-    match glance.panes.iter().find(|pane| Some(pane.pane_id) == id) {
+    let is_ours = |pane: &&PaneGlance| match &session.started {
+        Some(started) => pane.pid == started.runner.pid,
+        None => session.server.is_some(),
+    };
+    match glance.panes.iter().find(|pane| Some(pane.pane_id) == id).filter(is_ours) {
         Some(pane) if pane.dead => (Pane::Dead, Some(*pane)),
         Some(pane) => (Pane::Alive, Some(*pane)),
         None => (Pane::Gone, None),

@@ -5,9 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use dogwatch_core::status::{Verdict, judge};
 use dogwatch_store::{Session, Store};
-use dogwatch_tmux::{
-    CaptureOptions, Command, Glance, PaneDetail, PaneGlance, PaneId, Reply, RowQuery,
-};
+use dogwatch_tmux::{CaptureOptions, Command, Glance, PaneDetail, PaneId, Reply, RowQuery};
 use jiff::Timestamp;
 
 use crate::sense::evidence::{self, PaneSight};
@@ -32,14 +30,9 @@ pub fn all(context: &Context, now: Timestamp) -> Result<Vec<Judged>, Error> {
 
 /// The session meant by a name, id or pane.
 pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<Judged, Error> {
-    let mut judged =
+    let judged =
         judge_sessions(context, now, |store| snapshot::candidates(context, store, target))?;
-    let at = judged.iter().position(|j| !j.seen.life.state.is_over()).unwrap_or(0);
-    if at < judged.len() {
-        Ok(judged.swap_remove(at))
-    } else {
-        Err(Error::NoSuchSession { target: target.to_owned() })
-    }
+    snapshot::meant(judged, |one| &one.seen, target)
 }
 
 fn judge_sessions(
@@ -48,10 +41,13 @@ fn judge_sessions(
     choose: impl FnOnce(&Store) -> Result<Vec<Session>, Error>,
 ) -> Result<Vec<Judged>, Error> {
     let mut store = context.store()?;
-    let sessions = choose(&store)?;
+    let mut sessions = choose(&store)?;
+    for session in &mut sessions {
+        snapshot::complete(context, &mut store, session);
+    }
     let sights = Sights::take(context, &sessions);
     let (glance, sights) = match sights {
-        Ok(sights) => (Ok(sights.glance()), sights),
+        Ok((glance, sights)) => (Ok(glance), sights),
         Err(error) => (Err(error), Sights::default()),
     };
     let seen = snapshot::join(context, &mut store, sessions, glance)?;
@@ -71,29 +67,31 @@ struct Sights {
 }
 
 impl Sights {
-    fn take(context: &Context, sessions: &[Session]) -> Result<Self, dogwatch_tmux::Error> {
+    fn take(
+        context: &Context,
+        sessions: &[Session],
+    ) -> Result<(Glance, Self), dogwatch_tmux::Error> {
         let living = sessions.iter().filter(|s| s.ended.is_none() && s.started.is_some());
         let wanted: Vec<PaneId> = living.filter_map(|s| s.pane.as_ref()?.parse().ok()).collect();
         let first = &wanted[..wanted.len().min(CAPTURES_PER_PROCESS)];
         let query = RowQuery::new();
-        let mut commands: Vec<Command> = vec![query.detailed_command()];
+        let mut commands: Vec<Command> = Glance::commands().into();
+        commands.push(query.detailed_command());
+        let fixed = commands.len();
         commands.extend(first.iter().map(|pane| how().command(*pane)));
         let mut sights = Self::default();
-        match context.tmux.run(&commands) {
-            Ok(mut replies) => {
-                let texts = replies.split_off(1);
-                sights.texts = first.iter().copied().zip(texts).collect();
-                sights.panes =
-                    query.parse_detailed(replies.first().unwrap_or(&Reply::default()))?;
-            }
+        let replies = match context.tmux.run(&commands) {
             // A pane that is gone ends the chain; those that are there are asked again below.
-            Err(dogwatch_tmux::Error::NotFound { .. }) => {
-                sights.panes = context.tmux.panes_detailed()?;
-            }
-            Err(error) => return Err(error),
-        }
+            Err(dogwatch_tmux::Error::NotFound { .. }) => context.tmux.run(&commands[..fixed])?,
+            replies => replies?,
+        };
+        let glance = Glance::parse(&replies)?;
+        let detailed = replies.get(fixed - 1);
+        sights.panes =
+            detailed.map(|reply| query.parse_detailed(reply)).transpose()?.unwrap_or_default();
+        sights.texts = first.iter().copied().zip(replies.into_iter().skip(fixed)).collect();
         sights.capture_rest(context, &wanted)?;
-        Ok(sights)
+        Ok((glance, sights))
     }
 
     fn capture_rest(
@@ -110,25 +108,6 @@ impl Sights {
         let replies = context.tmux.capture_many(&rest, how())?;
         self.texts.extend(rest.into_iter().zip(replies).filter_map(|(p, r)| Some((p, r.ok()?))));
         Ok(())
-    }
-
-    fn glance(&self) -> Glance {
-        let first = self.panes.first().map(|pane| &pane.row);
-        Glance {
-            server_pid: first.map_or(0, |row| row.server_pid),
-            server_start: first.map_or(0, |row| row.server_start),
-            version: first.and_then(|row| row.version.clone()),
-            panes: self
-                .panes
-                .iter()
-                .map(|pane| PaneGlance {
-                    pane_id: pane.row.pane_id,
-                    session_no: pane.row.session_no,
-                    dead: pane.row.dead,
-                    attached: pane.row.session_attached,
-                })
-                .collect(),
-        }
     }
 
     fn of(&self, seen: &Seen) -> PaneSight {

@@ -44,7 +44,6 @@ impl Store {
         // With a write-ahead log, NORMAL may lose the last commits in a power failure but never breaks
         // the file; what must outlive that (exit records) is in files of its own.
         connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
-        connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
         if !has_long_log(&path) {
             connection
                 .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)

@@ -8,6 +8,8 @@ pub enum StoreError {
     NoHome,
     #[error("{path} is not a folder")]
     NotAFolder { path: PathBuf },
+    #[error("{path} belongs to another user")]
+    NotYours { path: PathBuf },
     #[error("{path} can be read by others (mode {mode:03o})")]
     TooOpen { path: PathBuf, mode: u32 },
     #[error("no space left on the disk of {path}")]
@@ -36,10 +38,9 @@ impl StoreError {
             Self::NotAFolder { path } => {
                 format!("move {} away, or set DOGWATCH_STATE_DIR", path.display())
             }
+            Self::NotYours { .. } => "set DOGWATCH_STATE_DIR to a folder of your own".into(),
             Self::TooOpen { path, .. } => format!("chmod 700 {}", path.display()),
-            Self::Full { .. } => {
-                "free some space, then run the command again; nothing was changed".into()
-            }
+            Self::Full { .. } => "free some space, then run the command again".into(),
             Self::NotWritable { .. } => {
                 "make it writable for you, or set DOGWATCH_STATE_DIR to a folder of your own".into()
             }

@@ -158,11 +158,6 @@ impl SessionFolder {
         fs::read(self.path.join("screen")).ok().map(|ansi| KeptScreen { ansi })
     }
 
-    /// An open handle on the folder, to watch for records.
-    pub fn watchable(&self) -> io::Result<File> {
-        File::open(&self.path)
-    }
-
     pub fn exists(&self) -> bool {
         self.path.is_dir()
     }

@@ -100,7 +100,8 @@ impl Store {
     pub fn placed(&mut self, id: &str, pane: &str, server: Server) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.execute(
-                "UPDATE sessions SET pane = ?, server_pid = ?, server_start = ? WHERE id = ?",
+                // It was not there yet when somebody put it away.
+                "UPDATE sessions SET pane = ?, server_pid = ?, server_start = ?, put_away = NULL WHERE id = ?",
                 params![pane, server.pid, server.start, id],
             )
             .map(drop)

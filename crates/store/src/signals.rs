@@ -65,12 +65,13 @@ impl Signal {
 }
 
 impl Store {
-    /// All signals of a session, oldest first, the spooled ones taken in before.
+    /// The last signals of a session, oldest first, the spooled ones taken in before. A session that runs for days has
+    /// tens of thousands, and only the last turn counts.
     pub fn signals(&mut self, session: &str) -> Result<Vec<Signal>, StoreError> {
         self.take_in_spool();
         self.read(|c| {
             c
-                .prepare_cached("SELECT session, at, agent, event, payload FROM signals WHERE session = ? ORDER BY at, id")?
+                .prepare_cached("SELECT session, at, agent, event, payload FROM signals WHERE session = ? ORDER BY at DESC, id DESC LIMIT 1000")?
                 .query_map([session], |row| {
                     Ok(Signal {
                         session: row.get(0)?,
@@ -80,7 +81,11 @@ impl Store {
                         payload: row.get(4)?,
                     })
                 })?
-                .collect()
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })
+        .map(|mut newest_first| {
+            newest_first.reverse();
+            newest_first
         })
     }
 

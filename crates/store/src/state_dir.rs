@@ -34,6 +34,9 @@ impl StateDir {
         if !meta.is_dir() {
             return Err(StoreError::NotAFolder { path: root });
         }
+        if meta.uid() != rustix::process::geteuid().as_raw() {
+            return Err(StoreError::NotYours { path: root });
+        }
         // Prompts and transcripts are in here: a folder that others can look into is not used.
         let mode = meta.mode() & 0o777;
         if mode & 0o077 != 0 {

@@ -21,6 +21,8 @@ pub struct Glance {
 pub struct PaneGlance {
     pub pane_id: PaneId,
     pub session_no: SessionNo,
+    /// The process tmux started in it, also after its end.
+    pub pid: i32,
     pub dead: bool,
     /// How many clients are attached to its session.
     pub attached: u32,
@@ -31,9 +33,10 @@ impl Glance {
     pub fn commands() -> [Command; 2] {
         [
             Command::new("display-message").flag('p').arg("#{pid} #{start_time} #{version}"),
-            Command::new("list-panes")
-                .flag('a')
-                .option('F', "#{pane_id} #{session_id} #{pane_dead} #{session_attached}"),
+            Command::new("list-panes").flag('a').option(
+                'F',
+                "#{pane_id} #{session_id} #{pane_pid} #{pane_dead} #{session_attached}",
+            ),
         ]
     }
 
@@ -61,6 +64,7 @@ fn pane(line: &str) -> Result<PaneGlance, BadRow> {
     Ok(PaneGlance {
         pane_id: number("pane_id", words.next())?,
         session_no: number("session_id", words.next())?,
+        pid: number("pane_pid", words.next())?,
         dead: words.next().is_some_and(|word| word == "1"),
         attached: number("session_attached", words.next())?,
     })
@@ -81,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_server_and_its_panes() {
-        let seen = glance("99 1794741000 3.3a\n", "%3 $1 0 2\n%4 $2 1 0\n").unwrap();
+        let seen = glance("99 1794741000 3.3a\n", "%3 $1 40 0 2\n%4 $2 41 1 0\n").unwrap();
         assert_eq!((seen.server_pid, seen.server_start), (99, 1_794_741_000));
         assert_eq!(seen.version, Version::parse("3.3a"));
         let dead: Vec<bool> = seen.panes.iter().map(|pane| pane.dead).collect();
@@ -92,8 +96,8 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         assert_eq!(glance("\n", "").unwrap_err().field, "pid");
-        assert_eq!(glance("1 2 3.3a\n", "%3 x 0 0\n").unwrap_err().field, "session_id");
-        assert_eq!(glance("1 2 3.3a\n", "%3 $1 0\n").unwrap_err().field, "session_attached");
+        assert_eq!(glance("1 2 3.3a\n", "%3 x 4 0 0\n").unwrap_err().field, "session_id");
+        assert_eq!(glance("1 2 3.3a\n", "%3 $1 4 0\n").unwrap_err().field, "session_attached");
         assert!(glance("1 2 \n", "").unwrap().panes.is_empty());
     }
 }

@@ -10,7 +10,7 @@ use crate::ui;
 
 pub(crate) fn agents(context: &Context, args: &Agents) -> u8 {
     let survey = agents::survey(context);
-    let broken = survey.values().any(Result::is_err);
+    let broken = survey.iter().any(|(_, found)| found.is_err());
     if args.json {
         let agents: Vec<Value> = survey
             .iter()

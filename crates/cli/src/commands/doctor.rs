@@ -34,7 +34,7 @@ pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
 }
 
 fn print_table(checks: &[Check]) {
-    let mut table = ui::table(&["CHECK", "", "FOUND", "REMEDY"]);
+    let mut table = ui::table(&["CHECK", "HEALTH", "FOUND", "REMEDY"]);
     for check in checks {
         let colour = match check.health {
             Health::Good => AnsiColor::Green,

@@ -50,7 +50,12 @@ pub(super) fn report(results: &[(&Seen, Result<Killed, Error>)], as_json: bool) 
     } else {
         for (seen, result) in results {
             match result {
-                Ok(killed) => ui::line(format_args!("{}: {}", seen.session.name, words(killed))),
+                Ok(killed) => {
+                    ui::line(format_args!("{}: {}", seen.session.name, words(killed)));
+                    if let Some(why) = &killed.not_noted {
+                        ui::talk(format_args!("note: it could not be written down: {why}"));
+                    }
+                }
                 Err(error) => ui::talk(format_args!("{}: {error}", seen.session.name)),
             }
         }

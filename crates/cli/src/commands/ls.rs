@@ -33,7 +33,7 @@ fn print_table(seen: &[Seen]) {
             one.session.agent.as_str().into(),
             ui::state(one.life.state),
             ui::age(one.session.created, now).into(),
-            one.session.cwd.display().to_string().into(),
+            ui::short_path(&one.session.cwd).into(),
             one.life.reason.as_str().into(),
         ]);
     }

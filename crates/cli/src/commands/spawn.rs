@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -29,7 +30,7 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
 
 fn request(mut args: Spawn) -> Result<Request, Error> {
     // `spawn - -- COMMAND`: no agent is called that.
-    args.stdin = args.stdin.or_else(|| args.agent.take_if(|agent| agent == "-"));
+    args.words = args.words.or_else(|| args.agent.take_if(|agent| agent == "-"));
     let bad = |problem: &str| Error::BadArgument { problem: problem.to_owned() };
     let prompt = prompt(&args)?;
     let what = match args.agent {
@@ -73,21 +74,26 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
 
 fn prompt(args: &Spawn) -> Result<Option<String>, Error> {
     let stdin = Path::new("-");
-    let bytes = match (&args.prompt, &args.prompt_file) {
+    let text = args.prompt.as_ref().or(args.words.as_ref());
+    let bytes = match (text, &args.prompt_file) {
         (Some(text), _) if text != "-" => return Ok(Some(text.clone())),
         (None, Some(file)) if file != stdin => {
-            std::fs::read(file).map_err(Error::io(format!("read {}", file.display())))?
+            let action = format!("read {}", file.display());
+            File::open(file).and_then(read_prompt).map_err(Error::io(action))?
         }
-        (None, None) if args.stdin.is_none() => return Ok(None),
-        _ => {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map_err(Error::io("read standard input"))?;
-            bytes
-        }
+        (None, None) => return Ok(None),
+        _ => read_prompt(std::io::stdin()).map_err(Error::io("read standard input"))?,
     };
     String::from_utf8(bytes).map(Some).map_err(|error| Error::BadPrompt {
         problem: format!("is not UTF-8 (byte {})", error.utf8_error().valid_up_to()),
     })
+}
+
+/// One byte more than is taken, so that too long is noticed, and no more.
+fn read_prompt(from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(spawn::MAX_PROMPT + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn to_json(spawned: &Spawned) -> Value {

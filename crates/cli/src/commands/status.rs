@@ -83,8 +83,13 @@ pub(super) fn detail(status: &Status) -> String {
         },
         Status::Limited { until: Some(until), text } => format!("until {until}: {text}"),
         Status::Limited { until: None, text } => text.clone(),
-        Status::Idle { after_turn, background, draft } => {
-            let mut parts = vec![if *after_turn { "turn finished" } else { "fresh" }.to_owned()];
+        Status::Idle { after_turn, interrupted, background, draft } => {
+            let turn = match (interrupted, after_turn) {
+                (true, _) => "turn interrupted",
+                (false, true) => "turn finished",
+                (false, false) => "fresh",
+            };
+            let mut parts = vec![turn.to_owned()];
             if *background > 0 {
                 parts.push(format!("{background} in the background"));
             }

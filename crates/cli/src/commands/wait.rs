@@ -1,17 +1,19 @@
 use dogwatch_core::exit_code;
+use dogwatch_core::status::Status;
 use dogwatch_engine::status::Judged;
 use dogwatch_engine::wait::{self, Waited};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 
-use crate::args::{STATES, Wait};
+use crate::args::Wait;
 use crate::commands::status as words;
 use crate::ui;
 
 pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
     let states: Vec<String> = args.states.clone();
-    if let Some(unknown) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
-        let problem = format!("{unknown:?} is not a state; known are {}", STATES.join(", "));
+    if let Some(unknown) = states.iter().find(|state| !Status::WORDS.contains(&state.as_str())) {
+        let known = Status::WORDS.join(", ");
+        let problem = format!("{unknown:?} is not a state; known are {known}");
         return Err(Error::BadArgument { problem });
     }
     let (outcome, judged, code) = match wait::wait(context, &args.sessions, &states, args.timeout)?
@@ -20,6 +22,9 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
         Waited::Impossible(one) => ("impossible", vec![*one], exit_code::CONFLICT),
         Waited::TimedOut(judged) => ("timeout", judged, exit_code::TIMEOUT),
     };
+    if !args.json && code == exit_code::TIMEOUT {
+        ui::talk("timed out");
+    }
     if args.json {
         let sessions: Vec<Value> = judged.iter().map(words::to_json).collect();
         ui::json(&json!({ "outcome": outcome, "sessions": sessions }));
@@ -32,7 +37,7 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
 }
 
 fn in_words(one: &Judged) -> String {
-    let detail = words::detail(&one.verdict.status);
+    let detail = ui::harmless(words::detail(&one.verdict.status));
     let gap = if detail.is_empty() { "" } else { ": " };
     format!("{} is {}{gap}{detail}", one.seen.session.name, one.verdict.status.word())
 }

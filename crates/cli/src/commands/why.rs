@@ -17,7 +17,7 @@ pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
         return Ok(exit_code::OK);
     }
     let verdict = &judged.verdict;
-    let detail = words::detail(&verdict.status);
+    let detail = ui::harmless(words::detail(&verdict.status));
     let gap = if detail.is_empty() { "" } else { ": " };
     let (word, basis) = (verdict.status.word(), verdict.basis.word());
     ui::line(format_args!("{} is {word}{gap}{detail} ({basis})", judged.seen.session.name));

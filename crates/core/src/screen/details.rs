@@ -33,8 +33,11 @@ impl Details {
         set(&mut self.todos, todos(layout, regions));
         let dialog = regions.get(Region::Dialog);
         if let Some(dialog) = dialog.filter(|_| matches!(state, State::Waiting { .. })) {
-            set(&mut self.question, question(layout, dialog));
-            self.options = options(layout, dialog);
+            let options = options(layout, dialog);
+            let first = options.first().map_or(dialog.len(), |(at, _)| *at);
+            set(&mut self.question, question(&dialog[..first]));
+            self.options =
+                options.into_iter().map(|(_, text)| shortened(&text, MAX_TEXT)).collect();
         } else {
             self.question = None;
         }
@@ -84,30 +87,37 @@ fn stands_before(grid: &Grid, (column, line): (u16, u16), text: &Line) -> bool {
     row.is_some_and(|row| text.is_in(row)) && usize::from(column) <= text.column()
 }
 
-/// Where options are numbered, lines without a number describe them.
-fn options(layout: &Layout, lines: &[Line]) -> Vec<String> {
-    let Some(option) = &layout.dialog.option else { return Vec::new() };
-    let found: Vec<_> =
-        lines.iter().filter_map(|line| option.regex().captures(line.text())).collect();
-    let numbered = found.iter().any(|found| found.name("number").is_some());
-    let wanted = found.iter().filter(|found| found.name("number").is_some() == numbered);
-    let texts = wanted.filter_map(|found| found.name("option"));
-    texts.map(|text| shortened(text.as_str().trim(), MAX_TEXT)).collect()
+/// What can be chosen, by line: numbered lines, or else what stands below or above the marked line.
+fn options(layout: &Layout, lines: &[Line]) -> Vec<(usize, String)> {
+    let choice = |pattern: &Option<Pattern>, line: &Line| {
+        let found = pattern.as_ref()?.regex().captures(line.text())?;
+        Some(found.name("option")?.as_str().trim().to_owned())
+    };
+    let numbered = |(at, line)| Some((at, choice(&layout.dialog.option, line)?));
+    let options: Vec<_> = lines.iter().enumerate().filter_map(numbered).collect();
+    let marked = lines.iter().find_map(|line| Some((line, choice(&layout.dialog.cursor, line)?)));
+    let Some((cursor, text)) = marked.filter(|_| options.is_empty()) else { return options };
+    let column = cursor.column_at(cursor.text().len() - text.len());
+    let beside = |(at, line): (usize, &Line)| {
+        let text = if line.is_same(cursor) { &text } else { line.text().trim() };
+        (line.is_same(cursor) || line.column() == column).then(|| (at, text.to_owned()))
+    };
+    lines.iter().enumerate().filter_map(beside).collect()
 }
 
-/// The last line before the options that asks something, else the last line before them.
-fn question(layout: &Layout, lines: &[Line]) -> Option<String> {
-    let option = layout.dialog.option.as_ref();
-    let is_option = |line: &Line| option.is_some_and(|option| option.matches(line.text()));
-    let first = lines.iter().position(is_option).unwrap_or(lines.len());
-    let before = lines[..first].iter().filter(|line| line.text().contains(char::is_alphanumeric));
-    let before: Vec<_> = before.collect();
-    let asks = before.iter().rposition(|line| line.text().ends_with(['?', '？']));
-    let at = asks.or_else(|| before.len().checked_sub(1))?;
-    let mut text = before[at].text().trim().to_owned();
+/// The last line before the options that asks something, else the heading.
+fn question(before: &[Line]) -> Option<String> {
+    let words = before.iter().filter(|line| line.text().contains(char::is_alphanumeric));
+    let lines: Vec<_> = words.map(|line| line.text().trim()).collect();
+    let at = None
+        .or_else(|| lines.iter().rposition(|line| line.ends_with(['?', '？'])))
+        .or_else(|| lines.iter().position(|line| line.contains("? ")))
+        .or_else(|| lines.iter().rposition(|line| line.ends_with(':')))
+        .unwrap_or(0);
+    let mut text = (*lines.get(at)?).to_owned();
     // A question that was wrapped begins on the line above.
     if let Some(above) = at.checked_sub(1).filter(|_| text.starts_with(char::is_lowercase)) {
-        text = format!("{} {text}", before[above].text().trim());
+        text = format!("{} {text}", lines[above]);
     }
     Some(shortened(&text, MAX_TEXT))
 }

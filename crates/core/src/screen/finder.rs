@@ -2,12 +2,16 @@
 
 use std::ops::Range;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::grid::Row;
 use super::layout::{Layout, Pattern};
 use super::regions::Line;
 
 /// Rows looked at for the keys of a dialog, from the bottom: lists may be shown below them.
 const HINT_ROWS: usize = 16;
+/// Rows between one option and the next: they may have descriptions.
+const OPTION_GAP: usize = 4;
 /// Rows between a lid and the box it covers.
 const LID_GAP: usize = 3;
 /// Blanks between a line and the side column.
@@ -124,6 +128,8 @@ impl<'a> Finder<'a> {
             let text = self.text(row);
             let sign = if row == first { &input.prompt } else { &input.body };
             let inside = sign.strip(text).or_else(|| input.body.strip(text)).unwrap_or(text);
+            let edge = input.edge.as_ref().and_then(|edge| edge.regex().find(inside));
+            let inside = &inside[..edge.map_or(inside.len(), |edge| edge.start())];
             (!inside.trim().is_empty()).then(|| Line::of(&self.rows[row], inside))
         })
         .collect()
@@ -168,23 +174,34 @@ impl<'a> Finder<'a> {
         (!foreign).then_some(start..end)
     }
 
-    /// A marked line is an option only beside another one: a prompt sign looks the same.
+    /// A marked line is an option only beside another one, numbered or below the same column: a
+    /// prompt sign looks the same.
     fn has_second_option(&self, cursor: usize) -> bool {
-        let near = cursor.saturating_sub(4)..(cursor + 5).min(self.rows.len());
-        let option = self.layout.dialog.option.as_ref();
-        near.filter(|row| *row != cursor).any(|row| self.is(option, row))
+        let shape = &self.layout.dialog;
+        let text = self.text(cursor);
+        let marked = shape.cursor.as_ref().and_then(|cursor| cursor.regex().captures(text));
+        let marked = marked.and_then(|found| Some(found.name("option")?.start()));
+        let column = marked.map(|start| text[..start].width());
+        let aligned = |row: usize| {
+            let bare = self.text(row).trim_start();
+            !bare.is_empty() && Some(self.text(row).len() - bare.len()) == column
+        };
+        let near =
+            cursor.saturating_sub(OPTION_GAP)..(cursor + OPTION_GAP + 1).min(self.rows.len());
+        near.filter(|row| *row != cursor)
+            .any(|row| self.is(shape.option.as_ref(), row) || aligned(row))
     }
 
     pub(super) fn dialog_lines(&self, range: Range<usize>) -> Vec<Line<'a>> {
         let frame = &self.layout.dialog.frame;
-        let bare = |text: &'a str| {
-            let text = text.trim_start().trim_start_matches(frame.as_slice());
-            text.trim_end_matches(frame.as_slice()).trim_end()
+        let bare = |text: &'a str| match text.trim_start().strip_prefix(frame.as_slice()) {
+            Some(inside) => {
+                let inside = inside.trim_start_matches(frame.as_slice());
+                inside.trim_end_matches(frame.as_slice()).trim_end()
+            }
+            None => text,
         };
-        let lines = range.map(|row| {
-            let text = self.text(row);
-            Line::of(&self.rows[row], if frame.is_empty() { text } else { bare(text) })
-        });
+        let lines = range.map(|row| Line::of(&self.rows[row], bare(self.text(row))));
         lines.filter(|line| !line.text().trim().is_empty()).collect()
     }
 }

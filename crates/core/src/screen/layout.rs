@@ -37,6 +37,9 @@ pub struct InputShape {
     pub prompt: Pattern,
     /// Further lines; what it matches is not part of the draft.
     pub body: Pattern,
+    /// Frame at the right side of a line.
+    #[serde(default)]
+    pub edge: Option<Pattern>,
     /// Full-width line above; none: the box has no upper edge.
     #[serde(default)]
     pub top: Option<Pattern>,
@@ -62,10 +65,10 @@ pub struct InputShape {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DialogShape {
-    /// The marked option.
+    /// The marked option; the group `option` is its text.
     #[serde(default)]
     pub cursor: Option<Pattern>,
-    /// Any option; the group `option` is its text.
+    /// A numbered option; the group `option` is its text.
     #[serde(default)]
     pub option: Option<Pattern>,
     /// The line of keys, among the last lines.

@@ -17,6 +17,8 @@ pub mod rules;
 pub mod style;
 
 #[cfg(test)]
+mod older_versions;
+#[cfg(test)]
 mod tests;
 
 use std::sync::LazyLock;
@@ -40,7 +42,15 @@ pub struct Screen<'a> {
     pub alternate: Option<bool>,
 }
 
-/// Agents whose markers are built in.
+/// Agents whose markers are built in. Each is read when first asked for: that takes milliseconds, and most commands look
+/// at one kind of agent.
+static MARKERS: [(&str, LazyLock<Option<Markers>>); 4] = [
+    ("claude", LazyLock::new(|| Markers::parse(BUILT_IN[0]).ok())),
+    ("codex", LazyLock::new(|| Markers::parse(BUILT_IN[1]).ok())),
+    ("gemini", LazyLock::new(|| Markers::parse(BUILT_IN[2]).ok())),
+    ("opencode", LazyLock::new(|| Markers::parse(BUILT_IN[3]).ok())),
+];
+
 const BUILT_IN: [&str; 4] = [
     include_str!("../../screens/claude.toml"),
     include_str!("../../screens/codex.toml"),
@@ -48,18 +58,15 @@ const BUILT_IN: [&str; 4] = [
     include_str!("../../screens/opencode.toml"),
 ];
 
-static MARKERS: LazyLock<Vec<Markers>> =
-    LazyLock::new(|| BUILT_IN.iter().filter_map(|source| Markers::parse(source).ok()).collect());
-
 static TERMINAL: LazyLock<Terminal> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a test parses the built-in file")]
     Terminal::parse(include_str!("../../screens/terminal.toml"))
-        .expect("invariant: the built-in rules of terminals can be read")
+        .expect("invariant: built-in rules of terminals parse")
 });
 
 /// Built-in markers of an agent.
 pub fn markers(agent: &str) -> Option<&'static Markers> {
-    MARKERS.iter().find(|markers| markers.agent == agent)
+    MARKERS.iter().find(|(name, _)| *name == agent).and_then(|(_, markers)| markers.as_ref())
 }
 
 /// Reads a screen with the built-in markers; of an agent without any, nothing is known.

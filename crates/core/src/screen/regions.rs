@@ -43,10 +43,19 @@ impl<'a> Line<'a> {
         self.row.is_some_and(|own| std::ptr::eq(own, row))
     }
 
+    pub fn is_same(&self, other: &Self) -> bool {
+        other.row.is_some_and(|row| self.is_in(row))
+    }
+
     /// Column of the first character that is no blank.
     pub fn column(&self) -> usize {
-        let indent = self.text.len() - self.text.trim_start().len();
-        self.row.map_or(0, |row| row.text()[..self.offset(row) + indent].width())
+        self.column_at(self.text.len() - self.text.trim_start().len())
+    }
+
+    /// Column of a byte of the text.
+    pub fn column_at(&self, byte: usize) -> usize {
+        let before = |row: &'a Row| row.text().get(..self.offset(row) + byte);
+        self.row.and_then(before).map_or(0, UnicodeWidthStr::width)
     }
 
     /// Where the text begins in its row, of which it is always a part.

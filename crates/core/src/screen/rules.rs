@@ -1,5 +1,7 @@
 //! Markers of an agent: the shape of its screen and the rules over its parts, as data.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::layout::{Layout, Pattern, ShellShape};
@@ -10,6 +12,9 @@ use super::reading::{Need, Region};
 #[serde(deny_unknown_fields)]
 pub struct Markers {
     pub agent: String,
+    /// Parts of patterns that are used more than once: `@name@` stands for them below.
+    #[serde(default)]
+    pub define: BTreeMap<String, String>,
     pub layout: Layout,
     /// In order of authority: the first that matches decides.
     #[serde(rename = "rule")]
@@ -19,7 +24,17 @@ pub struct Markers {
 impl Markers {
     /// Reads a file of markers, built in or a user's own.
     pub fn parse(source: &str) -> Result<Self, MarkersError> {
-        toml::from_str(source).map_err(|error| MarkersError { reason: error.to_string() })
+        #[derive(Deserialize)]
+        struct Defined {
+            #[serde(default)]
+            define: BTreeMap<String, String>,
+        }
+        let Defined { define } = from_toml(source)?;
+        let fill = |text: String| {
+            define.iter().fold(text, |text, (name, part)| text.replace(&format!("@{name}@"), part))
+        };
+        // Twice, for parts that use other parts.
+        from_toml(&fill(fill(source.to_owned())))
     }
 }
 
@@ -39,8 +54,12 @@ pub struct Terminal {
 
 impl Terminal {
     pub fn parse(source: &str) -> Result<Self, MarkersError> {
-        toml::from_str(source).map_err(|error| MarkersError { reason: error.to_string() })
+        from_toml(source)
     }
+}
+
+fn from_toml<T: serde::de::DeserializeOwned>(source: &str) -> Result<T, MarkersError> {
+    toml::from_str(source).map_err(|error| MarkersError { reason: error.to_string() })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

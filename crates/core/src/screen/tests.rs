@@ -26,7 +26,8 @@ fn all_built_in_markers_can_be_read() {
 
 #[test]
 fn rules_have_names_of_their_own() {
-    for markers in MARKERS.iter() {
+    for (_, markers) in &MARKERS {
+        let markers = markers.as_ref().unwrap();
         let mut names: Vec<_> = markers.rules.iter().map(|rule| &rule.name).collect();
         names.sort();
         names.dedup();

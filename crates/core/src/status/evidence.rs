@@ -17,6 +17,10 @@ pub struct Evidence {
     pub exit: Option<Exit>,
     /// A plain command has no turns: it works until it ends.
     pub is_plain: bool,
+    /// It was started with a prompt: a turn is to come.
+    pub prompted: bool,
+    /// The kernel has stopped it: Ctrl-Z, or a signal.
+    pub stopped: bool,
     pub own_word: OwnWord,
     pub hooks: Turn,
     pub transcript: Turn,
@@ -48,8 +52,6 @@ pub enum Word {
     /// The turn is over, a background shell runs.
     Shell,
     Waiting(WaitFor),
-    /// It retries after an error of the model's server.
-    Retrying(String),
 }
 
 /// The turns of a conversation as hooks or a transcript tell them: edges, with their times.

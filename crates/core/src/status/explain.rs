@@ -53,7 +53,6 @@ fn word_said(word: &Word) -> String {
         Word::Idle => "idle".into(),
         Word::Shell => "idle, with a background shell".into(),
         Word::Waiting(what) => format!("waiting for {}", what.word()),
-        Word::Retrying(what) => format!("retrying: {what}"),
     }
 }
 
@@ -90,7 +89,7 @@ fn disagrees(e: &Evidence, source: Source, status: &Status) -> bool {
     let working = matches!(status, Status::Working { .. } | Status::Stuck { .. });
     match source {
         Source::OwnWord => match &e.own_word {
-            OwnWord::Says(Word::Busy | Word::Retrying(_), _) => !working,
+            OwnWord::Says(Word::Busy, _) => !working,
             OwnWord::Says(Word::Idle | Word::Shell, _) => working,
             _ => false,
         },

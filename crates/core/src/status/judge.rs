@@ -4,9 +4,11 @@
 //! | --- | --- | --- |
 //! | over | an exit record, a dead or missing pane | exited, crashed, lost: final |
 //! | unreachable | tmux cannot be asked | unknown |
+//! | stopped | the kernel has stopped it | waiting: somebody must let it go on |
 //! | plain | a plain command that lives | working |
 //! | own waiting | the agent says that it waits | waiting |
 //! | dialog | a dialog is on the screen | waiting, whatever else says busy |
+//! | first turn | it was given a prompt, and no turn has begun yet | starting |
 //! | own busy | the agent says busy | working, or stuck |
 //! | own idle | the agent says idle or shell | idle, or how its last turn failed |
 //! | asked | a permission hook, and nothing since | waiting |
@@ -26,18 +28,22 @@ use crate::life::State;
 
 /// How long a started agent may show nothing before that means something.
 const YOUNG: SignedDuration = SignedDuration::from_secs(10);
+/// How long the first turn of an agent that was given a prompt may take to begin.
+const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
 /// How long the screen may lag behind a hook or the transcript, or these behind the screen.
 const LAG: SignedDuration = SignedDuration::from_secs(3);
 
 /// Judges one session from all the evidence.
 pub fn judge(evidence: &Evidence) -> Verdict {
-    let rules: [fn(&Evidence) -> Option<Ruling>; 11] = [
+    let rules: [fn(&Evidence) -> Option<Ruling>; 13] = [
         over,
         unreachable,
+        stopped,
         plain,
         own_waiting,
         dialog,
         own_busy,
+        first_turn,
         own_idle,
         asked,
         turn,
@@ -87,11 +93,20 @@ fn unreachable(e: &Evidence) -> Option<Ruling> {
     })
 }
 
+fn stopped(e: &Evidence) -> Option<Ruling> {
+    let question = Some("it is stopped; type fg in its pane, or send it SIGCONT".to_owned());
+    let status = Status::Waiting { r#for: WaitFor::Other, question };
+    if e.stopped { Ruling::asserted(status, Source::Process, None) } else { None }
+}
+
 fn plain(e: &Evidence) -> Option<Ruling> {
     let since = e.life.since;
     match e.life.state {
         State::Starting => Ruling::asserted(Status::Starting, Source::Process, since),
-        _ if e.is_plain => Ruling::asserted(Status::Working { task: None }, Source::Process, since),
+        // One that tells its turns by hooks is judged by them.
+        _ if e.is_plain && e.hooks.edge.is_none() => {
+            Ruling::inferred(Status::Working { task: None }, Source::Process, since)
+        }
         _ => None,
     }
 }
@@ -119,21 +134,32 @@ fn dialog(e: &Evidence) -> Option<Ruling> {
 }
 
 fn own_busy(e: &Evidence) -> Option<Ruling> {
-    match &e.own_word {
-        OwnWord::Says(Word::Busy, at) => {
-            let task = e.hooks.task.clone().or_else(|| shown_task(e));
-            Ruling::asserted(Status::Working { task }, Source::OwnWord, Some(*at))
-        }
-        OwnWord::Says(Word::Retrying(what), at) => {
-            let task = Some(what.clone());
-            Ruling::asserted(Status::Working { task }, Source::OwnWord, Some(*at))
-        }
-        _ => None,
+    let OwnWord::Says(Word::Busy, at) = &e.own_word else { return None };
+    let task = e.hooks.task.clone().or_else(|| shown_task(e));
+    Ruling::asserted(Status::Working { task }, Source::OwnWord, Some(*at))
+}
+
+/// Between its start and its first turn an agent with a prompt looks idle, and says so.
+fn first_turn(e: &Evidence) -> Option<Ruling> {
+    let has_begun = [&e.hooks, &e.transcript]
+        .iter()
+        .any(|turn| turn.edge.as_ref().is_some_and(|edge| edge.what != EdgeKind::Ready));
+    let at_work = matches!(e.screen.as_ref().map(|s| &s.shows), Some(Shows::Working(_)));
+    let started = e.life.since?;
+    let in_time = e.now.duration_since(started) < FIRST_TURN;
+    if !e.prompted || has_begun || at_work || !in_time {
+        return None;
     }
+    Ruling::inferred(Status::Starting, Source::Process, Some(started))
 }
 
 fn own_idle(e: &Evidence) -> Option<Ruling> {
     let OwnWord::Says(Word::Idle | Word::Shell, at) = &e.own_word else { return None };
+    // A turn that began after that word was said is news to it.
+    let began = |edge: &Edge| edge.what == EdgeKind::Began && edge.at > *at;
+    if newest(&e.hooks, &e.transcript).is_some_and(|(edge, _)| began(edge)) {
+        return None;
+    }
     // It says nothing of errors: an API error ends as idle, and only the others tell.
     let told = newest(&e.hooks, &e.transcript);
     if let Some((Edge { what: EdgeKind::Failed(failure), at }, source)) = told {
@@ -266,8 +292,10 @@ fn idle(e: &Evidence) -> Status {
     let told = [&e.hooks, &e.transcript].iter().any(|turn| {
         turn.turns_done > 0 || turn.edge.as_ref().is_some_and(|edge| edge.what != EdgeKind::Ready)
     });
+    let last = newest(&e.hooks, &e.transcript).map(|(edge, _)| &edge.what);
     Status::Idle {
         after_turn: told || finished,
+        interrupted: last == Some(&EdgeKind::Interrupted),
         background: e.hooks.background.max(shown.map_or(0, |s| s.background)),
         draft: shown.and_then(|s| s.draft.clone()),
     }

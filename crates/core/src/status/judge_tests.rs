@@ -19,6 +19,8 @@ fn living() -> Evidence {
         },
         exit: None,
         is_plain: false,
+        prompted: false,
+        stopped: false,
         own_word: OwnWord::Mute,
         hooks: Turn::default(),
         transcript: Turn::default(),
@@ -94,7 +96,9 @@ fn life_and_death_come_first() {
     let starting = Evidence { life: over(State::Starting), ..living() };
     check("starting", starting, "starting", Source::Process, Asserted);
     let plain = Evidence { is_plain: true, screen: prompt(), ..living() };
-    check("plain", plain, "working", Source::Process, Asserted);
+    check("plain", plain, "working", Source::Process, Inferred);
+    let stopped = Evidence { stopped: true, ..busy() };
+    check("stopped", stopped, "waiting", Source::Process, Asserted);
 }
 
 #[test]
@@ -119,6 +123,20 @@ fn the_agents_own_word() {
     check("Esc fires no hook", idle, "idle", Source::OwnWord, Asserted);
     let busy = says(Word::Busy, Evidence { hooks: asked(40), ..living() });
     check("answered, told by nobody else", busy, "working", Source::OwnWord, Asserted);
+}
+
+#[test]
+fn the_first_turn_of_an_agent_with_a_prompt() {
+    use Basis::{Asserted, Inferred};
+    let fresh = || Evidence { prompted: true, own_word: says(Word::Idle), now: at(5), ..living() };
+    check("not begun", fresh(), "starting", Source::Process, Inferred);
+    let began = Evidence { hooks: edge(52, EdgeKind::Began), now: at(53), ..fresh() };
+    check("begun after its word", began, "working", Source::Hook, Asserted);
+    let ended = Evidence { hooks: edge(40, EdgeKind::Done), now: at(60), ..fresh() };
+    check("ended", ended, "idle", Source::OwnWord, Asserted);
+    let at_work = Evidence { own_word: OwnWord::Mute, screen: working(), ..fresh() };
+    check("seen at work", at_work, "working", Source::Screen, Inferred);
+    check("it never came", Evidence { now: at(600), ..fresh() }, "idle", Source::OwnWord, Asserted);
 }
 
 #[test]

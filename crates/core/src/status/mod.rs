@@ -50,6 +50,8 @@ pub enum Status {
     Idle {
         /// Whether it has finished a turn; a fresh one has not.
         after_turn: bool,
+        /// Whether somebody cut its last turn short.
+        interrupted: bool,
         /// Shells and the like that it left running.
         background: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,6 +75,12 @@ pub enum Status {
 }
 
 impl Status {
+    /// The words of all states.
+    pub const WORDS: [&str; 11] = [
+        "starting", "working", "waiting", "limited", "idle", "error", "exited", "crashed", "stuck",
+        "lost", "unknown",
+    ];
+
     pub fn word(&self) -> &'static str {
         match self {
             Self::Starting => "starting",

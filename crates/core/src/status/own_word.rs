@@ -1,4 +1,4 @@
-//! What an agent says of itself, now: claude's state file, opencode's HTTP answer.
+//! What an agent says of itself, now: claude's state file.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -15,9 +15,7 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
         return OwnWord::Silent;
     };
     let start = value["procStart"].as_str().and_then(|text| text.parse::<u64>().ok());
-    if value["pid"].as_i64() != Some(i64::from(process.pid))
-        || start.is_some_and(|s| s != process.start)
-    {
+    if value["pid"].as_i64() != Some(i64::from(process.pid)) || start != Some(process.start) {
         return OwnWord::Forged(format!("a state file of another process (pid {})", value["pid"]));
     }
     let word = match value["status"].as_str() {
@@ -32,8 +30,9 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
         }),
         _ => return OwnWord::Silent,
     };
-    let at = value["statusUpdatedAt"].as_i64().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    OwnWord::Says(word, at.unwrap_or_default())
+    let times = ["statusUpdatedAt", "updatedAt", "startedAt"];
+    let at = times.iter().find_map(|key| Timestamp::from_millisecond(value[*key].as_i64()?).ok());
+    at.map_or(OwnWord::Silent, |at| OwnWord::Says(word, at))
 }
 
 #[cfg(test)]

@@ -11,21 +11,23 @@ use crate::{Context, Error};
 /// return. `around` is the socket of the tmux that the caller sits in, if any. Within the session's own
 /// server the client that is there moves over; any other is only a terminal.
 pub fn attach(context: &Context, seen: &Seen, around: Option<&Path>) -> Result<(), Error> {
+    seen.must_be_known()?;
     let name = &seen.session.name;
     let Some(pane) = &seen.pane else {
-        let reason = format!("{}; try: dogwatch capture {name}", seen.life.reason);
-        return Err(Error::NothingKept { name: name.clone(), reason });
+        let (name, reason) = (name.clone(), seen.life.reason.clone());
+        return Err(Error::IsOver { name, reason });
     };
-    let session = Target::from(pane.session_no);
+    // The pane, so that the agent's window is shown, whichever was last looked at.
+    let agent = Target::from(pane.pane_id);
     let mut tmux = process::Command::new(&context.tmux.program);
     tmux.arg("-u").arg("-S").arg(&context.socket);
     if around.is_some_and(|socket| is_same(socket, &context.socket)) {
         // By `TMUX_PANE` tmux knows which of its clients asks.
-        tmux.args(["switch-client", "-t", session.as_str()]);
+        tmux.args(["switch-client", "-t", agent.as_str()]);
     } else {
         // With `TMUX` set, it would refuse to be put into another tmux.
         tmux.env_remove("TMUX").env_remove("TMUX_PANE");
-        tmux.args(["attach-session", "-t", session.as_str()]);
+        tmux.args(["attach-session", "-t", agent.as_str()]);
     }
     Err(Error::io("start tmux")(tmux.exec()))
 }

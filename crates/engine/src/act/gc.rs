@@ -3,8 +3,8 @@ use std::time::Duration;
 use dogwatch_core::life::State;
 use dogwatch_store::Session;
 use jiff::Timestamp;
-use rustix::process::Signal;
 
+use crate::act::kill;
 use crate::sense::processes;
 use crate::{Context, Error, snapshot};
 
@@ -35,9 +35,10 @@ pub fn gc(
         if !seen.life.state.is_over() || seen.living_runner().is_some() {
             continue;
         }
-        let left = processes::family_of(&seen.session.id, None);
-        if !dry_run {
-            processes::signal_all(&left, Signal::KILL);
+        let mut left = processes::family_of(&seen.session.id, None);
+        if !dry_run && !left.is_empty() {
+            let stayed = kill::sweep(&seen.session.id);
+            left.retain(|pid| !stayed.contains(pid));
         }
         collected.processes.extend(left);
         // A lost session has no time of its end; its start is the last that is known.
@@ -59,7 +60,7 @@ pub fn gc(
         }
         collected.sessions.push(session);
     }
-    collected.folders = unowned_folders(context, before)?;
+    collected.folders = unowned_folders(context, now)?;
     if !dry_run {
         for id in &collected.folders {
             context.state.session(id).remove();
@@ -69,7 +70,7 @@ pub fn gc(
 }
 
 fn forget(context: &Context, seen: &snapshot::Seen) -> Result<(), Error> {
-    if let Some(pane) = seen.pane_id() {
+    if let Some(pane) = seen.pane.filter(|pane| pane.dead).map(|pane| pane.pane_id) {
         let close = dogwatch_tmux::Command::new("kill-pane").target(pane);
         match context.tmux.run_one(close) {
             Ok(_) | Err(dogwatch_tmux::Error::NotFound { .. }) => {}
@@ -93,12 +94,17 @@ fn ended_elsewhere(context: &Context, before: Timestamp) -> Result<Vec<Session>,
 }
 
 /// Left by a `spawn` that was killed in the middle. Young ones may belong to one that is under way.
-fn unowned_folders(context: &Context, before: Timestamp) -> Result<Vec<String>, Error> {
+fn unowned_folders(context: &Context, now: Timestamp) -> Result<Vec<String>, Error> {
     let store = context.store()?;
-    let hour_ago = Timestamp::now().checked_sub(Duration::from_hours(1)).unwrap_or(before);
+    let hour_ago = now.checked_sub(Duration::from_hours(1)).unwrap_or(Timestamp::MIN);
     let mut unowned = Vec::new();
     for id in context.state.session_ids() {
-        let path = context.state.session(&id).path().to_owned();
+        let folder = context.state.session(&id);
+        // The database may have been moved away under a session that runs on.
+        if folder.started().is_some_and(|started| processes::is_alive(started.runner)) {
+            continue;
+        }
+        let path = folder.path().to_owned();
         let modified = path.metadata().and_then(|m| m.modified()).ok();
         let modified = modified.and_then(|time| Timestamp::try_from(time).ok());
         if modified.is_some_and(|at| at < hour_ago) && !store.knows(&id)? {

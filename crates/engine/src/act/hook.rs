@@ -1,4 +1,4 @@
-use std::io::Read;
+use std::io::{self, Read};
 
 use dogwatch_store::{Signal, StateDir, Store, StoreError};
 use jiff::Timestamp;
@@ -12,7 +12,10 @@ const MAX_TEXT: usize = 4096;
 /// Reads a hook's payload.
 pub fn read_payload(input: impl Read) -> String {
     let mut bytes = Vec::new();
-    let _ = input.take(MAX_PAYLOAD).read_to_end(&mut bytes);
+    let mut kept = input.take(MAX_PAYLOAD);
+    let _ = kept.read_to_end(&mut bytes);
+    // To its end, so that the agent does not meet a closed pipe.
+    let _ = io::copy(&mut kept.into_inner(), &mut io::sink());
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -48,7 +51,15 @@ fn digest(payload: &str) -> (String, String) {
     let mut value = serde_json::from_str(payload).unwrap_or_else(|_| Value::from(payload));
     shorten(&mut value);
     let name = ["hook_event_name", "type"].iter().find_map(|key| value.get(key)?.as_str());
-    (name.unwrap_or("unknown").to_owned(), value.to_string())
+    let name = name.map(ToOwned::to_owned).or_else(|| name_in_cut(payload));
+    (name.unwrap_or_else(|| "unknown".to_owned()), value.to_string())
+}
+
+/// The event's name in a payload that was too long to be read whole, and so is no JSON.
+fn name_in_cut(payload: &str) -> Option<String> {
+    let (_, after) = payload.split_once("\"hook_event_name\"")?;
+    let name = after.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    name.split_once('"').map(|(name, _)| name.to_owned())
 }
 
 fn shorten(value: &mut Value) {
@@ -78,6 +89,7 @@ mod tests {
         assert_eq!(name(r#"{"type":"agent-turn-complete"}"#), "agent-turn-complete");
         assert_eq!(name("not json"), "unknown");
         assert_eq!(name(""), "unknown");
+        assert_eq!(name(r#"{"tool": 1, "hook_event_name" : "Stop", "text": "cut he"#), "Stop");
         let long = format!(r#"{{"hook_event_name":"X","a":[{{"b":"{}"}}]}}"#, "é".repeat(9000));
         let (event, payload) = digest(&long);
         assert_eq!(event, "X");

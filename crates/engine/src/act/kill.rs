@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::ending::{self, How};
 use dogwatch_core::profile::Press;
@@ -12,6 +12,9 @@ use crate::sense::{agents, processes};
 use crate::snapshot::Seen;
 use crate::{Context, Error};
 
+/// How long leftovers get after each signal.
+const SWEEP_GRACE: Duration = Duration::from_millis(800);
+
 /// How a session was ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Killed {
@@ -19,8 +22,8 @@ pub struct Killed {
     pub by: By,
     /// How the agent ended; `None` if it was lost before and nobody knows.
     pub ended: Option<Ended>,
-    /// Processes that were still there at the end, whatever was tried.
-    pub left: Vec<i32>,
+    /// Why the store could not be told; the session has ended all the same.
+    pub not_noted: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +61,8 @@ pub fn kill(
     // An end must not depend on whether it can be noted: the disk may be full.
     let _ = store.note(&session.id, "kill_requested", now);
 
+    let agent = session.started.as_ref().map(|started| started.agent);
+    let was_alive = agent.is_some_and(processes::is_alive);
     let by = end(context, seen, at_once);
     // The agent itself had; only its runner was still busy with what it left.
     let by = if session.ended.is_some() { By::Nobody } else { by };
@@ -66,37 +71,35 @@ pub fn kill(
     // The runner was told to be polite, and had to be firm in the end.
     let killed = ended.as_ref().is_some_and(|e| e.exit == Exit::Signal(Signal::KILL.as_raw()));
     let by = if by == By::Term && killed { By::Kill } else { by };
-    if ended.is_none() && by == By::Kill && left.is_empty() {
-        // The runner could not write it down, so we do: we sent the signal and saw the processes go.
+    let is_gone = agent.is_some_and(|agent| !processes::is_alive(agent));
+    if ended.is_none() && by == By::Kill && was_alive && is_gone {
+        // The runner could not write it down, so we do: we sent the signal and saw the agent go.
         let record = Ended {
             at: Timestamp::now(),
             exit: Exit::Signal(Signal::KILL.as_raw()),
             cause: Cause::Request,
             error: None,
         };
-        folder.write_ended(&record)?;
+        let _ = folder.write_ended(&record);
         ended = Some(record);
     }
     if let Some(pane) = seen.pane_id() {
         close_pane(context, seen, pane)?;
     }
-    if let Some(ended) = &ended {
-        store.ended(&session.id, ended)?;
-    }
     if !left.is_empty() {
         let reason = format!("processes {left:?} do not go away, even after KILL");
         return Err(Error::NotEnded { name: session.name.clone(), reason });
     }
-    store.put_away(&session.id, now)?;
-    Ok(Killed { by, ended, left })
+    let noted = ended.as_ref().map_or(Ok(()), |ended| store.ended(&session.id, ended));
+    let noted = noted.and_then(|()| store.put_away(&session.id, now));
+    Ok(Killed { by, ended, not_noted: noted.err().map(|error| error.to_string()) })
 }
 
 /// Takes the steps of the plan until the runner is gone.
 fn end(context: &Context, seen: &Seen, at_once: bool) -> By {
     let Some(runner) = seen.living_runner() else {
-        // Without a runner there is nobody to tell: what it left behind is killed.
+        // Without a runner there is nobody to tell: what it left behind is swept up.
         let family = processes::family_of(&seen.session.id, None);
-        processes::signal_all(&family, Signal::KILL);
         return if family.is_empty() { By::Nobody } else { By::Kill };
     };
     let tell = |signal| processes::signal(runner.pid, signal);
@@ -145,19 +148,21 @@ fn press(context: &Context, pane: PaneId, keys: &[String]) -> bool {
     context.tmux.run(&[leave_mode, press]).is_ok()
 }
 
-/// Kills what carries the session's tag and is still there; returns what did not go.
-fn sweep(session: &str) -> Vec<i32> {
-    for _ in 0..3 {
+/// Ends what carries the session's tag and is still there, by TERM and then KILL; returns what did not go.
+pub(crate) fn sweep(session: &str) -> Vec<i32> {
+    for signal in [Signal::TERM, Signal::KILL, Signal::KILL] {
         let family = processes::family_of(session, None);
+        // With their start times, so that a pid that is given out again meanwhile is left alone.
+        let family: Vec<_> = family.into_iter().filter_map(processes::identify).collect();
         if family.is_empty() {
-            return family;
+            break;
         }
-        for pid in &family {
-            let ident = processes::identify(*pid);
-            processes::signal(*pid, Signal::KILL);
-            if let Some(ident) = ident {
-                processes::wait_gone(ident, Duration::from_millis(500));
-            }
+        for process in family.iter().filter(|process| processes::is_alive(**process)) {
+            processes::signal(process.pid, signal);
+        }
+        let deadline = Instant::now() + SWEEP_GRACE;
+        for process in family {
+            processes::wait_gone(process, deadline.saturating_duration_since(Instant::now()));
         }
     }
     processes::family_of(session, None)

@@ -10,10 +10,11 @@ use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::record::{Ended, Started};
 use dogwatch_store::{NewSession, Server, SessionFolder, Store, Wanted};
 use dogwatch_tmux::{Command, PaneId, Target, escape_format};
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
+use crate::act::kill;
 use crate::sense::{agents, arrival};
-use crate::{Context, Error};
+use crate::{Context, Error, snapshot};
 
 /// Columns and rows of a session's window, while nobody is attached who has others.
 const WIDTH: u16 = 200;
@@ -28,7 +29,7 @@ const START_PATIENCE: Duration = Duration::from_secs(15);
 /// How often another name is tried when tmux already has the one the store thought free.
 const NAME_TRIES: usize = 100;
 /// Longest prompt taken at all.
-const MAX_PROMPT: usize = 16 * 1024 * 1024;
+pub const MAX_PROMPT: u64 = 16 * 1024 * 1024;
 
 /// What to start, and how.
 #[derive(Debug, Clone)]
@@ -97,7 +98,7 @@ impl Plan {
         check_cwd(&request.cwd)?;
         check_prompt(request.prompt.as_deref())?;
         check_env(&request.env)?;
-        let (profile, program, extra_args) = program(context, &request.what)?;
+        let (profile, program, extra_args) = program(context, &request.what, &request.cwd)?;
         check_prefix(request.prompt.as_deref(), &profile)?;
         let local = now.datetime();
         let name = match (&request.name, &request.story) {
@@ -105,6 +106,8 @@ impl Plan {
             (None, Some(step)) => name::story_name(&request.project, step, local)?,
             (None, None) => name::plain_name(&request.project, &profile.name, local)?,
         };
+        // tmux takes some names for those of its clients.
+        dogwatch_tmux::SessionName::new(name.as_str()).map_err(dogwatch_tmux::Error::from)?;
         let id = uuid::Uuid::now_v7().to_string();
         let conversation =
             (!profile.launch.conversation.is_empty()).then(|| uuid::Uuid::new_v4().to_string());
@@ -198,11 +201,34 @@ impl Plan {
                     refused.push(name);
                 }
                 Err(dogwatch_tmux::Error::DuplicateSession { .. }) => {
-                    return Err(Error::NameInUse { name: name.to_string() });
+                    store.unregister(&self.id)?;
+                    // One that is over does not hold its name.
+                    if refused.contains(&name) || !make_room(context, &name, now.timestamp())? {
+                        return Err(Error::NameInUse { name: name.to_string() });
+                    }
+                    refused.push(name);
+                }
+                // tmux may still do it: then the session must not be unknown to us.
+                Err(dogwatch_tmux::Error::Timeout { after, .. }) => {
+                    return Err(Error::StartNotConfirmed {
+                        name: name.to_string(),
+                        seconds: after.as_secs(),
+                    });
                 }
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+/// Puts a session of ours away that bears the name and is over; false if there is none.
+fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bool, Error> {
+    match snapshot::find(context, name.as_str()) {
+        Ok(seen) if seen.life.state.is_over() && seen.pane.is_some() => {
+            kill::kill(context, &seen, false, now).map(|_| true)
+        }
+        Ok(_) | Err(Error::NoSuchSession { .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -258,13 +284,13 @@ fn make_pane(
             .arg(context.state.root())
             .arg(id),
         Command::new("set-option").flag('w').target(session.clone()).args(["remain-on-exit", "on"]),
+        // A user's setting that ends sessions nobody looks at would end ours at once.
+        Command::new("set-option").target(session.clone()).args(["destroy-unattached", "off"]),
         Command::new("kill-window").flag('a').target(session.clone()),
         Command::new("move-window").flag('r').target(session),
     ]);
     let replies = made.inspect_err(|error| {
-        let failed_later = matches!(error, dogwatch_tmux::Error::Failed { command, .. }
-            if !command.starts_with("new-session"));
-        if failed_later {
+        if may_be_half_made(error) {
             // Half a session is none.
             let _ = context.tmux.run_one(Command::new("kill-session").target(&tmux_name));
         }
@@ -275,6 +301,16 @@ fn make_pane(
         message: format!("unexpected answer {answer:?}"),
         status: None,
     })
+}
+
+/// Whether the session may exist although its making failed: it is somebody else's, or was not begun, otherwise.
+fn may_be_half_made(error: &dogwatch_tmux::Error) -> bool {
+    use dogwatch_tmux::Error::{Failed, NotFound, ServerDying};
+    match error {
+        Failed { command, .. } => !command.starts_with("new-session"),
+        NotFound { .. } | ServerDying => true,
+        _ => false,
+    }
 }
 
 fn parse_place(answer: &str) -> Option<(PaneId, Server)> {
@@ -307,7 +343,11 @@ fn confirm(folder: &SessionFolder, name: &SessionName) -> Result<Started, Error>
     }
 }
 
-fn program(context: &Context, what: &What) -> Result<(Profile, PathBuf, Vec<OsString>), Error> {
+fn program(
+    context: &Context,
+    what: &What,
+    cwd: &Path,
+) -> Result<(Profile, PathBuf, Vec<OsString>), Error> {
     let (profile, program, extra_args) = match what {
         What::Agent { name, extra_args } => {
             let profile = agents::profile(context, name)?;
@@ -320,10 +360,10 @@ fn program(context: &Context, what: &What) -> Result<(Profile, PathBuf, Vec<OsSt
             (profile, first, words.iter().skip(1).cloned().collect())
         }
     };
-    match agents::find_program(&program, &context.path) {
+    match agents::find_program(&program, &context.path, cwd) {
         Some(path) => Ok((profile, path, extra_args)),
-        None if program.contains('/') && Path::new(&program).exists() => {
-            Err(Error::NotExecutable { path: program.into() })
+        None if program.contains('/') && cwd.join(&program).exists() => {
+            Err(Error::NotExecutable { path: cwd.join(program) })
         }
         None => Err(Error::ProgramNotFound { program, install: profile.install }),
     }
@@ -355,8 +395,8 @@ fn check_prompt(prompt: Option<&str>) -> Result<(), Error> {
     let problem = match prompt {
         None => return Ok(()),
         Some(text) if text.trim().is_empty() => "is empty".to_owned(),
-        Some(text) if text.len() > MAX_PROMPT => {
-            format!("is {} bytes long; at most {MAX_PROMPT} are taken", text.len())
+        Some(text) if text.len() as u64 > MAX_PROMPT => {
+            format!("is longer than {MAX_PROMPT} bytes")
         }
         Some(text) => match text.find('\0') {
             Some(at) => format!("has a NUL byte at {at}, which no program can be given"),

@@ -2,12 +2,17 @@
 //!
 //! Ours would hide the user's own, so it runs that one and prints what it prints.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use jiff::Zoned;
 use serde_json::Value;
+
+use crate::sense::processes;
+
+/// How long the user's command may take. Claude Code asks again every second.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What to show: the user's own statusline if there is one, else the time, model and context used.
 pub fn line(user_config: Option<&Path>, payload: &str, now: &Zoned) -> Vec<u8> {
@@ -34,16 +39,9 @@ fn own_command(user_config: Option<&Path>, facts: &Value) -> Option<String> {
 }
 
 fn run(command: &str, payload: &str) -> Option<Vec<u8>> {
-    let mut child = Command::new("/bin/sh")
-        .args(["-c", command])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    // A command that does not read its input is no error.
-    let _ = child.stdin.take()?.write_all(payload.as_bytes());
-    child.wait_with_output().ok().map(|output| output.stdout)
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]);
+    processes::output_within(shell, payload.as_bytes(), PATIENCE)
 }
 
 fn plain(facts: &Value, now: &Zoned) -> String {

@@ -28,7 +28,7 @@ impl Terminal {
     /// Makes a process group the one that reads the keyboard and gets its signals.
     pub(super) fn give(&mut self, group: Pid) {
         if let Some(modes) = self.theirs.take() {
-            let _ = tcsetattr(stdin(), OptionalActions::Drain, &modes);
+            let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
         }
         let _ = tcsetpgrp(stdin(), group);
     }
@@ -38,7 +38,7 @@ impl Terminal {
         let _ = tcsetpgrp(stdin(), getpgrp());
         self.theirs = tcgetattr(stdin()).ok();
         if let Some(modes) = &self.ours {
-            let _ = tcsetattr(stdin(), OptionalActions::Drain, modes);
+            let _ = tcsetattr(stdin(), OptionalActions::Now, modes);
         }
     }
 

@@ -1,10 +1,9 @@
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
-use std::{fs, thread};
+use std::{fs, io, thread};
 
 use dogwatch_core::profile::{self, Profile, ProfileError};
 
@@ -39,8 +38,15 @@ fn own_profile(context: &Context, name: &str) -> Option<Result<Profile, ProfileE
         return None;
     }
     let path = context.profiles.as_ref()?.join(format!("{name}.toml"));
-    let text = fs::read_to_string(&path).ok()?;
     let shown = path.display().to_string();
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            let message = error.to_string();
+            return Some(Err(ProfileError::Syntax { file: shown, message }));
+        }
+        Ok(text) => text,
+    };
     Some(profile::parse(&shown, &text).and_then(|profile| {
         if profile.name == name {
             Ok(profile)
@@ -68,7 +74,7 @@ pub fn names(context: &Context) -> Vec<String> {
 }
 
 /// What is there of each agent. Versions are asked side by side, since some take a second to answer.
-pub fn survey(context: &Context) -> BTreeMap<String, Result<Found, Error>> {
+pub fn survey(context: &Context) -> Vec<(String, Result<Found, Error>)> {
     thread::scope(|scope| {
         let asked: Vec<_> = names(context)
             .into_iter()
@@ -77,7 +83,7 @@ pub fn survey(context: &Context) -> BTreeMap<String, Result<Found, Error>> {
                     let name = name.clone();
                     move || {
                         let profile = profile(context, &name)?;
-                        let path = find_program(&profile.program, &context.path);
+                        let path = find_program(&profile.program, &context.path, Path::new("/"));
                         let version = path.as_ref().and_then(|path| version(path, &profile));
                         Ok(Found { profile, path, version })
                     }
@@ -93,19 +99,10 @@ fn version(path: &Path, profile: &Profile) -> Option<String> {
     if profile.version_args.is_empty() {
         return None;
     }
-    let mut child = Command::new(path)
-        .args(&profile.version_args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    if let Some(ident) = i32::try_from(child.id()).ok().and_then(processes::identify) {
-        processes::wait_gone(ident, PATIENCE);
-    }
-    let _ = child.kill();
-    let output = child.wait_with_output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut command = Command::new(path);
+    command.args(&profile.version_args);
+    let output = processes::output_within(command, b"", PATIENCE)?;
+    let text = String::from_utf8_lossy(&output).into_owned();
     text.split_whitespace()
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
         .map(ToOwned::to_owned)
@@ -113,10 +110,12 @@ fn version(path: &Path, profile: &Profile) -> Option<String> {
 
 /// Looks a program up as a shell would: with a slash it is a path, else the first executable file of
 /// that name on the path.
-pub fn find_program(program: &str, path: &OsStr) -> Option<PathBuf> {
+pub fn find_program(program: &str, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
     if program.contains('/') {
-        let path = std::path::absolute(program).ok()?;
-        return is_executable(&path).then_some(path);
+        // From where it will run, else from where the caller stands.
+        let places = [cwd.join(program), PathBuf::from(program)];
+        let absolute = places.iter().filter_map(|place| std::path::absolute(place).ok());
+        return absolute.into_iter().find(|path| is_executable(path));
     }
     if program.is_empty() {
         return None;
@@ -135,10 +134,10 @@ mod tests {
     #[test]
     fn programs_are_found_as_a_shell_would() {
         let path = OsStr::new("/no/such:/usr/bin:/bin");
-        assert!(find_program("sh", path).is_some_and(|p| p.ends_with("sh")));
-        assert_eq!(find_program("no-such-program", path), None);
-        assert_eq!(find_program("", path), None);
-        assert_eq!(find_program("/etc/passwd", path), None, "not executable");
-        assert_eq!(find_program("/usr", path), None, "a folder");
+        assert!(find_program("sh", path, Path::new("/")).is_some_and(|p| p.ends_with("sh")));
+        assert_eq!(find_program("no-such-program", path, Path::new("/")), None);
+        assert_eq!(find_program("", path, Path::new("/")), None);
+        assert_eq!(find_program("/etc/passwd", path, Path::new("/")), None, "not executable");
+        assert_eq!(find_program("/usr", path, Path::new("/")), None, "a folder");
     }
 }

@@ -43,6 +43,7 @@ pub fn capture(
     lines: Option<u32>,
     ansi: bool,
 ) -> Result<Captured, Error> {
+    seen.must_be_known()?;
     // In a dead pane tmux has put a line of its own over the last screen, which the runner kept before.
     let living = seen.pane.filter(|pane| !pane.dead).map(|pane| pane.pane_id);
     if let Some(pane) = living {
@@ -94,7 +95,8 @@ fn written_out(entries: &[Entry]) -> String {
             Speaker::Tool => "* ",
         };
         text.push_str(mark);
-        text.push_str(&entry.text);
+        // What a model wrote must not act on the terminal it is shown on.
+        text.extend(entry.text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')));
         text.push_str("\n\n");
     }
     text

@@ -1,5 +1,6 @@
 //! All that can be found out about a session, for the judge of states.
 
+use dogwatch_core::launch;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::status::evidence::{Evidence, OwnWord, Screen, Turn};
 use dogwatch_core::status::hooks;
@@ -38,6 +39,8 @@ pub fn gather(
         life: seen.life.clone(),
         exit: session.ended.as_ref().map(|e| e.exit),
         is_plain: session.agent == profile::COMMAND,
+        prompted: context.state.session(&session.id).path().join(launch::PROMPT_FILE).exists(),
+        stopped: agent.is_some_and(|agent| processes::is_stopped(agent.pid)),
         own_word: agent.map_or(OwnWord::Mute, |a| own_word::ask(way, a, context.home.clone())),
         hooks: told(&signals),
         transcript: profile

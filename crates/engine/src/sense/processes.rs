@@ -1,5 +1,9 @@
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::family::{self, Process};
 use dogwatch_core::launch;
@@ -62,6 +66,18 @@ pub fn variables<const N: usize>(_: i32, names: [&str; N]) -> [Option<PathBuf>; 
     names.map(|_| None)
 }
 
+/// Whether the kernel has stopped a process (Ctrl-Z, SIGSTOP).
+#[cfg(target_os = "linux")]
+pub fn is_stopped(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rfind(')').and_then(|at| stat.get(at + 2..at + 3)) == Some("T")
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_stopped(_: i32) -> bool {
+    false
+}
+
 /// Processor time that a process has used so far, in the kernel's own unit; only for comparing.
 #[cfg(target_os = "linux")]
 pub fn processor_time(pid: i32) -> Option<u64> {
@@ -107,6 +123,37 @@ fn all() -> Vec<Process> {
         .collect()
 }
 
+/// What a program prints within a time; `None` if it cannot be run. One that takes longer is killed, with what it
+/// started in its process group, and what it printed so far counts.
+pub fn output_within(mut command: Command, input: &[u8], at_most: Duration) -> Option<Vec<u8>> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().ok()?;
+    let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);
+    let input = input.to_vec();
+    // Both ends in threads of their own: neither a program that does not read nor one whose children keep its
+    // output open may hold us up.
+    std::thread::spawn(move || stdin.write_all(&input));
+    let (sender, printed) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut part = [0; 4096];
+        while let Ok(length @ 1..) = stdout.read(&mut part) {
+            if sender.send(part[..length].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let deadline = Instant::now() + at_most;
+    let mut output = Vec::new();
+    while let Ok(part) = printed.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        output.extend(part);
+    }
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+    Some(output)
+}
+
 /// Sends a signal; a process that is gone already is no error.
 pub fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
@@ -149,7 +196,6 @@ pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
 
     #[test]
     fn identity_and_end_of_a_process() {
@@ -163,6 +209,20 @@ mod tests {
         assert!(wait_gone(ident, Duration::from_secs(5)));
         child.wait().unwrap();
         assert_eq!(identify(pid), None);
+    }
+
+    #[test]
+    fn output_of_programs_that_take_their_time() {
+        let run = |script: &str, ms| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            output_within(command, b"in", Duration::from_millis(ms)).map(String::from_utf8)
+        };
+        assert_eq!(run("cat; echo out", 5000), Some(Ok("inout\n".into())));
+        let begun = Instant::now();
+        assert_eq!(run("echo early; sleep 60 & sleep 60", 200), Some(Ok("early\n".into())));
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        assert_eq!(output_within(Command::new("/no/such"), b"", Duration::from_secs(1)), None);
     }
 
     #[test]

@@ -21,8 +21,10 @@ pub fn read(agent: &str, pane: &PaneDetail, text: &[u8]) -> Option<Screen> {
 
 /// The reading as evidence for the judge.
 fn testimony(reading: Reading) -> Screen {
-    let because = reading.reasons.first().map_or_else(String::new, |reason| reason.text.clone());
     let details = reading.details;
+    // A dialog is told by its question; the line that gave it away may be any of its options.
+    let line = || reading.reasons.first().map_or_else(String::new, |reason| reason.text.clone());
+    let because = details.question.clone().unwrap_or_else(line);
     let shows = match reading.state {
         State::Starting => Shows::Starting,
         State::Working => Shows::Working(details.label),

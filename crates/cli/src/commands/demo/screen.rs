@@ -63,9 +63,9 @@ fn moment_line(name: &str, moment: &Moment) -> String {
 
 fn colour(what: &str) -> AnsiColor {
     match what {
-        "working" | "running" => AnsiColor::Green,
+        "working" => AnsiColor::Green,
         "waiting" => AnsiColor::Yellow,
-        "crashed" | "lost" | "failed" => AnsiColor::Red,
+        "crashed" | "lost" | "error" => AnsiColor::Red,
         "answered" => AnsiColor::Magenta,
         _ => AnsiColor::Blue,
     }

@@ -1,9 +1,10 @@
 use std::time::{Duration, Instant};
 
-use dogwatch_core::told::{self, Told};
-use dogwatch_engine::snapshot::{self, Seen};
-use dogwatch_engine::{Context, Error};
+use dogwatch_core::status::{Role, Verdict};
+use dogwatch_engine::snapshot::Seen;
+use dogwatch_engine::{Context, Error, status};
 use dogwatch_tmux::Command;
+use jiff::Timestamp;
 
 /// How long the question stays open before the demo answers it, so that it can be seen.
 const THINKING_TIME: Duration = Duration::from_millis(2500);
@@ -30,11 +31,9 @@ impl Watched {
     }
 
     pub(super) fn look(&mut self, context: &Context, begun: Instant) -> Result<(), Error> {
-        let seen = snapshot::find(context, &self.id)?;
-        let signals = context.store()?.signals(&self.id)?;
-        let word = told::last_word(signals.iter().map(|signal| signal.event.as_str()));
-        let (what, why) = verdict(&seen, word);
-        self.over = seen.life.state.is_over();
+        let judged = status::one(context, &self.id, Timestamp::now())?;
+        let (what, why) = (judged.verdict.status.word(), because(&judged.verdict));
+        self.over = judged.seen.life.state.is_over();
         if self.story.last().is_none_or(|last| is_news(last.what, what)) {
             self.note(begun, what, why);
         }
@@ -42,7 +41,7 @@ impl Watched {
         if !is_open {
             self.waiting_since = None;
         } else if self.waiting_since.get_or_insert_with(Instant::now).elapsed() > THINKING_TIME {
-            answer(context, &seen)?;
+            answer(context, &judged.seen)?;
             self.waiting_since = None;
             self.note(begun, "answered", "by the demo, with the key 1 for yes".to_owned());
         }
@@ -59,14 +58,10 @@ fn is_news(before: &str, now: &str) -> bool {
     before != now && (before, now) != ("answered", "waiting")
 }
 
-/// Life first, then what the agent says of itself.
-fn verdict(seen: &Seen, word: Option<Told>) -> (&'static str, String) {
-    match word {
-        Some(word) if !seen.life.state.is_over() => {
-            (word.word(), "told by the agent's own hook".to_owned())
-        }
-        _ => (seen.life.state.word(), seen.life.reason.clone()),
-    }
+/// What the deciding source said.
+fn because(verdict: &Verdict) -> String {
+    let decided = verdict.reasons.iter().find(|reason| reason.role == Role::Decided);
+    decided.map_or_else(String::new, |r| format!("{} ({})", r.said, r.source.word()))
 }
 
 fn answer(context: &Context, seen: &Seen) -> Result<(), Error> {
