@@ -72,7 +72,8 @@ impl Table {
 
     fn column_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
-        let widest = cells.map(|cell| cell.text.width()).max().unwrap_or(0);
+        let first_line = |cell: &Cell| cell.text.lines().next().unwrap_or_default().width();
+        let widest = cells.map(first_line).max().unwrap_or(0);
         widest.max(self.header[column].width())
     }
 }

@@ -147,9 +147,11 @@ pub enum ProfileError {
 
 /// Reads a profile; `file` is only for the error text.
 pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileError> {
-    toml::from_str(text).map_err(|error| ProfileError::Syntax {
-        file: file.to_owned(),
-        message: error.to_string().trim_end().to_owned(),
+    toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+        let message = format!("line {line}: {}", error.message().replace('\n', "; "));
+        ProfileError::Syntax { file: file.to_owned(), message }
     })
 }
 

@@ -89,7 +89,8 @@ fn without_a_terminal_or_session() {
     let _ = env.dogwatch(&["kill", "x"]).success();
     insta::assert_snapshot!(env.dogwatch(&["attach", "x"]), @r"
     ------- stderr -------
-    error: nothing was kept of the session x: signal 15 (TERM), ended on request; try: dogwatch capture x
-    [exit code: 3]
+    error: the session x is over: signal 15 (TERM), ended on request
+    hint: see what it showed: dogwatch capture x
+    [exit code: 4]
     ");
 }

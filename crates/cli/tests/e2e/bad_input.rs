@@ -40,7 +40,7 @@ fn a_missing_command() {
     env.write("not-executable", "");
     insta::assert_snapshot!(env.dogwatch(&["spawn", "--", "./not-executable"]), @r"
     ------- stderr -------
-    error: ./not-executable cannot be executed
+    error: $WORK/./not-executable cannot be executed
     [exit code: 7]
     ");
     let empty = env.root().join("empty");

@@ -69,7 +69,7 @@ fn removes_folders_that_nobody_owns_once_they_are_old() {
 #[test]
 fn durations_that_make_no_sense() {
     let env = TestEnv::new();
-    for bad in ["soon", "-1h", "", "1", "99999999999999y"] {
+    for bad in ["soon", "-1h", "", "99999999999999y"] {
         let _ = env.dogwatch(&["gc", &format!("--older-than={bad}")]).code(2);
     }
 }

@@ -153,7 +153,7 @@ fn refused_prompts() {
     let huge = vec![b'x'; 17 * 1024 * 1024];
     insta::assert_snapshot!(refused(&["asked", "-"], &huge), @r"
     ------- stderr -------
-    error: the prompt is 17825792 bytes long; at most 16777216 are taken
+    error: the prompt is longer than 16777216 bytes
     [exit code: 2]
     ");
     let missing = env.dogwatch(&["spawn", "asked", "--prompt-file", "no/such"]).code(1);

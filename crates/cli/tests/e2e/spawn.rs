@@ -154,10 +154,13 @@ fn a_name_in_use_is_refused_and_its_owner_untouched() {
     [exit code: 4]
     ");
     assert_eq!(env.seen("x")["id"], first.id);
-    // Also one that is not ours, and one that has only ended.
+    // Also one that is not ours; one that is over makes room.
     env.tmux(&["new-session", "-d", "-s", "theirs", "cat"]);
     let _ = env.dogwatch(&["spawn", "--name", "theirs", "--", "true"]).code(4);
     let _ = env.dogwatch(&["kill", "x"]).success();
-    env.spawn_script("x", "exit 0");
-    let _ = env.dogwatch(&["spawn", "--name", "x", "--", "true"]).code(4);
+    let over = env.spawn_script("x", "exit 0");
+    env.wait_state("x", "exited");
+    let next = env.spawn_script("x", "exec sleep 300");
+    assert_ne!(next.id, over.id);
+    assert_eq!(env.seen("x")["state"], "running");
 }
