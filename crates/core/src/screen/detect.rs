@@ -77,7 +77,7 @@ impl<'r, 'a> Picture<'r, 'a> {
         };
         // The last line that matches is the newest.
         let (index, found) = range.rev().find_map(|index| {
-            let found = pattern.regex().captures(lines[index].text())?;
+            let found = pattern.regex()?.captures(lines[index].text())?;
             self.looks(sight.look, lines[index], &found).then_some((index, found))
         })?;
         let rest = &lines[index..];
@@ -135,7 +135,7 @@ fn failed(terminal: &Terminal, rule: &Rule, text: &str) -> State {
 }
 
 fn until(terminal: &Terminal, text: &str) -> Option<String> {
-    let found = terminal.until.regex().captures(text)?;
+    let found = terminal.until.regex()?.captures(text)?;
     Some(found.name("until")?.as_str().trim().to_owned())
 }
 

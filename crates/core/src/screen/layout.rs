@@ -1,5 +1,7 @@
 //! How the parts of an agent's screen are told apart, as data.
 
+use std::sync::OnceLock;
+
 use regex::Regex;
 use serde::Deserialize;
 
@@ -114,22 +116,27 @@ pub struct ShellShape {
     pub over: Pattern,
 }
 
-/// A regular expression that is checked when its file is read.
+/// A regular expression whose syntax is checked when its file is read, and which is compiled when it is first needed: all of
+/// one agent's together would take longer than everything else that a short command does.
 #[derive(Debug, Clone)]
-pub struct Pattern(Regex);
+pub struct Pattern {
+    source: String,
+    compiled: OnceLock<Option<Regex>>,
+}
 
 impl Pattern {
-    pub fn regex(&self) -> &Regex {
-        &self.0
+    /// `None` only for a pattern that is too large to be compiled, which then matches nothing.
+    pub fn regex(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| Regex::new(&self.source).ok()).as_ref()
     }
 
     pub fn matches(&self, text: &str) -> bool {
-        self.0.is_match(text)
+        self.regex().is_some_and(|regex| regex.is_match(text))
     }
 
     /// What remains after a match at the beginning.
     pub fn strip<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let found = self.0.find(text)?;
+        let found = self.regex()?.find(text)?;
         (found.start() == 0).then(|| &text[found.end()..])
     }
 }
@@ -137,6 +144,7 @@ impl Pattern {
 impl<'de> Deserialize<'de> for Pattern {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let source = String::deserialize(deserializer)?;
-        Regex::new(&source).map(Self).map_err(serde::de::Error::custom)
+        regex_syntax::parse(&source).map_err(serde::de::Error::custom)?;
+        Ok(Self { source, compiled: OnceLock::new() })
     }
 }
