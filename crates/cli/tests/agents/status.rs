@@ -14,17 +14,20 @@ impl Lab {
         said.success().json()
     }
 
-    /// Waits for a state, then checks what decided it.
+    /// Waits for a state that a certain source decides.
     #[track_caller]
     fn is(&self, state: &str, decided: &str) -> Value {
         let mut last = Value::Null;
-        eventually(&format!("{} is {state}", self.agent.name()), || {
+        eventually_or(&format!("{} is {state} by {decided}", self.agent.name()), || {
             last = self.verdict();
-            last["state"] == state
+            let reasons = last["reasons"].as_array().unwrap();
+            let by = reasons.iter().find(|reason| reason["role"] == "decided").unwrap();
+            if last["state"] == state && by["source"] == decided {
+                Ok(())
+            } else {
+                Err(format!("{last:#}"))
+            }
         });
-        let reasons = last["reasons"].as_array().unwrap();
-        let by = reasons.iter().find(|reason| reason["role"] == "decided").unwrap();
-        assert_eq!(by["source"], decided, "{last:#}");
         last
     }
 }
@@ -55,6 +58,29 @@ fn claude_working_then_idle() {
     let idle = lab.is("idle", "own_word");
     assert_eq!(idle["after_turn"], true);
     lab.end(&["--now"]);
+}
+
+/// Between its start and its first turn it is at its prompt, and says idle.
+fn never_idle_before_its_first_turn(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&["--unattended", "--prompt", "[gate]"]);
+    let mut seen = Vec::new();
+    eventually("it works", || {
+        seen.push(lab.verdict()["state"].as_str().unwrap().to_owned());
+        seen.last().is_some_and(|state| state == "working")
+    });
+    assert!(!seen.iter().any(|state| state == "idle"), "{seen:?}");
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn claude_is_never_idle_before_its_first_turn() {
+    never_idle_before_its_first_turn(Agent::Claude);
+}
+
+#[test]
+fn codex_is_never_idle_before_its_first_turn() {
+    never_idle_before_its_first_turn(Agent::Codex);
 }
 
 #[test]

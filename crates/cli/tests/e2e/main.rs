@@ -27,6 +27,7 @@ mod interrupted;
 mod job_control;
 mod kill;
 mod kill_all;
+mod mistaken;
 mod names;
 mod nested;
 mod places;

@@ -144,13 +144,18 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
     let has_begun = [&e.hooks, &e.transcript]
         .iter()
         .any(|turn| turn.edge.as_ref().is_some_and(|edge| edge.what != EdgeKind::Ready));
-    let at_work = matches!(e.screen.as_ref().map(|s| &s.shows), Some(Shows::Working(_)));
     let started = e.life.since?;
     let in_time = e.now.duration_since(started) < FIRST_TURN;
-    if !e.prompted || has_begun || at_work || !in_time {
+    if !e.prompted || has_begun || !in_time {
         return None;
     }
-    Ruling::inferred(Status::Starting, Source::Process, Some(started))
+    match e.screen.as_ref().map(|s| &s.shows) {
+        // The screen is the first to tell.
+        Some(Shows::Working(task)) => {
+            Ruling::inferred(Status::Working { task: task.clone() }, Source::Screen, None)
+        }
+        _ => Ruling::inferred(Status::Starting, Source::Process, Some(started)),
+    }
 }
 
 fn own_idle(e: &Evidence) -> Option<Ruling> {

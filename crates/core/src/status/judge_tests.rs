@@ -134,7 +134,7 @@ fn the_first_turn_of_an_agent_with_a_prompt() {
     check("begun after its word", began, "working", Source::Hook, Asserted);
     let ended = Evidence { hooks: edge(40, EdgeKind::Done), now: at(60), ..fresh() };
     check("ended", ended, "idle", Source::OwnWord, Asserted);
-    let at_work = Evidence { own_word: OwnWord::Mute, screen: working(), ..fresh() };
+    let at_work = Evidence { screen: working(), ..fresh() };
     check("seen at work", at_work, "working", Source::Screen, Inferred);
     check("it never came", Evidence { now: at(600), ..fresh() }, "idle", Source::OwnWord, Asserted);
 }
