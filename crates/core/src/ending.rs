@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::profile::Press;
 
-/// How long the runner gets to end the agent once told; longer than its own graces together.
-const RUNNER_GRACE: Duration = Duration::from_secs(6);
+/// How long the runner gets to end the agent once told: its own graces, the last screen, and the sweep.
+const RUNNER_GRACE: Duration = Duration::from_secs(10);
 /// How long a process gets to vanish after KILL.
 const KILL_GRACE: Duration = Duration::from_secs(2);
 
