@@ -177,10 +177,14 @@ pub(crate) struct Ls {
 #[command(after_help = "\
 Examples:
   dogwatch status
+  dogwatch status --watch
   dogwatch status fix --json")]
 pub(crate) struct StatusArgs {
     /// Names, ids or panes (%3) of sessions [default: all]
     pub(crate) sessions: Vec<String>,
+    /// Draw the table again whenever there is news, what needs a person first
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) watch: bool,
     /// Only sessions of the project of the current folder
     #[arg(long)]
     pub(crate) project_only: bool,

@@ -1,41 +1,83 @@
+use std::time::Duration;
+
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::{Basis, Status};
+use dogwatch_engine::sense::changes::{Changes, Interests};
+use dogwatch_engine::sense::interests;
 use dogwatch_engine::status::{self, Judged};
 use dogwatch_engine::{Context, Error, snapshot};
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::args::StatusArgs;
-use crate::table::Cell;
+use crate::table::{Cell, Table};
 use crate::{environment, ui};
 
 pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
+    if args.watch {
+        return watch(context, args);
+    }
     let now = Timestamp::now();
+    let judged = look(context, args, now)?;
+    if args.json {
+        let sessions: Vec<Value> = judged.iter().map(to_json).collect();
+        ui::json(&json!({ "sessions": sessions }));
+    } else if judged.is_empty() {
+        ui::talk("no sessions; start one: dogwatch spawn claude '…'");
+    } else {
+        ui::line(table(&judged, now));
+    }
+    Ok(exit_code::OK)
+}
+
+fn look(context: &Context, args: &StatusArgs, now: Timestamp) -> Result<Vec<Judged>, Error> {
     let mut judged = if args.sessions.is_empty() {
         status::all(context, now)?
     } else {
-        args.sessions
-            .iter()
-            .map(|target| status::one(context, target, now))
-            .collect::<Result<_, _>>()?
+        let one = |target: &String| status::one(context, target, now);
+        args.sessions.iter().map(one).collect::<Result<_, _>>()?
     };
     if args.project_only {
         let project = environment::project()?;
         judged.retain(|one| snapshot::is_of_project(&one.seen, &project));
     }
-    if args.json {
-        let sessions: Vec<Value> = judged.iter().map(to_json).collect();
-        ui::json(&json!({ "sessions": sessions }));
-    } else if judged.is_empty() {
-        ui::talk("no sessions; start one: dogwatch spawn claude --prompt '…'");
-    } else {
-        print_table(&judged, now);
-    }
-    Ok(exit_code::OK)
+    Ok(judged)
 }
 
-fn print_table(judged: &[Judged], now: Timestamp) {
+/// Draws the table again whenever there is news, until Ctrl-C.
+fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
+    if !ui::stdout_is_terminal() {
+        let problem = "--watch draws on a terminal; use `dogwatch status --json` elsewhere".into();
+        return Err(Error::BadArgument { problem });
+    }
+    let mut changes = Changes::watch(Interests::default());
+    loop {
+        let now = Timestamp::now();
+        let mut judged = look(context, args, now)?;
+        judged.sort_by_key(|one| urgency(&one.verdict.status));
+        let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
+        ui::redraw(format_args!("{}\n\n{clock}, Ctrl-C ends", table(&judged, now)));
+        changes = changes.update(interests::of(context, &judged));
+        // Ages and screens change without anybody telling.
+        changes.wait(Duration::from_secs(1));
+    }
+}
+
+/// What needs a person comes first.
+fn urgency(status: &Status) -> u8 {
+    match status {
+        Status::Waiting { .. } => 0,
+        Status::Error { .. } | Status::Crashed { .. } | Status::Stuck { .. } | Status::Lost => 1,
+        Status::Limited { .. } | Status::Unknown { .. } => 2,
+        Status::Idle { .. } => 3,
+        Status::Starting | Status::Working { .. } => 4,
+        Status::Exited => 5,
+    }
+}
+
+fn table(judged: &[Judged], now: Timestamp) -> Table {
     let mut table = ui::table(&["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"]);
     for one in judged {
         let verdict = &one.verdict;
@@ -48,7 +90,7 @@ fn print_table(judged: &[Judged], now: Timestamp) {
             detail(&verdict.status).into(),
         ]);
     }
-    ui::line(table);
+    table
 }
 
 /// The state's word in its colour: what needs a person stands out.

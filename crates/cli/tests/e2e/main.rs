@@ -35,6 +35,7 @@ mod prompt;
 mod runner;
 mod servers;
 mod spawn;
+mod status;
 mod statusline;
 mod store;
 mod witnesses;
