@@ -67,17 +67,18 @@ impl StateDir {
     }
 
     /// A folder in which a write means that there is news: somebody who waits has it watched. The database itself will
-    /// not do, because whoever looks also writes down that he looked.
+    /// not do, because whoever looks also writes down that they looked.
     pub fn news(&self) -> PathBuf {
         let news = self.root.join("news");
-        // Without it nobody is told, and who waits finds out at his own pace.
+        // Without it nobody is told, and who waits finds out at their own pace.
         let _ = make_private(&news);
         news
     }
 
-    /// Tells whoever waits that something was written down.
+    /// Tells whoever waits that something was written down. Where nobody ever waited there is no folder, and nobody to
+    /// tell.
     pub fn tell_news(&self) {
-        let path = self.news().join("poke");
+        let path = self.root.join("news/poke");
         let file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
         let _ = file.and_then(|mut file| file.write_all(b"."));
