@@ -327,8 +327,9 @@ fn confirm(folder: &SessionFolder, name: &SessionName) -> Result<Started, Error>
         Ended(Ended),
     }
     let look = || {
-        let started = folder.started().map(Word::Started);
-        started.or_else(|| folder.ended().map(Word::Ended))
+        // In this order: an agent may start and end between the two, and its start was written before its end.
+        let ended = folder.ended().map(Word::Ended);
+        folder.started().map(Word::Started).or(ended)
     };
     match arrival::wait_in(folder.path(), START_PATIENCE, look) {
         Some(Word::Started(started)) => Ok(started),

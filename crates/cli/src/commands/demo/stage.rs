@@ -1,10 +1,12 @@
 use std::path::Path;
+use std::time::Duration;
 
 use dogwatch_engine::act::kill;
 use dogwatch_engine::act::spawn::{self, Request, What};
+use dogwatch_engine::sense::processes;
 use dogwatch_engine::{Context, Error, snapshot};
 use dogwatch_store::StateDir;
-use dogwatch_tmux::{Command, Server, Socket};
+use dogwatch_tmux::{Command, Glance, Server, Socket};
 use jiff::{Timestamp, Zoned};
 
 use super::watched::Watched;
@@ -73,6 +75,14 @@ impl Drop for Stage {
         for seen in snapshot::look(&self.context, false).unwrap_or_default() {
             let _ = kill::kill(&self.context, &seen, true, Timestamp::now());
         }
-        let _ = self.context.tmux.run_one(Command::new("kill-server"));
+        // The server takes its socket away as it leaves: the folder can go when it is gone.
+        let tmux = &self.context.tmux;
+        let server = tmux.run(&Glance::commands()).ok().and_then(|r| Glance::parse(&r).ok());
+        let server = server.and_then(|glance| i32::try_from(glance.server_pid).ok());
+        let server = server.and_then(processes::identify);
+        let _ = tmux.run_one(Command::new("kill-server"));
+        if let Some(server) = server {
+            processes::wait_gone(server, Duration::from_secs(5));
+        }
     }
 }
