@@ -31,6 +31,8 @@ pub enum Error {
     NameInUse { name: String },
     #[error("there is no session {target:?}")]
     NoSuchSession { target: String },
+    #[error("tmux has a session {target:?}, but dogwatch did not start it")]
+    NotOurs { target: String },
     #[error("the session {name} is over: {reason}")]
     IsOver { name: String, reason: String },
     #[error("the session {name} cannot be looked at: {reason}")]
@@ -76,6 +78,7 @@ impl Error {
             Self::NoSuchSession { .. } => "no_such_session",
             Self::NotReachable { .. } => "not_reachable",
             Self::IsOver { .. } => "is_over",
+            Self::NotOurs { .. } => "not_ours",
             Self::LaunchFailed { .. } => "launch_failed",
             Self::StartNotConfirmed { .. } => "start_not_confirmed",
             Self::NotEnded { .. } => "not_ended",
@@ -102,7 +105,9 @@ impl Error {
             | Self::NotExecutable { .. }
             | Self::LaunchFailed { .. } => exit_code::AGENT,
             Self::NameInUse { .. } | Self::IsOver { .. } => exit_code::CONFLICT,
-            Self::NoSuchSession { .. } | Self::NothingKept { .. } => exit_code::NOT_FOUND,
+            Self::NoSuchSession { .. } | Self::NotOurs { .. } | Self::NothingKept { .. } => {
+                exit_code::NOT_FOUND
+            }
             Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
             Self::NotEnded { .. } | Self::Io { .. } => exit_code::FAILED,
         }
@@ -124,6 +129,7 @@ impl Error {
                 format!("choose another name, or end it first: dogwatch kill {name}")
             }
             Self::NoSuchSession { .. } => "`dogwatch ls --all` lists them".into(),
+            Self::NotOurs { .. } => "dogwatch acts on its own sessions; use tmux for this one".into(),
             Self::IsOver { name, .. } => format!("see what it showed: dogwatch capture {name}"),
             Self::StartNotConfirmed { name, .. } => {
                 format!("look at it: dogwatch capture {name}; or end it: dogwatch kill {name}")

@@ -8,7 +8,7 @@ use dogwatch_store::{Server, Session, Store};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
 use jiff::Timestamp;
 
-use crate::sense::processes;
+use crate::sense::{exists, processes};
 use crate::{Context, Error};
 
 /// A session with everything that was found out about it in one look.
@@ -78,11 +78,12 @@ pub fn look(context: &Context, all: bool) -> Result<Vec<Seen>, Error> {
 /// The session meant by a name, an id (or its start), or a pane id.
 pub fn find(context: &Context, target: &str) -> Result<Seen, Error> {
     let seen = look_with(context, |store| candidates(context, store, target))?;
-    meant(seen, |one| one, target)
+    meant(context, seen, |one| one, target)
 }
 
 /// The newest of those that bear a name; one that lives goes before any that does not.
 pub(crate) fn meant<T>(
+    context: &Context,
     mut found: Vec<T>,
     seen: impl Fn(&T) -> &Seen,
     target: &str,
@@ -90,6 +91,8 @@ pub(crate) fn meant<T>(
     let at = found.iter().position(|one| !seen(one).life.state.is_over()).unwrap_or(0);
     if at < found.len() {
         Ok(found.swap_remove(at))
+    } else if exists::session(context, target).unwrap_or(false) {
+        Err(Error::NotOurs { target: target.to_owned() })
     } else {
         Err(Error::NoSuchSession { target: target.to_owned() })
     }

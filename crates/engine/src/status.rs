@@ -32,7 +32,7 @@ pub fn all(context: &Context, now: Timestamp) -> Result<Vec<Judged>, Error> {
 pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<Judged, Error> {
     let judged =
         judge_sessions(context, now, |store| snapshot::candidates(context, store, target))?;
-    snapshot::meant(judged, |one| &one.seen, target)
+    snapshot::meant(context, judged, |one| &one.seen, target)
 }
 
 fn judge_sessions(

@@ -31,3 +31,19 @@ fn also_for_what_is_not_ours_and_what_has_ended() {
     let _ = env.dogwatch(&["kill", "ended"]).success();
     let _ = env.dogwatch(&["exists", "ended"]).code(1);
 }
+
+#[test]
+fn a_session_of_somebody_elses_is_told_apart_from_none() {
+    let env = TestEnv::new();
+    env.spawn_script("ours", "exec sleep 300");
+    env.tmux(&["new-session", "-d", "-s", "theirs", "cat"]);
+    insta::assert_snapshot!(env.dogwatch(&["capture", "theirs"]), @r#"
+    ------- stderr -------
+    error: tmux has a session "theirs", but dogwatch did not start it
+    hint: dogwatch acts on its own sessions; use tmux for this one
+    [exit code: 3]
+    "#);
+    let _ = env.dogwatch(&["kill", "theirs"]).code(3);
+    let _ = env.dogwatch(&["kill", "nobodys"]).code(3);
+    let _ = env.dogwatch(&["exists", "theirs"]).success();
+}

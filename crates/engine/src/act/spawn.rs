@@ -227,7 +227,7 @@ fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bo
         Ok(seen) if seen.life.state.is_over() && seen.pane.is_some() => {
             kill::kill(context, &seen, false, now).map(|_| true)
         }
-        Ok(_) | Err(Error::NoSuchSession { .. }) => Ok(false),
+        Ok(_) | Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }
