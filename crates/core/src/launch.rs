@@ -290,7 +290,7 @@ mod tests {
             conversation: None,
             unattended: false,
             session: "id-1",
-            cwd: "/work/it's here".into(),
+            cwd: "/proj/it's here".into(),
             folder: "/state/sessions/id-1".into(),
             state_dir: "/state".into(),
             port: 4711,
@@ -323,7 +323,7 @@ mod tests {
             ("STORY_AUTOMATOR_CHILD", Some("true")),
             ("AI_AGENT", Some("claude")),
             ("DOGWATCH_SESSION", Some("id-1")),
-            ("PWD", Some("/work/it's here")),
+            ("PWD", Some("/proj/it's here")),
             ("DOGWATCH_PROMPT_FILE", Some("/state/sessions/id-1/prompt")),
         ] {
             assert_eq!(value(&launch, key).as_deref(), want, "{key}");
