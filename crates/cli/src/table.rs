@@ -105,10 +105,15 @@ fn write_line<'a>(
     widths: &[usize],
     left_for_last: usize,
 ) -> fmt::Result {
-    for (column, (text, style)) in cells.enumerate() {
+    let cells: Vec<_> = cells.collect();
+    // Blanks at the end would wrap in a narrow terminal.
+    let full = cells.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
+    for (column, (text, style)) in cells.into_iter().take(full).enumerate() {
         if column + 1 == widths.len() {
             let text = cut(text, left_for_last);
             write!(f, "{style}{text}{style:#}")?;
+        } else if column + 1 == full {
+            write!(f, "{style}{}{style:#}", cut(text, widths[column]))?;
         } else {
             let text = cut(text, widths[column]);
             let fill = (widths[column] + GAP).saturating_sub(text.width());
@@ -157,6 +162,14 @@ mod tests {
         ]);
         let plain = anstream::adapter::strip_str(&table.to_string()).to_string();
         assert_eq!(plain.lines().last(), Some("short  /a/very/long/fo…  because of this"));
+    }
+
+    #[test]
+    fn no_blanks_at_the_end() {
+        let mut table = Table::new(&["NAME", "FOUND", "REMEDY"], None);
+        table.row(["tmux".into(), "3.3a".into(), "".into()]);
+        let plain = anstream::adapter::strip_str(&table.to_string()).to_string();
+        assert_eq!(plain, "NAME  FOUND  REMEDY\ntmux  3.3a");
     }
 
     #[test]

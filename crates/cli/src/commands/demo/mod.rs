@@ -64,7 +64,5 @@ fn summary(watched: &[Watched]) {
         let end = one.story.last().map_or("", |m| m.why.as_str());
         ui::line(format_args!("  {:<7} {} ({end})", one.name, path.join(" → ")));
     }
-    ui::line(
-        "\nNow with a real agent: dogwatch spawn claude --prompt 'Say hello', then dogwatch ls",
-    );
+    ui::line("\nNow with a real agent: dogwatch spawn claude 'Say hello', then dogwatch status");
 }
