@@ -104,7 +104,7 @@ fn plain(e: &Evidence) -> Option<Ruling> {
     match e.life.state {
         State::Starting => Ruling::asserted(Status::Starting, Source::Process, since),
         // One that tells its turns by hooks is judged by them.
-        _ if e.is_plain && e.hooks.edge.is_none() => {
+        _ if e.is_plain && e.hooks.edge.is_none() && e.hooks.waiting.is_none() => {
             Ruling::inferred(Status::Working { task: None }, Source::Process, since)
         }
         _ => None,

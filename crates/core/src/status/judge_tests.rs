@@ -97,6 +97,9 @@ fn life_and_death_come_first() {
     check("starting", starting, "starting", Source::Process, Asserted);
     let plain = Evidence { is_plain: true, screen: prompt(), ..living() };
     check("plain", plain, "working", Source::Process, Inferred);
+    let waiting = Turn { edge: None, ..asked(50) };
+    let asks = Evidence { is_plain: true, hooks: waiting, ..living() };
+    check("plain, but asks by a hook", asks, "waiting", Source::Hook, Asserted);
     let stopped = Evidence { stopped: true, ..busy() };
     check("stopped", stopped, "waiting", Source::Process, Asserted);
 }
