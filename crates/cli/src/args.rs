@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Status(StatusArgs),
     Why(Why),
     Wait(Wait),
+    Watch(Watch),
     Judge(Judge),
     Capture(Capture),
     Attach(Attach),
@@ -75,6 +76,7 @@ impl Command {
             Self::Status(a) => a.json,
             Self::Why(a) => a.json,
             Self::Wait(a) => a.json,
+            Self::Watch(a) => a.json,
             Self::Judge(a) => a.json,
             Self::Capture(a) => a.json,
             Self::Kill(a) => a.json,
@@ -199,6 +201,24 @@ pub(crate) struct Why {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
     /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Tell of every change of state, as it happens
+///
+/// First what each session is doing now, then a line for each change, until Ctrl-C; with names, until all of them are over.
+/// Agents that dogwatch did not start are watched as well.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch watch
+  dogwatch watch api tests
+  dogwatch watch --json | jq -c 'select(.state == \"waiting\")'")]
+pub(crate) struct Watch {
+    /// Names, ids or panes (%3) of sessions [default: all]
+    pub(crate) sessions: Vec<String>,
+    /// Print a JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
 }

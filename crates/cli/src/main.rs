@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod environment;
+mod interrupt;
 mod report;
 mod table;
 mod ui;

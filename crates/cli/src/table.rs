@@ -30,6 +30,13 @@ impl Cell {
     }
 }
 
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let style = Style::new().fg_color(self.colour.map(Into::into));
+        write!(f, "{style}{}{style:#}", self.text)
+    }
+}
+
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
         Self { text: ui::harmless(text.into()), colour: None }

@@ -56,8 +56,8 @@ fn ignore_closed_pipe(result: io::Result<()>) {
 }
 
 /// Draws a screenful in the place of the last one.
-pub(crate) fn redraw(text: impl fmt::Display) {
-    line(format_args!("\x1b[H\x1b[2J{text}"));
+pub(crate) fn redraw(text: impl fmt::Display) -> io::Result<()> {
+    try_line(format_args!("\x1b[H\x1b[2J{text}"))
 }
 
 pub(crate) fn stdout_is_terminal() -> bool {

@@ -59,6 +59,9 @@ pub struct TranscriptRules {
     /// `@conversation@` and `@conversation8@` (its first eight letters) are filled in.
     #[serde(default)]
     pub find: Vec<String>,
+    /// The agent keeps it open all the time: what this file's name ends in.
+    #[serde(default)]
+    pub held_open: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]

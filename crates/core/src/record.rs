@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A process and its start time. The kernel hands a pid out again; the pair it does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcessIdent {
     pub pid: i32,
     /// Start time in the kernel's own unit (clock ticks since boot on Linux). Only for comparing.

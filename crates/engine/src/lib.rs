@@ -6,7 +6,7 @@
 //! - [`status`] does the same for what each agent is doing, with the reasons.
 //! - [`snapshot`] joins what is remembered with what is seen: the one view that every command shows.
 //!
-//! [`wait`](mod@wait) blocks until a session is in a state.
+//! [`wait`](mod@wait) blocks until a session is in a state; [`watch`] tells of every change.
 //!
 //! Decisions are made in `dogwatch-core`; this crate performs them.
 
@@ -18,6 +18,7 @@ pub mod sense;
 pub mod snapshot;
 pub mod status;
 pub mod wait;
+pub mod watch;
 
 pub use context::Context;
 pub use error::Error;

@@ -8,7 +8,7 @@ use dogwatch_store::{Server, Session, Store};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
 use jiff::Timestamp;
 
-use crate::sense::{exists, processes};
+use crate::sense::{exists, foreign, processes};
 use crate::{Context, Error};
 
 /// A session with everything that was found out about it in one look.
@@ -30,6 +30,11 @@ impl Seen {
         Err(Error::NotReachable { name, reason })
     }
 
+    /// Whether dogwatch started it.
+    pub fn is_ours(&self) -> bool {
+        !foreign::is_foreign(&self.session.id)
+    }
+
     pub fn pane_id(&self) -> Option<PaneId> {
         self.pane.map(|pane| pane.pane_id)
     }
@@ -46,25 +51,25 @@ impl Seen {
 
 /// What tmux answered when asked for its panes.
 #[derive(Debug)]
-enum Panes {
-    Listed(Glance),
+enum Panes<'a> {
+    Listed(&'a Glance),
     NoServer,
     Unreachable(String),
 }
 
-impl Panes {
+impl<'a> Panes<'a> {
     /// Without tmux nothing can be said or done, so that is an error rather than a list of unknowns.
-    fn from_answer(answer: Result<Glance, dogwatch_tmux::Error>) -> Result<Self, Error> {
+    fn from_answer(answer: Result<&'a Glance, &dogwatch_tmux::Error>) -> Result<Self, Error> {
         use dogwatch_tmux::Error::{NotASocket, NotInstalled, TooOld};
         match answer {
             Ok(Glance { version: Some(found), .. }) if !found.is_supported() => {
-                Err(TooOld { found }.into())
+                Err(TooOld { found: found.clone() }.into())
             }
             Ok(glance) => Ok(Self::Listed(glance)),
             Err(error) if error.is_no_server() => Ok(Self::NoServer),
-            Err(error @ (NotInstalled { .. } | TooOld { .. } | NotASocket { .. })) => {
-                Err(error.into())
-            }
+            Err(NotInstalled { program }) => Err(NotInstalled { program: program.clone() }.into()),
+            Err(TooOld { found }) => Err(TooOld { found: found.clone() }.into()),
+            Err(NotASocket { path }) => Err(NotASocket { path: path.clone() }.into()),
             Err(error) => Ok(Self::Unreachable(error.to_string())),
         }
     }
@@ -123,7 +128,7 @@ fn look_with(
     let sessions = choose(&store)?;
     let answer = asked.and_then(dogwatch_tmux::Running::finish);
     let glance = answer.and_then(|replies| Ok(Glance::parse(&replies)?));
-    join(context, &mut store, sessions, glance)
+    join(context, &mut store, sessions, glance.as_ref())
 }
 
 /// Judges the life of each session by tmux's answer.
@@ -131,7 +136,7 @@ pub(crate) fn join(
     context: &Context,
     store: &mut Store,
     sessions: Vec<Session>,
-    answer: Result<Glance, dogwatch_tmux::Error>,
+    answer: Result<&Glance, &dogwatch_tmux::Error>,
 ) -> Result<Vec<Seen>, Error> {
     let panes = Panes::from_answer(answer)?;
     Ok(sessions.into_iter().map(|session| see(context, store, session, &panes)).collect())
@@ -153,7 +158,7 @@ pub(crate) fn complete(context: &Context, store: &mut Store, session: &mut Sessi
     }
 }
 
-fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes) -> Seen {
+fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes<'_>) -> Seen {
     complete(context, store, &mut session);
     let folder = context.state.session(&session.id);
     let (fact, pane) = if session.socket == context.socket {
@@ -188,7 +193,7 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
 
 /// The session's pane: by id, on the server that gave the id out, with our runner in it. Ids start again with each
 /// server, and a person may have put something else into the pane.
-fn pane_of(session: &Session, panes: &Panes) -> (Pane, Option<PaneGlance>) {
+fn pane_of(session: &Session, panes: &Panes<'_>) -> (Pane, Option<PaneGlance>) {
     let glance = match panes {
         Panes::Listed(glance) => glance,
         Panes::NoServer => return (Pane::NoServer, None),

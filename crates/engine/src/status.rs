@@ -1,20 +1,18 @@
 //! What each session is doing: one look at everything, judged.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_core::status::{Verdict, judge};
-use dogwatch_store::{Session, Store};
-use dogwatch_tmux::{CaptureOptions, Command, Glance, PaneDetail, PaneId, Reply, RowQuery};
+use dogwatch_store::{KeptState, Session, StateNews, Store};
+use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::sense::evidence::{self, PaneSight};
-use crate::sense::screens;
+use crate::sense::changes::Interest;
+use crate::sense::evidence::{self, Memory};
+use crate::sense::sights::Sights;
+use crate::sense::{foreign, interests};
 use crate::snapshot::{self, Seen};
 use crate::{Context, Error};
-
-/// tmux takes no more than 16 kB of words from one process.
-const CAPTURES_PER_PROCESS: usize = 100;
 
 /// A session and the verdict on it.
 #[derive(Debug, Clone)]
@@ -23,107 +21,130 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// All sessions of the context's server that were not put away.
+/// All sessions of the context's server that were not put away, and the agents that others started there.
 pub fn all(context: &Context, now: Timestamp) -> Result<Vec<Judged>, Error> {
-    judge_sessions(context, now, |store| Ok(store.sessions(&context.socket, false)?))
+    Looker::new(context)?.all(now)
 }
 
 /// The session meant by a name, id or pane.
 pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<Judged, Error> {
-    let judged =
-        judge_sessions(context, now, |store| snapshot::candidates(context, store, target))?;
-    snapshot::meant(context, judged, |one| &one.seen, target)
+    Looker::new(context)?.one(target, now)
 }
 
-fn judge_sessions(
-    context: &Context,
-    now: Timestamp,
-    choose: impl FnOnce(&Store) -> Result<Vec<Session>, Error>,
-) -> Result<Vec<Judged>, Error> {
-    let mut store = context.store()?;
-    let mut sessions = choose(&store)?;
-    for session in &mut sessions {
-        snapshot::complete(context, &mut store, session);
+/// One who looks at sessions, once or again and again. What was found out before is not found out again, but every
+/// verdict is made from all the evidence there is at that moment.
+#[derive(Debug)]
+pub struct Looker<'c> {
+    context: &'c Context,
+    pub(crate) store: Store,
+    memories: HashMap<String, Memory>,
+}
+
+impl<'c> Looker<'c> {
+    pub fn new(context: &'c Context) -> Result<Self, Error> {
+        Ok(Self { context, store: context.store()?, memories: HashMap::new() })
     }
-    let sights = Sights::take(context, &sessions);
-    let (glance, sights) = match sights {
-        Ok((glance, sights)) => (Ok(glance), sights),
-        Err(error) => (Err(error), Sights::default()),
-    };
-    let seen = snapshot::join(context, &mut store, sessions, glance)?;
-    let judged = seen.into_iter().map(|seen| {
-        let sight = sights.of(&seen);
-        let evidence = evidence::gather(context, &mut store, &seen, sight, now);
-        Judged { verdict: judge(&evidence), seen }
-    });
-    Ok(judged.collect())
-}
 
-/// What tmux shows of all panes, from as few processes as it takes: one, unless a pane went away that moment.
-#[derive(Debug, Default)]
-struct Sights {
-    panes: Vec<PaneDetail>,
-    texts: HashMap<PaneId, Reply>,
-}
+    pub fn all(&mut self, now: Timestamp) -> Result<Vec<Judged>, Error> {
+        let context = self.context;
+        let sessions = self.store.sessions(&context.socket, false)?;
+        self.look(sessions, |sights, ours| foreign::agents(context, sights, ours), now)
+    }
 
-impl Sights {
-    fn take(
-        context: &Context,
-        sessions: &[Session],
-    ) -> Result<(Glance, Self), dogwatch_tmux::Error> {
-        let living = sessions.iter().filter(|s| s.ended.is_none() && s.started.is_some());
-        let wanted: Vec<PaneId> = living.filter_map(|s| s.pane.as_ref()?.parse().ok()).collect();
-        let first = &wanted[..wanted.len().min(CAPTURES_PER_PROCESS)];
-        let query = RowQuery::new();
-        let mut commands: Vec<Command> = Glance::commands().into();
-        commands.push(query.detailed_command());
-        let fixed = commands.len();
-        commands.extend(first.iter().map(|pane| how().command(*pane)));
-        let mut sights = Self::default();
-        let replies = match context.tmux.run(&commands) {
-            // A pane that is gone ends the chain; those that are there are asked again below.
-            Err(dogwatch_tmux::Error::NotFound { .. }) => context.tmux.run(&commands[..fixed])?,
-            replies => replies?,
+    pub fn one(&mut self, target: &str, now: Timestamp) -> Result<Judged, Error> {
+        let context = self.context;
+        let sessions = snapshot::candidates(context, &self.store, target)?;
+        let others = |sights: &Sights, ours: &[Session]| {
+            let mut found =
+                if ours.is_empty() { foreign::agents(context, sights, ours) } else { vec![] };
+            found.retain(|session| foreign::is_meant(session, target));
+            found
         };
-        let glance = Glance::parse(&replies)?;
-        let detailed = replies.get(fixed - 1);
-        sights.panes =
-            detailed.map(|reply| query.parse_detailed(reply)).transpose()?.unwrap_or_default();
-        sights.texts = first.iter().copied().zip(replies.into_iter().skip(fixed)).collect();
-        sights.capture_rest(context, &wanted)?;
-        Ok((glance, sights))
+        let judged = self.look(sessions, others, now)?;
+        snapshot::meant(context, judged, |one| &one.seen, target)
     }
 
-    fn capture_rest(
+    fn look(
         &mut self,
-        context: &Context,
-        wanted: &[PaneId],
-    ) -> Result<(), dogwatch_tmux::Error> {
-        let is_there = |pane: &PaneId| self.panes.iter().any(|p| p.row.pane_id == *pane);
-        let rest: Vec<PaneId> = wanted
-            .iter()
-            .copied()
-            .filter(|pane| !self.texts.contains_key(pane) && is_there(pane))
-            .collect();
-        let replies = context.tmux.capture_many(&rest, how())?;
-        self.texts.extend(rest.into_iter().zip(replies).filter_map(|(p, r)| Some((p, r.ok()?))));
-        Ok(())
+        mut sessions: Vec<Session>,
+        others: impl FnOnce(&Sights, &[Session]) -> Vec<Session>,
+        now: Timestamp,
+    ) -> Result<Vec<Judged>, Error> {
+        let server = &self.context.tmux;
+        for session in &mut sessions {
+            snapshot::complete(self.context, &mut self.store, session);
+        }
+        let mut sights = Sights::by_process(server, &panes(&sessions));
+        if let Ok(sights) = &mut sights {
+            let found = others(sights, &sessions);
+            // Without their text less is known of them, and that is all.
+            let _ = sights.capture(server, &panes(&found));
+            sessions.extend(found);
+        }
+        self.judge(sessions, sights.as_ref(), now)
     }
 
-    fn of(&self, seen: &Seen) -> PaneSight {
-        let sight = || {
-            let id = seen.pane_id()?;
-            let pane = self.panes.iter().find(|pane| pane.row.pane_id == id)?;
-            let text = self.texts.get(&id)?.bytes();
-            let mut print = DefaultHasher::new();
-            (text, &pane.title).hash(&mut print);
-            let screen = screens::read(&seen.session.agent, pane, text);
-            Some(PaneSight { screen, print: print.finish() })
-        };
-        sight().unwrap_or_default()
+    /// Judges sessions by what tmux shows, or by its failure to show anything.
+    pub(crate) fn judge(
+        &mut self,
+        sessions: Vec<Session>,
+        sights: Result<&Sights, &dogwatch_tmux::Error>,
+        now: Timestamp,
+    ) -> Result<Vec<Judged>, Error> {
+        let glance = sights.map(|sights| &sights.glance);
+        let seen = snapshot::join(self.context, &mut self.store, sessions, glance)?;
+        let mut judged = Vec::with_capacity(seen.len());
+        for seen in seen {
+            let memory = self.memories.entry(seen.session.id.clone()).or_default();
+            let sight = sights.ok().and_then(|sights| sights.of(&seen));
+            let (context, store) = (self.context, &mut self.store);
+            let evidence = evidence::gather(context, store, memory, &seen, sight, now);
+            let mut verdict = judge(&evidence);
+            keep(store, &seen, &mut verdict, now);
+            judged.push(Judged { seen, verdict });
+        }
+        Ok(judged)
+    }
+
+    /// What would tell of a change in these, with their ids.
+    pub fn interests(&self, judged: &[Judged]) -> BTreeSet<(Interest, String)> {
+        let mut all = BTreeSet::new();
+        for one in judged.iter().filter(|one| !one.verdict.status.is_over()) {
+            let id = &one.seen.session.id;
+            let memory = self.memories.get(id);
+            let found = interests::of(self.context, &one.seen, memory);
+            all.extend(found.into_iter().map(|(interest, _)| (interest, id.clone())));
+        }
+        all
+    }
+
+    pub(crate) fn memory(&self, session: &str) -> Option<&Memory> {
+        self.memories.get(session)
+    }
+
+    pub(crate) fn forget(&mut self, session: &str) {
+        self.memories.remove(session);
     }
 }
 
-fn how() -> CaptureOptions {
-    CaptureOptions { lines: None, ansi: true, joined: false }
+/// Writes the state down if it is news. Where no source says since when it holds, the first look that found it does.
+fn keep(store: &mut Store, seen: &Seen, verdict: &mut Verdict, now: Timestamp) {
+    let state = KeptState {
+        key: verdict.status.key(),
+        since: verdict.since.unwrap_or(now),
+        seen: now,
+        status: serde_json::to_value(&verdict.status).unwrap_or_default(),
+    };
+    // A disk that is full must not keep anybody from being told.
+    let since = match store.keep_state(&seen.session.id, &state) {
+        Ok(StateNews::Same(kept)) => kept.since,
+        _ => now,
+    };
+    verdict.since.get_or_insert(since);
+}
+
+/// Panes whose text is wanted.
+fn panes(sessions: &[Session]) -> Vec<PaneId> {
+    let living = sessions.iter().filter(|s| s.ended.is_none() && s.started.is_some());
+    living.filter_map(|s| s.pane.as_ref()?.parse().ok()).collect()
 }

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use dogwatch_core::status::{Basis, Verdict};
 use jiff::Timestamp;
 
 use crate::sense::changes::Changes;
-use crate::sense::interests;
-use crate::status::{self, Judged};
+use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
 /// How often is looked for what nobody tells of: a screen that changed by itself.
@@ -30,14 +30,21 @@ pub fn wait(
     at_most: Option<Duration>,
 ) -> Result<Waited, Error> {
     let begun = Instant::now();
+    let mut looker = Looker::new(context)?;
     // Ids, so that a new session of the same name is not taken for the one that was meant.
-    let judged = look(context, targets)?;
+    let judged = look(&mut looker, targets)?;
     let ids: Vec<String> = judged.iter().map(|one| one.seen.session.id.clone()).collect();
-    let mut changes = Changes::watch(interests::of(context, &judged));
+    context.state.news();
+    let mut changes = Changes::new();
+    changes.set(looker.interests(&judged));
     loop {
         // After the watch is set: what happened before is seen now, what comes later wakes us.
-        let judged = look(context, &ids)?;
-        let is_there = |one: &Judged| states.iter().any(|state| state == one.verdict.status.word());
+        let judged = look(&mut looker, &ids)?;
+        let is_there = |one: &Judged| {
+            let Verdict { status, basis, .. } = &one.verdict;
+            // What was true once is no reason to go on.
+            *basis != Basis::Stale && states.iter().any(|state| state == status.word())
+        };
         if judged.iter().all(is_there) {
             return Ok(Waited::Happened(judged));
         }
@@ -53,12 +60,12 @@ pub fn wait(
         if left == Some(Duration::ZERO) {
             return Ok(Waited::TimedOut(judged));
         }
-        changes = changes.update(interests::of(context, &judged));
+        changes.set(looker.interests(&judged));
         changes.wait(left.map_or(OWN_PACE, |left| left.min(OWN_PACE)));
     }
 }
 
-fn look(context: &Context, targets: &[String]) -> Result<Vec<Judged>, Error> {
+fn look(looker: &mut Looker<'_>, targets: &[String]) -> Result<Vec<Judged>, Error> {
     let now = Timestamp::now();
-    targets.iter().map(|target| status::one(context, target, now)).collect()
+    targets.iter().map(|target| looker.one(target, now)).collect()
 }

@@ -11,13 +11,13 @@ use crate::{StateDir, StoreError};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One entry a schema version, applied in order. Never change one that was released: add another.
-const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// The database: what the machine owns. Safe for many processes at once.
 pub struct Store {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
-    pub(crate) spool: PathBuf,
+    pub(crate) dir: StateDir,
 }
 
 impl fmt::Debug for Store {
@@ -49,7 +49,7 @@ impl Store {
                 .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
                 .map_err(failed)?;
         }
-        let mut store = Self { connection, path: path.clone(), spool: dir.spool() };
+        let mut store = Self { connection, path: path.clone(), dir: dir.clone() };
         store.migrate()?;
         Ok(store)
     }
@@ -141,6 +141,23 @@ mod tests {
     use super::*;
     use std::fs;
 
+    const NEWEST: i64 = 2;
+
+    #[test]
+    fn an_older_one_is_brought_up_to_date() {
+        let (_tmp, dir) = dir();
+        let connection = Connection::open(dir.database()).unwrap();
+        connection.execute_batch(MIGRATIONS[0]).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        let looked = "INSERT INTO looks (session, print, moved) VALUES ('a', 'p', 7)";
+        connection.execute(looked, []).unwrap();
+        drop(connection);
+        let store = Store::open(&dir).unwrap();
+        assert_eq!(store.version().unwrap(), NEWEST);
+        assert_eq!(store.state("a").unwrap(), None);
+        assert_eq!(store.last_movement("a").unwrap().unwrap().as_millisecond(), 7);
+    }
+
     fn dir() -> (tempfile::TempDir, StateDir) {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
@@ -152,7 +169,7 @@ mod tests {
         let (_tmp, dir) = dir();
         Store::open(&dir).unwrap();
         let store = Store::open(&dir).unwrap();
-        assert_eq!(store.version().unwrap(), 1);
+        assert_eq!(store.version().unwrap(), NEWEST);
         store.check().unwrap();
     }
 
@@ -176,7 +193,7 @@ mod tests {
         drop(connection);
         let before = fs::read(dir.database()).unwrap();
         let error = Store::open(&dir).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 99, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 99, known: NEWEST, .. }), "{error}");
         assert_eq!(fs::read(dir.database()).unwrap(), before);
     }
 
@@ -188,6 +205,6 @@ mod tests {
                 scope.spawn(|| Store::open(&dir).unwrap());
             }
         });
-        assert_eq!(Store::open(&dir).unwrap().version().unwrap(), 1);
+        assert_eq!(Store::open(&dir).unwrap().version().unwrap(), NEWEST);
     }
 }

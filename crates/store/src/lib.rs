@@ -16,6 +16,7 @@ mod replace;
 mod sessions;
 mod signals;
 mod state_dir;
+mod states;
 
 pub use database::Store;
 pub use error::StoreError;
@@ -24,5 +25,6 @@ pub use journal::Entry;
 pub use looks::Look;
 pub use replace::replace;
 pub use sessions::{NewSession, Server, Session, Wanted};
-pub use signals::Signal;
+pub use signals::{Signal, SignalNo};
 pub use state_dir::StateDir;
+pub use states::{KeptState, StateNews};

@@ -35,6 +35,16 @@ impl Store {
             Ok(Look { moved: time(moved) })
         })
     }
+
+    /// When a session was last seen to have changed, without looking at it now.
+    pub fn last_movement(&self, session: &str) -> Result<Option<Timestamp>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT moved FROM looks WHERE session = ?")?
+                .query_row([session], |row| row.get(0))
+                .optional()
+        })
+        .map(|ms| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok()))
+    }
 }
 
 #[cfg(test)]

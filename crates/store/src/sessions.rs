@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::name::{NameError, SessionName, StoryStep};
@@ -86,6 +87,7 @@ impl Store {
             insert(tx, new, &name)?;
             Ok(Ok(name))
         })
+        .inspect(|_| self.dir.tell_roll())
     }
 
     /// Forgets a session that could not be made.
@@ -94,6 +96,7 @@ impl Store {
             tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
             tx.execute("DELETE FROM journal WHERE session = ?", [id]).map(drop)
         })
+        .inspect(|()| self.dir.tell_roll())
     }
 
     /// Notes where tmux put the session.
@@ -106,6 +109,7 @@ impl Store {
             )
             .map(drop)
         })
+        .inspect(|()| self.dir.tell_roll())
     }
 
     /// Notes that the agent's program runs.
@@ -160,6 +164,7 @@ impl Store {
             }
             Ok(())
         })
+        .inspect(|()| self.dir.tell_roll())
     }
 
     /// Sessions on one tmux server, oldest first; those that were put away only if `all`.
@@ -197,10 +202,14 @@ impl Store {
     /// Forgets an ended session with all that was noted of it.
     pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
-            for table in ["signals", "heartbeats", "looks", "journal"] {
+            for table in ["signals", "heartbeats", "looks", "states", "journal"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?"), [id])?;
             }
             tx.execute("DELETE FROM sessions WHERE id = ?", [id]).map(drop)
+        })
+        .inspect(|()| {
+            let _ = fs::remove_file(self.dir.news_of(id));
+            self.dir.tell_roll();
         })
     }
 

@@ -28,7 +28,14 @@ pub struct Signal {
     pub event: String,
     /// The payload as received, JSON.
     pub payload: String,
+    /// It came by way of the spool, and may have been overtaken by others.
+    #[serde(skip)]
+    pub spooled: bool,
 }
+
+/// The place of a signal in the order in which all of them came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct SignalNo(i64);
 
 #[derive(Serialize, Deserialize)]
 struct Spooled {
@@ -43,7 +50,7 @@ impl Signal {
             insert(&store.connection, self, None).map_err(|e| StoreError::sql(&store.path, &e))
         });
         let kept = direct.or_else(|_| self.spool(&dir.spool(), key));
-        dir.tell_news();
+        dir.tell_news(&self.session);
         kept
     }
 
@@ -65,23 +72,37 @@ impl Signal {
 }
 
 impl Store {
-    /// The last signals of a session, oldest first, the spooled ones taken in before. A session that runs for days has
-    /// tens of thousands, and only the last turn counts.
+    /// The last signals of a session in the order they came in, the spooled ones taken in before. A session that runs for
+    /// days has tens of thousands, and only the last turn counts.
     pub fn signals(&mut self, session: &str) -> Result<Vec<Signal>, StoreError> {
+        let all = self.signals_after(session, SignalNo::default())?;
+        Ok(all.into_iter().map(|(_, signal)| signal).collect())
+    }
+
+    /// Those that came in after one that is known already.
+    pub fn signals_after(
+        &mut self,
+        session: &str,
+        known: SignalNo,
+    ) -> Result<Vec<(SignalNo, Signal)>, StoreError> {
         self.take_in_spool();
         self.read(|c| {
-            c
-                .prepare_cached("SELECT session, at, agent, event, payload FROM signals WHERE session = ? ORDER BY at DESC, id DESC LIMIT 1000")?
-                .query_map([session], |row| {
-                    Ok(Signal {
-                        session: row.get(0)?,
-                        at: Timestamp::from_millisecond(row.get(1)?).unwrap_or_default(),
-                        agent: row.get(2)?,
-                        event: row.get(3)?,
-                        payload: row.get(4)?,
-                    })
-                })?
-                .collect::<rusqlite::Result<Vec<_>>>()
+            c.prepare_cached(
+                "SELECT id, session, at, agent, event, payload, spool_key IS NOT NULL FROM signals \
+                 WHERE session = ? AND id > ? ORDER BY id DESC LIMIT 1000",
+            )?
+            .query_map(params![session, known.0], |row| {
+                let signal = Signal {
+                    session: row.get(1)?,
+                    at: Timestamp::from_millisecond(row.get(2)?).unwrap_or_default(),
+                    agent: row.get(3)?,
+                    event: row.get(4)?,
+                    payload: row.get(5)?,
+                    spooled: row.get(6)?,
+                };
+                Ok((SignalNo(row.get(0)?), signal))
+            })?
+            .collect::<rusqlite::Result<Vec<_>>>()
         })
         .map(|mut newest_first| {
             newest_first.reverse();
@@ -102,7 +123,7 @@ impl Store {
     /// Moves spooled signals into the database. A file is removed only after its signal is committed,
     /// and a signal that was committed before is not taken in again.
     fn take_in_spool(&mut self) {
-        for path in spooled_files(&self.spool) {
+        for path in spooled_files(&self.dir.spool()) {
             let Ok(bytes) = fs::read(&path) else { continue };
             let Ok(spooled) = serde_json::from_slice::<Spooled>(&bytes) else {
                 continue;
@@ -159,6 +180,7 @@ mod tests {
             agent: "claude".into(),
             event: event.into(),
             payload: "{}".into(),
+            spooled: false,
         }
     }
 

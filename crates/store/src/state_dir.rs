@@ -66,8 +66,8 @@ impl StateDir {
         self.root.join("spool")
     }
 
-    /// A folder in which a write means that there is news: somebody who waits has it watched. The database itself will
-    /// not do, because whoever looks also writes down that they looked.
+    /// A folder in which a write to a file means that there is news of the session it is named after: somebody who waits
+    /// has it watched. The database itself will not do, because whoever looks also writes down that they looked.
     pub fn news(&self) -> PathBuf {
         let news = self.root.join("news");
         // Without it nobody is told, and who waits finds out at their own pace.
@@ -75,13 +75,24 @@ impl StateDir {
         news
     }
 
-    /// Tells whoever waits that something was written down. Where nobody ever waited there is no folder, and nobody to
-    /// tell.
-    pub fn tell_news(&self) {
-        let path = self.root.join("news/poke");
-        let file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-        let _ = file.and_then(|mut file| file.write_all(b"."));
+    /// What is written to when there is news of a session.
+    pub fn news_of(&self, session: &str) -> PathBuf {
+        self.root.join("news").join(session)
+    }
+
+    /// What is written to when a session was added to the roll or taken off it.
+    pub fn news_of_roll(&self) -> PathBuf {
+        self.news_of("roll")
+    }
+
+    /// Tells whoever waits that something was written down about a session.
+    pub fn tell_news(&self, session: &str) {
+        poke(&self.news_of(session));
+    }
+
+    /// Tells whoever waits that there are other sessions than before.
+    pub fn tell_roll(&self) {
+        poke(&self.news_of_roll());
     }
 
     /// Ids of all sessions that have a folder.
@@ -94,6 +105,12 @@ impl StateDir {
         ids.sort();
         ids
     }
+}
+
+/// Where nobody ever waited there is no folder, and nobody to tell.
+fn poke(path: &Path) {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let _ = file.and_then(|mut file| file.write_all(b"."));
 }
 
 /// Makes a folder, and the ones above it, that only the owner can enter.

@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 
-use crate::{BadRow, Command, PaneId, Reply, SessionNo, Version};
+use crate::{BadRow, Command, PaneId, PaneRow, Reply, SessionNo, Version};
 
 /// A server and its panes, those of dogwatch's own anchors included: they are looked up by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Glance {
     /// What to ask, in one chain.
     pub fn commands() -> [Command; 2] {
         [
-            Command::new("display-message").flag('p').arg("#{pid} #{start_time} #{version}"),
+            Self::server_command(),
             Command::new("list-panes").flag('a').option(
                 'F',
                 "#{pane_id} #{session_id} #{pane_pid} #{pane_dead} #{session_attached}",
@@ -40,22 +40,41 @@ impl Glance {
         ]
     }
 
+    /// Asks for the server alone, where the panes are asked for otherwise.
+    pub fn server_command() -> Command {
+        Command::new("display-message").flag('p').arg("#{pid} #{start_time} #{version}")
+    }
+
     /// Reads the answers to [`Glance::commands`].
     pub fn parse(replies: &[Reply]) -> Result<Self, BadRow> {
-        let server =
-            replies.first().map(|reply| reply.first_line().into_owned()).unwrap_or_default();
+        let lines = replies.get(1).into_iter().flat_map(Reply::lines);
+        let panes =
+            lines.map(|line| pane(&String::from_utf8_lossy(line))).collect::<Result<_, _>>();
+        Self::of_server(replies.first(), panes?)
+    }
+
+    /// Reads the answer to [`Glance::server_command`] and adds the panes.
+    pub fn of_server(reply: Option<&Reply>, panes: Vec<PaneGlance>) -> Result<Self, BadRow> {
+        let server = reply.map(|reply| reply.first_line().into_owned()).unwrap_or_default();
         let mut words = server.split(' ');
         Ok(Self {
             server_pid: number("pid", words.next())?,
             server_start: number("start_time", words.next())?,
             version: words.next().and_then(Version::parse),
-            panes: replies
-                .get(1)
-                .into_iter()
-                .flat_map(Reply::lines)
-                .map(|line| pane(&String::from_utf8_lossy(line)))
-                .collect::<Result<_, _>>()?,
+            panes,
         })
+    }
+}
+
+impl From<&PaneRow> for PaneGlance {
+    fn from(row: &PaneRow) -> Self {
+        Self {
+            pane_id: row.pane_id,
+            session_no: row.session_no,
+            pid: i32::try_from(row.pane_pid).unwrap_or(0),
+            dead: row.dead,
+            attached: row.session_attached,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::chain::Chain;
 use crate::diagnose::is_silent_failure;
+use crate::gate::{Pass, is_announced};
 use crate::process::{Output, Process};
 use crate::{Command, Error, Reply, Server};
 
@@ -20,6 +21,7 @@ pub struct Running {
     chain: Chain,
     process: Option<Process>,
     begun: Instant,
+    _pass: Option<Pass>,
 }
 
 /// A chain that did not come to its end.
@@ -41,11 +43,13 @@ impl From<Error> for Broken {
 impl Running {
     pub(crate) fn start(server: &Server, commands: &[Command]) -> Result<Self, Error> {
         server.socket.refuse_other_files()?;
+        let announced = commands.iter().any(|command| is_announced(command.name()));
         let mut running = Self {
             server: server.clone(),
             chain: Chain::new(commands),
             process: None,
             begun: Instant::now(),
+            _pass: announced.then(|| Pass::wait(server.gate.as_deref())),
         };
         // A bare `tmux` would open a session.
         if !commands.is_empty() {

@@ -54,6 +54,13 @@ pub struct PaneDetail {
     pub current_path: PathBuf,
 }
 
+/// A row with the title that the program in the pane has set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaneFace {
+    pub row: PaneRow,
+    pub title: String,
+}
+
 /// Output of `list-panes` that is not what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tmux listed a pane without a usable {field}: {text:?}")]
@@ -81,6 +88,7 @@ const NUMBERS: [&str; 16] = [
     "version",
 ];
 const NAME: [&str; 1] = ["session_name"];
+const FACE: [&str; 2] = ["session_name", "pane_title"];
 const DETAILS: [&str; 4] =
     ["session_name", "pane_title", "pane_current_command", "pane_current_path"];
 
@@ -107,17 +115,35 @@ impl RowQuery {
         self.list(&DETAILS)
     }
 
+    /// Asks for the [`PaneFace`]s of all panes.
+    pub fn faces_command(&self) -> Command {
+        self.list(&FACE)
+    }
+
+    /// Asks for the [`PaneFace`] of one pane; fails if it is gone.
+    pub fn face_command(&self, pane: PaneId) -> Command {
+        Command::new("display-message").flag('p').target(pane).arg(self.format(&FACE))
+    }
+
     fn list(&self, texts: &[&str]) -> Command {
+        Command::new("list-panes").flag('a').option('F', self.format(texts))
+    }
+
+    fn format(&self, texts: &[&str]) -> String {
         let numbers = NUMBERS.map(|field| format!("#{{{field}}}")).join(" ");
         let texts = texts.iter().map(|text| format!("#{{{text}}}"));
         let pieces: Vec<_> = [String::new(), numbers].into_iter().chain(texts).collect();
-        let format = pieces.join(&self.mark);
-        Command::new("list-panes").flag('a').option('F', format)
+        pieces.join(&self.mark)
     }
 
     /// Reads the answer to [`RowQuery::command`]; sessions of dogwatch's own are left out.
     pub fn parse(&self, reply: &Reply) -> Result<Vec<PaneRow>, BadRow> {
         self.records(reply, NAME.len(), |row, _| row)
+    }
+
+    /// Reads the answers to [`RowQuery::faces_command`] and [`RowQuery::face_command`].
+    pub fn parse_faces(&self, reply: &Reply) -> Result<Vec<PaneFace>, BadRow> {
+        self.records(reply, FACE.len(), |row, texts| PaneFace { row, title: lossy(texts.first()) })
     }
 
     /// Reads the answer to [`RowQuery::detailed_command`].

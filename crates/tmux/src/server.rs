@@ -17,6 +17,8 @@ pub struct Server {
     pub config: Option<PathBuf>,
     /// How long one call may take.
     pub deadline: Duration,
+    /// The folder of the socket, locked for the moment in which others would crash the server; see `gate`.
+    pub gate: Option<PathBuf>,
     pub(crate) may_start: bool,
 }
 
@@ -27,6 +29,7 @@ impl Server {
             socket,
             config: None,
             deadline: Duration::from_secs(15),
+            gate: None,
             may_start: true,
         }
     }

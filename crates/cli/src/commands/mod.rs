@@ -16,6 +16,7 @@ mod run;
 mod spawn;
 mod status;
 mod wait;
+mod watch;
 mod why;
 
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Ls(args) => ls::ls(&context, &args),
         Command::Status(args) => status::status(&context, &args),
         Command::Wait(args) => wait::wait(&context, &args),
+        Command::Watch(args) => watch::watch(&context, &args),
         Command::Why(args) => why::why(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),
         Command::Attach(args) => attach::attach(&context, &args),

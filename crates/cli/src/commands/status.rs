@@ -1,11 +1,11 @@
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::{Basis, Status};
-use dogwatch_engine::sense::changes::{Changes, Interests};
-use dogwatch_engine::sense::interests;
 use dogwatch_engine::status::{self, Judged};
+use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error, snapshot};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::args::StatusArgs;
 use crate::table::{Cell, Table};
-use crate::{environment, ui};
+use crate::{environment, interrupt, ui};
 
 pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     if args.watch {
@@ -52,24 +52,35 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         let problem = "--watch draws on a terminal; use `dogwatch status --json` elsewhere".into();
         return Err(Error::BadArgument { problem });
     }
-    let mut changes = Changes::watch(Interests::default());
-    loop {
-        let now = Timestamp::now();
-        let mut judged = look(context, args, now)?;
+    let mut watcher = Watcher::new(context, &args.sessions)?;
+    let stop = interrupt::flag(watcher.waker())?;
+    let project = args.project_only.then(environment::project).transpose()?;
+    while !stop.load(Ordering::Relaxed) {
+        // Ages change without anybody telling.
+        watcher.next(Duration::from_secs(1), &stop)?;
+        let mut judged: Vec<Judged> = watcher.judged().cloned().collect();
+        if let Some(project) = &project {
+            judged.retain(|one| snapshot::is_of_project(&one.seen, project));
+        }
         judged.sort_by_key(|one| urgency(&one.verdict.status));
+        let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        ui::redraw(format_args!("{}\n\n{clock}, Ctrl-C ends", table(&judged, now)));
-        changes = changes.update(interests::of(context, &judged));
-        // Ages and screens change without anybody telling.
-        changes.wait(Duration::from_secs(1));
+        let drawn = ui::redraw(format_args!("{}\n\n{clock}, Ctrl-C ends", table(&judged, now)));
+        if drawn.is_err() {
+            break;
+        }
     }
+    Ok(exit_code::OK)
 }
 
 /// What needs a person comes first.
 fn urgency(status: &Status) -> u8 {
     match status {
         Status::Waiting { .. } => 0,
-        Status::Error { .. } | Status::Crashed { .. } | Status::Stuck { .. } | Status::Lost => 1,
+        Status::Error { .. }
+        | Status::Crashed { .. }
+        | Status::Stuck { .. }
+        | Status::Lost { .. } => 1,
         Status::Limited { .. } | Status::Unknown { .. } => 2,
         Status::Idle { .. } => 3,
         Status::Starting | Status::Working { .. } => 4,
@@ -100,9 +111,10 @@ pub(super) fn state(status: &Status) -> Cell {
         Status::Working { .. } => AnsiColor::Green,
         Status::Waiting { .. } | Status::Limited { .. } => AnsiColor::Yellow,
         Status::Idle { .. } | Status::Exited => AnsiColor::Blue,
-        Status::Error { .. } | Status::Crashed { .. } | Status::Stuck { .. } | Status::Lost => {
-            AnsiColor::Red
-        }
+        Status::Error { .. }
+        | Status::Crashed { .. }
+        | Status::Stuck { .. }
+        | Status::Lost { .. } => AnsiColor::Red,
         Status::Unknown { .. } => AnsiColor::Magenta,
     };
     Cell::painted(status.word(), colour)
@@ -143,11 +155,12 @@ pub(super) fn detail(status: &Status) -> String {
         Status::Error { kind, text } => format!("{kind}: {text}"),
         Status::Crashed { exit: Some(exit) } => ui::exit(*exit),
         Status::Unknown { missing } => missing.clone(),
+        Status::Lost { last_seen: Some(at) } => format!("last heard of at {at:.0}"),
         Status::Starting
         | Status::Exited
         | Status::Crashed { .. }
         | Status::Stuck { .. }
-        | Status::Lost => String::new(),
+        | Status::Lost { last_seen: None } => String::new(),
     }
 }
 
@@ -157,6 +170,8 @@ pub(super) fn to_json(one: &Judged) -> Value {
         "id": one.seen.session.id,
         "name": one.seen.session.name,
         "agent": one.seen.session.agent,
+        "ours": one.seen.is_ours(),
+        "pane": one.seen.session.pane,
     });
     if let (Some(object), Ok(Value::Object(verdict))) =
         (object.as_object_mut(), serde_json::to_value(&one.verdict))

@@ -38,4 +38,5 @@ mod spawn;
 mod status;
 mod statusline;
 mod store;
+mod watch;
 mod witnesses;

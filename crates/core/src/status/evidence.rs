@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::WaitFor;
+use super::{Status, WaitFor};
 use crate::life::Life;
 use crate::record::Exit;
 
@@ -31,6 +31,16 @@ pub struct Evidence {
     pub movement: Option<Timestamp>,
     /// How long everything must be silent before a working agent counts as stuck.
     pub window: Duration,
+    /// The state that it was last seen in.
+    pub before: Option<Before>,
+}
+
+/// A state that was seen earlier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    pub status: Status,
+    /// The first moment at which it is known to have been in it.
+    pub since: Timestamp,
 }
 
 /// What the agent says of itself, now.
@@ -61,6 +71,7 @@ pub struct Turn {
     pub waiting: Option<Asked>,
     /// The last thing that came in at all.
     pub last: Option<Timestamp>,
+    pub turns_begun: u32,
     pub turns_done: u32,
     pub background: u32,
     /// What it is at: the last tool.

@@ -9,7 +9,18 @@ use serde_json::Value;
 use super::WaitFor;
 use super::evidence::{Asked, Edge, EdgeKind, Failure, Turn};
 
-/// Takes one event in. Events must come oldest first.
+/// Takes in one event that was held up on its way: one that a later edge or question has overtaken must not undo it.
+pub fn fold_late(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
+    let edge = turn.edge.as_ref().map(|edge| edge.at);
+    let asked = turn.waiting.as_ref().map(|asked| asked.at);
+    if edge.max(asked).is_none_or(|newest| newest <= at) {
+        let last = turn.last;
+        fold(turn, event, payload, at);
+        turn.last = turn.last.max(last);
+    }
+}
+
+/// Takes one event in. Events come in the order in which they happened, whatever the clock says.
 pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
     turn.last = Some(at);
     let edge = |what| Some(Edge { at, what });
@@ -18,6 +29,7 @@ pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
         "UserPromptSubmit" | "BeforeAgent" => {
             turn.waiting = None;
             turn.task = None;
+            turn.turns_begun += 1;
             turn.edge = edge(EdgeKind::Began);
         }
         "PreToolUse" | "BeforeTool" | "PreCompact" | "PreCompress" => {
@@ -108,6 +120,16 @@ mod tests {
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_794_700_000 + second).unwrap()
+    }
+
+    #[test]
+    fn what_was_overtaken_undoes_nothing() {
+        let mut turn = after(&[("UserPromptSubmit", json!({})), ("Stop", json!({}))]);
+        fold_late(&mut turn, "PreToolUse", &json!({"tool_name": "Bash"}), at(0));
+        assert_eq!(turn.edge, Some(Edge { at: at(1), what: EdgeKind::Done }));
+        let mut turn = after(&[("UserPromptSubmit", json!({})), ("SubagentStop", json!({}))]);
+        fold_late(&mut turn, "Stop", &json!({}), at(1));
+        assert_eq!(turn.edge.map(|edge| edge.what), Some(EdgeKind::Done));
     }
 
     fn after(events: &[(&str, Value)]) -> Turn {

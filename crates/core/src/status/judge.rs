@@ -3,7 +3,7 @@
 //! | rule | when | verdict |
 //! | --- | --- | --- |
 //! | over | an exit record, a dead or missing pane | exited, crashed, lost: final |
-//! | unreachable | tmux cannot be asked | unknown |
+//! | unreachable | tmux cannot be asked | what it was when last seen (stale), or unknown |
 //! | stopped | the kernel has stopped it | waiting: somebody must let it go on |
 //! | plain | a plain command that lives | working |
 //! | own waiting | the agent says that it waits | waiting |
@@ -78,19 +78,26 @@ fn over(e: &Evidence) -> Option<Ruling> {
     let status = match e.life.state {
         State::Exited => Status::Exited,
         State::Crashed => Status::Crashed { exit: e.exit },
-        State::Lost => Status::Lost,
+        State::Lost => Status::Lost { last_seen: last_sign(e) },
         _ => return None,
     };
     Ruling::asserted(status, Source::Exit, e.life.since)
 }
 
 fn unreachable(e: &Evidence) -> Option<Ruling> {
-    (e.life.state == State::Unknown).then(|| Ruling {
-        status: Status::Unknown { missing: e.life.reason.clone() },
-        by: Source::Exit,
-        basis: Basis::Inferred,
-        since: None,
-    })
+    if e.life.state != State::Unknown {
+        return None;
+    }
+    // It was seen before: that is worth more than nothing, as long as it is not taken for news.
+    if let Some(before) = e.before.as_ref().filter(|before| !before.status.is_over()) {
+        return Some(Ruling {
+            status: before.status.clone(),
+            by: Source::Exit,
+            basis: Basis::Stale,
+            since: Some(before.since),
+        });
+    }
+    Ruling::inferred(Status::Unknown { missing: e.life.reason.clone() }, Source::Exit, None)
 }
 
 fn stopped(e: &Evidence) -> Option<Ruling> {
@@ -316,15 +323,17 @@ fn shown_task(e: &Evidence) -> Option<String> {
 /// A working agent is stuck only if every source has been silent for the whole window. One that was never
 /// heard of counts from its start: first sight is a sign of life.
 fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
-    if e.is_plain || !matches!(ruling.status, Status::Working { .. }) {
+    let is_working = matches!(ruling.status, Status::Working { .. });
+    if e.is_plain || !is_working || ruling.basis == Basis::Stale {
         return ruling;
     }
     let own = match &e.own_word {
         OwnWord::Says(_, at) => Some(*at),
         _ => None,
     };
-    let signs = [e.hooks.last, e.transcript.last, e.clock, e.movement, own, e.life.since];
-    let Some(last) = signs.into_iter().flatten().max() else { return ruling };
+    let Some(last) = [last_sign(e), own, e.life.since].into_iter().flatten().max() else {
+        return ruling;
+    };
     // Without a record of movement nobody has looked long enough to say that nothing moved.
     let window = SignedDuration::try_from(e.window).unwrap_or(SignedDuration::MAX);
     if e.movement.is_none() || e.now.duration_since(last) < window {
@@ -336,6 +345,11 @@ fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
         basis: Basis::Inferred,
         since: Some(last),
     }
+}
+
+/// The last that was heard or seen of it, by those sources that say when.
+fn last_sign(e: &Evidence) -> Option<Timestamp> {
+    [e.hooks.last, e.transcript.last, e.clock, e.movement].into_iter().flatten().max()
 }
 
 /// The window of the contract's default: five minutes without any sign.

@@ -28,6 +28,7 @@ fn living() -> Evidence {
         screen: None,
         movement: None,
         window: STUCK_WINDOW,
+        before: None,
     }
 }
 

@@ -15,7 +15,7 @@ pub mod own_word;
 pub mod rollout;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::record::Exit;
 
@@ -24,7 +24,7 @@ pub use evidence::Evidence;
 pub use judge::judge;
 
 /// What a session is doing. Each state carries what belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Status {
     /// The process runs, and is not ready for input yet.
@@ -69,7 +69,11 @@ pub enum Status {
     /// Should be working; no sign of life from any source for the whole window.
     Stuck { silent_since: Timestamp },
     /// Taken away without an exit record.
-    Lost,
+    Lost {
+        /// The last sign of life that was written down.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_seen: Option<Timestamp>,
+    },
     /// The evidence does not suffice, or contradicts itself.
     Unknown { missing: String },
 }
@@ -92,9 +96,30 @@ impl Status {
             Self::Exited => "exited",
             Self::Crashed { .. } => "crashed",
             Self::Stuck { .. } => "stuck",
-            Self::Lost => "lost",
+            Self::Lost { .. } => "lost",
             Self::Unknown { .. } => "unknown",
         }
+    }
+
+    /// What makes two verdicts the same state: all that is news if it changes. What an agent is at, a draft or a
+    /// moving clock in the text of a limit are not.
+    pub fn key(&self) -> String {
+        let word = self.word();
+        match self {
+            Self::Waiting { r#for, question } => {
+                format!("{word} {} {}", r#for.word(), question.as_deref().unwrap_or_default())
+            }
+            Self::Error { kind, .. } => format!("{word} {kind}"),
+            Self::Idle { after_turn, interrupted, .. } => {
+                format!("{word} {after_turn} {interrupted}")
+            }
+            _ => word.to_owned(),
+        }
+    }
+
+    /// Whether it is the last state of a session.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Exited | Self::Crashed { .. } | Self::Lost { .. })
     }
 }
 

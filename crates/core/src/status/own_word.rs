@@ -14,8 +14,7 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
         // It may be being written this moment.
         return OwnWord::Silent;
     };
-    let start = value["procStart"].as_str().and_then(|text| text.parse::<u64>().ok());
-    if value["pid"].as_i64() != Some(i64::from(process.pid)) || start != Some(process.start) {
+    if !is_of(&value, process) {
         return OwnWord::Forged(format!("a state file of another process (pid {})", value["pid"]));
     }
     let word = match value["status"].as_str() {
@@ -33,6 +32,17 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
     let times = ["statusUpdatedAt", "updatedAt", "startedAt"];
     let at = times.iter().find_map(|key| Timestamp::from_millisecond(value[*key].as_i64()?).ok());
     at.map_or(OwnWord::Silent, |at| OwnWord::Says(word, at))
+}
+
+/// The conversation that the file names, if it is this process's.
+pub fn claude_conversation(file: &[u8], process: ProcessIdent) -> Option<String> {
+    let value: Value = serde_json::from_slice(file).ok()?;
+    is_of(&value, process).then(|| Some(value["sessionId"].as_str()?.to_owned())).flatten()
+}
+
+fn is_of(file: &Value, process: ProcessIdent) -> bool {
+    let start = file["procStart"].as_str().and_then(|text| text.parse::<u64>().ok());
+    file["pid"].as_i64() == Some(i64::from(process.pid)) && start == Some(process.start)
 }
 
 #[cfg(test)]

@@ -12,6 +12,12 @@ use crate::transcript::Dialect;
 /// Folds the text of a transcript, or its end.
 pub fn fold(dialect: Dialect, text: &str) -> Turn {
     let mut turn = Turn::default();
+    fold_onto(&mut turn, dialect, text);
+    turn
+}
+
+/// Folds what was written since.
+pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
     for line in text.lines() {
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
         let Some(at) = value["timestamp"].as_str().and_then(|t| t.parse().ok()) else { continue };
@@ -20,9 +26,8 @@ pub fn fold(dialect: Dialect, text: &str) -> Turn {
             Dialect::Codex => codex(&value),
             Dialect::Gemini => gemini(&value),
         };
-        take_in(&mut turn, at, edge);
+        take_in(turn, at, edge);
     }
-    turn
 }
 
 fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
@@ -33,6 +38,7 @@ fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
         // claude closes a failed turn like any other, right after the error.
         EdgeKind::Done if failed_already => return,
         EdgeKind::Done => turn.turns_done += 1,
+        EdgeKind::Began => turn.turns_begun += 1,
         _ => {}
     }
     if turn.edge.as_ref().is_none_or(|last| last.at <= at) {

@@ -28,8 +28,14 @@ pub fn keep_signal(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (event, payload) = digest(payload);
-    let signal =
-        Signal { session: session.to_owned(), at: now, agent: agent.to_owned(), event, payload };
+    let signal = Signal {
+        session: session.to_owned(),
+        at: now,
+        agent: agent.to_owned(),
+        event,
+        payload,
+        spooled: false,
+    };
     signal.keep(state, &uuid::Uuid::now_v7().to_string())
 }
 

@@ -196,7 +196,7 @@ impl Record<'_> {
         };
         let _ = self.folder.write_started(&started);
         let _ = Store::open(self.state).and_then(|mut store| store.started(self.id, &started));
-        self.state.tell_news();
+        self.state.tell_news(self.id);
     }
 
     fn ended(&mut self, exit: Exit, cause: Cause) {
@@ -220,7 +220,7 @@ impl Record<'_> {
     fn write(&self, ended: &Ended) {
         let _ = self.folder.write_ended(ended);
         let _ = Store::open(self.state).and_then(|mut store| store.ended(self.id, ended));
-        self.state.tell_news();
+        self.state.tell_news(self.id);
     }
 
     /// Keeps what is on the screen: our pane still lives as long as we do.

@@ -80,7 +80,7 @@ fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
     let read = || {
         let rules = agents::profile(context, &seen.session.agent).ok()?.transcript?;
         let signals = context.store().ok()?.signals(&seen.session.id).ok()?;
-        let path = transcripts::locate(context, seen, &rules, &signals)?;
+        let path = transcripts::locate(context, seen, &rules, transcripts::path_told(&signals))?;
         Some(transcripts::tail(&path, rules.dialect))
     };
     read().unwrap_or_default()

@@ -1,121 +1,154 @@
 //! Being told that something changed, instead of looking again and again.
 //!
-//! Hooks and runners poke the news folder, claude writes its state file, agents to their transcripts: the kernel tells of
-//! each write. A process that vanishes tells through its handle. What nobody tells of (a screen) is left to
-//! the caller's own pace.
+//! Hooks and runners poke the news folder, claude writes its state file, agents to their transcripts and terminals: the
+//! kernel tells of each write. A process that vanishes tells through its handle. Each interest carries a key of
+//! the caller's, and the caller gets the keys of those that stirred.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use dogwatch_core::record::ProcessIdent;
 
-/// What to be told of.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Interests {
-    /// Folders in which any write counts.
-    pub folders: Vec<PathBuf>,
-    /// Processes whose end counts.
-    pub processes: Vec<ProcessIdent>,
-}
-
-/// A standing watch over some interests.
-#[derive(Debug)]
-pub struct Changes {
-    #[cfg(target_os = "linux")]
-    writes: Option<std::os::fd::OwnedFd>,
-    #[cfg(target_os = "linux")]
-    ends: Vec<std::os::fd::OwnedFd>,
-    interests: Interests,
-}
-
-/// A burst of writes is waited out this long, so that one change is not judged five times.
 #[cfg(target_os = "linux")]
-const BURST: Duration = Duration::from_millis(5);
-
-#[cfg(target_os = "linux")]
-impl Changes {
-    pub fn watch(interests: Interests) -> Self {
-        use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
-        use rustix::process::{Pid, PidfdFlags, pidfd_open};
-
-        let writes = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
-        let kinds = WatchFlags::MODIFY
-            | WatchFlags::CREATE
-            | WatchFlags::MOVED_TO
-            | WatchFlags::DELETE
-            | WatchFlags::CLOSE_WRITE;
-        if let Some(writes) = &writes {
-            for folder in &interests.folders {
-                // A folder that is not there yet is seen when the caller asks again.
-                let _ = add_watch(writes, folder, kinds);
-            }
-        }
-        let open = |ident: &ProcessIdent| {
-            let pid = Pid::from_raw(ident.pid)?;
-            pidfd_open(pid, PidfdFlags::empty()).ok()
-        };
-        let ends = interests.processes.iter().filter_map(open).collect();
-        Self { writes, ends, interests }
-    }
-
-    /// Waits for a change, at most so long; true if there was one.
-    pub fn wait(&self, at_most: Duration) -> bool {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-        let watched = self.writes.iter().chain(&self.ends);
-        let mut fds: Vec<PollFd<'_>> = watched.map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-        let timeout = Timespec::try_from(at_most).ok();
-        let changed = poll(&mut fds, timeout.as_ref()).is_ok_and(|ready| ready > 0);
-        if changed {
-            // See BURST.
-            std::thread::sleep(BURST);
-            let mut drained = [0_u8; 16 * 1024];
-            if let Some(writes) = &self.writes {
-                let _ = rustix::io::read(writes, &mut drained);
-            }
-        }
-        changed
-    }
-}
-
+#[path = "changes_linux.rs"]
+mod kernel;
 #[cfg(not(target_os = "linux"))]
-impl Changes {
-    pub fn watch(interests: Interests) -> Self {
-        Self { interests }
+#[path = "changes_portable.rs"]
+mod kernel;
+
+pub use kernel::Waker;
+
+/// Something to be told of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Interest {
+    /// This file is written, replaced or removed; it need not exist yet, but its folder must.
+    File(PathBuf),
+    /// Something is written to this terminal.
+    Terminal(PathBuf),
+    /// This process ends.
+    End(ProcessIdent),
+}
+
+/// A standing watch over interests with keys.
+#[derive(Debug)]
+pub struct Changes<K> {
+    kernel: kernel::Kernel,
+    interests: BTreeSet<(Interest, K)>,
+}
+
+impl<K: Ord + Clone> Changes<K> {
+    pub fn new() -> Self {
+        Self { kernel: kernel::Kernel::new(), interests: BTreeSet::new() }
     }
 
-    /// Nobody tells here without `unsafe` code: the caller looks again soon.
-    pub fn wait(&self, at_most: Duration) -> bool {
-        std::thread::sleep(at_most.min(Duration::from_millis(100)));
-        true
+    /// What to be told of from now on. What was watched before and still is stays watched without a gap.
+    pub fn set(&mut self, interests: BTreeSet<(Interest, K)>) {
+        if self.interests == interests && self.kernel.is_complete() {
+            return;
+        }
+        self.kernel.watch(interests.iter().map(|(interest, _)| interest));
+        self.interests = interests;
+    }
+
+    /// Wakes whoever waits, from another thread.
+    pub fn waker(&self) -> Waker {
+        self.kernel.waker()
+    }
+
+    /// Waits until something stirs, at most so long. Nothing may also mean that a waker was used.
+    pub fn wait(&mut self, at_most: Duration) -> BTreeSet<K> {
+        let stirred = self.kernel.wait(at_most);
+        self.interests
+            .iter()
+            .filter(|(interest, _)| stirred.has(interest))
+            .map(|(_, key)| key.clone())
+            .collect()
     }
 }
 
-impl Changes {
-    /// Takes up other interests; keeps the watch if they are the same.
-    #[must_use]
-    pub fn update(self, interests: Interests) -> Self {
-        if self.interests == interests { self } else { Self::watch(interests) }
+impl<K: Ord + Clone> Default for Changes<K> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::process::Command;
+
+    const SOON: Duration = Duration::from_millis(20);
+    const LATE: Duration = Duration::from_secs(5);
+
+    fn keys(stirred: BTreeSet<&'static str>) -> Vec<&'static str> {
+        stirred.into_iter().collect()
+    }
 
     #[test]
-    fn told_of_writes_and_ends() {
+    fn told_of_writes_and_ends_by_their_keys() {
         let tmp = tempfile::tempdir().unwrap();
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let ident = crate::sense::processes::identify(i32::try_from(child.id()).unwrap()).unwrap();
-        let folders = vec![tmp.path().to_owned(), "/no/such".into()];
-        let changes = Changes::watch(Interests { folders, processes: vec![ident] });
-        assert!(!changes.wait(Duration::from_millis(20)));
-        std::fs::write(tmp.path().join("f"), "x").unwrap();
-        assert!(changes.wait(Duration::from_secs(5)));
-        assert!(!changes.wait(Duration::from_millis(20)), "told once");
+        let file = |name: &str| Interest::File(tmp.path().join(name));
+        let mut changes = Changes::new();
+        changes.set(BTreeSet::from([
+            (file("a"), "a"),
+            (file("b"), "b"),
+            (Interest::File("/no/such/file".into()), "never"),
+            (Interest::End(ident), "child"),
+        ]));
+        assert_eq!(keys(changes.wait(SOON)), [""; 0]);
+        fs::write(tmp.path().join("b"), "x").unwrap();
+        assert_eq!(keys(changes.wait(LATE)), ["b"]);
+        assert_eq!(keys(changes.wait(SOON)), [""; 0], "told once");
+        fs::write(tmp.path().join("c"), "x").unwrap();
+        fs::rename(tmp.path().join("c"), tmp.path().join("a")).unwrap();
+        assert_eq!(keys(changes.wait(LATE)), ["a"], "replaced");
         child.kill().unwrap();
-        assert!(changes.wait(Duration::from_secs(5)));
+        assert_eq!(keys(changes.wait(LATE)), ["child"]);
+        assert_eq!(keys(changes.wait(SOON)), [""; 0], "an end is told once");
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_comes_later_is_watched_when_asked_again() {
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = tmp.path().join("later");
+        let interests = BTreeSet::from([(Interest::File(folder.join("f")), ())]);
+        let mut changes = Changes::new();
+        changes.set(interests.clone());
+        fs::create_dir(&folder).unwrap();
+        changes.set(interests);
+        fs::write(folder.join("f"), "x").unwrap();
+        assert_eq!(changes.wait(LATE).len(), 1);
+    }
+
+    #[test]
+    fn told_of_output_on_a_terminal() {
+        let master = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR).unwrap();
+        rustix::pty::grantpt(&master).unwrap();
+        rustix::pty::unlockpt(&master).unwrap();
+        let name = rustix::pty::ptsname(&master, Vec::new()).unwrap();
+        let terminal = PathBuf::from(name.to_str().unwrap());
+        let mut changes = Changes::new();
+        changes.set(BTreeSet::from([(Interest::Terminal(terminal.clone()), ())]));
+        let mut slave = OpenOptions::new().write(true).open(&terminal).unwrap();
+        assert!(changes.wait(SOON).is_empty());
+        slave.write_all(b"hello").unwrap();
+        assert_eq!(changes.wait(LATE).len(), 1);
+    }
+
+    #[test]
+    fn woken_by_another_thread() {
+        let mut changes: Changes<()> = Changes::new();
+        let waker = changes.waker();
+        let begun = std::time::Instant::now();
+        let other = std::thread::spawn(move || waker.wake());
+        assert!(changes.wait(Duration::from_mins(1)).is_empty());
+        assert!(begun.elapsed() < Duration::from_secs(50));
+        other.join().unwrap();
     }
 }

@@ -18,7 +18,14 @@ pub fn read_tail(path: &Path, max: u64) -> Option<Vec<u8>> {
     read_from(path, length.saturating_sub(max), max)
 }
 
-fn regular_length(path: &Path) -> Option<u64> {
+/// At most `max` bytes of a regular file, from a place in it.
+pub fn read_range(path: &Path, from: u64, max: u64) -> Option<Vec<u8>> {
+    regular_length(path)?;
+    read_from(path, from, max)
+}
+
+/// The length of a file, if it is a regular one.
+pub fn regular_length(path: &Path) -> Option<u64> {
     let metadata = fs::metadata(path).ok()?;
     metadata.is_file().then_some(metadata.len())
 }

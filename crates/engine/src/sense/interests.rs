@@ -1,30 +1,53 @@
-use dogwatch_core::profile::OwnWordWay;
+use std::path::PathBuf;
+
+use dogwatch_core::profile::{self, OwnWordWay};
 
 use crate::Context;
-use crate::sense::changes::Interests;
-use crate::sense::{agents, own_word, transcripts};
-use crate::status::Judged;
+use crate::sense::changes::Interest;
+use crate::sense::evidence::Memory;
+use crate::sense::{own_word, proc_files};
+use crate::snapshot::Seen;
 
-/// Where news of these sessions would come from.
-pub fn of(context: &Context, judged: &[Judged]) -> Interests {
-    let mut interests = Interests { folders: vec![context.state.news()], processes: Vec::new() };
-    for one in judged.iter().filter(|one| !one.seen.life.state.is_over()) {
-        let session = &one.seen.session;
-        let Some(started) = &session.started else { continue };
-        interests.processes.extend([started.runner, started.agent]);
-        let Ok(profile) = agents::profile(context, &session.agent) else { continue };
-        if profile.own_word == Some(OwnWordWay::ClaudeStateFile) {
-            interests
-                .folders
-                .extend(own_word::claude_folder(started.agent.pid, context.home.clone()));
-        }
-        let signals = || context.store().ok()?.signals(&session.id).ok();
-        if let (Some(rules), Some(signals)) = (&profile.transcript, signals()) {
-            let path = transcripts::locate(context, &one.seen, rules, &signals);
-            interests.folders.extend(path.and_then(|p| Some(p.parent()?.to_owned())));
-        }
+/// What kind of news something brings: how soon one should look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Voice {
+    /// A hook, a record, a state file, an end: said on purpose, and worth a look at once.
+    Word,
+    /// The transcript grew: it does so all the time while an agent works.
+    Transcript,
+    /// The screen moved: many times a second while an agent works.
+    Output,
+}
+
+/// Where news of a living session would come from.
+pub fn of(context: &Context, seen: &Seen, memory: Option<&Memory>) -> Vec<(Interest, Voice)> {
+    let session = &seen.session;
+    let mut interests = vec![(Interest::File(context.state.news_of(&session.id)), Voice::Word)];
+    let Some(started) = &session.started else { return interests };
+    // A runner tells of its agent's end, unless it is killed itself.
+    interests.push((Interest::End(started.runner), Voice::Word));
+    if !seen.is_ours() {
+        interests.push((Interest::End(started.agent), Voice::Word));
     }
-    interests.folders.sort();
-    interests.folders.dedup();
+    if session.agent == profile::COMMAND {
+        return interests;
+    }
+    let Some(memory) = memory else { return interests };
+    if memory.profile().and_then(|p| p.own_word) == Some(OwnWordWay::ClaudeStateFile)
+        && let Some(file) = own_word::claude_file(started.agent.pid, context.home.clone())
+    {
+        interests.push((Interest::File(file), Voice::Word));
+    }
+    if let Some(path) = memory.transcript(context, seen) {
+        interests.push((Interest::File(path), Voice::Transcript));
+    }
+    if let Some(terminal) = terminal(seen) {
+        interests.push((Interest::Terminal(terminal), Voice::Output));
+    }
     interests
+}
+
+/// The pane's own end of its terminal, which its process was started on.
+fn terminal(seen: &Seen) -> Option<PathBuf> {
+    proc_files::terminal(seen.pane?.pid)
 }

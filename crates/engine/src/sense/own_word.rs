@@ -19,17 +19,25 @@ pub fn ask(way: Option<OwnWordWay>, agent: ProcessIdent, home: Option<PathBuf>) 
 }
 
 fn claude(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
-    let read = || {
-        let path = claude_folder(agent.pid, home)?.join(format!("{}.json", agent.pid));
-        files::read_regular(&path, MAX_STATE_FILE)
-    };
+    let read = || files::read_regular(&claude_file(agent.pid, home)?, MAX_STATE_FILE);
     read().map_or(OwnWord::Silent, |bytes| own_word::claude(&bytes, agent))
 }
 
+/// The conversation that an agent says it is in.
+pub fn conversation(
+    way: Option<OwnWordWay>,
+    agent: ProcessIdent,
+    home: Option<PathBuf>,
+) -> Option<String> {
+    let OwnWordWay::ClaudeStateFile = way?;
+    let file = files::read_regular(&claude_file(agent.pid, home)?, MAX_STATE_FILE)?;
+    own_word::claude_conversation(&file, agent)
+}
+
 /// Where a claude process keeps its state file, by its own environment: that need not be ours.
-pub fn claude_folder(pid: i32, home: Option<PathBuf>) -> Option<PathBuf> {
+pub fn claude_file(pid: i32, home: Option<PathBuf>) -> Option<PathBuf> {
     let [config, own_home] = processes::variables(pid, ["CLAUDE_CONFIG_DIR", "HOME"]);
     let in_home = |home: PathBuf| home.join(".claude");
     let config = config.or(own_home.map(in_home)).or(home.map(in_home))?;
-    Some(config.join("sessions"))
+    Some(config.join("sessions").join(format!("{pid}.json")))
 }

@@ -1,9 +1,9 @@
 use dogwatch_core::screen::{self, Reading, State};
 use dogwatch_core::status::evidence::{Screen, Shows};
-use dogwatch_tmux::PaneDetail;
+use dogwatch_tmux::PaneFace;
 
 /// What the screen reader makes of a pane; `None` if it has no markers for the agent.
-pub fn read(agent: &str, pane: &PaneDetail, text: &[u8]) -> Option<Screen> {
+pub fn read(agent: &str, pane: &PaneFace, text: &[u8]) -> Option<Screen> {
     screen::markers(agent)?;
     let reading = screen::read(
         agent,

@@ -9,30 +9,38 @@ use dogwatch_store::Signal;
 use serde_json::Value;
 
 use crate::Context;
-use crate::sense::files;
+use crate::sense::{files, proc_files};
 use crate::snapshot::Seen;
 
 /// How much of a transcript's end is read; they grow to many megabytes.
 const TAIL: u64 = 1024 * 1024;
+/// Most turns begin within this much of the end; where none does, more is read.
+const SHORT_TAIL: u64 = 64 * 1024;
 
 /// The session's transcript: where its hooks said, else where its agent's profile says to look.
 pub fn locate(
     context: &Context,
     seen: &Seen,
     rules: &TranscriptRules,
-    signals: &[Signal],
+    told: Option<PathBuf>,
 ) -> Option<PathBuf> {
-    path_told(signals).or_else(|| {
+    told.or_else(|| {
         find(context.home.as_deref()?, &rules.find, seen.session.conversation.as_deref()?)
+    })
+    .or_else(|| {
+        let agent = seen.session.started.as_ref()?.agent;
+        proc_files::open_file(agent.pid, rules.held_open.as_ref()?)
     })
 }
 
 /// Where the agent itself said that it writes its transcript: the last hook that named one.
-fn path_told(signals: &[Signal]) -> Option<PathBuf> {
-    signals.iter().rev().find_map(|signal| {
-        let payload: Value = serde_json::from_str(&signal.payload).ok()?;
-        Some(PathBuf::from(payload["transcript_path"].as_str()?))
-    })
+pub fn path_told(signals: &[Signal]) -> Option<PathBuf> {
+    signals.iter().rev().find_map(|signal| path_in(&serde_json::from_str(&signal.payload).ok()?))
+}
+
+/// The transcript that a hook's payload names.
+pub fn path_in(payload: &Value) -> Option<PathBuf> {
+    Some(PathBuf::from(payload["transcript_path"].as_str()?))
 }
 
 /// The transcript of a conversation below the home folder, by the patterns of its agent's profile.
@@ -85,12 +93,56 @@ pub fn tail(path: &Path, dialect: Dialect) -> Vec<Entry> {
     transcript::entries(dialect, &text(path))
 }
 
-/// The turns that the end of a transcript tells of.
-pub fn turns(path: &Path, dialect: Dialect) -> Turn {
-    rollout::fold(dialect, &text(path))
+/// What a transcript told so far, so that only what was added since need be read.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    path: PathBuf,
+    /// Up to the end of the last whole line.
+    read_to: u64,
+    turn: Turn,
 }
 
-/// A first line that is cut is no JSON, and is passed over as such.
+impl Reading {
+    /// The turns that the transcript tells of by now.
+    pub fn turns(&mut self, path: &Path, dialect: Dialect) -> &Turn {
+        let length = files::regular_length(path).unwrap_or(0);
+        if self.path != path || length < self.read_to {
+            *self = Self { path: path.to_owned(), ..Self::default() };
+            self.begin(dialect, length);
+        } else if length > self.read_to {
+            // More than a tail at once: what is skipped is older than what counts.
+            let from = self.read_to.max(length.saturating_sub(TAIL));
+            self.go_on(dialect, from, TAIL);
+        }
+        &self.turn
+    }
+
+    /// Reads from the end, far enough back to meet the beginning of the last turn.
+    fn begin(&mut self, dialect: Dialect, length: u64) {
+        let mut tail = SHORT_TAIL;
+        loop {
+            self.turn = Turn::default();
+            self.go_on(dialect, length.saturating_sub(tail), tail);
+            if self.turn.turns_begun > 0 || tail >= length || tail >= TAIL {
+                return;
+            }
+            tail *= 4;
+        }
+    }
+
+    fn go_on(&mut self, dialect: Dialect, from: u64, at_most: u64) {
+        let bytes = files::read_range(&self.path, from, at_most).unwrap_or_default();
+        // A line that is still being written is read when it is whole; one without end is passed over.
+        let at_end = u64::try_from(bytes.len()).unwrap_or(0) < at_most;
+        let endless = if at_end { 0 } else { bytes.len() };
+        let end = bytes.iter().rposition(|byte| *byte == b'\n');
+        let whole = end.map_or(endless, |at| at + 1);
+        // A first line that is cut is no JSON, and is passed over as such.
+        rollout::fold_onto(&mut self.turn, dialect, &String::from_utf8_lossy(&bytes[..whole]));
+        self.read_to = from + u64::try_from(whole).unwrap_or(0);
+    }
+}
+
 fn text(path: &Path) -> String {
     let bytes = files::read_tail(path, TAIL).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -111,6 +163,36 @@ mod tests {
         assert_eq!(find(home.path(), &patterns, "01aaf3bb-1111"), Some(file));
         assert_eq!(find(home.path(), &patterns, "99aaf3bb-1111"), None);
         assert_eq!(find(home.path(), &patterns, "x"), None);
+    }
+
+    #[test]
+    fn what_is_added_is_read_and_nothing_twice() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("t.jsonl");
+        let line = |kind: &str, second: usize| {
+            let time = format!("2026-11-15T10:00:{second:02}Z");
+            format!(r#"{{"timestamp":"{time}","type":"event_msg","payload":{{"type":"{kind}"}}}}"#)
+        };
+        let mut text = format!("{}\n{}\n", line("task_started", 1), line("task_complete", 2));
+        fs::write(&path, &text).unwrap();
+        let mut reading = Reading::default();
+        let counts = |turn: &Turn| (turn.turns_begun, turn.turns_done);
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (1, 1));
+        let third = line("task_started", 3);
+        text.push_str(&third[..20]);
+        fs::write(&path, &text).unwrap();
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (1, 1), "half a line");
+        text.push_str(&third[20..]);
+        text.push('\n');
+        fs::write(&path, &text).unwrap();
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (2, 1));
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (2, 1));
+        let filler = format!("{}\n", line("token_count", 4)).repeat(2000);
+        fs::write(&path, format!("{text}{filler}")).unwrap();
+        let fresh = Reading::default().turns(&path, Dialect::Codex).clone();
+        assert!(fresh.turns_begun > 0, "the beginning is far from the end");
+        fs::write(&path, format!("{}\n", line("task_complete", 9))).unwrap();
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (0, 1), "a new, shorter file");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::link::{Link, Outlet, anchor_name, go_to_anchor};
 use super::pending::{Answer, Pending};
 use super::quote::line;
 use super::supervisor::Supervisor;
+use crate::gate::{Pass, is_announced};
 use crate::{ANCHOR_PREFIX, Command, Error, Reply, Server, SessionName};
 
 /// For requests that tidy up: their failure is no reason to keep anyone waiting.
@@ -67,6 +68,8 @@ impl Control {
     /// Sends all commands in one write and waits for all answers. An error of one command does not
     /// touch the others.
     pub fn request(&self, commands: &[Command]) -> Result<Vec<Result<Reply, Error>>, Error> {
+        let announced = commands.iter().any(|command| is_announced(command.name()));
+        let _pass = announced.then(|| Pass::wait(self.shared.server.gate.as_deref()));
         self.shared.request(commands, self.shared.server.deadline)
     }
 
@@ -80,6 +83,8 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Release);
+        // Until the client is gone: that it leaves is announced as well.
+        let _pass = Pass::wait(self.shared.server.gate.as_deref());
         let kill = Command::new("kill-session").target(&self.shared.anchor);
         let answered = self.shared.request(std::slice::from_ref(&kill), CLEANING).is_ok();
         drop(self.alive.take());
@@ -88,7 +93,8 @@ impl Drop for Control {
         }
         if !answered {
             // Detached a moment ago, perhaps: then the anchor is still there.
-            let server = Server { deadline: CLEANING, ..self.shared.server.running_only() };
+            let running = self.shared.server.running_only();
+            let server = Server { deadline: CLEANING, gate: None, ..running };
             let _ = server.run_one(kill);
         }
     }
@@ -192,6 +198,7 @@ impl Shared {
             .filter_map(|name| SessionName::new(name).ok())
             .map(|name| Command::new("kill-session").target(&name))
             .collect();
+        let _pass = (!stale.is_empty()).then(|| Pass::wait(self.server.gate.as_deref()));
         let _ = self.request(&stale, CLEANING);
     }
 }

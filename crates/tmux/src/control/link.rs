@@ -10,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 
 use super::proto::{Event, Parser};
+use crate::gate::Pass;
 use crate::nonce::nonce;
 use crate::process::timespec;
 use crate::{ANCHOR_PREFIX, Command, Error, Server, SessionName};
@@ -68,6 +69,7 @@ impl Link {
         anchor: &SessionName,
         closing: &PipeReader,
     ) -> Result<Self, Error> {
+        let _pass = Pass::wait(server.gate.as_deref());
         let attach = go_to_anchor(anchor).option('f', "no-output,ignore-size");
         let mut child = server
             .running_only()

@@ -26,6 +26,7 @@ impl Private {
         let dir = TempDir::new().unwrap();
         let mut server = Server::new(Socket::Path(dir.path().join("s")));
         server.config = Some("/dev/null".into());
+        server.gate = Some(dir.path().to_owned());
         Self { server, dir }
     }
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_tmux::control::{Control, Note};
-use dogwatch_tmux::{ANCHOR_PREFIX, Command, Error};
+use dogwatch_tmux::{ANCHOR_PREFIX, Command, Error, SessionName};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -240,4 +240,31 @@ fn a_killed_client_process_is_replaced() {
     drop(control);
     let list = Command::new("list-sessions").option('F', "#{session_name}");
     assert_eq!(tmux.server.run_one(list).unwrap().text(), "main\n");
+}
+
+#[test]
+fn many_clients_at_once_and_sessions_that_come_and_go() {
+    let tmux = Private::running();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..10 {
+                    let (control, _notes) = Control::open(&tmux.server).unwrap();
+                    assert!(!control.panes().unwrap().is_empty());
+                }
+            });
+        }
+        for n in 0..2 {
+            let server = &tmux.server;
+            scope.spawn(move || {
+                let name = SessionName::new(format!("guest-{n}")).unwrap();
+                for _ in 0..20 {
+                    let make = Command::new("new-session").flag('d').option('s', name.as_str());
+                    server.run_one(make.arg("cat")).unwrap();
+                    server.run_one(Command::new("kill-session").target(&name)).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(tmux.server.panes().unwrap().len(), 1, "the server has outlived them all");
 }

@@ -1,0 +1,80 @@
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use dogwatch_core::exit_code;
+use dogwatch_engine::watch::{Change, Watcher, What};
+use dogwatch_engine::{Context, Error};
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::args::Watch;
+use crate::commands::status as words;
+use crate::{interrupt, ui};
+
+/// The longest wait without a look at whether to go on.
+const LONGEST: Duration = Duration::from_mins(1);
+
+pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
+    let mut watcher = Watcher::new(context, &args.sessions)?;
+    let stop = interrupt::flag(watcher.waker())?;
+    if !args.json {
+        ui::talk("watching; Ctrl-C ends");
+    }
+    while !stop.load(Ordering::Relaxed) {
+        for change in watcher.next(LONGEST, &stop)? {
+            if let Err(error) = tell(&change, args.json) {
+                return ended_by(&error);
+            }
+        }
+        let all_over = || watcher.judged().all(|one| one.verdict.status.is_over());
+        if !args.sessions.is_empty() && all_over() {
+            break;
+        }
+    }
+    Ok(exit_code::OK)
+}
+
+/// Nobody reads any more: that is an end like any other, and the watcher cleans up behind it.
+fn ended_by(error: &io::Error) -> Result<u8, Error> {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Ok(exit_code::OK);
+    }
+    let problem = format!("failed to write the result: {error}");
+    Err(Error::BadArgument { problem })
+}
+
+fn tell(change: &Change, as_json: bool) -> io::Result<()> {
+    if as_json { ui::try_line(to_json(change)) } else { ui::try_line(in_words(change)) }
+}
+
+/// One line of the stream, documented in `docs/protocol.md`.
+fn to_json(change: &Change) -> Value {
+    let (event, from) = match &change.what {
+        What::Seen => ("seen", Value::Null),
+        What::Changed { from } => ("changed", json!(from.status.word())),
+        What::Gone => ("gone", json!(change.judged.verdict.status.word())),
+    };
+    let mut line = json!({ "event": event, "at": change.at, "from": from });
+    if let (Some(line), Value::Object(judged)) =
+        (line.as_object_mut(), words::to_json(&change.judged))
+    {
+        line.extend(judged);
+    }
+    line
+}
+
+fn in_words(change: &Change) -> String {
+    let time = change.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
+    let session = &change.judged.seen.session;
+    let status = &change.judged.verdict.status;
+    let state = words::state(status);
+    let detail = ui::harmless(words::detail(status)).replace('\n', " ");
+    let (from, to, detail) = match &change.what {
+        What::Seen => (String::new(), state.to_string(), detail),
+        What::Changed { from } => (format!("{} → ", from.status.word()), state.to_string(), detail),
+        What::Gone => (String::new(), "gone".to_owned(), String::new()),
+    };
+    let gap = if detail.is_empty() { "" } else { ": " };
+    format!("{time}  {}  {from}{to}{gap}{detail}", session.name)
+}

@@ -1,0 +1,25 @@
+//! Ending on purpose: Ctrl-C, TERM and a closed terminal, for commands that run until then and have something to clean up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use dogwatch_engine::Error;
+use dogwatch_engine::sense::changes::Waker;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// A flag that is set when the user wants to end; who waits is woken.
+pub(crate) fn flag(waker: Waker) -> Result<Arc<AtomicBool>, Error> {
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Error::io("listen for Ctrl-C"))?;
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            set.store(true, Ordering::Relaxed);
+            waker.wake();
+        }
+    });
+    Ok(flag)
+}

@@ -1,0 +1,161 @@
+//! Agents that dogwatch did not start, found by their process in a pane.
+//!
+//! Such an agent has no runner, no record and no hooks of ours; what it says of itself, its transcript, its screen and its
+//! processes are there all the same.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use dogwatch_core::profile::Profile;
+use dogwatch_core::record::{ProcessIdent, Started};
+use dogwatch_store::{Server, Session};
+use dogwatch_tmux::PaneFace;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::Context;
+use crate::sense::sights::Sights;
+use crate::sense::{agents, own_word, proc_files, processes};
+
+/// How many processes of a foreground job are looked at: a launcher starts one or two more.
+const MOST_PROCESSES: usize = 32;
+
+/// The agents in all panes that are not of these sessions, each as a session of which nothing was written down.
+pub fn agents(context: &Context, sights: &Sights, ours: &[Session]) -> Vec<Session> {
+    let taken: HashSet<&str> = ours
+        .iter()
+        .filter(|session| session.ended.is_none())
+        .filter_map(|session| session.pane.as_deref())
+        .collect();
+    let mut panes = HashSet::new();
+    let free: Vec<&PaneFace> = sights
+        .faces
+        .iter()
+        .filter(|face| !face.row.dead && !taken.contains(face.row.pane_id.to_string().as_str()))
+        // A window that is linked to several sessions is listed in each.
+        .filter(|face| panes.insert(face.row.pane_id))
+        .collect();
+    if free.is_empty() {
+        return Vec::new();
+    }
+    let known: Vec<Profile> = agents::names(context)
+        .iter()
+        .filter_map(|name| agents::profile(context, name).ok())
+        .filter(|profile| !profile.program.is_empty())
+        .collect();
+    free.into_iter().filter_map(|face| agent_in(context, face, &known)).collect()
+}
+
+/// Whether somebody who gave this name, id or pane means the session.
+pub fn is_meant(session: &Session, target: &str) -> bool {
+    session.id == target || session.pane.as_deref() == Some(target) || session.name == target
+}
+
+/// Whether an id is one that was made up here.
+pub fn is_foreign(id: &str) -> bool {
+    id.starts_with('%')
+}
+
+fn agent_in(context: &Context, face: &PaneFace, known: &[Profile]) -> Option<Session> {
+    let row = &face.row;
+    let pane_pid = i32::try_from(row.pane_pid).ok()?;
+    let (profile, agent) = running(proc_files::foreground(pane_pid)?, known)?;
+    let began = began(agent);
+    let pane = row.pane_id.to_string();
+    Some(Session {
+        // The process is part of it: another agent in the same pane is another session.
+        id: format!("{pane}-{}-{}", agent.pid, agent.start),
+        name: row.session_name.clone(),
+        agent: profile.name.clone(),
+        project: proc_files::folder(agent.pid).unwrap_or_default(),
+        cwd: proc_files::folder(agent.pid).unwrap_or_default(),
+        story: None,
+        model: None,
+        conversation: own_word::conversation(profile.own_word, agent, context.home.clone()),
+        command: proc_files::command_line(agent.pid),
+        socket: context.socket.clone(),
+        created: began,
+        pane: Some(pane.clone()),
+        server: Some(Server {
+            pid: i64::from(row.server_pid),
+            start: row.server_start.cast_signed(),
+        }),
+        started: Some(Started {
+            at: began,
+            // There is no runner; the pane's own process stands where it would.
+            runner: processes::identify(pane_pid)?,
+            agent,
+            pane: Some(pane),
+        }),
+        ended: None,
+        put_away: false,
+    })
+}
+
+/// The agent among the processes of a foreground job: the innermost, since the outer ones are launchers.
+fn running(leader: i32, known: &[Profile]) -> Option<(&Profile, ProcessIdent)> {
+    let (mut found, mut queue, mut looked) = (None, vec![leader], 0);
+    while let Some(pid) = queue.pop() {
+        looked += 1;
+        if looked > MOST_PROCESSES {
+            break;
+        }
+        let words = proc_files::command_line(pid);
+        match known.iter().find(|profile| is_program(&words, &profile.program)) {
+            Some(profile) => {
+                if let Some(ident) = processes::identify(pid) {
+                    found = Some((profile, ident));
+                    queue = proc_files::children(pid);
+                }
+            }
+            // What an agent has started is its tools, and what is beside it is not it.
+            None if found.is_none() => queue.extend(proc_files::children(pid)),
+            None => {}
+        }
+    }
+    found
+}
+
+/// Whether a command line runs that program: by its own name, or as a script of an interpreter.
+fn is_program(words: &[String], program: &str) -> bool {
+    let is_name = |word: &String| {
+        let name = Path::new(word).file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name == program || name.strip_suffix(".js") == Some(program))
+    };
+    let mut words = words.iter();
+    let Some(first) = words.next() else { return false };
+    let interpreters = ["node", "bun", "deno", "python", "python3", "sh", "bash", "env"];
+    let is_interpreter = interpreters.iter().any(|name| first.ends_with(name));
+    is_name(first) || (is_interpreter && words.find(|w| !w.starts_with('-')).is_some_and(is_name))
+}
+
+fn began(process: ProcessIdent) -> Timestamp {
+    let now = Timestamp::now();
+    let age = proc_files::age(process).and_then(|age| SignedDuration::try_from(age).ok());
+    age.and_then(|age| now.checked_sub(age).ok()).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_by_their_command_lines() {
+        let table = [
+            ("claude", "claude", true),
+            ("/usr/local/bin/claude --resume", "claude", true),
+            ("node /usr/lib/node_modules/.bin/codex -c x", "codex", true),
+            ("node --max-old-space-size=99 /opt/gemini", "gemini", true),
+            ("/usr/bin/node /opt/codex.js", "codex", true),
+            ("vim claude", "claude", false),
+            ("less /usr/bin/claude", "claude", false),
+            ("claude-squad", "claude", false),
+            ("bash -c claude", "claude", true),
+            ("bash", "claude", false),
+            ("", "claude", false),
+        ];
+        for (line, program, expected) in table {
+            let words: Vec<String> = line.split_whitespace().map(ToOwned::to_owned).collect();
+            assert_eq!(is_program(&words, program), expected, "{line}");
+        }
+    }
+}
