@@ -245,7 +245,7 @@ fn a_killed_client_process_is_replaced() {
 #[test]
 fn many_clients_at_once_and_sessions_that_come_and_go() {
     let tmux = Private::running();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..10 {
