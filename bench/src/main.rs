@@ -5,6 +5,7 @@
 
 mod cases;
 mod child;
+mod claude;
 mod error;
 mod machine;
 mod race;
@@ -15,7 +16,7 @@ mod world;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 use crate::error::Error;
 use crate::machine::Machine;
@@ -32,12 +33,25 @@ struct Args {
     /// Timed rounds of each short command; a spawn gets half as many, a sweep a tenth
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(10..=10_000))]
     rounds: u16,
+    /// Measure only this
+    #[arg(long, value_name = "JOB")]
+    only: Option<Job>,
     /// Numbers of sessions that `ls` and `exists` are asked about
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_values_t = [1, 20, 200])]
     sessions: Vec<usize>,
     /// The dogwatch to measure [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
     dogwatch: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Job {
+    Start,
+    Hook,
+    Spawn,
+    Look,
+    Sweep,
+    Status,
 }
 
 fn main() -> ExitCode {
@@ -58,23 +72,46 @@ fn measure(args: &Args) -> Result<Report, Error> {
     let world = World::make(args.dogwatch.as_deref())?;
     let machine = Machine::look(&world)?;
     let rounds = usize::from(args.rounds);
-    let mut groups = vec![
-        cases::first_byte::measure(&world, rounds)?,
-        cases::hook::measure(&world, rounds)?,
-        cases::spawn::measure(&world, rounds.div_ceil(2))?,
-    ];
+    let wanted = |job| args.only.is_none_or(|only| only == job);
+    let mut groups = Vec::new();
+    if wanted(Job::Start) {
+        groups.push(cases::first_byte::measure(&world, rounds)?);
+    }
+    if wanted(Job::Hook) {
+        groups.push(cases::hook::measure(&world, rounds)?);
+    }
+    if wanted(Job::Spawn) {
+        groups.push(cases::spawn::measure(&world, rounds.div_ceil(2))?);
+    }
     let mut sessions = args.sessions.clone();
     sessions.sort_unstable();
-    for &count in &sessions {
-        world.fill_up_to(count)?;
-        groups.extend(cases::look::measure(&world, count, rounds)?);
+    let most = sessions.last().copied().unwrap_or(1);
+    if wanted(Job::Look) {
+        for &count in &sessions {
+            world.fill_up_to(count)?;
+            groups.extend(cases::look::measure(&world, count, rounds)?);
+        }
     }
-    if let Some(&most) = sessions.last() {
+    if wanted(Job::Sweep) {
+        world.fill_up_to(most)?;
         groups.push(cases::sweep::measure(&world, most, rounds.div_ceil(10))?);
     }
-    // The figures are taken, whatever is left to say.
+    finish(world);
+    if wanted(Job::Status) {
+        // Other sessions than those above, so another server.
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        for count in [1, most] {
+            groups.push(cases::status::measure(&world, count, rounds)?);
+        }
+        finish(world);
+    }
+    Ok(Report { machine, groups })
+}
+
+/// The figures are taken, whatever is left to say.
+fn finish(world: World) {
     if let Err(error) = world.end() {
         report::complain(&error);
     }
-    Ok(Report { machine, groups })
 }

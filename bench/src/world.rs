@@ -1,4 +1,5 @@
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -63,7 +64,7 @@ impl World {
         self.dir.path()
     }
 
-    fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.path().join("home")
     }
 
@@ -73,6 +74,11 @@ impl World {
 
     pub(crate) fn socket(&self) -> PathBuf {
         self.path().join("tmux.sock")
+    }
+
+    /// Stand-ins for programs, found before those of the machine.
+    pub(crate) fn programs(&self) -> PathBuf {
+        self.path().join("bin")
     }
 
     /// The server, for the crate that is measured in the sweep.
@@ -85,7 +91,7 @@ impl World {
         let mut command = Command::new(program);
         command
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", self.search_path())
             .env("HOME", self.home())
             .env("LC_ALL", "C.UTF-8")
             .env("TERM", "xterm-256color")
@@ -94,6 +100,13 @@ impl World {
             .current_dir(self.home())
             .stdin(Stdio::null());
         command
+    }
+
+    fn search_path(&self) -> OsString {
+        let mut path = self.programs().into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        path
     }
 
     /// A bare tmux command on this world's server.
@@ -117,16 +130,7 @@ impl World {
 
     /// Makes sessions with dogwatch until there are `count`.
     pub(crate) fn fill_up_to(&self, count: usize) -> Result<(), Error> {
-        let missing = count.saturating_sub(self.names()?.len());
-        thread::scope(|scope| {
-            let hands: Vec<_> = (0..HANDS)
-                .map(|hand| {
-                    let share = missing / HANDS + usize::from(hand < missing % HANDS);
-                    scope.spawn(move || (0..share).try_for_each(|_| self.spawn_idler()))
-                })
-                .collect();
-            hands.into_iter().try_for_each(|hand| hand.join().unwrap_or(Ok(())))
-        })?;
+        self.side_by_side(self.names()?.len()..count, |_| self.spawn_idler())?;
         let found = self.names()?.len();
         if found == count {
             return Ok(());
@@ -134,8 +138,25 @@ impl World {
         Err(Error::Wrong { what: "sessions on the server", found: format!("{found}, not {count}") })
     }
 
+    /// Does something for each number, a few at once.
+    pub(crate) fn side_by_side(
+        &self,
+        numbers: Range<usize>,
+        work: impl Fn(usize) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
+        let work = &work;
+        thread::scope(|scope| {
+            let hands: Vec<_> = (0..HANDS)
+                .map(|hand| {
+                    let mut share = numbers.clone().skip(hand).step_by(HANDS);
+                    scope.spawn(move || share.try_for_each(|n| self.go_on().and_then(|()| work(n))))
+                })
+                .collect();
+            hands.into_iter().try_for_each(|hand| hand.join().unwrap_or(Ok(())))
+        })
+    }
+
     fn spawn_idler(&self) -> Result<(), Error> {
-        self.go_on()?;
         child::run(&mut self.dogwatch(["spawn", "--", "sh", "-c", IDLER]))?.success().map(drop)
     }
 
