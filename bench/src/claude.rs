@@ -45,6 +45,8 @@ pub(crate) fn install(world: &World) -> Result<(), Error> {
     let all = || {
         fs::create_dir_all(world.programs())?;
         write("claude", PROGRAM)?;
+        // Stands for an agent of which nothing but the screen is known.
+        write("codex", "#!/bin/sh\nstty -echo\nexec sleep 100000\n")?;
         // A line end after the last row would scroll.
         SCENES.iter().try_for_each(|(name, text)| {
             write(&format!("{name}.screen"), text.trim_end_matches('\n'))
@@ -55,9 +57,18 @@ pub(crate) fn install(world: &World) -> Result<(), Error> {
 
 /// Starts as many sessions, the scenes in turn, and waits until each is seen to be what it plays.
 pub(crate) fn fill_up_to(world: &World, count: usize) -> Result<(), Error> {
+    fill(world, count, &SCENES.map(|(scene, _)| scene))
+}
+
+/// Starts as many sessions that all are at rest.
+pub(crate) fn fill_with_idle(world: &World, count: usize) -> Result<(), Error> {
+    fill(world, count, &["idle"])
+}
+
+fn fill(world: &World, count: usize, scenes: &[&str]) -> Result<(), Error> {
     let had = world.names()?.len();
     world.side_by_side(had..count, |number| {
-        let (scene, _) = SCENES[number % SCENES.len()];
+        let scene = scenes[number % scenes.len()];
         let name = format!("{scene}-{number}");
         // More than a bare word: agents would take that for a subcommand.
         let prompt = format!("play {scene}");
@@ -102,6 +113,7 @@ fn dress(state: &StateDir, store: &Store, session: &Session, home: &Path) -> Res
             agent: "claude".into(),
             event: event.into(),
             payload: payload.to_string(),
+            spooled: false,
         };
         signal.keep(state, &format!("{}-{number}", session.id))?;
     }

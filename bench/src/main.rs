@@ -23,6 +23,9 @@ use crate::machine::Machine;
 use crate::report::Report;
 use crate::world::World;
 
+/// How many sessions there are when it is measured how soon one is told.
+const WATCHED_SESSIONS: usize = 50;
+
 /// Measures dogwatch side by side with bare tmux calls
 #[derive(Debug, Parser)]
 #[command(name = "dogwatch-bench", version)]
@@ -52,6 +55,8 @@ enum Job {
     Look,
     Sweep,
     Status,
+    Told,
+    Watching,
 }
 
 fn main() -> ExitCode {
@@ -106,7 +111,20 @@ fn measure(args: &Args) -> Result<Report, Error> {
         }
         finish(world);
     }
-    Ok(Report { machine, groups })
+    if wanted(Job::Told) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        groups.push(cases::told::measure(&world, WATCHED_SESSIONS, rounds)?);
+        finish(world);
+    }
+    let mut costs = Vec::new();
+    if wanted(Job::Watching) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        costs = cases::watching::measure(&world, most)?;
+        finish(world);
+    }
+    Ok(Report { machine, groups, costs })
 }
 
 /// The figures are taken, whatever is left to say.

@@ -12,7 +12,21 @@ use crate::timing::{Summary, milliseconds};
 pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) groups: Vec<Group>,
+    pub(crate) costs: Vec<Cost>,
 }
+
+/// Something that is used up, other than time.
+#[derive(Debug)]
+pub(crate) struct Cost {
+    pub(crate) what: String,
+    pub(crate) value: f64,
+    pub(crate) unit: &'static str,
+    pub(crate) limit: Option<Limit>,
+}
+
+/// The most that is aimed at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit(pub(crate) f64);
 
 /// Ways to do one job, timed in turn. The first is the baseline.
 #[derive(Debug)]
@@ -36,7 +50,7 @@ pub(crate) struct Target {
     pub(crate) goal: Goal,
 }
 
-/// Goals are about medians.
+/// Goals are about medians, unless they say otherwise.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
     /// Takes at most so many times as long as the baseline.
@@ -44,14 +58,18 @@ pub(crate) enum Goal {
     /// Is at least so many times as fast as the baseline.
     Speedup(f64),
     Milliseconds(f64),
+    /// Ninety-nine of a hundred take at most so many milliseconds.
+    P99(f64),
 }
 
 impl Goal {
-    fn is_met(self, median: f64, baseline: f64) -> bool {
+    fn is_met(self, summary: &Summary, baseline: f64) -> bool {
+        let [median, p99] = [summary.median, summary.p99].map(milliseconds);
         match self {
             Self::Ratio(most) => median <= baseline * most,
             Self::Speedup(least) => median * least <= baseline,
             Self::Milliseconds(most) => median <= most,
+            Self::P99(most) => p99 <= most,
         }
     }
 }
@@ -62,6 +80,7 @@ impl fmt::Display for Goal {
             Self::Ratio(most) => write!(f, "≤ {most}× baseline"),
             Self::Speedup(least) => write!(f, "≥ {least}× faster"),
             Self::Milliseconds(most) => write!(f, "≤ {most} ms"),
+            Self::P99(most) => write!(f, "p99 ≤ {most} ms"),
         }
     }
 }
@@ -87,8 +106,20 @@ impl Report {
         json!({
             "machine": self.machine,
             "groups": self.groups.iter().map(group_to_json).collect::<Vec<_>>(),
+            "costs": self.costs.iter().map(cost_to_json).collect::<Vec<_>>(),
         })
     }
+}
+
+fn cost_to_json(cost: &Cost) -> Value {
+    let Cost { what, value, unit, limit } = cost;
+    json!({
+        "what": what,
+        "value": value,
+        "unit": unit,
+        "limit": limit.map(|limit| limit.0),
+        "met": limit.map(|limit| *value <= limit.0),
+    })
 }
 
 fn group_to_json(group: &Group) -> Value {
@@ -102,9 +133,10 @@ fn group_to_json(group: &Group) -> Value {
             "best_ms": milliseconds(runner.summary.best),
             "median_ms": median,
             "p95_ms": milliseconds(runner.summary.p95),
+            "p99_ms": milliseconds(runner.summary.p99),
             "ratio": median / baseline,
             "target": goal.map(|goal| goal.to_string()),
-            "met": goal.map(|goal| goal.is_met(median, baseline)),
+            "met": goal.map(|goal| goal.is_met(&runner.summary, baseline)),
         })
     };
     json!({
@@ -117,7 +149,23 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Machine { system, processor, cores, tmux, dogwatch, load } = &self.machine;
         writeln!(f, "{dogwatch}, {tmux}, {system}, {cores} × {processor}, load {load}")?;
-        self.groups.iter().try_for_each(|group| write!(f, "{group}"))
+        self.groups.iter().try_for_each(|group| write!(f, "{group}"))?;
+        if !self.costs.is_empty() {
+            writeln!(f, "\ncost")?;
+        }
+        self.costs.iter().try_for_each(|cost| write!(f, "{cost}"))
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, value, unit, limit } = self;
+        write!(f, "  {what:<40} {value:>8.2} {unit}")?;
+        match limit {
+            Some(Limit(most)) if value <= most => writeln!(f, "  ≤ {most}: met"),
+            Some(Limit(most)) => writeln!(f, "  ≤ {most}: NOT met"),
+            None => writeln!(f),
+        }
     }
 }
 
@@ -127,17 +175,18 @@ impl fmt::Display for Group {
         writeln!(f, "\n{} ({rounds} rounds, ms)", self.title)?;
         writeln!(
             f,
-            "  {:<34} {:>8} {:>8} {:>8} {:>7}  target",
-            "", "median", "p95", "best", "ratio"
+            "  {:<36} {:>8} {:>8} {:>8} {:>8} {:>7}  target",
+            "", "median", "p95", "p99", "best", "ratio"
         )?;
         let baseline = self.baseline();
         for runner in &self.runners {
-            let Summary { best, median, p95, .. } = runner.summary;
-            let [best, median, p95] = [best, median, p95].map(milliseconds);
+            let Summary { best, median, p95, p99, .. } = runner.summary;
+            let [best, median, p95, p99] = [best, median, p95, p99].map(milliseconds);
             let ratio = shown(median / baseline);
-            write!(f, "  {:<34} {median:>8.2} {p95:>8.2} {best:>8.2} {ratio:>7}", runner.name)?;
+            write!(f, "  {:<36} {median:>8.2} {p95:>8.2} {p99:>8.2} ", runner.name)?;
+            write!(f, "{best:>8.2} {ratio:>7}")?;
             match self.goal_of(runner) {
-                Some(goal) if goal.is_met(median, baseline) => writeln!(f, "  {goal}: met")?,
+                Some(goal) if goal.is_met(&runner.summary, baseline) => writeln!(f, "  {goal}: met")?,
                 Some(goal) => writeln!(f, "  {goal}: NOT met")?,
                 None => writeln!(f)?,
             }

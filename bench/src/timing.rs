@@ -7,6 +7,7 @@ pub(crate) struct Summary {
     pub(crate) best: Duration,
     pub(crate) median: Duration,
     pub(crate) p95: Duration,
+    pub(crate) p99: Duration,
 }
 
 impl Summary {
@@ -18,6 +19,7 @@ impl Summary {
             best: *timings.first()?,
             median: percentile(&timings, 50)?,
             p95: percentile(&timings, 95)?,
+            p99: percentile(&timings, 99)?,
         })
     }
 }
@@ -40,12 +42,12 @@ mod tests {
     fn ranks() {
         let millis = |numbers: &[u64]| numbers.iter().copied().map(Duration::from_millis).collect();
         let told = |timings| {
-            let Summary { rounds, best, median, p95 } = Summary::of(timings)?;
-            Some((rounds, [best, median, p95].map(|time| time.as_millis())))
+            let Summary { rounds, best, median, p95, p99 } = Summary::of(timings)?;
+            Some((rounds, [best, median, p95, p99].map(|time| time.as_millis())))
         };
         let hundred: Vec<u64> = (1..=100).rev().collect();
-        assert_eq!(told(millis(&hundred)), Some((100, [1, 50, 95])));
-        assert_eq!(told(millis(&[7])), Some((1, [7, 7, 7])));
+        assert_eq!(told(millis(&hundred)), Some((100, [1, 50, 95, 99])));
+        assert_eq!(told(millis(&[7])), Some((1, [7, 7, 7, 7])));
         assert_eq!(told(vec![]), None);
     }
 }

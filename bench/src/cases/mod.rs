@@ -6,3 +6,5 @@ pub(crate) mod look;
 pub(crate) mod spawn;
 pub(crate) mod status;
 pub(crate) mod sweep;
+pub(crate) mod told;
+pub(crate) mod watching;
