@@ -186,7 +186,9 @@ impl fmt::Display for Group {
             write!(f, "  {:<36} {median:>8.2} {p95:>8.2} {p99:>8.2} ", runner.name)?;
             write!(f, "{best:>8.2} {ratio:>7}")?;
             match self.goal_of(runner) {
-                Some(goal) if goal.is_met(&runner.summary, baseline) => writeln!(f, "  {goal}: met")?,
+                Some(goal) if goal.is_met(&runner.summary, baseline) => {
+                    writeln!(f, "  {goal}: met")?
+                }
                 Some(goal) => writeln!(f, "  {goal}: NOT met")?,
                 None => writeln!(f)?,
             }

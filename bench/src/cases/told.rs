@@ -103,9 +103,7 @@ impl Watch {
 
     fn next(&self) -> Result<(Instant, Value), Error> {
         let command = "dogwatch watch --json".to_owned();
-        self.lines
-            .recv_timeout(PATIENCE)
-            .map_err(|_| Error::TooLong { command, after: PATIENCE })
+        self.lines.recv_timeout(PATIENCE).map_err(|_| Error::TooLong { command, after: PATIENCE })
     }
 
     fn hears_of_all(&self, sessions: usize) -> Result<(), Error> {

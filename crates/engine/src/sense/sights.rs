@@ -66,11 +66,8 @@ impl Sights {
             self.faces.retain(|face| face.row.pane_id != *pane);
             self.texts.remove(pane);
             let (Some(face), Some(text)) = (replies.next(), replies.next()) else { break };
-            let face = match face {
-                Err(Error::NotFound { .. }) => continue,
-                face => query.parse_faces(&face?)?.pop(),
-            };
-            // Some versions answer for another pane when the one that was asked for is gone.
+            // Of a pane that is gone tmux says nothing, or nothing that can be read, or answers for another one.
+            let face = face.ok().and_then(|face| query.parse_faces(&face).ok()?.pop());
             if let (Some(face), Ok(text)) = (face.filter(|f| f.row.pane_id == *pane), text) {
                 self.faces.push(face);
                 self.texts.insert(*pane, text);
