@@ -60,6 +60,21 @@ impl Lab {
         }
     }
 
+    /// Starts the agent without dogwatch, in a shell in a session `mine`; returns its pane.
+    pub(crate) fn start_by_hand(&self) -> String {
+        let program = agents::pinned(self.agent.name()).and_then(|pinned| pinned.installed());
+        let shell = ["-P", "-F", "#{pane_id}", "-x", "120", "-y", "40", "/bin/sh"];
+        let mut start = vec!["new-session", "-d", "-s", "mine"];
+        start.extend(shell);
+        let mut command = self.env.tmux_command(&self.env.socket(), &start);
+        let output = command.envs(&self.environment).output().unwrap();
+        let pane = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+        let line = program.unwrap().display().to_string();
+        self.env.tmux(&["send-keys", "-t", &pane, "-l", &line]);
+        self.env.tmux(&["send-keys", "-t", &pane, "Enter"]);
+        pane
+    }
+
     /// Ends the session; it must succeed.
     pub(crate) fn end(&self, args: &[&str]) {
         let mut command = self.command(&["kill", "a"]);

@@ -25,3 +25,4 @@ mod ending;
 mod prompts;
 mod status;
 mod turns;
+mod watch;

@@ -2,7 +2,7 @@ use super::*;
 use crate::life::Life;
 use crate::record::Exit;
 use crate::status::Role;
-use crate::status::evidence::{Asked, Screen};
+use crate::status::evidence::{Asked, Before, Screen};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_794_700_000 + second).unwrap()
@@ -213,6 +213,36 @@ fn stuck_needs_silence_from_every_source() {
     check("the transcript grows", writing, "working", Source::Hook, Basis::Asserted);
     let waiting = Evidence { hooks: asked(10), screen: dialog_shown(), ..silent() };
     check("who waits is not stuck", waiting, "waiting", Source::Screen, Basis::Inferred);
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_what_it_was_or_unknown() {
+    let unreachable = || {
+        let reason = "tmux did not answer".to_owned();
+        let life = Life { state: State::Unknown, since: None, reason };
+        Evidence { life, own_word: says(Word::Busy), ..living() }
+    };
+    check("never seen", unreachable(), "unknown", Source::Exit, Basis::Inferred);
+    let before = |status| Some(Before { status, since: at(10) });
+    let seen = Evidence { before: before(Status::Working { task: None }), ..unreachable() };
+    assert_eq!(judge(&seen).since, Some(at(10)));
+    check("seen at work", seen, "working", Source::Exit, Basis::Stale);
+    let hour_later = Evidence {
+        now: at(3600),
+        movement: Some(at(10)),
+        before: before(Status::Working { task: None }),
+        ..unreachable()
+    };
+    check("for an hour", hour_later, "working", Source::Exit, Basis::Stale);
+    let ended = Evidence { before: before(Status::Exited), ..unreachable() };
+    check("an end that is no longer recorded", ended, "unknown", Source::Exit, Basis::Inferred);
+}
+
+#[test]
+fn what_is_lost_was_last_seen_sometime() {
+    let life = Life { state: State::Lost, since: None, reason: "gone".into() };
+    let lost = Evidence { life, hooks: edge(10, EdgeKind::Began), clock: Some(at(30)), ..living() };
+    assert_eq!(judge(&lost).status, Status::Lost { last_seen: Some(at(30)) });
 }
 
 #[test]
