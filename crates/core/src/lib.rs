@@ -19,6 +19,7 @@
 //! | [`transcript`] | readable text from an agent's own transcript |
 
 mod codex_hooks;
+pub mod delivery;
 pub mod ending;
 pub mod exit_code;
 pub mod family;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::delivery::safe_text::InputRules;
 use crate::transcript::Dialect;
 
 /// Name of the profile that runs a plain command.
@@ -35,6 +36,9 @@ pub struct Profile {
     /// The agent's own way out, tried before any signal.
     #[serde(default)]
     pub ending: Vec<Press>,
+    /// What must not be typed or pasted into it as it is.
+    #[serde(default)]
+    pub input: InputRules,
     #[serde(default)]
     pub transcript: Option<TranscriptRules>,
     /// How the agent can be asked what it is doing.

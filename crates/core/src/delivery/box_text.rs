@@ -1,0 +1,67 @@
+//! Whether the text in a box, a hook or a transcript is ours, knowing what agents change and screens hide.
+
+/// How a box shows a text that is too long for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    Ours,
+    Other,
+}
+
+/// Whether what a box shows is our text: all of it, the part of it that fits, or the agent's mark for a long paste.
+pub fn in_box(shown: &str, ours: &str, is_mark: impl Fn(&str) -> bool) -> Shown {
+    let (shown_bare, ours_bare) = (bare(shown), bare(ours));
+    let is_part = !shown_bare.is_empty() && ours_bare.contains(&shown_bare);
+    // A short piece of a long text may be anybody's: the box shows as much as it has room for.
+    let is_enough = shown_bare.len() * 2 >= ours_bare.len() || shown.lines().count() >= 3;
+    if (is_part && is_enough) || is_mark(shown.trim()) { Shown::Ours } else { Shown::Other }
+}
+
+/// Whether a hook or a transcript has our text. `left_out` are bytes that were cut off its end when it was kept.
+pub fn is_same(told: &str, left_out: usize, ours: &str) -> bool {
+    let (told, ours) = (bare(told), bare(ours));
+    if left_out == 0 { told == ours } else { !told.is_empty() && ours.starts_with(&told) }
+}
+
+/// Without white space, which boxes wrap and agents trim, and without what claude drops.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !is_zero_width(*c)).collect()
+}
+
+fn is_zero_width(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{fe0f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(shown: &str, ours: &str) -> Shown {
+        in_box(shown, ours, |text| text == "[Pasted text #3 +31 lines]")
+    }
+
+    #[test]
+    fn in_the_box() {
+        assert_eq!(shown("hello world", "hello world"), Shown::Ours);
+        assert_eq!(shown("hello\n  world", "hello world"), Shown::Ours, "wrapped");
+        assert_eq!(shown("[Pasted text #3 +31 lines]", "x"), Shown::Ours);
+        assert_eq!(shown("x [Pasted text #3 +31 lines]", "y"), Shown::Other, "with a draft");
+        assert_eq!(shown("hello worldling", "hello world"), Shown::Other, "more than ours");
+        assert_eq!(shown("fix", "please fix this and that and more"), Shown::Other);
+        assert_eq!(
+            shown("c\nd\ne", &"a\nb\nc\nd\ne\n".repeat(50)),
+            Shown::Ours,
+            "the part that fits"
+        );
+        assert_eq!(shown("", "x"), Shown::Other);
+    }
+
+    #[test]
+    fn told_by_the_agent() {
+        assert!(is_same("a    b", 0, "a\tb"));
+        assert!(is_same("a b", 0, "a b  \n"));
+        assert!(is_same("ab", 0, "a\u{200b}b"));
+        assert!(!is_same("a b c", 0, "a b"));
+        assert!(is_same("abc", 100, "abcdef"));
+        assert!(!is_same("abx", 100, "abcdef"));
+    }
+}

@@ -1,0 +1,173 @@
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Agent, Input, Outcome, Phase, Proof, Sight, When};
+
+/// How long an agent may take to show what was pasted.
+const ECHO: SignedDuration = SignedDuration::from_secs(10);
+/// How long an Enter may take to show an effect before it counts as swallowed.
+const ENTER: SignedDuration = SignedDuration::from_millis(1500);
+const MOST_ENTERS: u8 = 3;
+/// How long the better witnesses are waited for before a weaker one will do.
+const STATE: SignedDuration = SignedDuration::from_secs(3);
+const SCREEN: SignedDuration = SignedDuration::from_secs(6);
+/// How long any proof is waited for.
+const PROOF: SignedDuration = SignedDuration::from_secs(20);
+/// A look at what nobody tells of.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// A delivery under way.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    when: When,
+    phase: Phase,
+    /// When the phase began.
+    since: Timestamp,
+    /// Until when the agent is waited for; without it, as long as it takes.
+    until: Option<Timestamp>,
+    enters: u8,
+    was_working: bool,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub enum Step {
+    /// Look again when something stirs, or after so long.
+    Look(Duration),
+    Paste,
+    Submit,
+    Done(Outcome),
+}
+
+impl Delivery {
+    pub fn new(when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
+        Self::resumed(Phase::Before, when, until, now)
+    }
+
+    /// One that another process had begun.
+    pub fn resumed(phase: Phase, when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
+        Self { when, phase, since: now, until, enters: 0, was_working: false }
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Decides from what was seen. A step that it answers with is taken for done.
+    pub fn next(&mut self, sight: &Sight, now: Timestamp) -> Step {
+        if let Some(proof) = sight.proof.filter(|_| self.phase != Phase::Before) {
+            return self.delivered(proof);
+        }
+        if let Agent::Over(how) = &sight.agent {
+            return failed(match self.phase {
+                Phase::Before => format!("it has ended: {how}"),
+                Phase::Staged => format!("it ended before the message was submitted: {how}"),
+                Phase::Submitted => format!("it ended before it was seen to take it: {how}"),
+            });
+        }
+        match self.phase {
+            Phase::Before => self.before(sight, now),
+            Phase::Staged => self.staged(sight, now),
+            Phase::Submitted => self.submitted(sight, now),
+        }
+    }
+
+    fn before(&mut self, sight: &Sight, now: Timestamp) -> Step {
+        let held = match (&sight.agent, &sight.input) {
+            (Agent::Dialog(question), _) => Held::Refused(format!("a dialog waits: {question}")),
+            (Agent::Starting, _) => Held::Queued("it is still starting".into()),
+            (Agent::Unclear(what), _) => Held::Queued(format!("its state is not known: {what}")),
+            (Agent::Working, _) if self.when == When::Idle => Held::Queued("it is working".into()),
+            (_, Input::Other(_)) => Held::Refused("draft: somebody's text is in its box".into()),
+            (_, Input::Unseen) => Held::Queued("its input box is not in sight".into()),
+            // Ours before we put it there: somebody has typed the same.
+            (_, Input::Ours) => Held::Refused("draft: the same text is in its box already".into()),
+            (agent, Input::Empty) => {
+                self.was_working = *agent == Agent::Working;
+                self.go_to(Phase::Staged, now);
+                return Step::Paste;
+            }
+        };
+        if self.until.is_none_or(|until| now < until) {
+            return Step::Look(AGAIN);
+        }
+        Step::Done(match held {
+            Held::Refused(because) => Outcome::Refused { because },
+            Held::Queued(because) => Outcome::Queued { because },
+        })
+    }
+
+    fn staged(&mut self, sight: &Sight, now: Timestamp) -> Step {
+        let waited = now.duration_since(self.since);
+        match (&sight.agent, &sight.input) {
+            (Agent::Dialog(question), _) if waited > ECHO => {
+                not_submitted(format!("a dialog came up: {question}"))
+            }
+            (Agent::Dialog(_), _) => Step::Look(AGAIN),
+            (_, Input::Ours) => {
+                self.go_to(Phase::Submitted, now);
+                self.enters = 1;
+                Step::Submit
+            }
+            (_, Input::Other(_)) if waited > ECHO => {
+                not_submitted("its box holds other text than ours".into())
+            }
+            (_, Input::Empty | Input::Unseen) if waited > ECHO => {
+                failed("the text was pasted and never showed in its box".into())
+            }
+            _ => Step::Look(AGAIN),
+        }
+    }
+
+    fn submitted(&mut self, sight: &Sight, now: Timestamp) -> Step {
+        let waited = now.duration_since(self.since);
+        match (&sight.agent, &sight.input) {
+            // An Enter now would answer it.
+            (Agent::Dialog(question), Input::Ours) if waited > PROOF => {
+                not_submitted(format!("a dialog came up: {question}"))
+            }
+            (Agent::Dialog(_), _) if waited <= PROOF => Step::Look(AGAIN),
+            (_, Input::Ours) if waited <= ENTER => Step::Look(AGAIN),
+            (_, Input::Ours) if self.enters < MOST_ENTERS => {
+                self.enters += 1;
+                self.since = now;
+                Step::Submit
+            }
+            (_, Input::Ours) => not_submitted(format!("{MOST_ENTERS} times Enter had no effect")),
+            (Agent::Working, _) if !self.was_working && waited > STATE => {
+                self.delivered(Proof::State)
+            }
+            _ if sight.is_shown && waited > SCREEN => self.delivered(Proof::Screen),
+            _ if waited > PROOF => failed(
+                "it was submitted and left the box, but nothing proves that the agent took it"
+                    .into(),
+            ),
+            _ => Step::Look(AGAIN),
+        }
+    }
+
+    fn go_to(&mut self, phase: Phase, now: Timestamp) {
+        self.phase = phase;
+        self.since = now;
+    }
+
+    fn delivered(&self, proof: Proof) -> Step {
+        Step::Done(Outcome::Delivered { proof, while_working: self.was_working })
+    }
+}
+
+/// Why a message was not put into the box, and what that makes of it in the end.
+enum Held {
+    Refused(String),
+    Queued(String),
+}
+
+fn failed(because: String) -> Step {
+    Step::Done(Outcome::Failed { because })
+}
+
+fn not_submitted(because: String) -> Step {
+    Step::Done(Outcome::TypedNotSubmitted { because })
+}

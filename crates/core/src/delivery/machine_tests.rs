@@ -1,0 +1,196 @@
+use jiff::Timestamp;
+
+use super::{Agent, Delivery, Input, Outcome, Phase, Proof, Sight, Step, When};
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millisecond(1_794_700_000_000 + millis).unwrap()
+}
+
+fn sight(agent: Agent, input: Input) -> Sight {
+    Sight { agent, input, proof: None, is_shown: false }
+}
+
+fn ready(input: Input) -> Sight {
+    sight(Agent::Ready, input)
+}
+
+fn dialog() -> Agent {
+    Agent::Dialog("May I?".into())
+}
+
+fn other() -> Input {
+    Input::Other("half a though".into())
+}
+
+/// Plays looks at their times and returns the steps in words; repeated looks count once.
+fn play(when: When, until: Option<i64>, sights: &[(i64, Sight)]) -> Vec<String> {
+    let mut delivery = Delivery::new(when, until.map(at), at(0));
+    let mut steps: Vec<String> = Vec::new();
+    for (time, sight) in sights {
+        let word = match delivery.next(sight, at(*time)) {
+            Step::Look(_) => "look".to_owned(),
+            Step::Paste => "paste".to_owned(),
+            Step::Submit => "submit".to_owned(),
+            Step::Done(outcome) => match outcome.because() {
+                Some(because) => format!("{}: {because}", outcome.word()),
+                None => format!("{outcome:?}"),
+            },
+        };
+        if steps.last() != Some(&word) {
+            steps.push(word);
+        }
+    }
+    steps
+}
+
+fn proven(proof: Proof) -> Sight {
+    Sight { proof: Some(proof), ..ready(Input::Empty) }
+}
+
+#[test]
+fn the_good_way() {
+    let steps = play(
+        When::Idle,
+        None,
+        &[
+            (0, ready(Input::Empty)),
+            (10, ready(Input::Empty)),
+            (50, ready(Input::Ours)),
+            (100, ready(Input::Ours)),
+            (200, proven(Proof::Hook)),
+        ],
+    );
+    let end = "Delivered { proof: Hook, while_working: false }";
+    assert_eq!(steps, ["paste", "look", "submit", "look", end]);
+}
+
+#[test]
+fn held_back_until_it_may_go() {
+    let held = [
+        sight(Agent::Starting, Input::Unseen),
+        sight(Agent::Working, Input::Empty),
+        sight(dialog(), Input::Unseen),
+        sight(dialog(), Input::Empty),
+        ready(other()),
+        ready(Input::Unseen),
+        sight(Agent::Unclear("?".into()), Input::Empty),
+    ];
+    for sight in held {
+        let steps = play(When::Idle, None, &[(0, sight), (900_000, ready(Input::Empty))]);
+        assert_eq!(steps, ["look", "paste"]);
+    }
+    let now = play(When::Now, None, &[(0, sight(Agent::Working, Input::Empty))]);
+    assert_eq!(now, ["paste"]);
+}
+
+#[test]
+fn when_time_is_over() {
+    let table = [
+        (sight(dialog(), Input::Unseen), "refused: a dialog waits: May I?"),
+        (ready(other()), "refused: draft: somebody's text is in its box"),
+        (ready(Input::Ours), "refused: draft: the same text is in its box already"),
+        (sight(Agent::Working, Input::Empty), "queued: it is working"),
+        (sight(Agent::Starting, Input::Empty), "queued: it is still starting"),
+        (sight(Agent::Unclear("x".into()), Input::Empty), "queued: its state is not known: x"),
+        (
+            sight(Agent::Over("exit code 1".into()), Input::Unseen),
+            "failed: it has ended: exit code 1",
+        ),
+    ];
+    for (sight, end) in table {
+        let steps = play(When::Idle, Some(100), &[(100, sight)]);
+        assert_eq!(steps, [end]);
+    }
+}
+
+#[test]
+fn a_swallowed_enter_is_pressed_again_and_not_for_ever() {
+    let pasted = [(0, ready(Input::Empty)), (50, ready(Input::Ours))];
+    let again = [(1600, ready(Input::Ours)), (1700, proven(Proof::Transcript))];
+    let steps = play(When::Idle, None, &[pasted.as_slice(), &again].concat());
+    let end = "Delivered { proof: Transcript, while_working: false }";
+    assert_eq!(steps, ["paste", "submit", end], "the second submit follows the first");
+    let never: Vec<(i64, Sight)> = (1..8).map(|n| (50 + n * 1600, ready(Input::Ours))).collect();
+    let steps = play(When::Idle, None, &[pasted.as_slice(), &never].concat());
+    assert_eq!(steps, ["paste", "submit", "typed_not_submitted: 3 times Enter had no effect"]);
+}
+
+#[test]
+fn a_late_echo_is_waited_for_and_nothing_is_pasted_twice() {
+    let late = [(0, ready(Input::Empty)), (9000, ready(Input::Empty)), (9500, ready(Input::Ours))];
+    assert_eq!(play(When::Idle, None, &late), ["paste", "look", "submit"]);
+    let never =
+        [(0, ready(Input::Empty)), (9000, ready(Input::Empty)), (11_000, ready(Input::Empty))];
+    let end = "failed: the text was pasted and never showed in its box";
+    assert_eq!(play(When::Idle, None, &never), ["paste", "look", end]);
+}
+
+#[test]
+fn a_dialog_is_never_answered() {
+    let pasted = (0, sight(Agent::Working, Input::Empty));
+    // It came up between the look and the paste, or after the paste.
+    let then = [(20, sight(dialog(), Input::Ours)), (11_000, sight(dialog(), Input::Ours))];
+    let steps = play(When::Now, None, &[std::slice::from_ref(&pasted), &then].concat());
+    assert_eq!(steps, ["paste", "look", "typed_not_submitted: a dialog came up: May I?"]);
+    // It came up after the Enter, which had no effect.
+    let then = [
+        (20, sight(Agent::Working, Input::Ours)),
+        (2000, sight(dialog(), Input::Ours)),
+        (3000, sight(Agent::Working, Input::Ours)),
+    ];
+    let steps = play(When::Now, None, &[std::slice::from_ref(&pasted), &then].concat());
+    assert_eq!(steps, ["paste", "submit", "look", "submit"]);
+}
+
+#[test]
+fn what_is_not_ours_is_not_submitted() {
+    let sights = [(0, ready(Input::Empty)), (20, ready(other())), (11_000, ready(other()))];
+    let end = "typed_not_submitted: its box holds other text than ours";
+    assert_eq!(play(When::Idle, None, &sights), ["paste", "look", end]);
+}
+
+#[test]
+fn weaker_proof_is_taken_when_no_better_one_comes() {
+    let pasted = [(0, ready(Input::Empty)), (50, ready(Input::Ours))];
+    let working = |ms| (ms, sight(Agent::Working, Input::Empty));
+    let steps =
+        play(When::Idle, None, &[pasted.as_slice(), &[working(1000), working(4000)]].concat());
+    let end = "Delivered { proof: State, while_working: false }";
+    assert_eq!(steps, ["paste", "submit", "look", end]);
+    let shown = |ms| (ms, Sight { is_shown: true, ..ready(Input::Empty) });
+    let steps = play(When::Idle, None, &[pasted.as_slice(), &[shown(4000), shown(7000)]].concat());
+    let end = "Delivered { proof: Screen, while_working: false }";
+    assert_eq!(steps, ["paste", "submit", "look", end]);
+    let nothing = |ms| (ms, ready(Input::Empty));
+    let steps =
+        play(When::Idle, None, &[pasted.as_slice(), &[nothing(4000), nothing(21_000)]].concat());
+    assert!(steps[3].starts_with("failed: it was submitted and left the box"), "{steps:?}");
+}
+
+#[test]
+fn one_who_worked_before_proves_nothing_by_working() {
+    let working = |ms, input| (ms, sight(Agent::Working, input));
+    let sights = [working(0, Input::Empty), working(50, Input::Ours), working(5000, Input::Empty)];
+    assert_eq!(play(When::Now, None, &sights), ["paste", "submit", "look"]);
+}
+
+#[test]
+fn an_end_in_between_is_told() {
+    let over = || sight(Agent::Over("signal 9 (KILL)".into()), Input::Unseen);
+    let steps = play(When::Idle, None, &[(0, ready(Input::Empty)), (20, over())]);
+    let end = "failed: it ended before the message was submitted: signal 9 (KILL)";
+    assert_eq!(steps, ["paste", end]);
+    let sights = [(0, ready(Input::Empty)), (20, ready(Input::Ours)), (30, over())];
+    let steps = play(When::Idle, None, &sights);
+    assert_eq!(steps[2], "failed: it ended before it was seen to take it: signal 9 (KILL)");
+}
+
+#[test]
+fn taken_over_from_a_sender_that_was_killed() {
+    let resumed = |phase| Delivery::resumed(phase, When::Idle, None, at(0));
+    assert_eq!(resumed(Phase::Staged).next(&ready(Input::Ours), at(10)), Step::Submit);
+    let unproven = resumed(Phase::Staged).next(&ready(Input::Empty), at(11_000));
+    assert!(matches!(unproven, Step::Done(Outcome::Failed { .. })), "never pasted again");
+    let proven = resumed(Phase::Staged).next(&proven(Proof::Hook), at(10));
+    assert!(matches!(proven, Step::Done(Outcome::Delivered { .. })));
+}

@@ -1,0 +1,155 @@
+//! What may be put into an agent's box: text that it takes for a message, and for nothing else.
+
+use serde::{Deserialize, Serialize};
+
+/// Longer messages belong into a file that the agent is told to read.
+pub const MOST_BYTES: usize = 1024 * 1024;
+
+/// What an agent does with input that is not a plain message; from its profile.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputRules {
+    /// Texts that begin so, after blanks, are commands to it whatever one does.
+    pub refused_prefixes: Vec<String>,
+    /// Texts that begin so are commands to it, unless exactly one blank is before them.
+    pub guarded_prefixes: Vec<String>,
+    /// An Enter after a text that ends so does not submit it.
+    pub continuations: Vec<String>,
+}
+
+/// A text as it will be pasted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SafeText {
+    pub text: String,
+    /// What was changed, for the receipt.
+    pub changes: Vec<Change>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Line ends of other systems.
+    LineEnds,
+    /// Control characters, which would act on the agent instead of being read by it.
+    ControlCharacters,
+    /// A blank was put before it, lest it be taken for a command.
+    Guarded,
+    /// A blank was put after it, lest Enter be taken for a new line.
+    Continued,
+    /// Line ends at its end.
+    TrailingLineEnds,
+}
+
+/// Why a text cannot be sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadText {
+    #[error("the message is empty")]
+    Empty,
+    #[error(
+        "the message has {bytes} bytes, at most {MOST_BYTES} are sent; put it into a file and send its path"
+    )]
+    TooLong { bytes: usize },
+    #[error(
+        "the message begins with {prefix:?}, which this agent takes for a command; --slash sends a slash command"
+    )]
+    Command { prefix: String },
+    #[error("a slash command is one line that begins with a slash")]
+    NotSlash,
+}
+
+/// Makes a text safe to be pasted.
+pub fn message(text: &str, rules: &InputRules) -> Result<SafeText, BadText> {
+    let mut changes = Vec::new();
+    let mut change = |before: &str, after: String, what| {
+        if after != before {
+            changes.push(what);
+        }
+        after
+    };
+    let text = change(text, text.replace("\r\n", "\n").replace('\r', "\n"), Change::LineEnds);
+    let readable = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    let text = change(&text, text.chars().filter(readable).collect(), Change::ControlCharacters);
+    // The box would show empty lines, and agents trim them anyway.
+    let text = change(&text, text.trim_end_matches('\n').to_owned(), Change::TrailingLineEnds);
+    if text.trim().is_empty() {
+        return Err(BadText::Empty);
+    }
+    if text.len() > MOST_BYTES {
+        return Err(BadText::TooLong { bytes: text.len() });
+    }
+    let bare = text.trim_start();
+    let begins = |prefix: &&String| bare.starts_with(prefix.as_str());
+    if let Some(prefix) = rules.refused_prefixes.iter().find(begins) {
+        return Err(BadText::Command { prefix: prefix.clone() });
+    }
+    let text = match rules.guarded_prefixes.iter().find(begins) {
+        Some(_) => change(&text, format!(" {bare}"), Change::Guarded),
+        None => text,
+    };
+    let goes_on = rules.continuations.iter().any(|end| text.ends_with(end.as_str()));
+    let text = if goes_on { change(&text, format!("{text} "), Change::Continued) } else { text };
+    Ok(SafeText { text, changes })
+}
+
+/// A slash command as it will be typed.
+pub fn slash(text: &str) -> Result<SafeText, BadText> {
+    let bare = text.trim();
+    if !bare.starts_with('/') || bare.len() < 2 || bare.chars().any(char::is_control) {
+        return Err(BadText::NotSlash);
+    }
+    Ok(SafeText { text: bare.to_owned(), changes: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules() -> InputRules {
+        InputRules {
+            refused_prefixes: vec!["!".into()],
+            guarded_prefixes: vec!["/".into()],
+            continuations: vec!["\\".into()],
+        }
+    }
+
+    #[test]
+    fn most_texts_are_left_alone() {
+        for text in
+            ["hi", "| : ; $ \\` \" ' {} # %", "a\n\n\tb", "日本 🎉", "not / a ! command", " x"]
+        {
+            let safe = message(text, &rules()).unwrap();
+            assert_eq!((safe.text.as_str(), safe.changes.len()), (text, 0));
+        }
+    }
+
+    #[test]
+    fn what_would_act_is_taken_out_or_guarded() {
+        let made = |text: &str| {
+            let safe = message(text, &rules()).unwrap();
+            (safe.text, safe.changes)
+        };
+        assert_eq!(made("a\r\nb\rc"), ("a\nb\nc".into(), vec![Change::LineEnds]));
+        let paste_end = made("a\x1b[201~\x03b");
+        assert_eq!(paste_end, ("a[201~b".into(), vec![Change::ControlCharacters]));
+        assert_eq!(made("/quit it"), (" /quit it".into(), vec![Change::Guarded]));
+        assert_eq!(made("\n /quit"), (" /quit".into(), vec![Change::Guarded]));
+        assert_eq!(made(" /quit"), (" /quit".into(), vec![]), "safe already");
+        assert_eq!(made("a\\"), ("a\\ ".into(), vec![Change::Continued]));
+        assert_eq!(made("a\n\n"), ("a".into(), vec![Change::TrailingLineEnds]));
+    }
+
+    #[test]
+    fn what_cannot_be_sent() {
+        let refused = |text: &str| message(text, &rules()).unwrap_err();
+        assert_eq!(refused(""), BadText::Empty);
+        assert_eq!(refused(" \n\x1b\t"), BadText::Empty);
+        assert_eq!(refused("!ls"), BadText::Command { prefix: "!".into() });
+        assert_eq!(refused("\n !ls"), BadText::Command { prefix: "!".into() });
+        let long = "x".repeat(MOST_BYTES + 1);
+        assert_eq!(refused(&long), BadText::TooLong { bytes: MOST_BYTES + 1 });
+        assert_eq!(slash("/color blue ").unwrap().text, "/color blue");
+        for text in ["color", "/", "/a\n/b", ""] {
+            assert_eq!(slash(text), Err(BadText::NotSlash), "{text:?}");
+        }
+    }
+}
