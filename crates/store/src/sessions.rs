@@ -202,7 +202,7 @@ impl Store {
     /// Forgets an ended session with all that was noted of it.
     pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
-            for table in ["signals", "heartbeats", "looks", "states", "journal"] {
+            for table in ["signals", "heartbeats", "looks", "states", "messages", "journal"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?"), [id])?;
             }
             tx.execute("DELETE FROM sessions WHERE id = ?", [id]).map(drop)

@@ -35,7 +35,7 @@ pub struct Signal {
 
 /// The place of a signal in the order in which all of them came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct SignalNo(i64);
+pub struct SignalNo(pub(crate) i64);
 
 #[derive(Serialize, Deserialize)]
 struct Spooled {

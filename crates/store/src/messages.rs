@@ -1,0 +1,240 @@
+//! Messages to agents: kept from the moment they are posted until somebody knows what became of them.
+
+use dogwatch_core::delivery::{Outcome, Phase};
+use dogwatch_core::record::ProcessIdent;
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+use serde_json::{Value, json};
+
+use crate::{SignalNo, Store, StoreError, journal};
+
+/// A message as it is posted.
+#[derive(Debug, Clone)]
+pub struct NewMessage<'a> {
+    pub id: &'a str,
+    pub session: &'a str,
+    pub text: &'a str,
+    pub slash: bool,
+    /// Whatever the sender needs to know again, or whoever takes it over.
+    pub terms: &'a Value,
+    pub sender: ProcessIdent,
+    pub posted: Timestamp,
+}
+
+/// A message as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    pub id: String,
+    pub session: String,
+    pub text: String,
+    pub slash: bool,
+    pub terms: Value,
+    pub sender: ProcessIdent,
+    pub posted: Timestamp,
+    pub phase: Phase,
+    /// The last signal that came before it was put into the box.
+    pub heard: SignalNo,
+    pub staged: Option<Timestamp>,
+    pub submitted: Option<Timestamp>,
+    pub outcome: Option<Outcome>,
+    pub done: Option<Timestamp>,
+}
+
+const COLUMNS: &str = "id, session, text, slash, terms, sender_pid, sender_start, posted, phase, heard, staged, submitted, outcome, done";
+
+impl Store {
+    pub fn post(&mut self, new: &NewMessage<'_>) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "INSERT INTO messages (id, session, text, slash, terms, posted, sender_pid, sender_start, phase, heard) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+                params![
+                    new.id,
+                    new.session,
+                    new.text,
+                    new.slash,
+                    new.terms.to_string(),
+                    new.posted.as_millisecond(),
+                    new.sender.pid,
+                    new.sender.start.cast_signed(),
+                    word(Phase::Before),
+                ],
+            )?;
+            journal::append(tx, new.posted, new.session, "message_posted", &json!({ "id": new.id }))
+        })
+    }
+
+    /// The oldest message to a session that has no outcome yet.
+    pub fn next_message(&self, session: &str) -> Result<Option<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND outcome IS NULL ORDER BY number LIMIT 1"
+        );
+        self.read(|c| c.prepare_cached(&sql)?.query_row([session], from_row).optional())
+    }
+
+    pub fn message(&self, id: &str) -> Result<Option<Message>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM messages WHERE id = ?");
+        self.read(|c| c.prepare_cached(&sql)?.query_row([id], from_row).optional())
+    }
+
+    /// The newest messages, to one session or to all, oldest first.
+    pub fn messages(&self, session: Option<&str>, most: u32) -> Result<Vec<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE ?1 IS NULL OR session = ?1 ORDER BY number DESC LIMIT ?2"
+        );
+        let mut found: Vec<Message> = self.read(|c| {
+            c.prepare_cached(&sql)?.query_map(params![session, most], from_row)?.collect()
+        })?;
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Takes a message over from a sender that is gone.
+    pub fn take_over(&mut self, id: &str, sender: ProcessIdent) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE messages SET sender_pid = ?, sender_start = ? WHERE id = ?",
+                params![sender.pid, sender.start.cast_signed(), id],
+            )
+            .map(drop)
+        })
+    }
+
+    /// Notes that a message is about to be put into the box: from now on it must not be put there again.
+    pub fn staging(&mut self, id: &str, heard: SignalNo, at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE messages SET phase = ?, heard = ?, staged = ? WHERE id = ?",
+                params![word(Phase::Staged), heard.0, at.as_millisecond(), id],
+            )
+            .map(drop)
+        })
+    }
+
+    pub fn submitting(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE messages SET phase = ?, submitted = ? WHERE id = ?",
+                params![word(Phase::Submitted), at.as_millisecond(), id],
+            )
+            .map(drop)
+        })
+    }
+
+    /// Notes what became of a message. One that is only queued stays to be delivered.
+    pub fn settle(&mut self, id: &str, outcome: &Outcome, at: Timestamp) -> Result<(), StoreError> {
+        if matches!(outcome, Outcome::Queued { .. }) {
+            return Ok(());
+        }
+        let told = serde_json::to_value(outcome).unwrap_or_default();
+        self.transaction(|tx| {
+            let session: Option<String> = tx
+                .query_row(
+                    "UPDATE messages SET outcome = ?, done = ? WHERE id = ? AND outcome IS NULL RETURNING session",
+                    params![told.to_string(), at.as_millisecond(), id],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            match session {
+                Some(session) => {
+                    let data = json!({ "id": id, "outcome": told });
+                    journal::append(tx, at, &session, "message_settled", &data)
+                }
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// The number of the last signal of a session.
+    pub fn last_signal(&self, session: &str) -> Result<SignalNo, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT coalesce(max(id), 0) FROM signals WHERE session = ?")?
+                .query_row([session], |row| row.get(0).map(SignalNo))
+        })
+    }
+}
+
+fn word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Before => "before",
+        Phase::Staged => "staged",
+        Phase::Submitted => "submitted",
+    }
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let time = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let phase: String = row.get(8)?;
+    let outcome: Option<String> = row.get(12)?;
+    Ok(Message {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        text: row.get(2)?,
+        slash: row.get(3)?,
+        terms: serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default(),
+        sender: ProcessIdent { pid: row.get(5)?, start: row.get::<_, i64>(6)?.cast_unsigned() },
+        posted: time(row.get(7)?).unwrap_or_default(),
+        phase: match phase.as_str() {
+            "before" => Phase::Before,
+            "submitted" => Phase::Submitted,
+            // What is not known must not be pasted again.
+            _ => Phase::Staged,
+        },
+        heard: SignalNo(row.get(9)?),
+        staged: time(row.get(10)?),
+        submitted: time(row.get(11)?),
+        outcome: outcome.and_then(|text| serde_json::from_str(&text).ok()),
+        done: time(row.get(13)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+    use dogwatch_core::delivery::Proof;
+
+    #[test]
+    fn in_order_until_they_are_settled() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let at = Timestamp::from_second(1_794_700_000).unwrap();
+        let me = ProcessIdent { pid: 7, start: 99 };
+        for id in ["m1", "m2"] {
+            let terms = json!({ "when": "idle" });
+            let (session, text) = ("s", "hi\n'there'");
+            let new = NewMessage {
+                id,
+                session,
+                text,
+                slash: false,
+                terms: &terms,
+                sender: me,
+                posted: at,
+            };
+            store.post(&new).unwrap();
+        }
+        let next = |store: &Store| store.next_message("s").unwrap().map(|m| m.id);
+        assert_eq!(next(&store).as_deref(), Some("m1"));
+        assert_eq!(store.next_message("other").unwrap(), None);
+        store.staging("m1", SignalNo(5), at).unwrap();
+        store.submitting("m1", at).unwrap();
+        let kept = store.message("m1").unwrap().unwrap();
+        assert_eq!(
+            (kept.phase, kept.heard, kept.text.as_str()),
+            (Phase::Submitted, SignalNo(5), "hi\n'there'")
+        );
+        let queued = Outcome::Queued { because: "busy".into() };
+        store.settle("m1", &queued, at).unwrap();
+        assert_eq!(next(&store).as_deref(), Some("m1"), "queued is not settled");
+        let delivered = Outcome::Delivered { proof: Proof::Hook, while_working: false };
+        store.settle("m1", &delivered, at).unwrap();
+        store.settle("m1", &Outcome::Failed { because: "late".into() }, at).unwrap();
+        assert_eq!(next(&store).as_deref(), Some("m2"));
+        assert_eq!(
+            store.messages(Some("s"), 10).unwrap()[0].outcome,
+            Some(delivered),
+            "settled once"
+        );
+    }
+}
