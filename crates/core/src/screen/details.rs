@@ -1,10 +1,11 @@
 //! What can be read off a screen beside the state.
 
-use regex::Captures;
+use regex_lite::Captures;
 
 use super::Screen;
 use super::grid::Grid;
-use super::layout::{Layout, Pattern};
+use super::layout::Layout;
+use super::pattern::Pattern;
 use super::reading::{Details, Exit, Region, State, Todos};
 use super::regions::{Line, Regions};
 
@@ -90,7 +91,7 @@ fn stands_before(grid: &Grid, (column, line): (u16, u16), text: &Line) -> bool {
 /// What can be chosen, by line: numbered lines, or else what stands below or above the marked line.
 fn options(layout: &Layout, lines: &[Line]) -> Vec<(usize, String)> {
     let choice = |pattern: &Option<Pattern>, line: &Line| {
-        let found = pattern.as_ref()?.regex()?.captures(line.text())?;
+        let found = pattern.as_ref()?.captures(line.text())?;
         Some(found.name("option")?.as_str().trim().to_owned())
     };
     let numbered = |(at, line)| Some((at, choice(&layout.dialog.option, line)?));

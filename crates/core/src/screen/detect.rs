@@ -1,11 +1,11 @@
 //! Applies the rules: the first that matches decides, all that match are told.
 
-use regex::Captures;
+use regex_lite::Captures;
 
 use super::Screen;
 use super::details::{Picture, shortened};
 use super::grid::Grid;
-use super::layout::Pattern;
+use super::pattern::Pattern;
 use super::reading::{Details, Need, Reading, Reason, Region, State};
 use super::regions::{Line, Regions};
 use super::rules::{Claim, Look, Markers, Rule, Sight, Terminal, Which};
@@ -77,7 +77,7 @@ impl<'r, 'a> Picture<'r, 'a> {
         };
         // The last line that matches is the newest.
         let (index, found) = range.rev().find_map(|index| {
-            let found = pattern.regex()?.captures(lines[index].text())?;
+            let found = pattern.captures(lines[index].text())?;
             self.looks(sight.look, lines[index], &found).then_some((index, found))
         })?;
         let rest = &lines[index..];
@@ -135,7 +135,7 @@ fn failed(terminal: &Terminal, rule: &Rule, text: &str) -> State {
 }
 
 fn until(terminal: &Terminal, text: &str) -> Option<String> {
-    let found = terminal.until.regex()?.captures(text)?;
+    let found = terminal.until.captures(text)?;
     Some(found.name("until")?.as_str().trim().to_owned())
 }
 

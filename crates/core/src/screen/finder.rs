@@ -5,7 +5,8 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthStr;
 
 use super::grid::Row;
-use super::layout::{Layout, Pattern};
+use super::layout::Layout;
+use super::pattern::Pattern;
 use super::regions::Line;
 
 /// Rows looked at for the keys of a dialog, from the bottom: lists may be shown below them.
@@ -128,7 +129,7 @@ impl<'a> Finder<'a> {
             let text = self.text(row);
             let sign = if row == first { &input.prompt } else { &input.body };
             let inside = sign.strip(text).or_else(|| input.body.strip(text)).unwrap_or(text);
-            let edge = input.edge.as_ref().and_then(|edge| edge.regex()?.find(inside));
+            let edge = input.edge.as_ref().and_then(|edge| edge.find(inside));
             let inside = &inside[..edge.map_or(inside.len(), |edge| edge.start())];
             (!inside.trim().is_empty()).then(|| Line::of(&self.rows[row], inside))
         })
@@ -179,7 +180,7 @@ impl<'a> Finder<'a> {
     fn has_second_option(&self, cursor: usize) -> bool {
         let shape = &self.layout.dialog;
         let text = self.text(cursor);
-        let marked = shape.cursor.as_ref().and_then(|cursor| cursor.regex()?.captures(text));
+        let marked = shape.cursor.as_ref().and_then(|cursor| cursor.captures(text));
         let marked = marked.and_then(|found| Some(found.name("option")?.start()));
         let column = marked.map(|start| text[..start].width());
         let aligned = |row: usize| {

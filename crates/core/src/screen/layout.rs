@@ -1,10 +1,8 @@
 //! How the parts of an agent's screen are told apart, as data.
 
-use std::sync::OnceLock;
-
-use regex::Regex;
 use serde::Deserialize;
 
+use super::pattern::Pattern;
 use super::reading::Region;
 
 /// The shape of an agent's screen. All patterns are matched against single lines without trailing
@@ -29,6 +27,20 @@ pub struct Layout {
     pub side_column: usize,
     #[serde(default)]
     pub todo: TodoShape,
+}
+
+impl Layout {
+    pub(super) fn patterns(&mut self) -> impl Iterator<Item = &mut Pattern> {
+        let Self { input, dialog, asked, notice, notice_row: _, side_column: _, todo } = self;
+        let InputShape { prompt, body, edge, top, bottom, lid, footer, caption: _, placeholder } =
+            input;
+        let of_input = [edge, top, bottom, lid, footer, placeholder];
+        let DialogShape { cursor, option, hint, top, body: inside, never, frame: _ } = dialog;
+        let of_dialog = [cursor, option, hint, top, inside, never];
+        let TodoShape { region: _, done, doing, open } = todo;
+        let others = [asked, notice, done, doing, open].into_iter();
+        others.chain(of_input).chain(of_dialog).flatten().chain([prompt, body])
+    }
 }
 
 /// The input box: a line with a prompt sign in some frame.
@@ -114,37 +126,4 @@ pub struct ShellShape {
     pub prompt: Pattern,
     /// Anywhere in the picture of an agent: must be unmistakable.
     pub over: Pattern,
-}
-
-/// A regular expression whose syntax is checked when its file is read, and which is compiled when it is first needed: all of
-/// one agent's together would take longer than everything else that a short command does.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    source: String,
-    compiled: OnceLock<Option<Regex>>,
-}
-
-impl Pattern {
-    /// `None` only for a pattern that is too large to be compiled, which then matches nothing.
-    pub fn regex(&self) -> Option<&Regex> {
-        self.compiled.get_or_init(|| Regex::new(&self.source).ok()).as_ref()
-    }
-
-    pub fn matches(&self, text: &str) -> bool {
-        self.regex().is_some_and(|regex| regex.is_match(text))
-    }
-
-    /// What remains after a match at the beginning.
-    pub fn strip<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let found = self.regex()?.find(text)?;
-        (found.start() == 0).then(|| &text[found.end()..])
-    }
-}
-
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let source = String::deserialize(deserializer)?;
-        regex_syntax::parse(&source).map_err(serde::de::Error::custom)?;
-        Ok(Self { source, compiled: OnceLock::new() })
-    }
 }

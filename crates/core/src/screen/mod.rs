@@ -11,6 +11,8 @@ mod detect;
 mod finder;
 pub mod grid;
 pub mod layout;
+mod needles;
+mod pattern;
 mod reading;
 pub mod regions;
 pub mod rules;
@@ -42,13 +44,12 @@ pub struct Screen<'a> {
     pub alternate: Option<bool>,
 }
 
-/// Agents whose markers are built in. Each is read when first asked for: that takes milliseconds, and most commands look
-/// at one kind of agent.
+/// Agents whose markers are built in. Each is read when first asked for: most commands look at one kind of agent.
 static MARKERS: [(&str, LazyLock<Option<Markers>>); 4] = [
-    ("claude", LazyLock::new(|| Markers::parse(BUILT_IN[0]).ok())),
-    ("codex", LazyLock::new(|| Markers::parse(BUILT_IN[1]).ok())),
-    ("gemini", LazyLock::new(|| Markers::parse(BUILT_IN[2]).ok())),
-    ("opencode", LazyLock::new(|| Markers::parse(BUILT_IN[3]).ok())),
+    ("claude", LazyLock::new(|| Markers::built_in(BUILT_IN[0]).ok())),
+    ("codex", LazyLock::new(|| Markers::built_in(BUILT_IN[1]).ok())),
+    ("gemini", LazyLock::new(|| Markers::built_in(BUILT_IN[2]).ok())),
+    ("opencode", LazyLock::new(|| Markers::built_in(BUILT_IN[3]).ok())),
 ];
 
 const BUILT_IN: [&str; 4] = [

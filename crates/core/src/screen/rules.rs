@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::layout::{Layout, Pattern, ShellShape};
+use super::layout::{Layout, ShellShape};
+use super::pattern::{Parts, Pattern};
 use super::reading::{Need, Region};
 
 /// What is known of one agent's screen: one TOML file.
@@ -22,19 +23,27 @@ pub struct Markers {
 }
 
 impl Markers {
-    /// Reads a file of markers, built in or a user's own.
+    /// Reads a file of markers of a user's own.
     pub fn parse(source: &str) -> Result<Self, MarkersError> {
-        #[derive(Deserialize)]
-        struct Defined {
-            #[serde(default)]
-            define: BTreeMap<String, String>,
-        }
-        let Defined { define } = from_toml(source)?;
-        let fill = |text: String| {
-            define.iter().fold(text, |text, (name, part)| text.replace(&format!("@{name}@"), part))
-        };
-        // Twice, for parts that use other parts.
-        from_toml(&fill(fill(source.to_owned())))
+        let mut markers = Self::built_in(source)?;
+        let mut patterns = markers.patterns();
+        patterns
+            .try_for_each(|pattern| pattern.check())
+            .map_err(|reason| MarkersError { reason })?;
+        drop(patterns);
+        Ok(markers)
+    }
+
+    /// Reads a file whose patterns a test has checked: that takes longer than all the rest.
+    pub(super) fn built_in(source: &str) -> Result<Self, MarkersError> {
+        let mut markers: Self = from_toml(source)?;
+        let parts = Parts::of(&markers.define);
+        markers.patterns().for_each(|pattern| pattern.fill(&parts));
+        Ok(markers)
+    }
+
+    fn patterns(&mut self) -> impl Iterator<Item = &mut Pattern> {
+        self.layout.patterns().chain(self.rules.iter_mut().flat_map(Rule::patterns))
     }
 }
 
@@ -92,6 +101,13 @@ pub struct Rule {
     /// Whether the pane must show its alternate screen, where that is known.
     #[serde(default)]
     pub alternate: Option<bool>,
+}
+
+impl Rule {
+    fn patterns(&mut self) -> impl Iterator<Item = &mut Pattern> {
+        let sights = [&mut self.see].into_iter().chain(&mut self.with).chain(&mut self.without);
+        sights.flat_map(|sight| [&mut sight.pattern, &mut sight.newest_of]).flatten()
+    }
 }
 
 /// Something to be seen in a region; without a pattern, the region itself.
@@ -161,4 +177,52 @@ pub struct Failure {
     /// Waiting helps: a limit rather than an error.
     #[serde(default)]
     pub limit: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_patterns() -> Vec<Pattern> {
+        let source = include_str!("../../screens/terminal.toml");
+        let Terminal { shell, mut rules, failures, until } = Terminal::parse(source).unwrap();
+        let mut all = vec![shell.prompt, shell.over, until];
+        all.extend(failures.into_iter().map(|failure| failure.pattern));
+        for source in crate::screen::BUILT_IN {
+            let mut markers = Markers::built_in(source).unwrap();
+            all.extend(markers.layout.patterns().map(|pattern| pattern.clone()));
+            rules.append(&mut markers.rules);
+        }
+        all.extend(rules.iter_mut().flat_map(Rule::patterns).map(|pattern| pattern.clone()));
+        all
+    }
+
+    #[test]
+    fn built_in_patterns_are_sound() {
+        for pattern in all_patterns() {
+            assert_eq!(pattern.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn no_pattern_misses_a_recorded_line_for_want_of_a_word() {
+        let patterns = all_patterns();
+        let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata"));
+        let mut folders = vec![root.to_owned()];
+        let mut lines = std::collections::BTreeSet::new();
+        while let Some(folder) = folders.pop() {
+            for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|ending| ending == "txt") {
+                    let text = std::fs::read_to_string(path).unwrap();
+                    lines.extend(text.lines().map(|line| line.trim_end().to_owned()));
+                }
+            }
+        }
+        assert!(lines.len() > 1_000);
+        for (pattern, line) in patterns.iter().flat_map(|p| lines.iter().map(move |l| (p, l))) {
+            assert!(!pattern.misses(line), "{pattern:?} misses {line:?}");
+        }
+    }
 }

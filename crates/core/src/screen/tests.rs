@@ -58,6 +58,17 @@ fn the_deciding_rule_comes_first_and_the_others_follow() {
 }
 
 #[test]
+fn letters_of_any_alphabet_are_no_spinner() {
+    let state = |line: &str| plain("claude", &[line, "", EDGE, "❯", EDGE]).state;
+    for sign in ["✻", "·", "∗", "✢✢"] {
+        assert_eq!(state(&format!("{sign} 好… (3s)")), State::Working, "{sign}");
+    }
+    for word in ["好", "é", "да", "ひと", "한", "ي", "x"] {
+        assert_eq!(state(&format!("{word} 好… (3s)")), State::Idle { done: false }, "{word}");
+    }
+}
+
+#[test]
 fn a_dialog_outranks_the_title() {
     let text = "• Running rm\n\n  Would you like to run it?\n\n› 1. Yes, proceed (y)\n  2. No (esc)\n\n  \
                 Press enter to confirm or esc to cancel";
@@ -108,9 +119,9 @@ see = { region = "activity", match = '^busy (?P<label>.*)' }
     let reading = read_with(&own, &screen);
     assert_eq!(reading.state, State::Working);
     assert_eq!(reading.details.label.as_deref(), Some("with things"));
-    let error =
-        Markers::parse("agent = \"x\"\n[layout.input]\nprompt = '('\nbody = ''").unwrap_err();
-    assert!(error.reason.contains("unclosed group"), "{error}");
+    let broken = "agent = \"x\"\nrule = []\n[layout.input]\nprompt = '('\nbody = ''";
+    let error = Markers::parse(broken).unwrap_err();
+    assert!(error.reason.contains(r#""(": found open group"#), "{error}");
 }
 
 #[test]
