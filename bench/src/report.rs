@@ -187,7 +187,7 @@ impl fmt::Display for Group {
             write!(f, "{best:>8.2} {ratio:>7}")?;
             match self.goal_of(runner) {
                 Some(goal) if goal.is_met(&runner.summary, baseline) => {
-                    writeln!(f, "  {goal}: met")?
+                    writeln!(f, "  {goal}: met")?;
                 }
                 Some(goal) => writeln!(f, "  {goal}: NOT met")?,
                 None => writeln!(f)?,

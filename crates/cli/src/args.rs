@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Why(Why),
     Wait(Wait),
     Watch(Watch),
+    Send(Send),
+    Messages(Messages),
     Judge(Judge),
     Capture(Capture),
     Attach(Attach),
@@ -77,6 +79,8 @@ impl Command {
             Self::Why(a) => a.json,
             Self::Wait(a) => a.json,
             Self::Watch(a) => a.json,
+            Self::Send(a) => a.json,
+            Self::Messages(a) => a.json,
             Self::Judge(a) => a.json,
             Self::Capture(a) => a.json,
             Self::Kill(a) => a.json,
@@ -219,6 +223,75 @@ pub(crate) struct Watch {
     /// Names, ids or panes (%3) of sessions [default: all]
     pub(crate) sessions: Vec<String>,
     /// Print a JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Send a message to an agent, and prove that it arrived
+///
+/// The text is pasted as it is, submitted as a step of its own, and looked for in what the agent says of itself. Nothing is put
+/// into a dialog or beside a text that somebody else has typed, and nothing is submitted that is not ours. Exit code 0 only if it is
+/// proven that the agent has taken the message.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch send api 'Now write the tests'
+  git diff | dogwatch send review - --timeout 10m
+  dogwatch send api --when now 'Stop: use the other branch'
+  dogwatch send api --slash '/rename api-agent'
+
+Exit codes: 0 delivered, 1 failed or typed and not submitted, 4 refused (a dialog, a draft), 124 queued (not taken in time)")]
+pub(crate) struct Send {
+    /// Name, id or pane (%3) of the session
+    pub(crate) target: String,
+    /// The message; - reads standard input
+    #[arg(allow_hyphen_values = true, conflicts_with = "file")]
+    pub(crate) text: Option<String>,
+    /// Read the message from a file
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// When it may be put into the agent's box
+    #[arg(long, value_enum, default_value_t = SendWhen::Idle)]
+    pub(crate) when: SendWhen,
+    /// It is a slash command of the agent's own: type it
+    #[arg(long)]
+    pub(crate) slash: bool,
+    /// How long to wait for the agent to be ready; without it, as long as it takes
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SendWhen {
+    /// Once it is at its prompt with nothing running
+    Idle,
+    /// Also while it works: it queues the message, or is steered by it
+    Now,
+}
+
+/// List messages that were sent, and what became of them
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch messages
+  dogwatch messages api --pending --json
+  dogwatch messages --cancel 01a1df96-f67d-769d-a213-5fb2842c5c0e")]
+pub(crate) struct Messages {
+    /// Name, id or pane (%3) of a session [default: all]
+    pub(crate) target: Option<String>,
+    /// Only those that are still to be delivered
+    #[arg(long)]
+    pub(crate) pending: bool,
+    /// How many of the newest
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) last: u32,
+    /// Take a message back that was not put into the agent's box yet
+    #[arg(long, value_name = "ID")]
+    pub(crate) cancel: Option<String>,
+    /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }

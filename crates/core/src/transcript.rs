@@ -4,6 +4,7 @@
 //! transcripts are the only lasting account of what was said. Each line is one JSON object; lines that
 //! are cut, of unknown kind or not JSON are passed over, because a transcript is read while written.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,6 +53,47 @@ pub fn entries(dialect: Dialect, text: &str) -> Vec<Entry> {
         }
     }
     all
+}
+
+/// What people said since then, in lines that have a time: messages, those that the agent queued, and its own commands as
+/// they were typed.
+pub fn said_since(dialect: Dialect, text: &str, since: Timestamp) -> Vec<String> {
+    let mut said = Vec::new();
+    for line in text.lines() {
+        let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+        let at: Option<Timestamp> = value["timestamp"].as_str().and_then(|text| text.parse().ok());
+        if at.is_none_or(|at| at < since) {
+            continue;
+        }
+        if value["type"] == "queue-operation" && value["operation"] == "enqueue" {
+            said.extend(value["content"].as_str().map(ToOwned::to_owned));
+        }
+        if value["subtype"] == "local_command" {
+            said.extend(value["content"].as_str().map(typed));
+        }
+        let entries = match dialect {
+            Dialect::Claude => claude(&value),
+            Dialect::Codex => codex(&value),
+            Dialect::Gemini => gemini(&value),
+        };
+        let people = entries.into_iter().filter(|entry| entry.speaker == Speaker::Person);
+        said.extend(people.map(|entry| typed(&entry.text)));
+    }
+    said
+}
+
+/// A command of claude's own as a person typed it; any other text as it is.
+fn typed(text: &str) -> String {
+    let tag = |name: &str| {
+        let (_, after) = text.split_once(&format!("<{name}>"))?;
+        after.split_once(&format!("</{name}>")).map(|(inside, _)| inside.trim())
+    };
+    match tag("command-name") {
+        Some(name) if text.trim_start().starts_with('<') => {
+            format!("{name} {}", tag("command-args").unwrap_or_default()).trim_end().to_owned()
+        }
+        _ => text.to_owned(),
+    }
 }
 
 fn entry(speaker: Speaker, text: &str) -> Option<Entry> {
@@ -137,6 +179,21 @@ mod tests {
 
     fn said(dialect: Dialect, text: &str) -> Vec<(Speaker, String)> {
         entries(dialect, text).into_iter().map(|e| (e.speaker, e.text)).collect()
+    }
+
+    #[test]
+    fn what_people_said_since() {
+        let lines = [
+            r#"{"type":"user","timestamp":"2026-11-15T10:00:00Z","message":{"content":"old"}}"#,
+            r#"{"type":"user","timestamp":"2026-11-15T10:00:05Z","message":{"content":"new"}}"#,
+            r#"{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-15T10:00:06Z","content":"queued"}"#,
+            r#"{"type":"system","subtype":"local_command","timestamp":"2026-11-15T10:00:07Z","content":"<command-name>/color</command-name> <command-args>blue</command-args>"}"#,
+            r#"{"type":"assistant","timestamp":"2026-11-15T10:00:08Z","message":{"content":"answer"}}"#,
+            r#"{"type":"user","message":{"content":"no time"}}"#,
+        ];
+        let since = "2026-11-15T10:00:04Z".parse().unwrap();
+        let said = said_since(Dialect::Claude, &lines.join("\n"), since);
+        assert_eq!(said, ["new", "queued", "/color blue"]);
     }
 
     #[test]

@@ -47,6 +47,10 @@ pub enum Error {
     NothingKept { name: String, reason: String },
     #[error("the prompt {problem}")]
     BadPrompt { problem: String },
+    #[error("there is no message {id:?}")]
+    NoSuchMessage { id: String },
+    #[error("the message {id} is on its way or settled already")]
+    TooLate { id: String },
     #[error("{problem}")]
     BadArgument { problem: String },
     #[error("failed to {action}: {source}")]
@@ -84,6 +88,8 @@ impl Error {
             Self::NotEnded { .. } => "not_ended",
             Self::NothingKept { .. } => "nothing_kept",
             Self::BadPrompt { .. } => "bad_prompt",
+            Self::NoSuchMessage { .. } => "no_such_message",
+            Self::TooLate { .. } => "too_late",
             Self::BadArgument { .. } => "bad_argument",
             Self::Io { .. } => "io",
         }
@@ -104,10 +110,13 @@ impl Error {
             | Self::ProgramNotFound { .. }
             | Self::NotExecutable { .. }
             | Self::LaunchFailed { .. } => exit_code::AGENT,
-            Self::NameInUse { .. } | Self::IsOver { .. } => exit_code::CONFLICT,
-            Self::NoSuchSession { .. } | Self::NotOurs { .. } | Self::NothingKept { .. } => {
-                exit_code::NOT_FOUND
+            Self::NameInUse { .. } | Self::IsOver { .. } | Self::TooLate { .. } => {
+                exit_code::CONFLICT
             }
+            Self::NoSuchSession { .. }
+            | Self::NotOurs { .. }
+            | Self::NothingKept { .. }
+            | Self::NoSuchMessage { .. } => exit_code::NOT_FOUND,
             Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
             Self::NotEnded { .. } | Self::Io { .. } => exit_code::FAILED,
         }

@@ -85,6 +85,13 @@ impl StateDir {
         self.news_of("roll")
     }
 
+    /// Locked by the one who types into a session.
+    pub fn typing_lock(&self, session: &str) -> Result<PathBuf, StoreError> {
+        let folder = self.root.join("locks");
+        make_private(&folder)?;
+        Ok(folder.join(session))
+    }
+
     /// Tells whoever waits that something was written down about a session.
     pub fn tell_news(&self, session: &str) {
         poke(&self.news_of(session));

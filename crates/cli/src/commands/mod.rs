@@ -12,7 +12,9 @@ mod judge;
 mod kill;
 mod kill_all;
 mod ls;
+mod messages;
 mod run;
+mod send;
 mod spawn;
 mod status;
 mod wait;
@@ -52,6 +54,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Spawn(args) => spawn::spawn(&context, *args),
         Command::Ls(args) => ls::ls(&context, &args),
         Command::Status(args) => status::status(&context, &args),
+        Command::Send(args) => send::send(&context, &args),
+        Command::Messages(args) => messages::messages(&context, &args),
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),
         Command::Why(args) => why::why(&context, &args),

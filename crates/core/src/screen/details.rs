@@ -31,12 +31,25 @@ impl Details {
         }
         let Picture { layout, regions, .. } = picture;
         set(&mut self.draft, draft(picture));
+        let mark = layout.input.pasted.as_ref();
+        self.hands.has_box = regions.get(Region::Box).is_some();
+        self.hands.is_paste_mark =
+            self.draft.as_deref().is_some_and(|text| mark.is_some_and(|mark| mark.matches(text)));
+        self.hands.asked = regions.get(Region::Asked).map(|lines| {
+            let lines: Vec<_> = lines.iter().map(|line| said(layout, line)).collect();
+            lines.join("\n")
+        });
         set(&mut self.todos, todos(layout, regions));
         let dialog = regions.get(Region::Dialog);
         if let Some(dialog) = dialog.filter(|_| matches!(state, State::Waiting { .. })) {
             let options = options(layout, dialog);
             let first = options.first().map_or(dialog.len(), |(at, _)| *at);
             set(&mut self.question, question(&dialog[..first]));
+            let cursor = layout.dialog.cursor.as_ref();
+            let marked = |(at, _): &(usize, String)| {
+                cursor.is_some_and(|cursor| cursor.matches(dialog[*at].text()))
+            };
+            self.hands.marked = options.iter().position(marked);
             self.options =
                 options.into_iter().map(|(_, text)| shortened(&text, MAX_TEXT)).collect();
         } else {
@@ -59,6 +72,12 @@ impl Details {
         set(&mut self.exit, exit("status").map(Exit::Status));
         set(&mut self.exit, exit("signal").map(Exit::Signal));
     }
+}
+
+/// A line of a person's message without its sign.
+fn said<'a>(layout: &Layout, line: &Line<'a>) -> &'a str {
+    let text = line.text();
+    layout.asked.as_ref().and_then(|sign| sign.strip(text)).unwrap_or(text).trim()
 }
 
 /// Text typed by a person: dim text in the box is a suggestion, a placeholder is none either.

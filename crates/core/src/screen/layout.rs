@@ -32,9 +32,19 @@ pub struct Layout {
 impl Layout {
     pub(super) fn patterns(&mut self) -> impl Iterator<Item = &mut Pattern> {
         let Self { input, dialog, asked, notice, notice_row: _, side_column: _, todo } = self;
-        let InputShape { prompt, body, edge, top, bottom, lid, footer, caption: _, placeholder } =
-            input;
-        let of_input = [edge, top, bottom, lid, footer, placeholder];
+        let InputShape {
+            prompt,
+            body,
+            edge,
+            top,
+            bottom,
+            lid,
+            footer,
+            caption: _,
+            placeholder,
+            pasted,
+        } = input;
+        let of_input = [edge, top, bottom, lid, footer, placeholder, pasted];
         let DialogShape { cursor, option, hint, top, body: inside, never, frame: _ } = dialog;
         let of_dialog = [cursor, option, hint, top, inside, never];
         let TodoShape { region: _, done, doing, open } = todo;
@@ -73,6 +83,9 @@ pub struct InputShape {
     /// Texts shown in an empty box; only needed where a capture has no attributes.
     #[serde(default)]
     pub placeholder: Option<Pattern>,
+    /// What stands in the box for a long text that was pasted.
+    #[serde(default)]
+    pub pasted: Option<Pattern>,
 }
 
 /// A dialog: options of which one is marked, or a line that says which key does what.

@@ -25,7 +25,7 @@ mod tests;
 
 use std::sync::LazyLock;
 
-pub use reading::{Details, Exit, Need, Reading, Reason, Region, State, Todos};
+pub use reading::{Details, Exit, Hands, Need, Reading, Reason, Region, State, Todos};
 pub use rules::{Markers, MarkersError};
 
 use rules::Terminal;

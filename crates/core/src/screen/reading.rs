@@ -107,6 +107,22 @@ pub struct Details {
     pub background: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
+    /// The parts that one who types into the pane must know.
+    #[serde(skip)]
+    pub hands: Hands,
+}
+
+/// What can be done with the hands on this screen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hands {
+    /// There is an input box.
+    pub has_box: bool,
+    /// The draft is nothing but the agent's mark for a long paste.
+    pub is_paste_mark: bool,
+    /// Which of the options is marked.
+    pub marked: Option<usize>,
+    /// The last message of the person in sight.
+    pub asked: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::{Status, WaitFor};
 use crate::life::Life;
 use crate::record::Exit;
+use crate::screen::Hands;
 
 /// All there is to go by. `None` means that the source was not asked or has nothing.
 #[derive(Debug, Clone)]
@@ -127,6 +128,9 @@ pub struct Screen {
     pub because: String,
     pub draft: Option<String>,
     pub background: u32,
+    /// What can be chosen in a dialog.
+    pub options: Vec<String>,
+    pub hands: Hands,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::life::Life;
 use crate::record::Exit;
+use crate::screen::Hands;
 use crate::status::Role;
 use crate::status::evidence::{Asked, Before, Screen};
 
@@ -42,7 +43,14 @@ fn failure(kind: &str) -> EdgeKind {
 
 #[expect(clippy::unnecessary_wraps, reason = "as the evidence has it")]
 fn shows(shows: Shows) -> Option<Screen> {
-    Some(Screen { shows, because: "line".into(), draft: None, background: 0 })
+    Some(Screen {
+        shows,
+        because: "line".into(),
+        draft: None,
+        background: 0,
+        options: Vec::new(),
+        hands: Hands::default(),
+    })
 }
 
 fn says(word: Word) -> OwnWord {

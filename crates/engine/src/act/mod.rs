@@ -4,5 +4,6 @@ pub mod attach;
 pub mod gc;
 pub mod hook;
 pub mod kill;
+pub mod send;
 pub mod spawn;
 pub mod statusline;

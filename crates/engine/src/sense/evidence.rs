@@ -58,6 +58,11 @@ impl Memory {
         transcripts::locate(context, seen, rules, self.told.transcript.clone())
     }
 
+    /// What was last read off its screen.
+    pub fn screen(&self) -> Option<&Screen> {
+        self.sight.screen.as_ref()
+    }
+
     pub fn profile(&self) -> Option<&Profile> {
         self.profile.as_ref()
     }

@@ -16,6 +16,13 @@ pub fn identify(pid: i32) -> Option<ProcessIdent> {
     start_time(pid).map(|start| ProcessIdent { pid, start })
 }
 
+/// Ourselves.
+pub fn myself() -> Result<ProcessIdent, crate::Error> {
+    let pid = i32::try_from(std::process::id()).unwrap_or(0);
+    let gone = || std::io::Error::other("the kernel does not tell of our own process");
+    identify(pid).ok_or_else(|| crate::Error::io("find out who we are")(gone()))
+}
+
 /// Whether this very process still lives. A zombie does not.
 pub fn is_alive(ident: ProcessIdent) -> bool {
     start_time(ident.pid) == Some(ident.start)

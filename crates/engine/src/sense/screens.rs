@@ -35,5 +35,12 @@ fn testimony(reading: Reading) -> Screen {
         State::Exited | State::Crashed => Shows::Shell,
         State::Unknown => Shows::Unreadable,
     };
-    Screen { shows, because, draft: details.draft, background: details.background.unwrap_or(0) }
+    Screen {
+        shows,
+        because,
+        draft: details.draft,
+        background: details.background.unwrap_or(0),
+        options: details.options,
+        hands: details.hands,
+    }
 }

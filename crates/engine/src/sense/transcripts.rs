@@ -6,6 +6,7 @@ use dogwatch_core::status::evidence::Turn;
 use dogwatch_core::status::rollout;
 use dogwatch_core::transcript::{self, Dialect, Entry};
 use dogwatch_store::Signal;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::Context;
@@ -91,6 +92,11 @@ fn fits(name: &str, pattern: &str) -> bool {
 /// The readable end of a transcript; empty if it cannot be read.
 pub fn tail(path: &Path, dialect: Dialect) -> Vec<Entry> {
     transcript::entries(dialect, &text(path))
+}
+
+/// What people said since then, as far as its lines have a time.
+pub fn said_since(path: &Path, dialect: Dialect, since: Timestamp) -> Vec<String> {
+    transcript::said_since(dialect, &text(path), since)
 }
 
 /// What a transcript told so far, so that only what was added since need be read.

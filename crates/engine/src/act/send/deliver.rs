@@ -1,0 +1,74 @@
+//! One message: look, decide, do, look again.
+
+use dogwatch_core::delivery::{Delivery, Outcome, Step};
+use dogwatch_store::Message;
+use dogwatch_tmux::PaneId;
+use jiff::Timestamp;
+
+use super::looking::Looking;
+use super::{hands, turn};
+use crate::sense::changes::Changes;
+use crate::status::{Judged, Looker};
+use crate::{Context, Error};
+
+/// Delivers a message as far as it goes. The caller has the right to type.
+pub(super) fn deliver(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    message: &Message,
+) -> Result<Outcome, Error> {
+    let terms = turn::terms(message);
+    let mut delivery = Delivery::resumed(message.phase, terms.when, terms.until, Timestamp::now());
+    let mut looking = Looking::new(message);
+    let mut changes = Changes::new();
+    loop {
+        let now = Timestamp::now();
+        if let Some(outcome) = taken_back(looker, message)? {
+            return Ok(outcome);
+        }
+        let judged = looker.one(&message.session, now)?;
+        changes.set(looker.interests(std::slice::from_ref(&judged)));
+        let sight = looking.sight(context, looker, &judged);
+        match delivery.next(&sight, now) {
+            Step::Look(at_most) => {
+                changes.wait(at_most);
+            }
+            Step::Paste => {
+                let heard = looker.store.last_signal(&message.session)?;
+                // Written down first: if we are killed in between, nobody pastes it again.
+                looker.store.staging(&message.id, heard, now)?;
+                looking.staged(heard, now);
+                put(context, &judged, message)?;
+            }
+            Step::Submit => {
+                looker.store.submitting(&message.id, now)?;
+                hands::submit(&context.tmux, pane(&judged)?)?;
+            }
+            Step::Done(outcome) => {
+                looker.store.settle(&message.id, &outcome, Timestamp::now())?;
+                return Ok(outcome);
+            }
+        }
+    }
+}
+
+fn put(context: &Context, judged: &Judged, message: &Message) -> Result<(), Error> {
+    let pane = pane(judged)?;
+    if message.slash {
+        hands::type_text(&context.tmux, pane, &message.text)
+    } else {
+        hands::paste(&context.tmux, pane, &message.id, &message.text)
+    }
+}
+
+fn pane(judged: &Judged) -> Result<PaneId, Error> {
+    let session = &judged.seen.session;
+    judged.seen.pane_id().ok_or_else(|| Error::IsOver {
+        name: session.name.clone(),
+        reason: "its pane is gone".to_owned(),
+    })
+}
+
+fn taken_back(looker: &Looker<'_>, message: &Message) -> Result<Option<Outcome>, Error> {
+    Ok(looker.store.message(&message.id)?.and_then(|kept| kept.outcome))
+}

@@ -1,0 +1,122 @@
+//! Sending a message to an agent, with proof that it arrived.
+//!
+//! Messages to one session are delivered one at a time, in the order in which they were posted. A message is kept before
+//! anything else is done, with the process that sends it; if that process is killed, whoever sends next goes on with it from
+//! where it was, and pastes nothing twice.
+
+mod deliver;
+mod hands;
+mod looking;
+mod turn;
+
+use std::time::Duration;
+
+use dogwatch_core::delivery::safe_text::{self, BadText, Change};
+use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::profile;
+use dogwatch_store::{Message, NewMessage};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::sense::{agents, processes};
+use crate::status::Looker;
+use crate::{Context, Error};
+
+/// What is to be sent.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    pub target: &'a str,
+    pub text: &'a str,
+    /// A command of the agent's own, which is typed.
+    pub slash: bool,
+    pub when: When,
+    /// How long the agent is waited for; without it, as long as it takes.
+    pub timeout: Option<Duration>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone)]
+pub struct Receipt {
+    pub name: String,
+    pub message: Message,
+    pub outcome: Outcome,
+    pub terms: Terms,
+}
+
+/// What goes with a message, for whoever delivers it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Terms {
+    pub when: When,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    #[serde(default)]
+    pub changes: Vec<Change>,
+}
+
+/// Sends a message and waits for what becomes of it.
+pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> {
+    let mut looker = Looker::new(context)?;
+    let now = Timestamp::now();
+    let judged = looker.one(request.target, now)?;
+    let session = judged.seen.session;
+    if session.agent == profile::COMMAND {
+        let name = session.name;
+        let problem = format!("{name} runs a plain command, which takes no messages");
+        return Err(Error::BadArgument { problem });
+    }
+    let rules = agents::profile(context, &session.agent)?.input;
+    let text = if request.slash {
+        safe_text::slash(request.text)
+    } else {
+        safe_text::message(request.text, &rules)
+    };
+    let text =
+        text.map_err(|problem: BadText| Error::BadArgument { problem: problem.to_string() })?;
+    let limit = request.timeout.and_then(|limit| SignedDuration::try_from(limit).ok());
+    let until = limit.and_then(|limit| now.checked_add(limit).ok());
+    let terms = Terms { when: request.when, until, changes: text.changes };
+    let id = uuid::Uuid::now_v7().to_string();
+    let me = processes::myself()?;
+    looker.store.post(&NewMessage {
+        id: &id,
+        session: &session.id,
+        text: &text.text,
+        slash: request.slash,
+        terms: &serde_json::to_value(&terms).unwrap_or_default(),
+        sender: me,
+        posted: now,
+    })?;
+    let outcome = turn::take(context, &mut looker, &session.id, &id, me)?;
+    let message = looker.store.message(&id)?.ok_or(Error::NoSuchMessage { id })?;
+    Ok(Receipt { name: session.name, message, outcome, terms })
+}
+
+/// The messages to one session, or to all.
+pub fn messages(
+    context: &Context,
+    target: Option<&str>,
+    most: u32,
+) -> Result<Vec<(Option<String>, Message)>, Error> {
+    let mut looker = Looker::new(context)?;
+    let session = target
+        .map(|target| looker.one(target, Timestamp::now()).map(|one| one.seen.session.id))
+        .transpose()?;
+    let store = &looker.store;
+    let name = |message: &Message| Some(store.by_id(&message.session).ok()??.name);
+    let all = store.messages(session.as_deref(), most)?;
+    Ok(all.into_iter().map(|message| (name(&message), message)).collect())
+}
+
+/// Takes a message back that was not put into the agent's box yet.
+pub fn cancel(context: &Context, id: &str) -> Result<Message, Error> {
+    let mut store = context.store()?;
+    let message = store.message(id)?.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
+    let is_pending = message.outcome.is_none() && message.staged.is_none();
+    if !is_pending {
+        return Err(Error::TooLate { id: id.to_owned() });
+    }
+    let because = "it was taken back".to_owned();
+    store.settle(id, &Outcome::Refused { because }, Timestamp::now())?;
+    context.state.tell_news(&message.session);
+    Ok(message)
+}

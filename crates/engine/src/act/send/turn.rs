@@ -1,0 +1,98 @@
+//! One sender at a time for each session, and each in its turn.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
+
+use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::record::ProcessIdent;
+use dogwatch_store::Message;
+use jiff::Timestamp;
+
+use super::{Terms, deliver};
+use crate::sense::changes::{Changes, Interest};
+use crate::sense::processes;
+use crate::status::Looker;
+use crate::{Context, Error};
+
+/// Who is before us tells when it is done; a killed one does not.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// Delivers what is before our message if nobody else does, then ours.
+pub(super) fn take(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    session: &str,
+    ours: &str,
+    me: ProcessIdent,
+) -> Result<Outcome, Error> {
+    context.state.news();
+    let mut changes = Changes::new();
+    changes.set([(Interest::File(context.state.news_of(session)), ())].into());
+    loop {
+        if let Some(lock) = lock(context, session)? {
+            let next = looker.store.next_message(session)?;
+            match next {
+                Some(message) if message.id == ours => {
+                    let outcome = deliver::deliver(context, looker, &message)?;
+                    drop(lock);
+                    context.state.tell_news(session);
+                    return Ok(outcome);
+                }
+                // Its sender is gone, and it was posted before ours.
+                Some(message) if !processes::is_alive(message.sender) => {
+                    looker.store.take_over(&message.id, me)?;
+                    let outcome = deliver::deliver(context, looker, &message)?;
+                    if matches!(outcome, Outcome::Queued { .. }) {
+                        return queued(
+                            looker,
+                            ours,
+                            "a message that was posted before it is queued",
+                        );
+                    }
+                    continue;
+                }
+                // Another one's turn; or somebody has settled ours.
+                _ => {}
+            }
+        }
+        let kept = looker.store.message(ours)?;
+        if let Some(Message { outcome: Some(outcome), .. }) = kept {
+            return Ok(outcome);
+        }
+        let terms = kept.as_ref().map(terms);
+        if terms.and_then(|terms| terms.until).is_some_and(|until| Timestamp::now() >= until) {
+            return queued(
+                looker,
+                ours,
+                "messages that were posted before it are not delivered yet",
+            );
+        }
+        changes.wait(AGAIN);
+    }
+}
+
+fn queued(looker: &Looker<'_>, ours: &str, because: &str) -> Result<Outcome, Error> {
+    let kept = looker.store.message(ours)?.and_then(|message| message.outcome);
+    Ok(kept.unwrap_or_else(|| Outcome::Queued { because: because.to_owned() }))
+}
+
+pub(super) fn terms(message: &Message) -> Terms {
+    let unknown =
+        Terms { when: dogwatch_core::delivery::When::Idle, until: None, changes: Vec::new() };
+    serde_json::from_value(message.terms.clone()).unwrap_or(unknown)
+}
+
+/// The right to type into a session; `None` while somebody else has it.
+fn lock(context: &Context, session: &str) -> Result<Option<File>, Error> {
+    let path = context.state.typing_lock(session)?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+    let file = file.map_err(Error::io(format!("open {}", path.display())))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => {
+            Err(Error::io(format!("lock {}", path.display()))(error))
+        }
+    }
+}
