@@ -39,6 +39,8 @@ impl Details {
             let lines: Vec<_> = lines.iter().map(|line| said(layout, line)).collect();
             lines.join("\n")
         });
+        let text = |lines: &[Line]| lines.iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        self.hands.footer = regions.get(Region::Footer).map(text);
         set(&mut self.todos, todos(layout, regions));
         let dialog = regions.get(Region::Dialog);
         if let Some(dialog) = dialog.filter(|_| matches!(state, State::Waiting { .. })) {

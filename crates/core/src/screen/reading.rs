@@ -123,6 +123,8 @@ pub struct Hands {
     pub marked: Option<usize>,
     /// The last message of the person in sight.
     pub asked: Option<String>,
+    /// What stands below the box.
+    pub footer: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

@@ -68,8 +68,12 @@ impl<'m> Looking<'m> {
 
     fn is_shown(&self, screen: &Screen) -> bool {
         let asked = screen.hands.asked.as_deref().unwrap_or_default();
-        self.staged.is_some()
-            && box_text::in_box(asked, &self.message.text, |_| false) == Shown::Ours
+        let is_said = box_text::in_box(asked, &self.message.text, |_| false) == Shown::Ours;
+        // Of a command the effect is seen, such as a new name.
+        let footer = screen.hands.footer.as_deref().unwrap_or_default();
+        let word = self.message.text.split_whitespace().next_back().unwrap_or_default();
+        let has_effect = self.message.slash && footer.contains(word);
+        self.staged.is_some() && (is_said || has_effect)
     }
 
     /// Its hook told of the text.

@@ -78,8 +78,7 @@ fn queued(looker: &Looker<'_>, ours: &str, because: &str) -> Result<Outcome, Err
 }
 
 pub(super) fn terms(message: &Message) -> Terms {
-    let unknown =
-        Terms { when: dogwatch_core::delivery::When::Idle, until: None, changes: Vec::new() };
+    let unknown = Terms { when: When::Idle, until: None, changes: Vec::new() };
     serde_json::from_value(message.terms.clone()).unwrap_or(unknown)
 }
 
