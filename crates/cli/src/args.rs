@@ -48,6 +48,7 @@ pub(crate) enum Command {
     Wait(Wait),
     Watch(Watch),
     Send(Send),
+    Answer(Answer),
     Messages(Messages),
     Judge(Judge),
     Capture(Capture),
@@ -80,6 +81,7 @@ impl Command {
             Self::Wait(a) => a.json,
             Self::Watch(a) => a.json,
             Self::Send(a) => a.json,
+            Self::Answer(a) => a.json,
             Self::Messages(a) => a.json,
             Self::Judge(a) => a.json,
             Self::Capture(a) => a.json,
@@ -270,6 +272,29 @@ pub(crate) enum SendWhen {
     Idle,
     /// Also while it works: it queues the message, or is steered by it
     Now,
+}
+
+/// Answer the dialog that an agent has open
+///
+/// The option is chosen step by step, and only on the dialog that was seen: if another one is there by now, nothing is pressed.
+/// `dogwatch status --json` shows question, options and the mark of the dialog.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch answer api yes
+  dogwatch answer api 2
+  dogwatch answer api 'PostgreSQL' --dialog 7f3a90c1")]
+pub(crate) struct Answer {
+    /// Name, id or pane (%3) of the session
+    pub(crate) target: String,
+    /// Number of the option, its text, or how its text begins
+    pub(crate) choice: String,
+    /// Only this dialog, by the mark that `status --json` showed
+    #[arg(long, value_name = "MARK")]
+    pub(crate) dialog: Option<String>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// List messages that were sent, and what became of them

@@ -18,6 +18,7 @@
 //! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`transcript`] | readable text from an agent's own transcript |
 
+pub mod answer;
 mod codex_hooks;
 pub mod delivery;
 pub mod ending;

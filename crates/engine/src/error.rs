@@ -47,6 +47,12 @@ pub enum Error {
     NothingKept { name: String, reason: String },
     #[error("the prompt {problem}")]
     BadPrompt { problem: String },
+    #[error("no dialog is open in {name}: it is {state}")]
+    NoDialog { name: String, state: &'static str },
+    #[error("another dialog is open in {name} than the one that was meant{}", if question.is_empty() { String::new() } else { format!(": {question}") })]
+    OtherDialog { name: String, question: String },
+    #[error("somebody else is typing into {name}")]
+    Busy { name: String },
     #[error("there is no message {id:?}")]
     NoSuchMessage { id: String },
     #[error("the message {id} is on its way or settled already")]
@@ -88,6 +94,9 @@ impl Error {
             Self::NotEnded { .. } => "not_ended",
             Self::NothingKept { .. } => "nothing_kept",
             Self::BadPrompt { .. } => "bad_prompt",
+            Self::NoDialog { .. } => "no_dialog",
+            Self::OtherDialog { .. } => "other_dialog",
+            Self::Busy { .. } => "busy",
             Self::NoSuchMessage { .. } => "no_such_message",
             Self::TooLate { .. } => "too_late",
             Self::BadArgument { .. } => "bad_argument",
@@ -110,9 +119,12 @@ impl Error {
             | Self::ProgramNotFound { .. }
             | Self::NotExecutable { .. }
             | Self::LaunchFailed { .. } => exit_code::AGENT,
-            Self::NameInUse { .. } | Self::IsOver { .. } | Self::TooLate { .. } => {
-                exit_code::CONFLICT
-            }
+            Self::NameInUse { .. }
+            | Self::IsOver { .. }
+            | Self::TooLate { .. }
+            | Self::NoDialog { .. }
+            | Self::OtherDialog { .. }
+            | Self::Busy { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
             | Self::NothingKept { .. }

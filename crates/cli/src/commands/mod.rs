@@ -1,6 +1,7 @@
 //! One file a verb.
 
 mod agents;
+mod answer;
 mod attach;
 mod capture;
 mod demo;
@@ -55,6 +56,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Ls(args) => ls::ls(&context, &args),
         Command::Status(args) => status::status(&context, &args),
         Command::Send(args) => send::send(&context, &args),
+        Command::Answer(args) => answer::answer(&context, &args),
         Command::Messages(args) => messages::messages(&context, &args),
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),

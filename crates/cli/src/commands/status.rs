@@ -131,7 +131,7 @@ fn basis(basis: Basis) -> Cell {
 pub(super) fn detail(status: &Status) -> String {
     match status {
         Status::Working { task } => task.clone().unwrap_or_default(),
-        Status::Waiting { r#for, question } => match question {
+        Status::Waiting { r#for, question, .. } => match question {
             Some(question) => format!("{}: {question}", r#for.word()),
             None => r#for.word().to_owned(),
         },

@@ -21,9 +21,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Shows, Turn, Word};
+use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows, Turn, Word};
 use super::explain::explain;
 use super::{Basis, Source, Status, Verdict, WaitFor};
+use crate::answer;
 use crate::life::State;
 
 /// How long a started agent may show nothing before that means something.
@@ -102,7 +103,7 @@ fn unreachable(e: &Evidence) -> Option<Ruling> {
 
 fn stopped(e: &Evidence) -> Option<Ruling> {
     let question = Some("it is stopped; type fg in its pane, or send it SIGCONT".to_owned());
-    let status = Status::Waiting { r#for: WaitFor::Other, question };
+    let status = waiting(e, WaitFor::Other, question);
     if e.stopped { Ruling::asserted(status, Source::Process, None) } else { None }
 }
 
@@ -128,7 +129,7 @@ fn own_waiting(e: &Evidence) -> Option<Ruling> {
     };
     let exact = asked.map(|a| a.r#for).or(seen).filter(|_| *r#for != WaitFor::Trust);
     let question = asked.and_then(|a| a.question.clone()).or(shown);
-    let status = Status::Waiting { r#for: exact.unwrap_or(*r#for), question };
+    let status = waiting(e, exact.unwrap_or(*r#for), question);
     Ruling::asserted(status, Source::OwnWord, Some(*at))
 }
 
@@ -136,8 +137,19 @@ fn dialog(e: &Evidence) -> Option<Ruling> {
     let Shows::Dialog(r#for, question) = &e.screen.as_ref()?.shows else { return None };
     let asked = e.hooks.waiting.as_ref();
     let question = question.clone().or_else(|| asked.and_then(|a| a.question.clone()));
-    let status = Status::Waiting { r#for: *r#for, question };
+    let status = waiting(e, *r#for, question);
     Ruling::inferred(status, Source::Screen, asked.map(|a| a.at))
+}
+
+/// With what can be answered, if that is in sight.
+fn waiting(e: &Evidence, r#for: WaitFor, question: Option<String>) -> Status {
+    let (options, dialog) = match &e.screen {
+        Some(Screen { shows: Shows::Dialog(_, shown), options, .. }) if !options.is_empty() => {
+            (options.clone(), Some(answer::mark(shown.as_deref(), options)))
+        }
+        _ => (Vec::new(), None),
+    };
+    Status::Waiting { r#for, question, options, dialog }
 }
 
 fn own_busy(e: &Evidence) -> Option<Ruling> {
@@ -195,7 +207,7 @@ fn asked(e: &Evidence) -> Option<Ruling> {
     if answered || works_again {
         return None;
     }
-    let status = Status::Waiting { r#for: asked.r#for, question: asked.question.clone() };
+    let status = waiting(e, asked.r#for, asked.question.clone());
     Ruling::asserted(status, Source::Hook, Some(asked.at))
 }
 

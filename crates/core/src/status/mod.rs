@@ -39,6 +39,12 @@ pub enum Status {
         r#for: WaitFor,
         #[serde(skip_serializing_if = "Option::is_none")]
         question: Option<String>,
+        /// What can be answered, as far as it is in sight.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
+        /// The mark by which the dialog is known again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dialog: Option<String>,
     },
     /// A usage or rate limit, or an overload that outlasted all retries.
     Limited {
@@ -106,7 +112,7 @@ impl Status {
     pub fn key(&self) -> String {
         let word = self.word();
         match self {
-            Self::Waiting { r#for, question } => {
+            Self::Waiting { r#for, question, .. } => {
                 format!("{word} {} {}", r#for.word(), question.as_deref().unwrap_or_default())
             }
             Self::Error { kind, .. } => format!("{word} {kind}"),

@@ -1,5 +1,6 @@
 //! What changes the world, one verb a file. Each step is verified before the next.
 
+pub mod answer;
 pub mod attach;
 pub mod gc;
 pub mod hook;

@@ -32,7 +32,7 @@ pub(super) fn submit(server: &Server, pane: PaneId) -> Result<(), Error> {
 }
 
 /// Presses keys by their names.
-pub(super) fn press(server: &Server, pane: PaneId, keys: &[&str]) -> Result<(), Error> {
+pub(crate) fn press(server: &Server, pane: PaneId, keys: &[&str]) -> Result<(), Error> {
     let press = Command::new("send-keys").target(pane).args(keys.iter().copied());
     server.run(&[leave_mode(pane), press])?;
     Ok(())

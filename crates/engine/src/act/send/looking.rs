@@ -128,7 +128,7 @@ fn agent(judged: &Judged, screen: Option<&Screen>) -> Agent {
     match &judged.verdict.status {
         Status::Starting => Agent::Starting,
         Status::Working { .. } => Agent::Working,
-        Status::Waiting { r#for, question } => {
+        Status::Waiting { r#for, question, .. } => {
             Agent::Dialog(question.clone().unwrap_or_else(|| r#for.word().to_owned()))
         }
         Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. } => Agent::Ready,

@@ -5,9 +5,9 @@
 //! where it was, and pastes nothing twice.
 
 mod deliver;
-mod hands;
+pub(super) mod hands;
 mod looking;
-mod turn;
+pub(super) mod turn;
 
 use std::time::Duration;
 

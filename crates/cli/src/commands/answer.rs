@@ -1,0 +1,26 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::act::answer;
+use dogwatch_engine::{Context, Error};
+use serde_json::json;
+
+use crate::args::Answer;
+use crate::ui;
+
+pub(crate) fn answer(context: &Context, args: &Answer) -> Result<u8, Error> {
+    let answered = answer::answer(context, &args.target, &args.choice, args.dialog.as_deref())?;
+    let (name, choice) = (&answered.name, &answered.choice);
+    if args.json {
+        ui::json(&json!({
+            "name": name,
+            "dialog": answered.dialog,
+            "question": answered.question,
+            "choice": choice,
+            "outcome": if answered.is_proven { "answered" } else { "unproven" },
+        }));
+    } else if answered.is_proven {
+        ui::line(format_args!("{name}: answered {choice:?}"));
+    } else {
+        ui::line(format_args!("{name}: chose {choice:?}, but the dialog is still open"));
+    }
+    Ok(if answered.is_proven { exit_code::OK } else { exit_code::FAILED })
+}
