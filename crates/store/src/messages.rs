@@ -64,10 +64,12 @@ impl Store {
         })
     }
 
-    /// The oldest message to a session that has no outcome yet.
+    /// The message to a session whose turn it is. One that is on its way goes before all others, one that may be delivered
+    /// while the agent works before those that may not; else they go in the order in which they were posted.
     pub fn next_message(&self, session: &str) -> Result<Option<Message>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM messages WHERE session = ? AND outcome IS NULL ORDER BY number LIMIT 1"
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND outcome IS NULL \
+             ORDER BY phase = 'before', coalesce(json_extract(terms, '$.when'), '') <> 'now', number LIMIT 1"
         );
         self.read(|c| c.prepare_cached(&sql)?.query_row([session], from_row).optional())
     }
@@ -89,14 +91,20 @@ impl Store {
         Ok(found)
     }
 
-    /// Takes a message over from a sender that is gone.
-    pub fn take_over(&mut self, id: &str, sender: ProcessIdent) -> Result<(), StoreError> {
+    /// Takes a message over from a sender that is gone; false if somebody else was first.
+    pub fn take_over(
+        &mut self,
+        id: &str,
+        from: ProcessIdent,
+        to: ProcessIdent,
+    ) -> Result<bool, StoreError> {
         self.transaction(|tx| {
             tx.execute(
-                "UPDATE messages SET sender_pid = ?, sender_start = ? WHERE id = ?",
-                params![sender.pid, sender.start.cast_signed(), id],
+                "UPDATE messages SET sender_pid = ?, sender_start = ? \
+                 WHERE id = ? AND sender_pid = ? AND sender_start = ? AND outcome IS NULL",
+                params![to.pid, to.start.cast_signed(), id, from.pid, from.start.cast_signed()],
             )
-            .map(drop)
+            .map(|changed| changed == 1)
         })
     }
 
@@ -231,6 +239,23 @@ mod tests {
         store.settle("m1", &delivered, at).unwrap();
         store.settle("m1", &Outcome::Failed { because: "late".into() }, at).unwrap();
         assert_eq!(next(&store).as_deref(), Some("m2"));
+        let now = json!({ "when": "now" });
+        let urgent = NewMessage {
+            id: "m3",
+            session: "s",
+            text: "x",
+            slash: false,
+            terms: &now,
+            sender: me,
+            posted: at,
+        };
+        store.post(&urgent).unwrap();
+        assert_eq!(next(&store).as_deref(), Some("m3"), "it need not wait for an idle agent");
+        store.staging("m2", SignalNo(5), at).unwrap();
+        assert_eq!(next(&store).as_deref(), Some("m2"), "it is on its way");
+        let other = ProcessIdent { pid: 8, start: 1 };
+        assert!(store.take_over("m2", me, other).unwrap());
+        assert!(!store.take_over("m2", me, other).unwrap(), "one takes it over");
         assert_eq!(
             store.messages(Some("s"), 10).unwrap()[0].outcome,
             Some(delivered),

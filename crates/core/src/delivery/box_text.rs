@@ -1,6 +1,5 @@
 //! Whether the text in a box, a hook or a transcript is ours, knowing what agents change and screens hide.
 
-/// How a box shows a text that is too long for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     Ours,
@@ -9,11 +8,19 @@ pub enum Shown {
 
 /// Whether what a box shows is our text: all of it, the part of it that fits, or the agent's mark for a long paste.
 pub fn in_box(shown: &str, ours: &str, is_mark: impl Fn(&str) -> bool) -> Shown {
-    let (shown_bare, ours_bare) = (bare(shown), bare(ours));
-    let is_part = !shown_bare.is_empty() && ours_bare.contains(&shown_bare);
     // A short piece of a long text may be anybody's: the box shows as much as it has room for.
-    let is_enough = shown_bare.len() * 2 >= ours_bare.len() || shown.lines().count() >= 3;
-    if (is_part && is_enough) || is_mark(shown.trim()) { Shown::Ours } else { Shown::Other }
+    let fills_box = shown.lines().count() >= 3;
+    let is_part = |shown: &str, ours: &str| {
+        !shown.is_empty() && ours.contains(shown) && (shown.len() * 2 >= ours.len() || fills_box)
+    };
+    // Terminals compose, split and drop what is not ASCII, but they do not add to it.
+    let seen_alike =
+        is_part(&ascii(shown), &ascii(ours)) && beyond_ascii(shown) <= beyond_ascii(ours);
+    if is_part(&bare(shown), &bare(ours)) || seen_alike || is_mark(shown.trim()) {
+        Shown::Ours
+    } else {
+        Shown::Other
+    }
 }
 
 /// Whether a hook or a transcript has our text. `left_out` are bytes that were cut off its end when it was kept.
@@ -25,6 +32,23 @@ pub fn is_same(told: &str, left_out: usize, ours: &str) -> bool {
 /// Without white space, which boxes wrap and agents trim, and without what claude drops.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !is_zero_width(*c)).collect()
+}
+
+/// A letter with an accent of its own may be shown as one character.
+fn ascii(text: &str) -> String {
+    let mut kept = String::new();
+    for c in text.chars() {
+        match c {
+            '\u{300}'..='\u{36f}' => drop(kept.pop()),
+            c if c.is_ascii_graphic() => kept.push(c),
+            _ => {}
+        }
+    }
+    kept
+}
+
+fn beyond_ascii(text: &str) -> usize {
+    text.chars().filter(|c| !c.is_ascii() && !c.is_whitespace()).count()
 }
 
 fn is_zero_width(c: char) -> bool {
@@ -53,6 +77,14 @@ mod tests {
             "the part that fits"
         );
         assert_eq!(shown("", "x"), Shown::Other);
+        assert_eq!(
+            shown("a é 👩 b", "a e\u{301} 👩\u{200d}👧 b"),
+            Shown::Ours,
+            "composed and split"
+        );
+        assert_eq!(shown("ß a b", "a b"), Shown::Other, "somebody's, and ours");
+        assert_eq!(shown("日本", "日本"), Shown::Ours);
+        assert_eq!(shown("日本語", "日本"), Shown::Other);
     }
 
     #[test]

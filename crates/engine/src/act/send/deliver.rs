@@ -1,5 +1,7 @@
 //! One message: look, decide, do, look again.
 
+use std::time::Duration;
+
 use dogwatch_core::delivery::{Delivery, Outcome, Step};
 use dogwatch_store::Message;
 use dogwatch_tmux::PaneId;
@@ -11,16 +13,22 @@ use crate::sense::changes::Changes;
 use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
-/// Delivers a message as far as it goes. The caller has the right to type.
+/// Somebody else types: a lock does not tell when it is free.
+const TYPING: Duration = Duration::from_millis(50);
+
+/// Delivers a message as far as it goes until then. Nobody else delivers this one.
 pub(super) fn deliver(
     context: &Context,
     looker: &mut Looker<'_>,
     message: &Message,
+    until: Option<Timestamp>,
 ) -> Result<Outcome, Error> {
-    let terms = turn::terms(message);
-    let mut delivery = Delivery::resumed(message.phase, terms.when, terms.until, Timestamp::now());
+    let when = turn::terms(message).when;
+    let mut delivery = Delivery::resumed(message.phase, when, until, Timestamp::now());
     let mut looking = Looking::new(message);
     let mut changes = Changes::new();
+    // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.
+    let mut typing = None;
     loop {
         let now = Timestamp::now();
         if let Some(outcome) = taken_back(looker, message)? {
@@ -29,6 +37,15 @@ pub(super) fn deliver(
         let judged = looker.one(&message.session, now)?;
         changes.set(looker.interests(std::slice::from_ref(&judged)));
         let sight = looking.sight(context, looker, &judged);
+        let is_hands_on = matches!(delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
+        if is_hands_on && typing.is_none() {
+            typing = turn::lock(context, &message.session)?;
+            if typing.is_none() {
+                changes.wait(TYPING);
+            }
+            // What was seen before may be another's doing.
+            continue;
+        }
         match delivery.next(&sight, now) {
             Step::Look(at_most) => {
                 changes.wait(at_most);

@@ -30,45 +30,36 @@ pub(super) fn take(
     let mut changes = Changes::new();
     changes.set([(Interest::File(context.state.news_of(session)), ())].into());
     loop {
-        if let Some(lock) = lock(context, session)? {
-            let next = looker.store.next_message(session)?;
-            match next {
-                Some(message) if message.id == ours => {
-                    let outcome = deliver::deliver(context, looker, &message)?;
-                    drop(lock);
-                    context.state.tell_news(session);
-                    return Ok(outcome);
-                }
-                // Its sender is gone, and it was posted before ours.
-                Some(message) if !processes::is_alive(message.sender) => {
-                    looker.store.take_over(&message.id, me)?;
-                    let outcome = deliver::deliver(context, looker, &message)?;
-                    if matches!(outcome, Outcome::Queued { .. }) {
-                        return queued(
-                            looker,
-                            ours,
-                            "a message that was posted before it is queued",
-                        );
-                    }
-                    continue;
-                }
-                // Another one's turn; or somebody has settled ours.
-                _ => {}
-            }
-        }
         let kept = looker.store.message(ours)?;
         if let Some(Message { outcome: Some(outcome), .. }) = kept {
             return Ok(outcome);
         }
-        let terms = kept.as_ref().map(terms);
-        if terms.and_then(|terms| terms.until).is_some_and(|until| Timestamp::now() >= until) {
-            return queued(
-                looker,
-                ours,
-                "messages that were posted before it are not delivered yet",
-            );
+        let until = kept.as_ref().and_then(|kept| terms(kept).until);
+        match looker.store.next_message(session)? {
+            Some(message) if message.id == ours => {
+                let outcome = deliver::deliver(context, looker, &message, until)?;
+                context.state.tell_news(session);
+                return Ok(outcome);
+            }
+            // Its sender is gone, or its time was over, and its turn is before ours.
+            Some(message) if !processes::is_alive(message.sender) => {
+                if looker.store.take_over(&message.id, message.sender, me)? {
+                    let outcome = deliver::deliver(context, looker, &message, until)?;
+                    context.state.tell_news(session);
+                    if matches!(outcome, Outcome::Queued { .. }) {
+                        let because = "a message that was posted before it is queued";
+                        return queued(looker, ours, because);
+                    }
+                }
+            }
+            _ => {
+                changes.wait(AGAIN);
+            }
         }
-        changes.wait(AGAIN);
+        if until.is_some_and(|until| Timestamp::now() >= until) {
+            let because = "messages that were posted before it are not delivered yet";
+            return queued(looker, ours, because);
+        }
     }
 }
 
