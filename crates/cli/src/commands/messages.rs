@@ -64,7 +64,6 @@ pub(super) fn change(change: Change) -> &'static str {
         Change::ControlCharacters => {
             "control characters were left out: they would act on the agent instead of being read"
         }
-        Change::Guarded => "a blank was put before it, lest the agent take it for a command",
         Change::Continued => "a blank was put after it, lest Enter be taken for a new line",
         Change::TrailingLineEnds => "line ends at its end were left out",
     }

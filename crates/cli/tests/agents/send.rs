@@ -21,7 +21,8 @@ impl Lab {
     #[track_caller]
     fn delivers(&self, text: &str, args: &[&str]) -> Value {
         let receipt = self.send(text, args);
-        assert_eq!(receipt["outcome"], "delivered", "{receipt:#}");
+        let is_delivered = receipt["outcome"] == "delivered";
+        assert!(is_delivered, "{receipt:#}\n{}", self.env.screen("a"));
         receipt
     }
 
@@ -58,14 +59,15 @@ impl Dice {
     }
 }
 
-/// All printable ASCII, scripts of several widths, emoji with joiners, lines, tabs, and what means something to somebody.
+/// All printable ASCII, scripts of several widths, emoji, lines, tabs, and what means something to somebody. No joined emoji:
+/// tmux and claude do not agree on how wide they are, and after some of them claude's own picture is wrong.
 fn nasty(dice: &mut Dice, number: usize) -> String {
     let symbols: String = (' '..='~').collect();
     let pieces = [
         symbols.as_str(),
         "wörter",
         "日本語のテキスト",
-        "🎉👩‍👩‍👧",
+        "🎉🚀",
         "e\u{301}",
         "\n",
         "\n\n",
@@ -97,21 +99,25 @@ fn nasty(dice: &mut Dice, number: usize) -> String {
         3 => 4_000 + dice.roll(4_000),
         _ => 1 + dice.roll(300),
     };
-    let begin = ["", "", "", "", "/looks like a command ", " /indented", "- list", "> quote", "\\"];
+    let begin = ["", "", "", "- list", "> quote", "\\", "# heading", "@x", "1."];
     let mut text = dice.pick(&begin).to_owned();
     while text.len() < length {
         text.push_str(dice.pick(&pieces));
         text.push(' ');
     }
-    // It must be told apart from all others, and begin with nothing that codex would refuse.
+    // It must be told apart from all others, and begin with nothing that is refused.
     let text = format!("{text} №{number}");
-    if text.trim_start().starts_with('!') { format!("x{text}") } else { text }
+    if text.trim_start().starts_with(['!', '/']) { format!("x{text}") } else { text }
 }
 
-/// What an agent is known to change: claude turns tabs into blanks, both trim.
+/// What an agent is known to change: claude turns tabs into blanks, drops what has no width and composes accents; both
+/// trim.
 fn as_taken(agent: Agent, text: &str) -> String {
     match agent {
-        Agent::Claude => text.replace('\t', "    ").trim_end().to_owned(),
+        Agent::Claude => {
+            let text = text.replace('\t', "    ").replace("e\u{301}", "é").replace('\u{200d}', "");
+            text.trim_end().to_owned()
+        }
         _ => text.trim().to_owned(),
     }
 }
@@ -312,6 +318,20 @@ fn a_sender_that_is_killed_loses_nothing() {
     lab.delivers("second", &["--timeout", "60s"]);
     lab.becomes("idle");
     assert_eq!(lab.asked()[1..], ["first", "second"], "in order, and none twice");
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn what_would_be_a_command_is_refused() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    lab.spawn(&["--unattended"]);
+    for text in ["!touch ran.txt", " /help", "\n/clear now"] {
+        let mut command = lab.env.command(&["send", "a", "-"]);
+        let _ = lab.env.run_with_input(&mut command, text.as_bytes()).code(2);
+    }
+    let _ = lab.dogwatch(&["send", "a", "no slash", "--slash"]).code(2);
+    lab.becomes("idle");
+    assert!(lab.asked().is_empty() && !lab.env.work().join("ran.txt").exists());
     lab.end(&["--now"]);
 }
 

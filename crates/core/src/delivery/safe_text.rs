@@ -9,10 +9,8 @@ pub const MOST_BYTES: usize = 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputRules {
-    /// Texts that begin so, after blanks, are commands to it whatever one does.
-    pub refused_prefixes: Vec<String>,
-    /// Texts that begin so are commands to it, unless exactly one blank is before them.
-    pub guarded_prefixes: Vec<String>,
+    /// Texts that begin so, after blanks, are commands to it.
+    pub command_prefixes: Vec<String>,
     /// An Enter after a text that ends so does not submit it.
     pub continuations: Vec<String>,
 }
@@ -32,8 +30,6 @@ pub enum Change {
     LineEnds,
     /// Control characters, which would act on the agent instead of being read by it.
     ControlCharacters,
-    /// A blank was put before it, lest it be taken for a command.
-    Guarded,
     /// A blank was put after it, lest Enter be taken for a new line.
     Continued,
     /// Line ends at its end.
@@ -78,14 +74,10 @@ pub fn message(text: &str, rules: &InputRules) -> Result<SafeText, BadText> {
         return Err(BadText::TooLong { bytes: text.len() });
     }
     let bare = text.trim_start();
-    let begins = |prefix: &&String| bare.starts_with(prefix.as_str());
-    if let Some(prefix) = rules.refused_prefixes.iter().find(begins) {
+    let prefix = rules.command_prefixes.iter().find(|prefix| bare.starts_with(prefix.as_str()));
+    if let Some(prefix) = prefix {
         return Err(BadText::Command { prefix: prefix.clone() });
     }
-    let text = match rules.guarded_prefixes.iter().find(begins) {
-        Some(_) => change(&text, format!(" {bare}"), Change::Guarded),
-        None => text,
-    };
     let goes_on = rules.continuations.iter().any(|end| text.ends_with(end.as_str()));
     let text = if goes_on { change(&text, format!("{text} "), Change::Continued) } else { text };
     Ok(SafeText { text, changes })
@@ -106,8 +98,7 @@ mod tests {
 
     fn rules() -> InputRules {
         InputRules {
-            refused_prefixes: vec!["!".into()],
-            guarded_prefixes: vec!["/".into()],
+            command_prefixes: vec!["!".into(), "/".into()],
             continuations: vec!["\\".into()],
         }
     }
@@ -123,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_act_is_taken_out_or_guarded() {
+    fn what_would_act_is_taken_out() {
         let made = |text: &str| {
             let safe = message(text, &rules()).unwrap();
             (safe.text, safe.changes)
@@ -131,9 +122,6 @@ mod tests {
         assert_eq!(made("a\r\nb\rc"), ("a\nb\nc".into(), vec![Change::LineEnds]));
         let paste_end = made("a\x1b[201~\x03b");
         assert_eq!(paste_end, ("a[201~b".into(), vec![Change::ControlCharacters]));
-        assert_eq!(made("/quit it"), (" /quit it".into(), vec![Change::Guarded]));
-        assert_eq!(made("\n /quit"), (" /quit".into(), vec![Change::Guarded]));
-        assert_eq!(made(" /quit"), (" /quit".into(), vec![]), "safe already");
         assert_eq!(made("a\\"), ("a\\ ".into(), vec![Change::Continued]));
         assert_eq!(made("a\n\n"), ("a".into(), vec![Change::TrailingLineEnds]));
     }
@@ -144,7 +132,9 @@ mod tests {
         assert_eq!(refused(""), BadText::Empty);
         assert_eq!(refused(" \n\x1b\t"), BadText::Empty);
         assert_eq!(refused("!ls"), BadText::Command { prefix: "!".into() });
+        // Seen: " /help" is still a command to claude, and codex trims a long paste.
         assert_eq!(refused("\n !ls"), BadText::Command { prefix: "!".into() });
+        assert_eq!(refused(" /help me"), BadText::Command { prefix: "/".into() });
         let long = "x".repeat(MOST_BYTES + 1);
         assert_eq!(refused(&long), BadText::TooLong { bytes: MOST_BYTES + 1 });
         assert_eq!(slash("/color blue ").unwrap().text, "/color blue");
