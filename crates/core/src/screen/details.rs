@@ -116,7 +116,8 @@ fn options(layout: &Layout, lines: &[Line]) -> Vec<(usize, String)> {
         Some(found.name("option")?.as_str().trim().to_owned())
     };
     let numbered = |(at, line)| Some((at, choice(&layout.dialog.option, line)?));
-    let options: Vec<_> = lines.iter().enumerate().filter_map(numbered).collect();
+    let mut options: Vec<_> = lines.iter().enumerate().filter_map(numbered).collect();
+    options.drain(..other_lists(layout, lines, &options));
     let marked = lines.iter().find_map(|line| Some((line, choice(&layout.dialog.cursor, line)?)));
     let Some((cursor, text)) = marked.filter(|_| options.is_empty()) else { return options };
     let column = cursor.column_at(cursor.text().len() - text.len());
@@ -125,6 +126,19 @@ fn options(layout: &Layout, lines: &[Line]) -> Vec<(usize, String)> {
         (line.is_same(cursor) || line.column() == column).then(|| (at, text.to_owned()))
     };
     lines.iter().enumerate().filter_map(beside).collect()
+}
+
+/// How many of the numbered lines are of other lists: a plan, say, has numbered steps above its dialog. A list begins
+/// with its number one, and only that of the dialog has the cursor.
+fn other_lists(layout: &Layout, lines: &[Line], numbered: &[(usize, String)]) -> usize {
+    let cursor = layout.dialog.cursor.as_ref();
+    let marked = |line: &Line| cursor.is_some_and(|cursor| cursor.matches(line.text()));
+    let last = numbered.iter().rposition(|(at, _)| marked(&lines[*at]));
+    let is_first = |(at, _): &(usize, String)| {
+        let text = lines[*at].text().trim_start_matches(|sign: char| !sign.is_ascii_digit());
+        text.starts_with("1.")
+    };
+    last.and_then(|last| numbered[..=last].iter().rposition(is_first)).unwrap_or(0)
 }
 
 /// The last line before the options that asks something, else the heading.

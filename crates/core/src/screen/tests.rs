@@ -81,6 +81,28 @@ fn a_dialog_outranks_the_title() {
 }
 
 #[test]
+fn the_steps_of_a_plan_are_no_options() {
+    let text = "• Proposed Plan\n\n  1. Read the code.\n  2. Ask whom?\n\n  Worked for 2s • 14:21\n\n  \
+                Implement this plan?\n\n  1. Yes\n› 2. No, stay\n\n  enter select · esc back";
+    let reading = read("codex", &Screen { bytes: text.as_bytes(), ..Screen::default() });
+    assert_eq!(reading.state, State::Waiting { need: Need::Plan });
+    assert_eq!(reading.details.options, ["Yes", "No, stay"]);
+    assert_eq!(reading.details.question.as_deref(), Some("Implement this plan?"));
+}
+
+#[test]
+fn a_stream_that_fell_silent_is_no_end_of_the_turn() {
+    let at_rest = [EDGE, "❯ ", EDGE];
+    let wide = ["✻ Waiting for API response · will retry in 3m 45s · check your network", ""];
+    let narrow = ["✻", "Waiting for API    · will retry in 4m 11s · check", "response", ""];
+    for above in [&wide[..], &narrow] {
+        assert_eq!(plain("claude", &[above, &at_rest].concat()).state, State::Working, "{above:?}");
+    }
+    let reading = plain("claude", &[&wide[..], &at_rest].concat());
+    assert_eq!(reading.details.label.as_deref(), Some("Waiting for API response"));
+}
+
+#[test]
 fn dim_text_in_the_box_is_no_draft() {
     let draft = |inside: &str| {
         let text = format!("{EDGE}\n❯ {inside}\n{EDGE}");
