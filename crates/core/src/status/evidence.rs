@@ -105,10 +105,11 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Limits pass by themselves; errors do not.
+    /// Limits pass by themselves; errors do not, and credit that is used up does not come back.
     pub fn is_limit(&self) -> bool {
         let kind = self.kind.as_str();
-        ["limit", "overload", "quota", "429", "529", "too_many"].iter().any(|w| kind.contains(w))
+        let words = ["limit", "overload", "quota", "429", "529", "too_many"];
+        !kind.contains("insufficient") && words.iter().any(|word| kind.contains(word))
     }
 }
 

@@ -187,7 +187,7 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
     // It says nothing of errors: an API error ends as idle, and only the others tell.
     let told = newest(&e.hooks, &e.transcript);
     if let Some((Edge { what: EdgeKind::Failed(failure), at }, source)) = told {
-        return Ruling::asserted(failed(failure), source, Some(*at));
+        return Ruling::asserted(failed(e, failure), source, Some(*at));
     }
     let mut status = idle(e);
     if let (Status::Idle { background, .. }, OwnWord::Says(Word::Shell, _)) =
@@ -231,7 +231,9 @@ fn turn(e: &Evidence) -> Option<Ruling> {
         (_, Some(Shows::Working(task))) if settled => {
             Ruling::inferred(Status::Working { task: task.clone() }, Source::Screen, None)
         }
-        (EdgeKind::Failed(failure), _) => Ruling::asserted(failed(failure), source, Some(edge.at)),
+        (EdgeKind::Failed(failure), _) => {
+            Ruling::asserted(failed(e, failure), source, Some(edge.at))
+        }
         (EdgeKind::Done | EdgeKind::Interrupted, _) => {
             Ruling::asserted(idle(e), source, Some(edge.at))
         }
@@ -283,24 +285,32 @@ fn nothing(e: &Evidence) -> Ruling {
 /// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment.
 fn newest<'a>(hooks: &'a Turn, transcript: &'a Turn) -> Option<(&'a Edge, Source)> {
     match (&hooks.edge, &transcript.edge) {
-        (Some(hook), Some(line)) if line.at > hook.at && tells_more(line, hook) => {
-            Some((line, Source::Transcript))
-        }
+        (Some(hook), Some(line)) if tells_more(line, hook) => Some((line, Source::Transcript)),
         (Some(hook), _) => Some((hook, Source::Hook)),
         (None, Some(line)) => Some((line, Source::Transcript)),
         (None, None) => None,
     }
 }
 
-/// The transcript's end of a turn follows the hook's by some milliseconds, and must not hide its failure.
+/// Hook and transcript tell of the end of a turn some milliseconds apart. A plain end in the transcript must not hide the
+/// hook's failure; of a failure that both tell of the transcript knows more: its status.
 fn tells_more(line: &Edge, hook: &Edge) -> bool {
-    let same_turn = line.at.duration_since(hook.at) < LAG;
-    !(same_turn && line.what == EdgeKind::Done && matches!(hook.what, EdgeKind::Failed(_)))
+    let same_turn = line.at.duration_since(hook.at).abs() < LAG;
+    match (&line.what, &hook.what) {
+        (EdgeKind::Done, EdgeKind::Failed(_)) if same_turn => false,
+        (EdgeKind::Failed(_), EdgeKind::Failed(_)) if same_turn => true,
+        _ => line.at > hook.at,
+    }
 }
 
-fn failed(failure: &Failure) -> Status {
+fn failed(e: &Evidence, failure: &Failure) -> Status {
     if failure.is_limit() {
-        Status::Limited { until: failure.until.clone(), text: failure.text.clone() }
+        // Agents write the end of a limit for people to read: the screen reader finds it there.
+        let shown = match e.screen.as_ref().map(|s| &s.shows) {
+            Some(Shows::Limit(_, until)) => until.clone(),
+            _ => None,
+        };
+        Status::Limited { until: failure.until.clone().or(shown), text: failure.text.clone() }
     } else {
         error(&failure.kind, &failure.text)
     }

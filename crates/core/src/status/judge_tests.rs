@@ -170,6 +170,12 @@ fn hooks_and_transcript() {
     let mut same = hooks(edge(20, failure("rate_limit")));
     same.transcript = edge(21, EdgeKind::Done);
     check("the turn's end does not hide its failure", same, "limited", Source::Hook, Asserted);
+    let mut both = hooks(edge(20, failure("server_error")));
+    both.transcript = edge(19, failure("overloaded"));
+    check("the transcript knows the status", both, "limited", Source::Transcript, Asserted);
+    let mut earlier = hooks(edge(50, failure("server_error")));
+    earlier.transcript = edge(19, failure("overloaded"));
+    check("an earlier failure is another", earlier, "error", Source::Hook, Asserted);
     let esc = Evidence { screen: prompt(), ..hooks(edge(10, EdgeKind::Began)) };
     check("a prompt that stands for long is an end", esc, "idle", Source::Screen, Inferred);
     let early = Evidence { screen: prompt(), ..hooks(edge(59, EdgeKind::Began)) };
@@ -178,6 +184,15 @@ fn hooks_and_transcript() {
     check("set to work again, unheard", again, "working", Source::Screen, Inferred);
     let fresh = Evidence { screen: prompt(), ..hooks(edge(1, EdgeKind::Ready)) };
     check("fresh", fresh, "idle", Source::Screen, Inferred);
+}
+
+#[test]
+fn a_limit_ends_when_the_screen_says() {
+    let limit = Shows::Limit("text".into(), Some("3:15 PM".into()));
+    let transcript = edge(20, failure("usage_limit_exceeded"));
+    let verdict = judge(&Evidence { transcript, screen: shows(limit), ..living() });
+    let until = Some("3:15 PM".to_owned());
+    assert_eq!(verdict.status, Status::Limited { until, text: "text".into() });
 }
 
 #[test]

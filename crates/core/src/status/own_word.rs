@@ -15,7 +15,13 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
         return OwnWord::Silent;
     };
     if !is_of(&value, process) {
-        return OwnWord::Forged(format!("a state file of another process (pid {})", value["pid"]));
+        let pid = &value["pid"];
+        let whose = if *pid == process.pid {
+            "another process that had this pid"
+        } else {
+            "another process"
+        };
+        return OwnWord::Forged(format!("a state file of {whose} (pid {pid})"));
     }
     let word = match value["status"].as_str() {
         Some("busy") => Word::Busy,

@@ -54,11 +54,30 @@ fn claude(line: &Value) -> Option<EdgeKind> {
         ("user", _) if !line["interruptedMessageId"].is_null() => Some(EdgeKind::Interrupted),
         ("user", _) if line["origin"]["kind"] == "human" => Some(EdgeKind::Began),
         ("system", Some("turn_duration")) => Some(EdgeKind::Done),
-        ("assistant", _) if line["isApiErrorMessage"] == true => Some(EdgeKind::Failed(Failure {
-            kind: line["error"].as_str().unwrap_or("unknown").to_owned(),
-            text: line["message"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
-            until: None,
-        })),
+        ("assistant", _) if line["isApiErrorMessage"] == true => {
+            Some(EdgeKind::Failed(claude_failure(line)))
+        }
+        _ => None,
+    }
+}
+
+/// `error` is a broad word: an overload and a connection that failed are a `server_error` like any other.
+fn claude_failure(line: &Value) -> Failure {
+    let by_status = line["apiErrorStatus"].as_i64().and_then(kind_of_status);
+    let words = ["apiError", "error"].iter().find_map(|key| line[*key].as_str());
+    Failure {
+        kind: by_status.or(words).unwrap_or("unknown").to_owned(),
+        text: line["message"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
+        until: None,
+    }
+}
+
+/// What a status of HTTP says for certain, whatever words go with it.
+fn kind_of_status(status: i64) -> Option<&'static str> {
+    match status {
+        429 => Some("rate_limit"),
+        529 | 503 => Some("overloaded"),
+        401 | 403 => Some("authentication_failed"),
         _ => None,
     }
 }
@@ -77,20 +96,18 @@ fn codex(line: &Value) -> Option<EdgeKind> {
     }
 }
 
-/// The kind is a word, or an object with the word as its only key.
+/// The kind is a word, or an object with the word as its only key. A reply that codex does not know is `other`, with
+/// the reply itself as its text: that has a word and a text of its own.
 fn codex_failure(error: &Value) -> Failure {
     let info = &error["codex_error_info"];
     let word = info.as_str().or_else(|| Some(info.as_object()?.keys().next()?.as_str()));
     let status = info.as_object().and_then(|o| o.values().next()?["http_status_code"].as_i64());
-    let kind = match (word, status) {
-        (_, Some(429)) => "rate_limit".to_owned(),
-        (_, Some(529 | 503)) => "overloaded".to_owned(),
-        (_, Some(401 | 403)) => "authentication_failed".to_owned(),
-        (Some(word), _) => word.to_owned(),
-        (None, _) => "unknown".to_owned(),
-    };
-    let text = error["message"].as_str().unwrap_or_default().to_owned();
-    Failure { kind, text, until: None }
+    let message = error["message"].as_str().unwrap_or_default();
+    let reply: Value = serde_json::from_str(message).unwrap_or_default();
+    let told = ["code", "type"].iter().find_map(|key| reply["error"][*key].as_str());
+    let kind = status.and_then(kind_of_status).or(told).or(word).unwrap_or("unknown");
+    let text = reply["error"]["message"].as_str().unwrap_or(message);
+    Failure { kind: kind.to_owned(), text: text.to_owned(), until: None }
 }
 
 fn gemini(line: &Value) -> Option<EdgeKind> {
@@ -134,6 +151,17 @@ mod tests {
             matches!(edge, Some(EdgeKind::Failed(f)) if f.is_limit()),
             "not hidden by the turn's end"
         );
+        let kind = |more: &str| {
+            let line = format!(r#""type":"assistant","isApiErrorMessage":true,{more}"#);
+            match last(Dialect::Claude, &[began, &line, done]).0 {
+                Some(EdgeKind::Failed(failure)) => failure.kind,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(kind(r#""error":"server_error","apiErrorStatus":529"#), "overloaded");
+        assert_eq!(kind(r#""error":"server_error","apiErrorStatus":500"#), "server_error");
+        let refused = r#""error":"server_error","apiError":"connection_failed""#;
+        assert_eq!(kind(refused), "connection_failed");
         let (edge, _) = last(Dialect::Claude, &[began, error, done, began, done]);
         assert_eq!(edge, Some(EdgeKind::Done), "a later turn counts");
     }
@@ -155,6 +183,12 @@ mod tests {
         assert!(matches!(edge, Some(EdgeKind::Failed(f)) if f.is_limit()));
         let (edge, _) = last(Dialect::Codex, &[&began, &full]);
         assert!(matches!(edge, Some(EdgeKind::Failed(f)) if f.kind == "context_window_exceeded"));
+        let reply = event(
+            r#"{"type":"task_complete","error":{"message":"{\"error\":{\"message\":\"Too big.\",\"type\":\"t\",\"code\":\"context_length_exceeded\"}}","codex_error_info":"other"}}"#,
+        );
+        let (edge, _) = last(Dialect::Codex, &[&began, &reply]);
+        let told = |f: &Failure| f.kind == "context_length_exceeded" && f.text == "Too big.";
+        assert!(matches!(&edge, Some(EdgeKind::Failed(f)) if told(f)), "{edge:?}");
     }
 
     #[test]
