@@ -105,6 +105,16 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// What a status of HTTP says for certain, whatever words go with it.
+    pub fn kind_of_status(status: i64) -> Option<&'static str> {
+        match status {
+            429 => Some("rate_limit"),
+            529 | 503 => Some("overloaded"),
+            401 | 403 => Some("authentication_failed"),
+            _ => None,
+        }
+    }
+
     /// Limits pass by themselves; errors do not, and credit that is used up does not come back.
     pub fn is_limit(&self) -> bool {
         let kind = self.kind.as_str();

@@ -52,11 +52,7 @@ pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
         }
         "StopFailure" => {
             turn.waiting = None;
-            turn.edge = edge(EdgeKind::Failed(Failure {
-                kind: text(&payload["error"]).unwrap_or_else(|| "unknown".into()),
-                text: text(&payload["last_assistant_message"]).unwrap_or_default(),
-                until: None,
-            }));
+            turn.edge = edge(EdgeKind::Failed(failure(payload)));
         }
         "Interrupt" => {
             turn.waiting = None;
@@ -96,6 +92,16 @@ fn asked(payload: &Value, at: Timestamp) -> Asked {
         None => (WaitFor::Permission, None),
     };
     Asked { at, r#for, question }
+}
+
+/// The word is broad: an overload is a `server_error` too, and only the text has its status (`API Error: 529 …`). The
+/// transcript has it in full, but some milliseconds later.
+fn failure(payload: &Value) -> Failure {
+    let said = text(&payload["last_assistant_message"]).unwrap_or_default();
+    let status = || said.strip_prefix("API Error: ")?.get(..3)?.parse().ok();
+    let kind = status().and_then(Failure::kind_of_status).map(ToOwned::to_owned);
+    let kind = kind.or_else(|| text(&payload["error"])).unwrap_or_else(|| "unknown".into());
+    Failure { kind, text: said, until: None }
 }
 
 fn task(event: &str, payload: &Value) -> String {
@@ -178,6 +184,9 @@ mod tests {
             ("UserPromptSubmit", json!({})),
             ("StopFailure", json!({"error": "rate_limit"})),
         ]);
+        assert!(matches!(edge(&turn), Some(EdgeKind::Failed(f)) if f.is_limit()));
+        let overload = json!({"error": "server_error", "last_assistant_message": "API Error: 529 Overloaded."});
+        let turn = after(&[("UserPromptSubmit", json!({})), ("StopFailure", overload)]);
         assert!(matches!(edge(&turn), Some(EdgeKind::Failed(f)) if f.is_limit()));
         let turn = after(&[("UserPromptSubmit", json!({})), ("Interrupt", json!({}))]);
         assert_eq!(edge(&turn), Some(EdgeKind::Interrupted));

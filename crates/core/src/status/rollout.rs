@@ -63,22 +63,12 @@ fn claude(line: &Value) -> Option<EdgeKind> {
 
 /// `error` is a broad word: an overload and a connection that failed are a `server_error` like any other.
 fn claude_failure(line: &Value) -> Failure {
-    let by_status = line["apiErrorStatus"].as_i64().and_then(kind_of_status);
+    let by_status = line["apiErrorStatus"].as_i64().and_then(Failure::kind_of_status);
     let words = ["apiError", "error"].iter().find_map(|key| line[*key].as_str());
     Failure {
         kind: by_status.or(words).unwrap_or("unknown").to_owned(),
         text: line["message"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
         until: None,
-    }
-}
-
-/// What a status of HTTP says for certain, whatever words go with it.
-fn kind_of_status(status: i64) -> Option<&'static str> {
-    match status {
-        429 => Some("rate_limit"),
-        529 | 503 => Some("overloaded"),
-        401 | 403 => Some("authentication_failed"),
-        _ => None,
     }
 }
 
@@ -105,7 +95,7 @@ fn codex_failure(error: &Value) -> Failure {
     let message = error["message"].as_str().unwrap_or_default();
     let reply: Value = serde_json::from_str(message).unwrap_or_default();
     let told = ["code", "type"].iter().find_map(|key| reply["error"][*key].as_str());
-    let kind = status.and_then(kind_of_status).or(told).or(word).unwrap_or("unknown");
+    let kind = status.and_then(Failure::kind_of_status).or(told).or(word).unwrap_or("unknown");
     let text = reply["error"]["message"].as_str().unwrap_or(message);
     Failure { kind: kind.to_owned(), text: text.to_owned(), until: None }
 }
