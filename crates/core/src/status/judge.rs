@@ -10,7 +10,7 @@
 //! | dialog | a dialog is on the screen | waiting, whatever else says busy |
 //! | first turn | it was given a prompt, and no turn has begun yet | starting |
 //! | own busy | the agent says busy | working, or stuck |
-//! | own idle | the agent says idle or shell | idle, or how its last turn failed |
+//! | own idle | the agent says idle or shell | idle, or how its last turn failed; until that is told, at most a second: working |
 //! | asked | a permission hook, and nothing since | waiting |
 //! | turn | the newest edge of hooks and transcript | working, idle, limited, error |
 //! | screen | only the screen says something | what it shows |
@@ -33,6 +33,9 @@ const YOUNG: SignedDuration = SignedDuration::from_secs(10);
 const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
 /// How long the screen may lag behind a hook or the transcript, or these behind the screen.
 const LAG: SignedDuration = SignedDuration::from_secs(3);
+/// How long hook and transcript may take to tell of a turn that the agent itself says is over. Measured with claude
+/// 2.1.325: up to 0.15 s on an idle machine.
+const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
 
 /// Judges one session from all the evidence.
 pub fn judge(evidence: &Evidence) -> Verdict {
@@ -178,22 +181,32 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
 }
 
 fn own_idle(e: &Evidence) -> Option<Ruling> {
-    let OwnWord::Says(Word::Idle | Word::Shell, at) = &e.own_word else { return None };
-    // A turn that began after that word was said is news to it.
-    let began = |edge: &Edge| edge.what == EdgeKind::Began && edge.at > *at;
-    if newest(&e.hooks, &e.transcript).is_some_and(|(edge, _)| began(edge)) {
-        return None;
-    }
-    // It says nothing of errors: an API error ends as idle, and only the others tell.
+    let OwnWord::Says(word @ (Word::Idle | Word::Shell), at) = &e.own_word else { return None };
     let told = newest(&e.hooks, &e.transcript);
-    if let Some((Edge { what: EdgeKind::Failed(failure), at }, source)) = told {
-        return Ruling::asserted(failed(e, failure), source, Some(*at));
+    match told {
+        // A turn that began after that word was said is news to it.
+        Some((Edge { what: EdgeKind::Began, at: began }, _)) if began > at => return None,
+        // The word comes first; whether the turn was finished or has failed is told a moment later.
+        Some((Edge { what: EdgeKind::Began, at: began }, source))
+            if e.now.duration_since(*at) < LAST_WORDS =>
+        {
+            let status = Status::Working { task: e.hooks.task.clone() };
+            return Ruling::asserted(status, source, Some(*began));
+        }
+        // It says nothing of errors: an API error ends as idle, and only the others tell.
+        Some((Edge { what: EdgeKind::Failed(failure), at }, source)) => {
+            return Ruling::asserted(failed(e, failure), source, Some(*at));
+        }
+        _ => {}
     }
     let mut status = idle(e);
-    if let (Status::Idle { background, .. }, OwnWord::Says(Word::Shell, _)) =
-        (&mut status, &e.own_word)
-    {
-        *background = (*background).max(1);
+    if let Status::Idle { background, .. } = &mut status {
+        let shown = e.screen.as_ref().map_or(0, |s| s.background);
+        *background = match word {
+            Word::Shell => (*background).max(1),
+            // The last hook counted what ran at the end of the turn, and some of it may have ended since.
+            _ => shown,
+        };
     }
     Ruling::asserted(status, Source::OwnWord, Some(*at))
 }
@@ -329,7 +342,8 @@ fn idle(e: &Evidence) -> Status {
     let last = newest(&e.hooks, &e.transcript).map(|(edge, _)| &edge.what);
     Status::Idle {
         after_turn: told || finished,
-        interrupted: last == Some(&EdgeKind::Interrupted),
+        // Of a turn that is cut short before its first word nobody tells: it began, and never ended.
+        interrupted: matches!(last, Some(EdgeKind::Interrupted | EdgeKind::Began)),
         background: e.hooks.background.max(shown.map_or(0, |s| s.background)),
         draft: shown.and_then(|s| s.draft.clone()),
     }

@@ -133,6 +133,16 @@ fn the_agents_own_word() {
     check("an error ends as idle", idle, "error", Source::Transcript, Asserted);
     let idle = says(Word::Idle, Evidence { hooks: edge(40, EdgeKind::Began), ..living() });
     check("Esc fires no hook", idle, "idle", Source::OwnWord, Asserted);
+    let open = || Evidence { hooks: edge(40, EdgeKind::Began), now: at(50), ..living() };
+    check(
+        "how it ended is not told yet",
+        says(Word::Idle, open()),
+        "working",
+        Source::Hook,
+        Asserted,
+    );
+    let failed = Evidence { hooks: edge(51, failure("rate_limit")), ..open() };
+    check("now it is", says(Word::Idle, failed), "limited", Source::Hook, Asserted);
     let busy = says(Word::Busy, Evidence { hooks: asked(40), ..living() });
     check("answered, told by nobody else", busy, "working", Source::OwnWord, Asserted);
 }
@@ -184,6 +194,28 @@ fn hooks_and_transcript() {
     check("set to work again, unheard", again, "working", Source::Screen, Inferred);
     let fresh = Evidence { screen: prompt(), ..hooks(edge(1, EdgeKind::Ready)) };
     check("fresh", fresh, "idle", Source::Screen, Inferred);
+}
+
+/// Of an idle agent: whether it was interrupted, and what runs in the background.
+fn rest(evidence: &Evidence) -> (bool, u32) {
+    match judge(evidence).status {
+        Status::Idle { interrupted, background, .. } => (interrupted, background),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_idle_agent_in_detail() {
+    let left = |count| Turn { background: count, ..edge(40, EdgeKind::Done) };
+    let idle = |word, hooks| Evidence { own_word: says(word), hooks, ..living() };
+    assert_eq!(rest(&idle(Word::Idle, edge(40, EdgeKind::Done))), (false, 0));
+    assert_eq!(rest(&idle(Word::Idle, edge(40, EdgeKind::Interrupted))), (true, 0));
+    assert_eq!(rest(&idle(Word::Idle, edge(40, EdgeKind::Began))), (true, 0), "told by nobody");
+    assert_eq!(rest(&idle(Word::Shell, left(2))), (false, 2));
+    assert_eq!(rest(&idle(Word::Shell, left(0))), (false, 1), "it says that there is one");
+    assert_eq!(rest(&idle(Word::Idle, left(1))), (false, 0), "it has ended since");
+    let monitor = Screen { background: 1, ..prompt().unwrap() };
+    assert_eq!(rest(&Evidence { screen: Some(monitor), ..idle(Word::Idle, left(1)) }), (false, 1));
 }
 
 #[test]
