@@ -4,7 +4,7 @@ use std::process::Command;
 
 use dogwatch_store::{StateDir, Store};
 use model_double::homes::{Agent, Place};
-use model_double::{ModelDouble, Scenario, agents};
+use model_double::{ModelDouble, Options, Scenario, agents};
 use serde_json::Value;
 
 use crate::env::{Spawned, TestEnv, eventually};
@@ -23,6 +23,11 @@ pub(crate) struct Lab {
 impl Lab {
     /// `None` if the agent is not installed and need not be.
     pub(crate) fn new(agent: Agent) -> Option<Self> {
+        Self::with(agent, &Options::default())
+    }
+
+    /// With a double of one's own choice.
+    pub(crate) fn with(agent: Agent, options: &Options) -> Option<Self> {
         let installed = agents::pinned(agent.name()).and_then(|pinned| pinned.installed());
         if installed.is_none() {
             let required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
@@ -31,7 +36,8 @@ impl Lab {
             return None;
         }
         let env = TestEnv::new();
-        let double = ModelDouble::start(Scenario::parse("basic.toml", SCENARIO).unwrap()).unwrap();
+        let scenario = Scenario::parse("basic.toml", SCENARIO).unwrap();
+        let double = ModelDouble::start_with(scenario, options).unwrap();
         let place = Place { home: env.home(), project: env.work(), url: &double.url() };
         let environment = agent.write_home(place).unwrap();
         Some(Self { env, double, agent, environment })
@@ -73,6 +79,14 @@ impl Lab {
         self.env.tmux(&["send-keys", "-t", &pane, "-l", &line]);
         self.env.tmux(&["send-keys", "-t", &pane, "Enter"]);
         pane
+    }
+
+    /// A session that was spawned before.
+    pub(crate) fn session(&self, name: &str) -> Spawned {
+        let seen = self.env.seen(name);
+        let text = |key: &str| seen[key].as_str().unwrap().to_owned();
+        let pid = i32::try_from(seen["pid"].as_i64().unwrap()).unwrap();
+        Spawned { id: text("id"), name: name.to_owned(), pane: text("pane"), pid }
     }
 
     /// Ends the session; it must succeed.

@@ -26,4 +26,5 @@ mod prompts;
 mod send;
 mod status;
 mod turns;
+mod verdict;
 mod watch;
