@@ -75,6 +75,8 @@ pub struct Turn {
     pub turns_begun: u32,
     pub turns_done: u32,
     pub background: u32,
+    /// Messages that wait for their turn.
+    pub queued: u32,
     /// What it is at: the last tool.
     pub task: Option<String>,
 }

@@ -10,6 +10,7 @@
 //! | dialog | a dialog is on the screen | waiting, whatever else says busy |
 //! | first turn | it was given a prompt, and no turn has begun yet | starting |
 //! | own busy | the agent says busy | working, or stuck |
+//! | next in line | a turn ended just now, and a message is queued | working |
 //! | own idle | the agent says idle or shell | idle, or how its last turn failed; until that is told, at most a second: working |
 //! | asked | a permission hook, and nothing since | waiting |
 //! | turn | the newest edge of hooks and transcript | working, idle, limited, error |
@@ -33,13 +34,13 @@ const YOUNG: SignedDuration = SignedDuration::from_secs(10);
 const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
 /// How long the screen may lag behind a hook or the transcript, or these behind the screen.
 const LAG: SignedDuration = SignedDuration::from_secs(3);
-/// How long hook and transcript may take to tell of a turn that the agent itself says is over. Measured with claude
-/// 2.1.325: up to 0.15 s on an idle machine.
+/// How long hook and transcript may take to tell of the end of a turn, or of the one that follows it at once. Measured
+/// with claude 2.1.325: up to 0.15 s on an idle machine.
 const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
 
 /// Judges one session from all the evidence.
 pub fn judge(evidence: &Evidence) -> Verdict {
-    let rules: [fn(&Evidence) -> Option<Ruling>; 13] = [
+    let rules: [fn(&Evidence) -> Option<Ruling>; 14] = [
         over,
         unreachable,
         stopped,
@@ -48,6 +49,7 @@ pub fn judge(evidence: &Evidence) -> Verdict {
         dialog,
         own_busy,
         first_turn,
+        next_in_line,
         own_idle,
         asked,
         turn,
@@ -178,6 +180,16 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
         }
         _ => Ruling::inferred(Status::Starting, Source::Process, Some(started)),
     }
+}
+
+/// Between the end of a turn and the beginning of one that was queued it says idle for some milliseconds.
+fn next_in_line(e: &Evidence) -> Option<Ruling> {
+    let (edge, _) = newest(&e.hooks, &e.transcript)?;
+    let has_ended = !matches!(edge.what, EdgeKind::Ready | EdgeKind::Began);
+    let just_now = e.now.duration_since(edge.at) < LAST_WORDS;
+    let is_next = e.transcript.queued > 0 && has_ended && just_now;
+    let status = Status::Working { task: None };
+    if is_next { Ruling::asserted(status, Source::Transcript, Some(edge.at)) } else { None }
 }
 
 fn own_idle(e: &Evidence) -> Option<Ruling> {

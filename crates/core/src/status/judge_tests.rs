@@ -143,6 +143,13 @@ fn the_agents_own_word() {
     );
     let failed = Evidence { hooks: edge(51, failure("rate_limit")), ..open() };
     check("now it is", says(Word::Idle, failed), "limited", Source::Hook, Asserted);
+    let queue = |now| Evidence {
+        transcript: Turn { queued: 1, ..edge(50, EdgeKind::Done) },
+        now: at(now),
+        ..living()
+    };
+    check("next in line", says(Word::Idle, queue(50)), "working", Source::Transcript, Asserted);
+    check("it never came", says(Word::Idle, queue(52)), "idle", Source::OwnWord, Asserted);
     let busy = says(Word::Busy, Evidence { hooks: asked(40), ..living() });
     check("answered, told by nobody else", busy, "working", Source::OwnWord, Asserted);
 }

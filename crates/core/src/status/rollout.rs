@@ -22,7 +22,10 @@ pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
         let Some(at) = value["timestamp"].as_str().and_then(|t| t.parse().ok()) else { continue };
         let edge = match dialect {
-            Dialect::Claude => claude(&value),
+            Dialect::Claude => {
+                turn.queued = queued(turn.queued, &value);
+                claude(&value)
+            }
             Dialect::Codex => codex(&value),
             Dialect::Gemini => gemini(&value),
         };
@@ -46,6 +49,20 @@ fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
     }
 }
 
+/// How many messages are in claude's queue after a line. One may be taken into the running turn (`remove`), begin a turn
+/// of its own (`dequeue`), or go back into the input box with all others (`popAll`).
+fn queued(before: u32, line: &Value) -> u32 {
+    if line["type"] != "queue-operation" {
+        return before;
+    }
+    match line["operation"].as_str() {
+        Some("enqueue") => before.saturating_add(1),
+        Some("dequeue" | "remove") => before.saturating_sub(1),
+        Some("popAll") => 0,
+        _ => before,
+    }
+}
+
 fn claude(line: &Value) -> Option<EdgeKind> {
     if line["isSidechain"] == true {
         return None;
@@ -53,6 +70,7 @@ fn claude(line: &Value) -> Option<EdgeKind> {
     match (line["type"].as_str()?, line["subtype"].as_str()) {
         ("user", _) if !line["interruptedMessageId"].is_null() => Some(EdgeKind::Interrupted),
         ("user", _) if line["origin"]["kind"] == "human" => Some(EdgeKind::Began),
+        ("queue-operation", _) if line["operation"] == "dequeue" => Some(EdgeKind::Began),
         ("system", Some("turn_duration")) => Some(EdgeKind::Done),
         ("assistant", _) if line["isApiErrorMessage"] == true => {
             Some(EdgeKind::Failed(claude_failure(line)))
@@ -154,6 +172,24 @@ mod tests {
         assert_eq!(kind(refused), "connection_failed");
         let (edge, _) = last(Dialect::Claude, &[began, error, done, began, done]);
         assert_eq!(edge, Some(EdgeKind::Done), "a later turn counts");
+    }
+
+    #[test]
+    fn queued_messages() {
+        let line = |operation: &&str| {
+            format!(
+                r#"{{"timestamp":"2026-11-15T08:00:00Z","type":"queue-operation","operation":"{operation}"}}"#
+            )
+        };
+        let after = |operations: &[&str]| {
+            let lines: Vec<String> = operations.iter().map(line).collect();
+            let turn = fold(Dialect::Claude, &lines.join("\n"));
+            (turn.queued, turn.edge.map(|e| e.what))
+        };
+        assert_eq!(after(&["enqueue", "enqueue"]), (2, None));
+        assert_eq!(after(&["enqueue", "dequeue"]), (0, Some(EdgeKind::Began)));
+        assert_eq!(after(&["enqueue", "remove", "remove"]), (0, None), "taken into the turn");
+        assert_eq!(after(&["enqueue", "enqueue", "popAll", "new"]), (0, None));
     }
 
     #[test]

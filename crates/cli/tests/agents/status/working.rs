@@ -128,8 +128,8 @@ fn claude_has_a_subagent() {
 }
 
 /// A second message, typed while it works, waits for its turn; `Enter` queues in claude, `Tab` in codex.
-fn queued(agent: Agent, key: &str, shown: &str) {
-    let Some(lab) = Lab::new(agent) else { return };
+fn queued(agent: Agent, key: &str, shown: &str) -> Option<Lab> {
+    let lab = Lab::new(agent)?;
     let session = lab.spawn(&["--unattended", "--prompt", "[gate]"]);
     lab.env.wait_screen("a", "Waiting at the gate.");
     lab.env.keys(&session, &["-l", "[second-gate]"]);
@@ -137,24 +137,45 @@ fn queued(agent: Agent, key: &str, shown: &str) {
     lab.env.keys(&session, &[key]);
     lab.env.wait_screen("a", shown);
     lab.settles("working", teller(agent));
+    Some(lab)
+}
+
+fn its_turn_comes(lab: &Lab) {
     lab.double.release("gate");
     lab.env.wait_screen("a", "Waiting at the second gate.");
-    lab.stays("working", teller(agent), A_WHILE);
+    lab.is("working", teller(lab.agent));
+    lab.stays("working", teller(lab.agent), A_WHILE);
+}
+
+fn and_goes(lab: &Lab) {
     lab.double.release("second-gate");
     lab.env.wait_screen("a", "Second gate passed.");
-    let idle = lab.settles("idle", finisher(agent));
+    let idle = lab.settles("idle", finisher(lab.agent));
     assert_eq!(idle["draft"], serde_json::Value::Null, "{idle:#}");
+}
+
+/// Between the two it says idle for some milliseconds, and whoever waits for that must not be told so.
+#[test]
+fn claude_has_a_message_queued() {
+    let Some(lab) = queued(Agent::Claude, "Enter", "Press up to edit queued messages") else {
+        return;
+    };
+    let idle = ["wait", "a", "--for", "idle", "--timeout", "60s"];
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| lab.dogwatch(&idle).success());
+        its_turn_comes(&lab);
+        assert!(!waiter.is_finished(), "it took the end of the first turn for the end of all");
+        and_goes(&lab);
+    });
     lab.end(&["--now"]);
 }
 
 #[test]
-fn claude_has_a_message_queued() {
-    queued(Agent::Claude, "Enter", "Press up to edit queued messages");
-}
-
-#[test]
 fn codex_has_a_message_queued() {
-    queued(Agent::Codex, "Tab", "Queued follow-up inputs");
+    let Some(lab) = queued(Agent::Codex, "Tab", "Queued follow-up inputs") else { return };
+    its_turn_comes(&lab);
+    and_goes(&lab);
+    lab.end(&["--now"]);
 }
 
 /// Between its start and its first turn it is at its prompt, and says idle.
