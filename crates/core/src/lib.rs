@@ -32,4 +32,5 @@ pub mod record;
 pub mod run;
 pub mod screen;
 pub mod status;
+mod text;
 pub mod transcript;

@@ -8,6 +8,7 @@ use super::layout::Layout;
 use super::pattern::Pattern;
 use super::reading::{Details, Exit, Region, State, Todos};
 use super::regions::{Line, Regions};
+use crate::text::shortened;
 
 /// Options, questions and drafts longer than this are cut.
 const MAX_TEXT: usize = 2_000;
@@ -197,13 +198,6 @@ fn seconds(text: &str) -> Option<u64> {
         total = total.saturating_add(number.saturating_mul(each));
     }
     Some(total)
-}
-
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((byte, _)) => format!("{}…", &text[..byte]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -3,17 +3,20 @@
 use regex_lite::Captures;
 
 use super::Screen;
-use super::details::{Picture, shortened};
+use super::details::Picture;
 use super::grid::Grid;
 use super::pattern::Pattern;
 use super::reading::{Details, Need, Reading, Reason, Region, State};
 use super::regions::{Line, Regions};
 use super::rules::{Claim, Look, Markers, Rule, Sight, Terminal, Which};
+use crate::text::shortened;
 
 /// Longest text of a reason or an error.
 const MAX_TEXT: usize = 300;
 /// Lines of a wrapped failure that are read on.
 const MAX_WRAPPED: usize = 8;
+/// Characters of a pane's title that are read.
+const MAX_TITLE: usize = 1_000;
 
 /// Where a sight was seen: a line of its region, and what matched there.
 struct Seen<'r, 'a> {
@@ -24,6 +27,8 @@ struct Seen<'r, 'a> {
 }
 
 pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> Reading {
+    let title = screen.title.map(printable);
+    let screen = &Screen { title: title.as_deref(), ..*screen };
     let mut grid = Grid::parse(screen.bytes);
     grid.keep_last(screen.height.into());
     let layout = &markers.layout;
@@ -52,6 +57,11 @@ pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> R
     };
     details.complete(&state, &picture);
     Reading { state, details, reasons }
+}
+
+/// A title without what a terminal would obey: it is quoted in reasons.
+fn printable(title: &str) -> String {
+    title.chars().filter(|c| !c.is_control()).take(MAX_TITLE).collect()
 }
 
 impl<'r, 'a> Picture<'r, 'a> {

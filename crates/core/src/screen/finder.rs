@@ -78,13 +78,20 @@ impl<'a> Finder<'a> {
     /// low cuts it off at any point.
     fn framed_box(&self, top: &Pattern, bottom: &Pattern) -> Option<InputBox> {
         let all = self.rows.len();
-        let opens = |row: usize| match self.rows.get(row + 1) {
-            Some(next) => self.layout.input.prompt.matches(next.text()),
-            None => self.clipped,
+        let is_top = |row: &usize| top.matches(self.text(*row));
+        let closes = |start: usize| (start + 1..all).find(|row| bottom.matches(self.text(*row)));
+        let opens = |row: &usize| {
+            let next = self.rows.get(row + 1);
+            next.is_some_and(|next| self.layout.input.prompt.matches(next.text())) && is_top(row)
         };
-        let start = (0..all).rev().find(|row| top.matches(self.text(*row)) && opens(*row))?;
-        let inside = start + 1..all;
-        let end = inside.clone().find(|row| bottom.matches(self.text(*row)));
+        let whole = (0..all).rev().find(opens);
+        // The last row may be an upper edge, unless it is the lower edge of a box that is all there.
+        let last = all.checked_sub(1).filter(|row| self.clipped && is_top(row));
+        let start = match (whole, last) {
+            (Some(start), Some(last)) if closes(start) != Some(last) => last,
+            (whole, last) => whole.or(last)?,
+        };
+        let end = closes(start);
         let end = end.or(self.clipped.then_some(all))?;
         // Below an older box, a dialog may have taken its place.
         let mut below = (end + 1).min(all)..all;

@@ -96,6 +96,10 @@ impl<'a> Regions<'a> {
         let found = finder.input_box();
         let picture = found.as_ref().map_or(rows.len(), |found| found.start);
         regions.shell(shell, rows, picture, screen.cursor);
+        // A pane that is too low for anything above the box hides what the agent is at.
+        if clipped && picture == 0 {
+            return regions;
+        }
         if let Some(found) = found {
             regions.around(&finder, &found);
         } else if let Some(dialog) = finder.dialog() {

@@ -103,6 +103,17 @@ fn a_stream_that_fell_silent_is_no_end_of_the_turn() {
 }
 
 #[test]
+fn a_pane_that_shows_no_more_than_its_box_hides_what_the_agent_is_at() {
+    let working = format!("✻ Pondering… (3s)\n\n{EDGE}\n❯\n{EDGE}");
+    let of_height = |height| {
+        read("claude", &Screen { bytes: working.as_bytes(), height, ..Screen::default() }).state
+    };
+    assert_eq!(of_height(0), State::Working);
+    assert_eq!(of_height(5), State::Working, "its lower edge on the last row is no upper one");
+    assert_eq!([of_height(1), of_height(3)], [State::Unknown, State::Unknown]);
+}
+
+#[test]
 fn dim_text_in_the_box_is_no_draft() {
     let draft = |inside: &str| {
         let text = format!("{EDGE}\n❯ {inside}\n{EDGE}");
@@ -158,6 +169,17 @@ fn a_reading_is_data() {
             "reasons": [{"rule": "at the prompt", "region": "box", "text": ""}],
         })
     );
+}
+
+#[test]
+fn a_title_cannot_command_the_terminal_that_it_is_quoted_on() {
+    let text = format!("{EDGE}\n❯\n{EDGE}");
+    let title = format!("[ ! ] Action Required\x1b[2J\u{9b}31m\x07{}", "x".repeat(1 << 20));
+    let screen = Screen { bytes: text.as_bytes(), title: Some(&title), ..Screen::default() };
+    let reading = read("codex", &screen);
+    let quoted = &reading.reasons.iter().find(|r| r.region == Region::Title).unwrap().text;
+    assert!(quoted.starts_with("[ ! ] Action Required[2J31mxxx"), "{quoted}");
+    assert!(quoted.len() < 1_000 && !quoted.contains(char::is_control), "{quoted}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows, Turn, Word};
+use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows, Word};
 use super::explain::explain;
 use super::{Basis, Source, Status, Verdict, WaitFor};
 use crate::answer;
@@ -37,6 +37,27 @@ const LAG: SignedDuration = SignedDuration::from_secs(3);
 /// How long hook and transcript may take to tell of the end of a turn, or of the one that follows it at once. Measured
 /// with claude 2.1.325: up to 0.15 s on an idle machine.
 const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
+
+/// Times, with a clock that may have been set back. What was told before that lies ahead of now: it is old, and not as
+/// fresh as can be.
+impl Evidence {
+    fn is_ahead(&self, at: Timestamp) -> bool {
+        at.duration_since(self.now) > LAG
+    }
+
+    /// How far from now, in either direction.
+    fn distance(&self, at: Timestamp) -> SignedDuration {
+        self.now.duration_since(at).abs()
+    }
+
+    fn is_later(&self, one: Timestamp, other: Timestamp) -> bool {
+        self.latest([Some(one), Some(other)]) != Some(other)
+    }
+
+    fn latest<const N: usize>(&self, times: [Option<Timestamp>; N]) -> Option<Timestamp> {
+        times.into_iter().flatten().max_by_key(|at| (!self.is_ahead(*at), *at))
+    }
+}
 
 /// Judges one session from all the evidence.
 pub fn judge(evidence: &Evidence) -> Verdict {
@@ -169,7 +190,7 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
         .iter()
         .any(|turn| turn.edge.as_ref().is_some_and(|edge| edge.what != EdgeKind::Ready));
     let started = e.life.since?;
-    let in_time = e.now.duration_since(started) < FIRST_TURN;
+    let in_time = e.distance(started) < FIRST_TURN;
     if !e.prompted || has_begun || !in_time {
         return None;
     }
@@ -184,7 +205,7 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
 
 /// Between the end of a turn and the beginning of one that was queued it says idle for some milliseconds.
 fn next_in_line(e: &Evidence) -> Option<Ruling> {
-    let (edge, _) = newest(&e.hooks, &e.transcript)?;
+    let (edge, _) = newest(e)?;
     let has_ended = !matches!(edge.what, EdgeKind::Ready | EdgeKind::Began);
     let just_now = e.now.duration_since(edge.at) < LAST_WORDS;
     let is_next = e.transcript.queued > 0 && has_ended && just_now;
@@ -194,10 +215,12 @@ fn next_in_line(e: &Evidence) -> Option<Ruling> {
 
 fn own_idle(e: &Evidence) -> Option<Ruling> {
     let OwnWord::Says(word @ (Word::Idle | Word::Shell), at) = &e.own_word else { return None };
-    let told = newest(&e.hooks, &e.transcript);
+    let told = newest(e);
     match told {
         // A turn that began after that word was said is news to it.
-        Some((Edge { what: EdgeKind::Began, at: began }, _)) if began > at => return None,
+        Some((Edge { what: EdgeKind::Began, at: began }, _)) if e.is_later(*began, *at) => {
+            return None;
+        }
         // The word comes first; whether the turn was finished or has failed is told a moment later.
         Some((Edge { what: EdgeKind::Began, at: began }, source))
             if e.now.duration_since(*at) < LAST_WORDS =>
@@ -226,9 +249,9 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
 fn asked(e: &Evidence) -> Option<Ruling> {
     let asked = e.hooks.waiting.as_ref()?;
     // Answering fires no hook: an edge or any line of the transcript since says that it was answered.
-    let answered = newest(&e.hooks, &e.transcript).is_some_and(|(edge, _)| edge.at > asked.at);
+    let answered = newest(e).is_some_and(|(edge, _)| e.is_later(edge.at, asked.at));
     let works_again = matches!(e.screen.as_ref().map(|s| &s.shows), Some(Shows::Working(_)))
-        && e.now.duration_since(asked.at) > LAG;
+        && e.distance(asked.at) > LAG;
     if answered || works_again {
         return None;
     }
@@ -237,8 +260,8 @@ fn asked(e: &Evidence) -> Option<Ruling> {
 }
 
 fn turn(e: &Evidence) -> Option<Ruling> {
-    let (edge, source) = newest(&e.hooks, &e.transcript)?;
-    let settled = e.now.duration_since(edge.at) > LAG;
+    let (edge, source) = newest(e)?;
+    let settled = e.distance(edge.at) > LAG;
     let shows = e.screen.as_ref().map(|s| &s.shows);
     match (&edge.what, shows) {
         // Esc fires no hook in some agents; a prompt that has stood there for a while is an end.
@@ -270,7 +293,7 @@ fn turn(e: &Evidence) -> Option<Ruling> {
 /// The transcript has not moved within the lag: what the screen shows is not just late.
 fn is_quiet(e: &Evidence) -> bool {
     let last = e.transcript.last.max(e.hooks.last);
-    last.is_none_or(|at| e.now.duration_since(at) > LAG)
+    last.is_none_or(|at| e.distance(at) > LAG)
 }
 
 fn screen(e: &Evidence) -> Option<Ruling> {
@@ -287,7 +310,7 @@ fn screen(e: &Evidence) -> Option<Ruling> {
 
 fn young(e: &Evidence) -> Option<Ruling> {
     let started = e.life.since?;
-    let is_young = e.now.duration_since(started) < YOUNG;
+    let is_young = e.distance(started) < YOUNG;
     is_young.then(|| Ruling::inferred(Status::Starting, Source::Process, Some(started))).flatten()
 }
 
@@ -308,9 +331,9 @@ fn nothing(e: &Evidence) -> Ruling {
 }
 
 /// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment.
-fn newest<'a>(hooks: &'a Turn, transcript: &'a Turn) -> Option<(&'a Edge, Source)> {
-    match (&hooks.edge, &transcript.edge) {
-        (Some(hook), Some(line)) if tells_more(line, hook) => Some((line, Source::Transcript)),
+fn newest(e: &Evidence) -> Option<(&Edge, Source)> {
+    match (&e.hooks.edge, &e.transcript.edge) {
+        (Some(hook), Some(line)) if tells_more(e, line, hook) => Some((line, Source::Transcript)),
         (Some(hook), _) => Some((hook, Source::Hook)),
         (None, Some(line)) => Some((line, Source::Transcript)),
         (None, None) => None,
@@ -319,12 +342,12 @@ fn newest<'a>(hooks: &'a Turn, transcript: &'a Turn) -> Option<(&'a Edge, Source
 
 /// Hook and transcript tell of the end of a turn some milliseconds apart. A plain end in the transcript must not hide the
 /// hook's failure; of a failure that both tell of the transcript knows more: its status.
-fn tells_more(line: &Edge, hook: &Edge) -> bool {
+fn tells_more(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
     let same_turn = line.at.duration_since(hook.at).abs() < LAG;
     match (&line.what, &hook.what) {
         (EdgeKind::Done, EdgeKind::Failed(_)) if same_turn => false,
         (EdgeKind::Failed(_), EdgeKind::Failed(_)) if same_turn => true,
-        _ => line.at > hook.at,
+        _ => e.is_later(line.at, hook.at),
     }
 }
 
@@ -351,7 +374,7 @@ fn idle(e: &Evidence) -> Status {
     let told = [&e.hooks, &e.transcript].iter().any(|turn| {
         turn.turns_done > 0 || turn.edge.as_ref().is_some_and(|edge| edge.what != EdgeKind::Ready)
     });
-    let last = newest(&e.hooks, &e.transcript).map(|(edge, _)| &edge.what);
+    let last = newest(e).map(|(edge, _)| &edge.what);
     Status::Idle {
         after_turn: told || finished,
         // Of a turn that is cut short before its first word nobody tells: it began, and never ended.
@@ -379,9 +402,7 @@ fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
         OwnWord::Says(_, at) => Some(*at),
         _ => None,
     };
-    let Some(last) = [last_sign(e), own, e.life.since].into_iter().flatten().max() else {
-        return ruling;
-    };
+    let Some(last) = e.latest([last_sign(e), own, e.life.since]) else { return ruling };
     // Without a record of movement nobody has looked long enough to say that nothing moved.
     let window = SignedDuration::try_from(e.window).unwrap_or(SignedDuration::MAX);
     if e.movement.is_none() || e.now.duration_since(last) < window {
@@ -397,7 +418,7 @@ fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
 
 /// The last that was heard or seen of it, by those sources that say when.
 fn last_sign(e: &Evidence) -> Option<Timestamp> {
-    [e.hooks.last, e.transcript.last, e.clock, e.movement].into_iter().flatten().max()
+    e.latest([e.hooks.last, e.transcript.last, e.clock, e.movement])
 }
 
 /// The window of the contract's default: five minutes without any sign.

@@ -3,7 +3,7 @@ use crate::life::Life;
 use crate::record::Exit;
 use crate::screen::Hands;
 use crate::status::Role;
-use crate::status::evidence::{Asked, Before, Screen};
+use crate::status::evidence::{Asked, Before, Screen, Turn};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_794_700_000 + second).unwrap()
@@ -308,14 +308,51 @@ fn what_is_lost_was_last_seen_sometime() {
 }
 
 #[test]
-fn a_clock_that_jumps_back_is_no_reason_to_panic() {
-    let evidence = Evidence {
-        now: at(-100_000),
+fn a_clock_that_was_set_back() {
+    use Basis::{Asserted, Inferred};
+    let back = |e: Evidence| Evidence { now: at(-100_000), ..e };
+    let began = || Evidence {
         hooks: edge(10, EdgeKind::Began),
         movement: Some(at(5)),
+        clock: Some(at(9)),
+        ..back(living())
+    };
+    check("all evidence is of before", began(), "working", Source::Hook, Asserted);
+    let shown = Evidence { screen: prompt(), ..began() };
+    check("a prompt is no late screen for a day", shown, "idle", Source::Screen, Inferred);
+    let nothing = Evidence { screen: shows(Shows::Unreadable), ..back(living()) };
+    check("it is not young for a day", nothing, "unknown", Source::Process, Inferred);
+    let given = Evidence { prompted: true, own_word: says(Word::Idle), ..back(living()) };
+    check("nor before its first turn", given, "idle", Source::OwnWord, Asserted);
+    let answered = Evidence { hooks: asked(10), screen: working(), ..back(living()) };
+    check("an answer is seen", answered, "working", Source::Hook, Asserted);
+    let asks = Evidence { hooks: asked(10), ..back(living()) };
+    check("a question stays open", asks, "waiting", Source::Hook, Asserted);
+}
+
+#[test]
+fn what_was_told_since_a_clock_was_set_back() {
+    use Basis::{Asserted, Inferred};
+    // It is told at 1000 and 1010, the clock goes back to 0, and now it is 60.
+    let since = |e: Evidence| Evidence { now: at(60), ..e };
+    let hooks = edge(1000, EdgeKind::Done);
+    let again = since(Evidence { hooks, transcript: edge(50, EdgeKind::Began), ..living() });
+    check("a turn that began since", again, "working", Source::Transcript, Asserted);
+    let own_word = OwnWord::Says(Word::Idle, at(50));
+    let idle = since(Evidence { hooks: edge(1000, EdgeKind::Began), own_word, ..living() });
+    check("idle since", idle, "idle", Source::OwnWord, Asserted);
+    let transcript = edge(50, EdgeKind::Done);
+    let answered = since(Evidence { hooks: asked(1000), transcript, ..living() });
+    check("answered since", answered, "idle", Source::Transcript, Asserted);
+    let silent = || Evidence {
+        now: at(600),
+        hooks: edge(1000, EdgeKind::Began),
+        movement: Some(at(0)),
         ..living()
     };
-    check("back", evidence, "working", Source::Hook, Basis::Asserted);
+    check("silent since", silent(), "stuck", Source::Clock, Inferred);
+    let moves = Evidence { movement: Some(at(590)), ..silent() };
+    check("and moving since", moves, "working", Source::Hook, Asserted);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What an agent is doing, and why we think so.
 //!
 //! - [`evidence`]: what was found out, source by source;
-//! - [`hooks`], [`rollout`], [`own_word`]: how the raw words of agents become evidence;
+//! - [`payload`], [`hooks`], [`rollout`], [`own_word`]: how the raw words of agents become evidence;
 //! - [`judge`](mod@judge): the rules, one table in order of authority.
 //!
 //! The verdict names the source that decided and what every other source said, so that it can be
@@ -12,6 +12,7 @@ mod explain;
 pub mod hooks;
 pub mod judge;
 pub mod own_word;
+pub mod payload;
 pub mod rollout;
 
 use jiff::Timestamp;

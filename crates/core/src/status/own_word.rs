@@ -15,13 +15,14 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
         return OwnWord::Silent;
     };
     if !is_of(&value, process) {
-        let pid = &value["pid"];
-        let whose = if *pid == process.pid {
-            "another process that had this pid"
-        } else {
-            "another process"
+        let whose = match value["pid"].as_i64() {
+            Some(pid) if pid == i64::from(process.pid) => {
+                format!("another process that had this pid ({pid})")
+            }
+            Some(pid) => format!("another process (pid {pid})"),
+            None => "another process".to_owned(),
         };
-        return OwnWord::Forged(format!("a state file of {whose} (pid {pid})"));
+        return OwnWord::Forged(format!("a state file of {whose}"));
     }
     let word = match value["status"].as_str() {
         Some("busy") => Word::Busy,
@@ -91,5 +92,8 @@ mod tests {
         for rubbish in [&b""[..], b"{", b"[]", b"\xff\xfe", b"null"] {
             assert!(!matches!(claude(rubbish, ME), OwnWord::Says(..)));
         }
+        let long = format!(r#"{{"pid":"{}"}}"#, "7".repeat(1 << 20));
+        let OwnWord::Forged(why) = claude(long.as_bytes(), ME) else { panic!("believed") };
+        assert_eq!(why, "a state file of another process");
     }
 }

@@ -1,13 +1,20 @@
 //! Transcripts of claude, codex and gemini, folded into the edges of turns.
 //!
-//! Lines are not strictly in order of time, so an edge counts only if it is not older than the last one. What is cut,
-//! unknown or not JSON is passed over: a transcript is read while it is written.
+//! Lines are not strictly in order of time, so an edge counts only if it is not older than the last one; one that is much
+//! older was written after the clock was set back, and counts. What is cut, unknown or not JSON is passed over: a
+//! transcript is read while it is written.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::evidence::{Edge, EdgeKind, Failure, Turn};
+use crate::text::shortened;
 use crate::transcript::Dialect;
+
+/// Edges of claude 2.1.325 were seen out of order by milliseconds, other lines by seconds.
+const SET_BACK: SignedDuration = SignedDuration::from_mins(1);
+/// Longest text of a failure: it is handed on to tables and messages.
+const MAX_TEXT: usize = 2_000;
 
 /// Folds the text of a transcript, or its end.
 pub fn fold(dialect: Dialect, text: &str) -> Turn {
@@ -44,7 +51,8 @@ fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
         EdgeKind::Began => turn.turns_begun += 1,
         _ => {}
     }
-    if turn.edge.as_ref().is_none_or(|last| last.at <= at) {
+    let is_newer = |last: &Edge| last.at <= at || last.at.duration_since(at) > SET_BACK;
+    if turn.edge.as_ref().is_none_or(is_newer) {
         turn.edge = Some(Edge { at, what });
     }
 }
@@ -73,21 +81,17 @@ fn claude(line: &Value) -> Option<EdgeKind> {
         ("queue-operation", _) if line["operation"] == "dequeue" => Some(EdgeKind::Began),
         ("system", Some("turn_duration")) => Some(EdgeKind::Done),
         ("assistant", _) if line["isApiErrorMessage"] == true => {
-            Some(EdgeKind::Failed(claude_failure(line)))
+            Some(claude_failure(line))
         }
         _ => None,
     }
 }
 
 /// `error` is a broad word: an overload and a connection that failed are a `server_error` like any other.
-fn claude_failure(line: &Value) -> Failure {
+fn claude_failure(line: &Value) -> EdgeKind {
     let by_status = line["apiErrorStatus"].as_i64().and_then(Failure::kind_of_status);
     let words = ["apiError", "error"].iter().find_map(|key| line[*key].as_str());
-    Failure {
-        kind: by_status.or(words).unwrap_or("unknown").to_owned(),
-        text: line["message"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
-        until: None,
-    }
+    failed(by_status.or(words), line["message"]["content"][0]["text"].as_str().unwrap_or_default())
 }
 
 fn codex(line: &Value) -> Option<EdgeKind> {
@@ -99,33 +103,36 @@ fn codex(line: &Value) -> Option<EdgeKind> {
         "task_started" => Some(EdgeKind::Began),
         "turn_aborted" => Some(EdgeKind::Interrupted),
         "task_complete" if event["error"].is_null() => Some(EdgeKind::Done),
-        "task_complete" => Some(EdgeKind::Failed(codex_failure(&event["error"]))),
+        "task_complete" => Some(codex_failure(&event["error"])),
         _ => None,
     }
 }
 
 /// The kind is a word, or an object with the word as its only key. A reply that codex does not know is `other`, with
 /// the reply itself as its text: that has a word and a text of its own.
-fn codex_failure(error: &Value) -> Failure {
+fn codex_failure(error: &Value) -> EdgeKind {
     let info = &error["codex_error_info"];
     let word = info.as_str().or_else(|| Some(info.as_object()?.keys().next()?.as_str()));
     let status = info.as_object().and_then(|o| o.values().next()?["http_status_code"].as_i64());
     let message = error["message"].as_str().unwrap_or_default();
     let reply: Value = serde_json::from_str(message).unwrap_or_default();
     let told = ["code", "type"].iter().find_map(|key| reply["error"][*key].as_str());
-    let kind = status.and_then(Failure::kind_of_status).or(told).or(word).unwrap_or("unknown");
-    let text = reply["error"]["message"].as_str().unwrap_or(message);
-    Failure { kind: kind.to_owned(), text: text.to_owned(), until: None }
+    let kind = status.and_then(Failure::kind_of_status).or(told).or(word);
+    failed(kind, reply["error"]["message"].as_str().unwrap_or(message))
+}
+
+fn failed(kind: Option<&str>, text: &str) -> EdgeKind {
+    EdgeKind::Failed(Failure {
+        kind: shortened(kind.unwrap_or("unknown"), MAX_TEXT),
+        text: shortened(text, MAX_TEXT),
+        until: None,
+    })
 }
 
 fn gemini(line: &Value) -> Option<EdgeKind> {
     match line["type"].as_str()? {
         "user" if line["content"][0]["text"].is_string() => Some(EdgeKind::Began),
-        "error" => Some(EdgeKind::Failed(Failure {
-            kind: "unknown".to_owned(),
-            text: line["content"].as_str().unwrap_or_default().to_owned(),
-            until: None,
-        })),
+        "error" => Some(failed(None, line["content"].as_str().unwrap_or_default())),
         // A reply that calls no tool is the end of the turn.
         "gemini" if line["toolCalls"].as_array().is_none_or(Vec::is_empty) => Some(EdgeKind::Done),
         _ => None,
@@ -215,6 +222,30 @@ mod tests {
         let (edge, _) = last(Dialect::Codex, &[&began, &reply]);
         let told = |f: &Failure| f.kind == "context_length_exceeded" && f.text == "Too big.";
         assert!(matches!(&edge, Some(EdgeKind::Failed(f)) if told(f)), "{edge:?}");
+    }
+
+    #[test]
+    fn out_of_order_and_after_a_clock_was_set_back() {
+        let line = |time: &str, what: &str| {
+            format!(
+                r#"{{"timestamp":"2026-11-15T{time}Z","type":"event_msg","payload":{{"type":"{what}"}}}}"#
+            )
+        };
+        let edge = |lines: &[String]| fold(Dialect::Codex, &lines.join("\n")).edge.map(|e| e.what);
+        let done = line("12:00:00", "task_complete");
+        let late = line("11:59:59", "task_started");
+        assert_eq!(edge(&[done.clone(), late]), Some(EdgeKind::Done), "written late");
+        let next = line("11:00:00", "task_started");
+        assert_eq!(edge(&[done, next]), Some(EdgeKind::Began), "an hour earlier");
+    }
+
+    #[test]
+    fn a_failure_has_a_short_text() {
+        let long = "é".repeat(1 << 20);
+        let error = format!(r#""type":"error","content":"{long}""#);
+        let (edge, _) = last(Dialect::Gemini, &[&error]);
+        let Some(EdgeKind::Failed(failure)) = edge else { panic!("no failure") };
+        assert_eq!(failure.text.chars().count(), MAX_TEXT + 1);
     }
 
     #[test]
