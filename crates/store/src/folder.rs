@@ -9,12 +9,14 @@ use dogwatch_core::record::{Ended, Started};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::StoreError;
 use crate::state_dir::make_private;
+use crate::{StoreError, read_regular};
 
 /// Size of a record on disk. The space is taken when the session is made, so that an agent's end can be
 /// written down even when the disk has filled up since.
 const RECORD_SIZE: usize = 1024;
+/// More than any file of a session has.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// The folder of one session: what its runner is given, and what it writes down.
 ///
@@ -108,7 +110,7 @@ impl SessionFolder {
 
     fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         let path = self.path.join(name);
-        fs::read(&path).map_err(|source| StoreError::NotReadable { path, source })
+        read_regular(&path, MAX_FILE).map_err(|source| StoreError::NotReadable { path, source })
     }
 
     pub fn write_started(&self, started: &Started) -> Result<(), StoreError> {
@@ -146,7 +148,7 @@ impl SessionFolder {
     }
 
     fn read_record<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        serde_json::from_slice(&fs::read(self.path.join(name)).ok()?).ok()
+        serde_json::from_slice(&read_regular(&self.path.join(name), MAX_FILE).ok()?).ok()
     }
 
     /// Keeps the last screen for after tmux has forgotten it.
@@ -155,7 +157,7 @@ impl SessionFolder {
     }
 
     pub fn screen(&self) -> Option<KeptScreen> {
-        fs::read(self.path.join("screen")).ok().map(|ansi| KeptScreen { ansi })
+        read_regular(&self.path.join("screen"), MAX_FILE).ok().map(|ansi| KeptScreen { ansi })
     }
 
     pub fn exists(&self) -> bool {

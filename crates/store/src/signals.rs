@@ -14,10 +14,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::state_dir::make_private;
-use crate::{StateDir, Store, StoreError};
+use crate::{StateDir, Store, StoreError, read_regular};
 
 /// How long a hook waits for another writer before it takes the spool.
 const HOOK_PATIENCE: Duration = Duration::from_millis(20);
+/// More than any spooled signal has.
+const MAX_SPOOLED: u64 = 64 * 1024 * 1024;
 
 /// One thing an agent told us through a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +126,7 @@ impl Store {
     /// and a signal that was committed before is not taken in again.
     fn take_in_spool(&mut self) {
         for path in spooled_files(&self.dir.spool()) {
-            let Ok(bytes) = fs::read(&path) else { continue };
+            let Ok(bytes) = read_regular(&path, MAX_SPOOLED) else { continue };
             let Ok(spooled) = serde_json::from_slice::<Spooled>(&bytes) else {
                 continue;
             };

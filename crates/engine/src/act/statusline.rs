@@ -9,10 +9,12 @@ use std::time::Duration;
 use jiff::Zoned;
 use serde_json::Value;
 
-use crate::sense::processes;
+use crate::sense::{files, processes};
 
 /// How long the user's command may take. Claude Code asks again every second.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// More than any file of settings has.
+const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 
 /// What to show: the user's own statusline if there is one, else the time, model and context used.
 pub fn line(user_config: Option<&Path>, payload: &str, now: &Zoned) -> Vec<u8> {
@@ -33,7 +35,8 @@ fn own_command(user_config: Option<&Path>, facts: &Value) -> Option<String> {
         user_config.map(|dir| dir.join("settings.json")),
     ];
     files.into_iter().flatten().find_map(|file| {
-        let settings: Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+        let settings: Value =
+            serde_json::from_slice(&files::read_regular(&file, MAX_SETTINGS)?).ok()?;
         Some(settings["statusLine"]["command"].as_str()?.to_owned())
     })
 }

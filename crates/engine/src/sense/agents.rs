@@ -6,12 +6,15 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use dogwatch_core::profile::{self, Profile, ProfileError};
+use dogwatch_store::read_regular;
 
 use crate::sense::processes;
 use crate::{Context, Error};
 
 /// How long an agent may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// More than any profile has.
+const MAX_PROFILE: u64 = 4 * 1024 * 1024;
 
 /// An agent that could be started, and what was found of it on this machine.
 #[derive(Debug, Clone)]
@@ -39,7 +42,9 @@ fn own_profile(context: &Context, name: &str) -> Option<Result<Profile, ProfileE
     }
     let path = context.profiles.as_ref()?.join(format!("{name}.toml"));
     let shown = path.display().to_string();
-    let text = match fs::read_to_string(&path) {
+    let text = read_regular(&path, MAX_PROFILE)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    let text = match text {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
             let message = error.to_string();

@@ -2,14 +2,9 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// A whole file of another program, if it is a regular one and not larger than `max`. Opening a pipe
-/// would wait for its other end, and a device has none.
+/// A whole file of another program, if it is a regular one and not larger than `max`.
 pub fn read_regular(path: &Path, max: u64) -> Option<Vec<u8>> {
-    let length = regular_length(path)?;
-    if length > max {
-        return None;
-    }
-    read_from(path, 0, max)
+    dogwatch_store::read_regular(path, max).ok()
 }
 
 /// The last `max` bytes of a regular file.
