@@ -1,3 +1,7 @@
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use dogwatch_core::exit_code;
 use dogwatch_core::screen::{self, Screen};
 use dogwatch_engine::Error;
@@ -6,13 +10,15 @@ use serde_json::json;
 use crate::args::Judge;
 use crate::ui;
 
+/// Far more than any capture has; a device has no end.
+const MAX_SCREEN: u64 = 64 * 1024 * 1024;
+
 pub(crate) fn judge(args: &Judge) -> Result<u8, Error> {
     if screen::markers(&args.agent).is_none() {
         let problem = format!("no screen markers are known for the agent {:?}", args.agent);
         return Err(Error::BadArgument { problem });
     }
-    let action = format!("read {}", args.screen.display());
-    let bytes = std::fs::read(&args.screen).map_err(Error::io(action))?;
+    let bytes = read(&args.screen)?;
     let reading = screen::read(
         &args.agent,
         &Screen {
@@ -41,4 +47,17 @@ pub(crate) fn judge(args: &Judge) -> Result<u8, Error> {
         ui::line("  no rule matched");
     }
     Ok(exit_code::OK)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_SCREEN + 1).read_to_end(&mut bytes))
+        .map_err(Error::io(format!("read {}", path.display())))?;
+    if bytes.len() as u64 > MAX_SCREEN {
+        let problem =
+            format!("{} has more than {} MB: that is no screen", path.display(), MAX_SCREEN >> 20);
+        return Err(Error::BadArgument { problem });
+    }
+    Ok(bytes)
 }

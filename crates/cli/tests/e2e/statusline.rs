@@ -60,6 +60,12 @@ fn a_users_own_that_is_broken_harms_nobody() {
         write(bad);
         assert!(!statusline(&env, b"{}").text().is_empty());
     }
+    // A checkout may bring any file along, and it is looked for every second.
+    let project = env.work().join(".claude");
+    fs::create_dir(&project).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", project.join("settings.json")).unwrap();
+    let payload = serde_json::json!({ "workspace": { "project_dir": env.work() } }).to_string();
+    assert!(!statusline(&env, payload.as_bytes()).text().is_empty());
     // It reads nothing of a large payload, and fails.
     write(r#"{"statusLine":{"command":"exec <&-; echo out; exit 9"}}"#);
     let payload = format!(r#"{{"x":"{}"}}"#, "y".repeat(1_000_000));

@@ -1,0 +1,95 @@
+//! One screen alone, however bad: no panic, no hang, and never more than what it shows.
+
+use crate::env::TestEnv;
+use crate::output::CommandOutput;
+
+const EDGE: &str = "────────────────────────────────────────";
+
+fn judge(env: &TestEnv, screen: &[u8], more: &[&str]) -> CommandOutput {
+    env.write("screen", screen);
+    let mut command = env.command(&["judge", "--agent", "claude", "--screen", "screen"]);
+    env.run(command.args(more)).success()
+}
+
+fn state(env: &TestEnv, screen: &[u8], more: &[&str]) -> String {
+    let mut more = more.to_vec();
+    more.push("--json");
+    judge(env, screen, &more).json()["state"].as_str().unwrap().to_owned()
+}
+
+fn at_the_prompt() -> String {
+    format!("● Done.\n\n{EDGE}\n❯\n{EDGE}\n")
+}
+
+#[test]
+fn of_no_size() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(judge(&env, b"", &["--width", "0", "--height", "0"]), @r"
+    unknown (inferred)
+      no rule matched
+    ");
+    let prompt = at_the_prompt();
+    for size in ["0", "1", "65535"] {
+        for other in ["0", "1", "65535"] {
+            let more = ["--width", size, "--height", other];
+            assert_eq!(state(&env, b"", &more), "unknown", "{more:?}");
+            let seen = state(&env, prompt.as_bytes(), &more);
+            let shown = if other == "1" { "unknown" } else { "idle" };
+            assert_eq!(seen, shown, "{more:?}");
+        }
+    }
+    for bad in ["-1", "65536", "x", ""] {
+        let args = ["judge", "--agent", "claude", "--screen", "screen", "--width", bad];
+        let _ = env.dogwatch(&args).code(2);
+    }
+}
+
+#[test]
+fn ten_megabytes_of_escape_codes() {
+    let env = TestEnv::new();
+    for unit in ["\x1b[1;38;5;3m", "\x1b[", "\x1b]0;x", "\x1b", "\x1b[7mx\x1b[0m\n", "\x1bPq\x1b\\"]
+    {
+        let mut screen = unit.repeat((10 << 20) / unit.len());
+        assert_eq!(state(&env, screen.as_bytes(), &["--height", "50"]), "unknown", "{unit:?}");
+        // What is left open ends with its line, and what comes after it is seen.
+        screen.push_str("\x1b[0m\n");
+        screen.push_str(&at_the_prompt());
+        assert_eq!(state(&env, screen.as_bytes(), &["--height", "50"]), "idle", "{unit:?}");
+    }
+}
+
+#[test]
+fn that_is_no_text() {
+    let env = TestEnv::new();
+    assert_eq!(state(&env, b"\xff\xfe\xc3\x28\xe2\x82\0\0\xf0\x9f", &[]), "unknown");
+    let mut screen = b"\xff\xfe\xc3\n\x9b31m\0\xf0\x9f\n\n".to_vec();
+    screen.extend(at_the_prompt().into_bytes());
+    assert_eq!(state(&env, &screen, &[]), "idle");
+    // Nothing that is quoted from it can command the terminal.
+    let title = "[ ! ] Action Required \x1b[2J";
+    env.write("screen", at_the_prompt());
+    let args = ["judge", "--agent", "codex", "--screen", "screen", "--title", title];
+    let said = env.dogwatch(&args).success().text();
+    assert!(said.contains("Action Required") && !said.contains('\x1b'), "{said:?}");
+}
+
+#[test]
+fn that_cannot_be_read() {
+    let env = TestEnv::new();
+    env.write("screen", "");
+    insta::assert_snapshot!(env.dogwatch(&["judge", "--agent", "nobody", "--screen", "screen"]), @r#"
+    ------- stderr -------
+    error: no screen markers are known for the agent "nobody"
+    [exit code: 2]
+    "#);
+    std::os::unix::fs::symlink("/dev/zero", env.work().join("endless")).unwrap();
+    insta::assert_snapshot!(env.dogwatch(&["judge", "--agent", "claude", "--screen", "endless"]), @r"
+    ------- stderr -------
+    error: endless has more than 64 MB: that is no screen
+    [exit code: 2]
+    ");
+    for (file, words) in [("nosuch", "No such file"), (".", "Is a directory")] {
+        let output = env.dogwatch(&["judge", "--agent", "claude", "--screen", file]).code(1);
+        assert!(output.stderr.contains(words), "{output}");
+    }
+}
