@@ -16,6 +16,10 @@ quick *args:
 ci:
     .ci/run
 
+# Arbitrary input for the readers of screens, transcripts and hooks
+fuzz *args:
+    fuzz/run {{args}}
+
 # Figures, side by side with bare tmux
 bench *args:
     bench/run {{args}}
