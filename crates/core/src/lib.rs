@@ -17,6 +17,7 @@
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`transcript`] | readable text from an agent's own transcript |
+//! | [`mask`] | what others must not see of a recording |
 
 pub mod answer;
 mod codex_hooks;
@@ -26,6 +27,7 @@ pub mod exit_code;
 pub mod family;
 pub mod launch;
 pub mod life;
+pub mod mask;
 pub mod name;
 pub mod profile;
 pub mod record;

@@ -7,7 +7,7 @@ use super::style::Style;
 
 /// One thing a capture says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     Print(char),
     Tab,
     NewLine,
@@ -17,7 +17,7 @@ pub(super) enum Piece {
 const MAX_NUMBERS: usize = 32;
 
 #[derive(Debug)]
-pub(super) struct Scanner<'a> {
+pub(crate) struct Scanner<'a> {
     rest: std::str::Chars<'a>,
     pub(super) style: Style,
     /// Whether any attribute was ever set: plain captures carry none.
@@ -40,13 +40,18 @@ impl Graphics {
 }
 
 impl<'a> Scanner<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self {
             rest: text.chars(),
             style: Style::default(),
             styled: false,
             graphics: Graphics::default(),
         }
+    }
+
+    /// What was not read yet.
+    pub(crate) fn rest(&self) -> &'a str {
+        self.rest.as_str()
     }
 
     fn escape(&mut self) {

@@ -5,7 +5,7 @@
 //! The markers are data, `crates/core/screens/*.toml`, and a user may bring their own. When no rule
 //! matches, the answer is [`State::Unknown`]: silence of the rules never means idle.
 
-mod ansi;
+pub(crate) mod ansi;
 mod details;
 mod detect;
 mod finder;

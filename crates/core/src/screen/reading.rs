@@ -12,6 +12,19 @@ pub struct Reading {
     pub reasons: Vec<Reason>,
 }
 
+impl Reading {
+    /// Whether both say the same of the agent, whatever the words are that they read: a masked screen has others.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let rule = |reading: &Self| reading.reasons.first().map(|reason| reason.rule.clone());
+        let same = match (&self.state, &other.state) {
+            (State::Error { kind, .. }, State::Error { kind: other, .. }) => kind == other,
+            (State::Limited { .. }, State::Limited { .. }) => true,
+            (state, other) => state == other,
+        };
+        same && rule(self) == rule(other)
+    }
+}
+
 /// What the agent is doing, as far as its screen tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]

@@ -1,0 +1,70 @@
+//! JSON stays JSON: each text in it is masked by itself.
+
+use serde_json::{Map, Value};
+
+use super::names::says_secret;
+use super::{Fill, Masks, Span, flat};
+
+impl Masks {
+    /// Every text of a value, the names of fields too. What a field's name calls a secret is hidden whole.
+    pub fn json(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.json(item)).collect(),
+            Value::Object(fields) => {
+                let mut masked = Map::new();
+                for (name, value) in fields {
+                    let value =
+                        if is_secret(&name) { self.hidden(value) } else { self.json(value) };
+                    masked.insert(free(&masked, self.text(&name)), value);
+                }
+                Value::Object(masked)
+            }
+            other => other,
+        }
+    }
+
+    /// Lines of JSON, as agents write their transcripts. A line that is none is masked as a text.
+    pub fn json_lines(&self, lines: &str) -> String {
+        let mut out = String::with_capacity(lines.len());
+        for line in lines.lines() {
+            match serde_json::from_str(line) {
+                Ok(value) => out.push_str(&self.json(value).to_string()),
+                Err(_) => out.push_str(&self.text(line)),
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    fn hidden(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => {
+                let all = Span { at: 0..text.len(), fill: Fill::Secret("") };
+                Value::String(flat::replace(&text, &[all]))
+            }
+            Value::Array(items) => items.into_iter().map(|item| self.hidden(item)).collect(),
+            Value::Object(fields) => {
+                let hide = |(name, value): (String, Value)| (self.text(&name), self.hidden(value));
+                fields.into_iter().map(hide).collect()
+            }
+            other => other,
+        }
+    }
+}
+
+/// A field that is only called `key` may be any.
+fn is_secret(name: &str) -> bool {
+    !matches!(name, "key" | "keys" | "Key" | "Keys") && says_secret(name)
+}
+
+/// Two names may be the same once they are masked; no field is lost for that.
+fn free(taken: &Map<String, Value>, name: String) -> String {
+    let mut free = name.clone();
+    let mut number = 1;
+    while taken.contains_key(&free) {
+        number += 1;
+        free = format!("{name}#{number}");
+    }
+    free
+}

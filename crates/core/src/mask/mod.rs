@@ -1,0 +1,132 @@
+//! Takes out of a recording what must not be seen by others: keys, passwords, the user's names and paths.
+//!
+//! - [`Masks::screen`] keeps every column, so that a masked screen is read as the other was;
+//! - [`Masks::text`] is for texts without columns, [`Masks::json`] for every text in a JSON value.
+//!
+//! What is looked for is data (`masks.toml`), and what the machine itself knows: values of variables whose
+//! names say that they are secret, the home folder, the user, the host. Rather a word too many is masked than one too
+//! few; what that does to the reading of a screen is seen by reading it again.
+
+mod chains;
+mod flat;
+mod json;
+mod names;
+mod near;
+mod pem;
+mod rules;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+pub use names::secret_values;
+
+use flat::{Fill, Span};
+use near::Haystack;
+use rules::RULES;
+
+/// What is known on the machine.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Paths of home folders.
+    pub homes: Vec<String>,
+    /// The user, the host, the machine.
+    pub names: Vec<String>,
+    /// Secrets as they are.
+    pub secrets: Vec<String>,
+}
+
+/// Shortest secret that is looked for: a shorter one would be found in anything.
+const SHORTEST_SECRET: usize = 6;
+/// Agents show this much of a key's end.
+const SHOWN_END: usize = 20;
+const SHORTEST_NAME: usize = 3;
+
+/// Masks for one machine and one session.
+#[derive(Debug, Clone)]
+pub struct Masks {
+    homes: Vec<String>,
+    names: Vec<String>,
+    secrets: Vec<String>,
+}
+
+impl Masks {
+    pub fn new(known: Known) -> Self {
+        let mut homes: Vec<String> = Vec::new();
+        for home in known.homes.iter().map(|home| home.trim_end_matches('/')) {
+            if home.starts_with('/') && home.len() > 1 {
+                homes.push(home.to_owned());
+                // As Claude Code names its folder for a project.
+                homes.push(format!("/{}", home.replace(['/', '.', '_'], "-")));
+            }
+        }
+        let is_telling = |name: &String| {
+            name.chars().count() >= SHORTEST_NAME && !RULES.common_names.contains(name)
+        };
+        let names = known.names.into_iter().filter(is_telling).collect();
+        let mut secrets: Vec<String> = Vec::new();
+        for secret in known.secrets.iter().flat_map(|secret| secret.lines().map(str::trim)) {
+            secrets.push(secret.to_owned());
+            secrets.push(secret.escape_debug().to_string());
+            let end = secret.char_indices().rev().nth(SHOWN_END - 1).map(|(at, _)| at);
+            secrets.extend(end.filter(|at| *at > 0).map(|at| secret[at..].to_owned()));
+        }
+        secrets.retain(|secret| secret.chars().count() >= SHORTEST_SECRET);
+        let mut masks = Self { homes, names, secrets };
+        for list in [&mut masks.homes, &mut masks.names, &mut masks.secrets] {
+            list.sort_by_key(|text| std::cmp::Reverse(text.len()));
+            list.dedup();
+        }
+        masks
+    }
+
+    /// A screen as tmux captured it, plain or with attributes: same rows, same columns. `width` is the pane's, 0 if it is
+    /// not known.
+    pub fn screen(&self, captured: &str, width: usize) -> String {
+        settled(captured, |text| screen::mask(self, text, width))
+    }
+
+    /// A text without columns: the home folder becomes `~`.
+    pub fn text(&self, text: &str) -> String {
+        settled(text, |text| flat::replace(text, &self.spans(text)))
+    }
+
+    /// Everything in a text that must be hidden.
+    fn spans(&self, text: &str) -> Vec<Span> {
+        let mut spans = self.secrets_in(text);
+        for home in &self.homes {
+            // `/-home-me`: the slash before it stays.
+            let kept = usize::from(home.starts_with("/-"));
+            let found = flat::occurrences(text, home).filter(|at| flat::is_path(text, at, home));
+            spans.extend(found.map(|at| Span { at: at.start + kept..at.end, fill: Fill::Home }));
+        }
+        for name in &self.names {
+            let found = flat::occurrences(text, name).filter(|at| flat::is_word(text, at));
+            spans.extend(found.map(|at| Span { at, fill: Fill::Name }));
+        }
+        let hay = Haystack::new(text);
+        for rule in &RULES.rules {
+            spans.extend(rule.spans(&hay));
+        }
+        spans.extend(pem::spans(&hay));
+        spans
+    }
+
+    /// Known secrets alone: where they are found there is no doubt.
+    fn secrets_in(&self, text: &str) -> Vec<Span> {
+        let found = self.secrets.iter().flat_map(|secret| flat::occurrences(text, secret));
+        found.map(|at| Span { at, fill: Fill::Secret("") }).collect()
+    }
+}
+
+/// Masks until there is nothing left to mask, so that a masked text stays as it is when it is masked again. It ends:
+/// each round hides characters for good, and brings in none that a path begins with.
+fn settled(text: &str, mask: impl Fn(&str) -> String) -> String {
+    let mut before = text.to_owned();
+    loop {
+        let after = mask(&before);
+        if after == before {
+            return after;
+        }
+        before = after;
+    }
+}

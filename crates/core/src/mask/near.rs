@@ -1,0 +1,92 @@
+//! Patterns that are only tried near a word of theirs. Transcripts are long, secrets are few, and looking for a word is a
+//! hundred times as fast as trying a pattern.
+
+use std::ops::Range;
+
+use regex_lite::Regex;
+
+/// How far behind its word the last part of a match may begin; that part is taken to its end.
+const BEHIND: usize = 120;
+/// How soon is soon, the word included.
+const SOON: usize = 40;
+/// Longest word that is taken whole.
+const LONGEST_WORD: usize = 64 * 1024;
+
+/// A text to search in.
+#[derive(Debug, Clone)]
+pub(super) struct Haystack<'t> {
+    pub(super) text: &'t str,
+    small: String,
+}
+
+impl<'t> Haystack<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, small: text.to_ascii_lowercase() }
+    }
+}
+
+/// Where a pattern can match at all.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clues<'a, W> {
+    /// One of these, in small letters, is in every match,
+    pub(super) words: &'a [W],
+    /// at most so many bytes behind its beginning,
+    pub(super) before: usize,
+    /// and soon followed by one of these; by anything if there are none.
+    pub(super) then: &'a str,
+}
+
+/// Where a named part of a pattern is, in order.
+pub(super) fn find<'t, W: AsRef<str>>(
+    hay: &Haystack<'t>,
+    clues: Clues<W>,
+    pattern: &Regex,
+    part: &str,
+) -> Vec<Match<'t>> {
+    let Clues { words, before, then } = clues;
+    let at = |word: &'_ str| hay.small.match_indices(word).map(|(at, _)| at).collect::<Vec<_>>();
+    let mut places: Vec<usize> = words.iter().flat_map(|word| at(word.as_ref())).collect();
+    places.sort_unstable();
+    places.dedup();
+    let mut found = Vec::new();
+    let mut behind = 0;
+    for at in places {
+        if at < behind || !is_followed(hay.text, at, then) {
+            continue;
+        }
+        let window = window(hay.text, at.saturating_sub(before).max(behind), at);
+        let Some(captures) = pattern.captures(&hay.text[window.clone()]) else { continue };
+        behind = window.start + captures.get(0).map_or(0, |whole| whole.end());
+        found.extend(captures.name(part).map(|part| Match {
+            at: window.start + part.start()..window.start + part.end(),
+            text: part.as_str(),
+        }));
+    }
+    found
+}
+
+/// Something that was found.
+#[derive(Debug)]
+pub(super) struct Match<'t> {
+    pub(super) at: Range<usize>,
+    pub(super) text: &'t str,
+}
+
+fn is_followed(text: &str, at: usize, then: &str) -> bool {
+    let soon = &text.as_bytes()[at..(at + SOON).min(text.len())];
+    then.is_empty() || soon.iter().any(|byte| then.as_bytes().contains(byte))
+}
+
+/// The surroundings of a place, up to the end of the word that they end in.
+fn window(text: &str, start: usize, at: usize) -> Range<usize> {
+    let boundary = |mut at: usize| {
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let near = boundary((at + BEHIND).min(text.len()));
+    let far = boundary((near + LONGEST_WORD).min(text.len()));
+    let rest = text[near..far].find(char::is_whitespace);
+    boundary(start)..rest.map_or(far, |rest| near + rest)
+}

@@ -1,0 +1,116 @@
+//! A captured screen, masked cell by cell.
+
+use unicode_width::UnicodeWidthChar;
+
+use super::Masks;
+use super::chains::{self, Block};
+use super::flat::{Fill, Span};
+use crate::screen::ansi::{Piece, Scanner};
+
+/// One character on the screen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell {
+    /// Where it is in the capture.
+    at: usize,
+    length: usize,
+    pub(super) shown: char,
+    pub(super) column: usize,
+    pub(super) width: usize,
+}
+
+pub(super) fn mask(masks: &Masks, text: &str, width: usize) -> String {
+    let (cells, rows) = cells(text);
+    let blocks = chains::blocks(&cells, &rows, width);
+    let mut fills: Vec<Option<Fill>> = vec![None; cells.len()];
+    let whole_rows = View::of(&cells, rows.iter().map(|row| row.clone().collect::<Vec<_>>()));
+    whole_rows.hide(&cells, &mut fills, &masks.spans(&whole_rows.text));
+    let likely = |a: &Block, b: &Block| chains::goes_on(&cells, a, b);
+    let wrapped = View::of(&cells, chains::chains(&cells, &blocks, likely));
+    wrapped.hide(&cells, &mut fills, &masks.spans(&wrapped.text));
+    // What is known to the letter is found however it is broken.
+    let broken = View::of(&cells, chains::chains(&cells, &blocks, |_, _| true));
+    broken.hide(&cells, &mut fills, &masks.secrets_in(&broken.text));
+    rewrite(masks, text, &cells, &fills)
+}
+
+/// The cells of a capture, and which of them make up each row.
+fn cells(text: &str) -> (Vec<Cell>, Vec<std::ops::Range<usize>>) {
+    let mut scanner = Scanner::new(text);
+    let (mut cells, mut rows) = (Vec::new(), Vec::new());
+    let (mut column, mut begin) = (0, 0);
+    while let Some(piece) = scanner.next() {
+        let end = text.len() - scanner.rest().len();
+        let length = text[..end].chars().next_back().map_or(0, char::len_utf8);
+        let (shown, width) = match piece {
+            Piece::NewLine => {
+                rows.push(begin..cells.len());
+                (column, begin) = (0, cells.len());
+                continue;
+            }
+            Piece::Tab => (' ', 8 - column % 8),
+            Piece::Print(shown) => (shown, shown.width().unwrap_or(0)),
+        };
+        // What takes no column is between the cells, as escape codes are.
+        if width > 0 {
+            cells.push(Cell { at: end - length, length, shown, column, width });
+        }
+        column += width;
+    }
+    rows.push(begin..cells.len());
+    (cells, rows)
+}
+
+/// Cells as a text in which can be searched.
+struct View {
+    text: String,
+    /// Where each cell begins in the text.
+    places: Vec<(usize, usize)>,
+}
+
+impl View {
+    fn of(cells: &[Cell], lines: impl IntoIterator<Item = Vec<usize>>) -> Self {
+        let mut view = Self { text: String::new(), places: Vec::new() };
+        for line in lines {
+            for cell in line {
+                view.places.push((view.text.len(), cell));
+                view.text.push(cells[cell].shown);
+            }
+            view.text.push('\n');
+        }
+        view
+    }
+
+    fn hide(&self, cells: &[Cell], fills: &mut [Option<Fill>], spans: &[Span]) {
+        for Span { at, fill } in spans {
+            let first = self.places.partition_point(|(place, _)| *place < at.start);
+            let covered = self.places[first..].iter().take_while(|(place, _)| *place < at.end);
+            for (_, cell) in covered.filter(|(_, cell)| cells[*cell].shown != ' ') {
+                fills[*cell] = fills[*cell].max(Some(*fill));
+            }
+        }
+    }
+}
+
+/// The capture with some cells hidden. Codes between cells stay, but for texts in them: links and titles.
+fn rewrite(masks: &Masks, text: &str, cells: &[Cell], fills: &[Option<Fill>]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    let between = |part: &str| {
+        let with_text = ["\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_", "\x1bk"];
+        if with_text.iter().any(|code| part.contains(code)) {
+            masks.text(part)
+        } else {
+            part.to_owned()
+        }
+    };
+    for (cell, fill) in cells.iter().zip(fills) {
+        out.push_str(&between(&text[from..cell.at]));
+        from = cell.at + cell.length;
+        match fill {
+            Some(fill) => out.extend(fill.instead_of(cell.shown)),
+            None => out.push_str(&text[cell.at..from]),
+        }
+    }
+    out.push_str(&between(&text[from..]));
+    out
+}
