@@ -33,6 +33,7 @@ Examples:
   dogwatch why NAME                                        and why we think so
   dogwatch wait NAME --for idle,waiting                    wait until it is done, or needs you
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended
+  dogwatch record NAME                                     all of it in a folder, for a bug report
   dogwatch kill NAME                                       end it, with everything it started
   dogwatch demo                                            see it work, with scripted agents
 
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Answer(Answer),
     Messages(Messages),
     Judge(Judge),
+    Record(Record),
     Capture(Capture),
     Attach(Attach),
     Kill(Kill),
@@ -84,6 +86,7 @@ impl Command {
             Self::Answer(a) => a.json,
             Self::Messages(a) => a.json,
             Self::Judge(a) => a.json,
+            Self::Record(a) => a.json,
             Self::Capture(a) => a.json,
             Self::Kill(a) => a.json,
             Self::KillAll(a) => a.json,
@@ -350,14 +353,19 @@ pub(crate) struct Wait {
 #[command(after_help = "\
 Examples:
   dogwatch capture fix --ansi > screen.ansi
-  dogwatch judge --agent claude --screen screen.ansi --width 200 --height 50")]
+  dogwatch judge --agent claude --screen screen.ansi --width 200 --height 50
+  dogwatch judge --record ~/.local/state/dogwatch/records/fix-261115-121741")]
 pub(crate) struct Judge {
+    /// Folder that `dogwatch record` wrote: agent, screen, size and title are those in it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath,
+        conflicts_with_all = ["agent", "screen", "width", "height", "title"])]
+    pub(crate) record: Option<PathBuf>,
     /// Agent whose screen it is
-    #[arg(long)]
-    pub(crate) agent: String,
+    #[arg(long, required_unless_present = "record")]
+    pub(crate) agent: Option<String>,
     /// File with the screen, with or without colours
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) screen: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "record", value_hint = ValueHint::FilePath)]
+    pub(crate) screen: Option<PathBuf>,
     /// The screen has escape codes; recognised without it too
     #[arg(long)]
     pub(crate) ansi: bool,
@@ -371,6 +379,28 @@ pub(crate) struct Judge {
     #[arg(long)]
     pub(crate) title: Option<String>,
     /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Keep what was seen of a session in a folder, secrets masked, for a bug report
+///
+/// Screen, pane, verdict with reasons, hook signals, the end of the transcript and the agent's own state file. Keys,
+/// passwords, e-mail addresses, the home folder and the names of user and host are masked, without moving anything on
+/// the screen. The rest of what the agent wrote and read is in there: look through it before you send it. Prints the folder.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch record fix
+  dogwatch record fix --out ~/wrong-state && tar czf wrong-state.tgz -C ~ wrong-state
+  dogwatch judge --record ~/wrong-state")]
+pub(crate) struct Record {
+    /// Name, id or pane (%3) of the session
+    pub(crate) session: String,
+    /// Folder to make; numbered if it is there already [default: records/NAME-TIME in the state folder]
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print a JSON object instead of the folder
     #[arg(long)]
     pub(crate) json: bool,
 }

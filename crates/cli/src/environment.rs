@@ -1,7 +1,9 @@
 //! What the process was told from outside, read once and only here.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use dogwatch_engine::act::record::Surroundings;
 use dogwatch_engine::{Context, Error, context};
 use dogwatch_store::{StateDir, StoreError};
 use dogwatch_tmux::{Server, Socket};
@@ -74,6 +76,18 @@ pub(crate) fn local_time() -> Zoned {
     match zone() {
         Some(zone) => Timestamp::now().to_zoned(zone),
         None => Zoned::now(),
+    }
+}
+
+/// What tells who the user is and where, and what else here is private.
+pub(crate) fn surroundings() -> Surroundings {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let short = host.split('.').next().unwrap_or_default().to_owned();
+    let lossy = |text: OsString| text.to_string_lossy().into_owned();
+    Surroundings {
+        names: vec![host, short, machine.trim().to_owned()],
+        variables: std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect(),
     }
 }
 

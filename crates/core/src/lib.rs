@@ -18,6 +18,7 @@
 //! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`mask`] | what others must not see of a recording |
+//! | [`recording`] | what a recording is |
 
 pub mod answer;
 mod codex_hooks;
@@ -31,6 +32,7 @@ pub mod mask;
 pub mod name;
 pub mod profile;
 pub mod record;
+pub mod recording;
 pub mod run;
 pub mod screen;
 pub mod status;

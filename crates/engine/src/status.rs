@@ -48,10 +48,20 @@ impl<'c> Looker<'c> {
     pub fn all(&mut self, now: Timestamp) -> Result<Vec<Judged>, Error> {
         let context = self.context;
         let sessions = self.store.sessions(&context.socket, false)?;
-        self.look(sessions, |sights, ours| foreign::agents(context, sights, ours), now)
+        let others = |sights: &Sights, ours: &[Session]| foreign::agents(context, sights, ours);
+        Ok(self.look(sessions, others, now)?.0)
     }
 
     pub fn one(&mut self, target: &str, now: Timestamp) -> Result<Judged, Error> {
+        Ok(self.one_and_its_sight(target, now)?.0)
+    }
+
+    /// The session with what tmux showed when it was judged.
+    pub(crate) fn one_and_its_sight(
+        &mut self,
+        target: &str,
+        now: Timestamp,
+    ) -> Result<(Judged, Option<Sights>), Error> {
         let context = self.context;
         let sessions = snapshot::candidates(context, &self.store, target)?;
         let others = |sights: &Sights, ours: &[Session]| {
@@ -60,8 +70,8 @@ impl<'c> Looker<'c> {
             found.retain(|session| foreign::is_meant(session, target));
             found
         };
-        let judged = self.look(sessions, others, now)?;
-        snapshot::meant(context, judged, |one| &one.seen, target)
+        let (judged, sights) = self.look(sessions, others, now)?;
+        Ok((snapshot::meant(context, judged, |one| &one.seen, target)?, sights))
     }
 
     fn look(
@@ -69,7 +79,7 @@ impl<'c> Looker<'c> {
         mut sessions: Vec<Session>,
         others: impl FnOnce(&Sights, &[Session]) -> Vec<Session>,
         now: Timestamp,
-    ) -> Result<Vec<Judged>, Error> {
+    ) -> Result<(Vec<Judged>, Option<Sights>), Error> {
         let server = &self.context.tmux;
         for session in &mut sessions {
             snapshot::complete(self.context, &mut self.store, session);
@@ -81,7 +91,8 @@ impl<'c> Looker<'c> {
             let _ = sights.capture(server, &panes(&found));
             sessions.extend(found);
         }
-        self.judge(sessions, sights.as_ref(), now)
+        let judged = self.judge(sessions, sights.as_ref(), now)?;
+        Ok((judged, sights.ok()))
     }
 
     /// Judges sessions by what tmux shows, or by its failure to show anything.

@@ -58,6 +58,13 @@ impl StateDir {
         SessionFolder::new(self.sessions().join(id))
     }
 
+    /// The folder for recordings.
+    pub fn records(&self) -> Result<PathBuf, StoreError> {
+        let records = self.root.join("records");
+        make_private(&records)?;
+        Ok(records)
+    }
+
     pub(crate) fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
     }

@@ -3,7 +3,8 @@ use std::io::Read;
 use std::path::Path;
 
 use dogwatch_core::exit_code;
-use dogwatch_core::screen::{self, Screen};
+use dogwatch_core::recording::{self, Meta};
+use dogwatch_core::screen::{self, Reading, Screen};
 use dogwatch_engine::Error;
 use serde_json::json;
 
@@ -14,22 +15,24 @@ use crate::ui;
 const MAX_SCREEN: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn judge(args: &Judge) -> Result<u8, Error> {
-    if screen::markers(&args.agent).is_none() {
-        let problem = format!("no screen markers are known for the agent {:?}", args.agent);
-        return Err(Error::BadArgument { problem });
-    }
-    let bytes = read(&args.screen)?;
-    let reading = screen::read(
-        &args.agent,
-        &Screen {
-            bytes: &bytes,
-            width: args.width,
-            height: args.height,
-            title: args.title.as_deref(),
-            cursor: None,
-            alternate: None,
-        },
-    );
+    let reading = match (&args.record, &args.agent, &args.screen) {
+        (Some(folder), _, _) => recorded(folder)?,
+        (None, Some(agent), Some(file)) => {
+            let screen = Screen {
+                bytes: &read(file)?,
+                width: args.width,
+                height: args.height,
+                title: args.title.as_deref(),
+                cursor: None,
+                alternate: None,
+            };
+            reading(agent, &screen)?
+        }
+        _ => {
+            let problem = "name an agent and a file with its screen, or a recording".to_owned();
+            return Err(Error::BadArgument { problem });
+        }
+    };
     let mut answer = serde_json::to_value(&reading).unwrap_or_else(|_| json!({}));
     // One screen alone is never the agent's own word.
     answer["basis"] = "inferred".into();
@@ -47,6 +50,28 @@ pub(crate) fn judge(args: &Judge) -> Result<u8, Error> {
         ui::line("  no rule matched");
     }
     Ok(exit_code::OK)
+}
+
+/// The screen of a folder that `record` wrote.
+fn recorded(folder: &Path) -> Result<Reading, Error> {
+    let path = folder.join(recording::META);
+    let meta: Meta = serde_json::from_slice(&read(&path)?).map_err(|error| {
+        let problem = format!("{} is not from a recording: {error}", path.display());
+        Error::BadArgument { problem }
+    })?;
+    if meta.file.is_none() {
+        let problem = format!("{} has no screen; see its {}", folder.display(), recording::VERDICT);
+        return Err(Error::BadArgument { problem });
+    }
+    reading(&meta.agent, &meta.screen(&read(&folder.join(recording::STYLED_SCREEN))?))
+}
+
+fn reading(agent: &str, screen: &Screen) -> Result<Reading, Error> {
+    if screen::markers(agent).is_none() {
+        let problem = format!("no screen markers are known for the agent {agent:?}");
+        return Err(Error::BadArgument { problem });
+    }
+    Ok(screen::read(agent, screen))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {

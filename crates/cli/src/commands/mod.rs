@@ -14,6 +14,7 @@ mod kill;
 mod kill_all;
 mod ls;
 mod messages;
+mod record;
 mod run;
 mod send;
 mod spawn;
@@ -61,6 +62,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),
         Command::Why(args) => why::why(&context, &args),
+        Command::Record(args) => record::record(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),
         Command::Attach(args) => attach::attach(&context, &args),
         Command::Kill(args) => kill::kill(&context, &args),

@@ -23,6 +23,7 @@ mod process;
 
 mod ending;
 mod prompts;
+mod record;
 mod send;
 mod status;
 mod turns;

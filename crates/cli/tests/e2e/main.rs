@@ -33,6 +33,7 @@ mod names;
 mod nested;
 mod places;
 mod prompt;
+mod record;
 mod runner;
 mod servers;
 mod sources;

@@ -10,7 +10,7 @@ impl Masks {
     pub fn json(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.json(item)).collect(),
+            Value::Array(items) => self.items(items),
             Value::Object(fields) => {
                 let mut masked = Map::new();
                 for (name, value) in fields {
@@ -37,6 +37,20 @@ impl Masks {
         out
     }
 
+    /// In a command line the word after `--token` is one.
+    fn items(&self, items: Vec<Value>) -> Value {
+        let is_option = |item: &Value| {
+            item.as_str()
+                .is_some_and(|word| word.starts_with('-') && is_secret(word) && !word.contains('='))
+        };
+        let mut after_option = false;
+        let masked = items.into_iter().map(|item| {
+            let is_secret = std::mem::replace(&mut after_option, is_option(&item));
+            if is_secret && item.is_string() { self.hidden(item) } else { self.json(item) }
+        });
+        masked.collect()
+    }
+
     fn hidden(&self, value: Value) -> Value {
         match value {
             Value::String(text) => {
@@ -56,6 +70,16 @@ impl Masks {
 /// A field that is only called `key` may be any.
 fn is_secret(name: &str) -> bool {
     !matches!(name, "key" | "keys" | "Key" | "Keys") && says_secret(name)
+}
+
+/// The texts of a value that its fields' names call secrets.
+pub fn secrets_of(value: &Value) -> Vec<String> {
+    let Value::Object(fields) = value else { return Vec::new() };
+    let found = fields.iter().flat_map(|(name, value)| match value {
+        Value::String(text) if is_secret(name) => vec![text.clone()],
+        other => secrets_of(other),
+    });
+    found.collect()
 }
 
 /// Two names may be the same once they are masked; no field is lost for that.

@@ -18,6 +18,7 @@ mod screen;
 #[cfg(test)]
 mod tests;
 
+pub use json::secrets_of;
 pub use names::secret_values;
 
 use flat::{Fill, Span};

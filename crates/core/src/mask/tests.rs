@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::rules::RULES;
-use super::{Known, Masks};
+use super::{Known, Masks, secrets_of};
 use crate::screen::grid::{Grid, Row};
 
 fn strings(texts: &[&str]) -> Vec<String> {
@@ -138,6 +138,11 @@ fn json_stays_json() {
             "text": format!("line\n\"sk-ant-api03-{}\"\n", "x".repeat(40)),
         })
     );
+    let command = json!(["x", "--api-token", "4f2a", "--token=4f2a", "-v", "4f2a"]);
+    let masked = json!(["x", "--api-token", "xxxx", "--token=xxxx", "-v", "4f2a"]);
+    assert_eq!(masks().json(command), masked);
+    let endpoint = json!({"port": 1, "password": "4f2a", "more": {"api_key": "b"}, "key": "c"});
+    assert_eq!(secrets_of(&endpoint), ["4f2a", "b"]);
     let homes = json!({"/home/ada": 1, "~": 2});
     assert_eq!(masks().json(homes), json!({"~": 1, "~#2": 2}));
     let lines = "{\"a\":\"/home/ada\"}\nno json: /home/ada\n";

@@ -5,6 +5,7 @@ pub mod attach;
 pub mod gc;
 pub mod hook;
 pub mod kill;
+pub mod record;
 pub mod send;
 pub mod spawn;
 pub mod statusline;

@@ -100,7 +100,8 @@ pub fn survey(context: &Context) -> Vec<(String, Result<Found, Error>)> {
     })
 }
 
-fn version(path: &Path, profile: &Profile) -> Option<String> {
+/// What a program says of its version.
+pub fn version(path: &Path, profile: &Profile) -> Option<String> {
     if profile.version_args.is_empty() {
         return None;
     }

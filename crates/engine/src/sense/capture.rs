@@ -3,6 +3,7 @@ use dogwatch_store::KeptScreen;
 use dogwatch_tmux::CaptureOptions;
 
 use crate::act::spawn::HISTORY;
+use crate::sense::materials::Screen;
 use crate::sense::{agents, transcripts};
 use crate::snapshot::Seen;
 use crate::{Context, Error};
@@ -67,6 +68,12 @@ pub fn capture(
     };
     let text = if ansi { screen.ansi } else { without_escapes(&screen.ansi) };
     Ok(Captured { from: From::Kept, text: last_lines(&text, lines.or(Some(HISTORY))) })
+}
+
+/// The last rows that the runner kept of a session's screen.
+pub fn kept(context: &Context, seen: &Seen, rows: u32) -> Option<Screen> {
+    let kept = context.state.session(&seen.session.id).screen()?;
+    Some(Screen { from: From::Kept, text: last_lines(&kept.ansi, Some(rows)) })
 }
 
 /// What tmux still has of a session whose runner was killed before it could keep anything.

@@ -10,6 +10,7 @@ pub mod exists;
 pub mod files;
 pub mod foreign;
 pub mod interests;
+pub mod materials;
 pub mod own_word;
 pub mod proc_files;
 pub mod processes;

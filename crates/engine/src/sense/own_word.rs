@@ -18,9 +18,18 @@ pub fn ask(way: Option<OwnWordWay>, agent: ProcessIdent, home: Option<PathBuf>) 
     }
 }
 
+/// What the agent's process has written of itself, as it is.
+pub fn raw(way: OwnWordWay, agent: ProcessIdent, home: Option<PathBuf>) -> Option<Vec<u8>> {
+    match way {
+        OwnWordWay::ClaudeStateFile => {
+            files::read_regular(&claude_file(agent.pid, home)?, MAX_STATE_FILE)
+        }
+    }
+}
+
 fn claude(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
-    let read = || files::read_regular(&claude_file(agent.pid, home)?, MAX_STATE_FILE);
-    read().map_or(OwnWord::Silent, |bytes| own_word::claude(&bytes, agent))
+    raw(OwnWordWay::ClaudeStateFile, agent, home)
+        .map_or(OwnWord::Silent, |bytes| own_word::claude(&bytes, agent))
 }
 
 /// The conversation that an agent says it is in.

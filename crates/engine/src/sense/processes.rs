@@ -73,6 +73,23 @@ pub fn variables<const N: usize>(_: i32, names: [&str; N]) -> [Option<PathBuf>; 
     names.map(|_| None)
 }
 
+/// The environment of a process, as it was started with it; empty if it cannot be read.
+pub fn environment(pid: i32) -> Vec<(String, String)> {
+    let Some(pid) = u32::try_from(pid).ok().map(sysinfo::Pid::from_u32) else { return Vec::new() };
+    let Ok(mut system) = System::new() else { return Vec::new() };
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::Some(&[pid]),
+        true,
+        ProcessRefreshKind::nothing().with_environ(UpdateKind::Always).without_tasks(),
+    );
+    let pairs = system.process(pid).map(sysinfo::Process::environ).unwrap_or_default();
+    let pair = |pair: &std::ffi::OsString| {
+        let (key, value) = launch::split_pair(pair)?;
+        Some((key.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+    };
+    pairs.iter().filter_map(pair).collect()
+}
+
 /// Whether the kernel has stopped a process (Ctrl-Z, SIGSTOP).
 #[cfg(target_os = "linux")]
 pub fn is_stopped(pid: i32) -> bool {

@@ -113,6 +113,14 @@ impl Sights {
     }
 }
 
+impl Sights {
+    /// A pane with its text, if it was looked at.
+    pub fn picture(&self, pane: PaneId) -> Option<(&PaneFace, &[u8])> {
+        let face = self.faces.iter().find(|face| face.row.pane_id == pane)?;
+        Some((face, self.texts.get(&pane)?.bytes()))
+    }
+}
+
 fn glances(faces: &[PaneFace]) -> Vec<PaneGlance> {
     faces.iter().map(|face| PaneGlance::from(&face.row)).collect()
 }

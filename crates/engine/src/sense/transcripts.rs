@@ -149,6 +149,15 @@ impl Reading {
     }
 }
 
+/// The last lines of a transcript as they are, whole ones only, at most so many bytes.
+pub fn last_lines(path: &Path, max: u64) -> Option<String> {
+    let bytes = files::read_tail(path, max)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let is_cut = u64::try_from(bytes.len()).is_ok_and(|length| length >= max);
+    let from = if is_cut { text.find('\n').map_or(text.len(), |at| at + 1) } else { 0 };
+    Some(text[from..].to_owned())
+}
+
 fn text(path: &Path) -> String {
     let bytes = files::read_tail(path, TAIL).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -1,0 +1,69 @@
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::exit_code;
+use dogwatch_core::recording::ScreenAlone;
+use dogwatch_engine::act::record;
+use dogwatch_engine::sense::materials;
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::args::Record;
+use crate::commands::status;
+use crate::{environment, ui};
+
+pub(crate) fn record(context: &Context, args: &Record) -> Result<u8, Error> {
+    let told = args.out.as_deref().map(place).transpose()?;
+    let materials = materials::look(context, &args.session, Timestamp::now())?;
+    let session = &materials.judged.seen.session;
+    let (parent, name) = if let Some(place) = told {
+        place
+    } else {
+        let time = environment::local_time().strftime("%y%m%d-%H%M%S").to_string();
+        // The name of a session that others started may be anything.
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        let name = session.name.replace(|c| !allowed(c), "-");
+        (context.state.records()?, format!("{name}-{time}"))
+    };
+    let verdict = status::to_json(&materials.judged);
+    let around = environment::surroundings();
+    let recorded = record::record(context, &materials, verdict, &around, (&parent, &name))?;
+    let alone = recorded.meta.screen_alone.as_ref();
+    if args.json {
+        ui::json(&json!({
+            "name": session.name,
+            "id": session.id,
+            "state": recorded.meta.state,
+            "folder": recorded.folder,
+            "files": recorded.meta.files,
+            "screen_alone": alone,
+        }));
+        return Ok(exit_code::OK);
+    }
+    ui::line(recorded.folder.display());
+    match alone {
+        Some(ScreenAlone { same: true, after, .. }) => {
+            ui::talk(format_args!("the screen alone says {after}, as before it was masked"));
+        }
+        Some(ScreenAlone { before, after, .. }) => ui::talk(format_args!(
+            "warning: the screen alone said {before}, and says {after} now that it is masked"
+        )),
+        None => {}
+    }
+    ui::talk("note: what the agent wrote and read is in it; look through it before you send it");
+    Ok(exit_code::OK)
+}
+
+/// Where the folder is to be made, and its name.
+fn place(out: &Path) -> Result<(PathBuf, String), Error> {
+    let Some(name) = out.file_name().and_then(|name| name.to_str()) else {
+        let problem = format!("{} is not the name of a new folder", out.display());
+        return Err(Error::BadArgument { problem });
+    };
+    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).to_owned();
+    let Ok(parent) = parent.canonicalize() else {
+        return Err(Error::NoSuchFolder { path: parent });
+    };
+    Ok((parent, name.to_owned()))
+}

@@ -1,0 +1,98 @@
+//! Folders of recordings: whole or not there, and never in the place of another.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use crate::StoreError;
+
+/// How many folders of one name there may be.
+const MAX_NUMBER: u32 = 10_000;
+
+/// Writes a folder of files that only the owner can read. A name that is taken is numbered; returns where the folder is.
+pub fn keep_record(
+    parent: &Path,
+    name: &str,
+    files: &[(&str, Vec<u8>)],
+) -> Result<PathBuf, StoreError> {
+    let write = || {
+        let private = fs::Permissions::from_mode(0o700);
+        let new =
+            tempfile::Builder::new().prefix(".new-").permissions(private).tempdir_in(parent)?;
+        for (name, content) in files {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(new.path().join(name))?;
+            file.write_all(content)?;
+            file.sync_all()?;
+        }
+        let place = put(new.path(), parent, name)?;
+        // It is no longer there under its first name.
+        let _ = new.keep();
+        File::open(parent)?.sync_all()?;
+        Ok(place)
+    };
+    write().map_err(|source| StoreError::writing(&parent.join(name), source))
+}
+
+/// Moves a folder to the first free name.
+fn put(new: &Path, parent: &Path, name: &str) -> io::Result<PathBuf> {
+    for number in 1..MAX_NUMBER {
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let place = parent.join(format!("{name}{suffix}"));
+        match renameat_with(CWD, new, CWD, &place, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(place),
+            Err(Errno::EXIST | Errno::NOTEMPTY) => {}
+            // Some file systems cannot look and move at once. An empty folder of our own is then replaced.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                match DirBuilder::new().mode(0o700).create(&place) {
+                    Ok(()) => return fs::rename(new, &place).map(|()| place),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn private_whole_and_never_in_the_place_of_another() {
+        let tmp = tempfile::tempdir().unwrap();
+        let keep = |text: &str| {
+            keep_record(tmp.path(), "x", &[("a.json", text.as_bytes().to_vec())]).unwrap()
+        };
+        let (first, second) = (keep("1"), keep("2"));
+        assert_eq!(
+            (first.as_path(), second.as_path()),
+            (&*tmp.path().join("x"), &*tmp.path().join("x-2"))
+        );
+        fs::create_dir(tmp.path().join("x-3")).unwrap();
+        fs::write(tmp.path().join("x-4"), "a file").unwrap();
+        assert_eq!(keep("3"), tmp.path().join("x-5"), "an empty folder is somebody's too");
+        assert_eq!(fs::read_to_string(first.join("a.json")).unwrap(), "1");
+        assert_eq!((mode(&first), mode(&first.join("a.json"))), (0o700, 0o600));
+    }
+
+    #[test]
+    fn nothing_stays_of_one_that_could_not_be_written() {
+        let tmp = tempfile::tempdir().unwrap();
+        assert!(keep_record(tmp.path(), "x", &[("no/such", vec![])]).is_err());
+        assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);
+    }
+}
