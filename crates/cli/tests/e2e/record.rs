@@ -267,3 +267,34 @@ fn a_session_that_left_no_screen() {
     assert_eq!(said["files"], serde_json::json!(["verdict.json", "signals.jsonl"]));
     assert_eq!(meta(&env.work().join("r"))["file"], Value::Null);
 }
+
+#[test]
+fn an_agent_that_others_started() {
+    let env = TestEnv::new();
+    env.write(
+        "screen",
+        format!("✻ Worked for 3s\n\n{EDGE}\n❯ \n{EDGE}\n  ? for shortcuts {TOKEN}\n"),
+    );
+    let screen = env.work().join("screen");
+    let script =
+        format!("[ \"$1\" = --version ] && exec echo 9.8.7\ncat '{}'\nread line", screen.display());
+    let claude = env.write_program("claude", &script);
+    let claude = claude.display().to_string();
+    let start = ["new-session", "-d", "-s", "my/own", "-x", "80", "-y", "24", "-e"];
+    env.tmux(&[&start[..], &[&format!("MY_TOKEN={TOKEN}"), &claude]].concat());
+    let mut said = Value::Null;
+    crate::env::eventually("it is seen idle", || {
+        let record = env.dogwatch(&["record", "my/own", "--json"]);
+        said = if record.code == Some(0) { record.json() } else { Value::Null };
+        said["state"] == "idle"
+    });
+    let folder = PathBuf::from(said["folder"].as_str().unwrap());
+    assert!(folder.file_name().unwrap().to_str().unwrap().starts_with("my-own-"), "{said}");
+    is_clean(&env, &folder);
+    assert_eq!(meta(&folder)["version"], "9.8.7");
+    assert_eq!(
+        said["files"],
+        serde_json::json!(["screen.txt", "screen.ansi", "verdict.json", "signals.jsonl"])
+    );
+    env.tmux(&["kill-session", "-t", "=my/own:"]);
+}

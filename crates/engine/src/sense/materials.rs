@@ -1,5 +1,7 @@
 //! All that was seen of one session, as it is: what a recording is made of.
 
+use std::path::Path;
+
 use dogwatch_core::launch;
 use dogwatch_core::profile::Profile;
 use dogwatch_store::Signal;
@@ -115,7 +117,16 @@ fn describe(context: &Context, face: &PaneFace) -> Pane {
 fn version(seen: &Seen, profile: Option<&Profile>, agent_state: Option<&[u8]>) -> Option<String> {
     let told = agent_state.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
     let told = told.and_then(|state| Some(state["version"].as_str()?.to_owned()));
-    told.or_else(|| agents::version(seen.session.command.first()?.as_ref(), profile?))
+    told.or_else(|| {
+        let name = |path: &str| Some(Path::new(path).file_name()?.to_owned());
+        let program = name(&profile?.program)?;
+        // Another one's may be behind an interpreter.
+        let mut words = seen.session.command.iter().take(3);
+        agents::version(
+            words.find(|word| name(word).as_ref() == Some(&program))?.as_ref(),
+            profile?,
+        )
+    })
 }
 
 fn transcript(
