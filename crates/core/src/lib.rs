@@ -17,6 +17,7 @@
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`transcript`] | readable text from an agent's own transcript |
+//! | [`http`] | a question to an agent that listens, and its answer, as bytes |
 //! | [`mask`] | what others must not see of a recording |
 //! | [`recording`] | what a recording is |
 
@@ -26,6 +27,7 @@ pub mod delivery;
 pub mod ending;
 pub mod exit_code;
 pub mod family;
+pub mod http;
 pub mod launch;
 pub mod life;
 pub mod mask;

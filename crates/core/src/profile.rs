@@ -52,6 +52,8 @@ pub struct Profile {
 pub enum OwnWordWay {
     /// `sessions/<pid>.json` in Claude Code's configuration folder.
     ClaudeStateFile,
+    /// opencode's server on loopback, by the session's `endpoint.json`.
+    OpencodeHttp,
 }
 
 /// Where an agent's transcript is, when no hook has told it.

@@ -30,7 +30,9 @@ impl Lab {
     pub(crate) fn with(agent: Agent, options: &Options) -> Option<Self> {
         let installed = agents::pinned(agent.name()).and_then(|pinned| pinned.installed());
         if installed.is_none() {
-            let required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
+            // `./test` installs these two.
+            let required = matches!(agent, Agent::Claude | Agent::Codex)
+                && std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
             assert!(!required, "{} is not installed; run lab/agents/install", agent.name());
             eprintln!("SKIPPED: {} is not installed; run lab/agents/install", agent.name());
             return None;

@@ -1,7 +1,7 @@
 //! The real agents, started, prompted, finished and ended by dogwatch, against the model double.
 //!
 //! `lab/agents/install` puts the pinned versions into the cache folder; where they are missing the tests say so
-//! and pass, unless `DOGWATCH_REQUIRE_AGENTS` is set, as `./test` does.
+//! and pass, unless `DOGWATCH_REQUIRE_AGENTS` is set, as `./test` does, which installs claude and codex.
 
 #![expect(
     clippy::expect_used,
@@ -22,6 +22,7 @@ mod output;
 mod process;
 
 mod ending;
+mod opencode;
 mod prompts;
 mod record;
 mod send;

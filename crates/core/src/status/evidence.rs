@@ -53,7 +53,8 @@ pub enum OwnWord {
     Silent,
     /// There is a word, but of another process: it must not be believed.
     Forged(String),
-    Says(Word, Timestamp),
+    /// Its word, and since when it stands; one without a time is of this moment.
+    Says(Word, Option<Timestamp>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +63,8 @@ pub enum Word {
     Idle,
     /// The turn is over, a background shell runs.
     Shell,
-    Waiting(WaitFor),
+    /// It waits, and perhaps says what it asks.
+    Waiting(WaitFor, Option<String>),
 }
 
 /// The turns of a conversation as hooks or a transcript tell them: edges, with their times.

@@ -11,9 +11,9 @@ pub(super) fn explain(e: &Evidence, ruling: Ruling) -> Verdict {
     let mut reasons = vec![reason(Source::Exit, e.life.reason.clone(), e.life.since)];
     reasons.push(match &e.own_word {
         OwnWord::Mute => reason(Source::OwnWord, "this agent does not tell", None),
-        OwnWord::Silent => reason(Source::OwnWord, "no state file of this process", None),
+        OwnWord::Silent => reason(Source::OwnWord, "nothing from this process", None),
         OwnWord::Forged(why) => reason(Source::OwnWord, why.clone(), None),
-        OwnWord::Says(word, at) => reason(Source::OwnWord, word_said(word), Some(*at)),
+        OwnWord::Says(word, at) => reason(Source::OwnWord, word_said(word), *at),
     });
     reasons.push(turn_said(Source::Hook, &e.hooks));
     reasons.push(turn_said(Source::Transcript, &e.transcript));
@@ -52,7 +52,7 @@ fn word_said(word: &Word) -> String {
         Word::Busy => "busy".into(),
         Word::Idle => "idle".into(),
         Word::Shell => "idle, with a background shell".into(),
-        Word::Waiting(what) => format!("waiting for {}", what.word()),
+        Word::Waiting(what, _) => format!("waiting for {}", what.word()),
     }
 }
 

@@ -146,17 +146,17 @@ fn plain(e: &Evidence) -> Option<Ruling> {
 }
 
 fn own_waiting(e: &Evidence) -> Option<Ruling> {
-    let OwnWord::Says(Word::Waiting(r#for), at) = &e.own_word else { return None };
-    // The file has a word for it; hook and screen know what exactly is asked.
+    let OwnWord::Says(Word::Waiting(r#for, told), at) = &e.own_word else { return None };
+    // claude's file has a word for it; hook and screen know what exactly is asked.
     let asked = e.hooks.waiting.as_ref();
     let (seen, shown) = match e.screen.as_ref().map(|s| &s.shows) {
         Some(Shows::Dialog(r#for, question)) => (Some(*r#for), question.clone()),
         _ => (None, None),
     };
     let exact = asked.map(|a| a.r#for).or(seen).filter(|_| *r#for != WaitFor::Trust);
-    let question = asked.and_then(|a| a.question.clone()).or(shown);
+    let question = told.clone().or_else(|| asked.and_then(|a| a.question.clone())).or(shown);
     let status = waiting(e, exact.unwrap_or(*r#for), question);
-    Ruling::asserted(status, Source::OwnWord, Some(*at))
+    Ruling::asserted(status, Source::OwnWord, *at)
 }
 
 fn dialog(e: &Evidence) -> Option<Ruling> {
@@ -181,17 +181,18 @@ fn waiting(e: &Evidence, r#for: WaitFor, question: Option<String>) -> Status {
 fn own_busy(e: &Evidence) -> Option<Ruling> {
     let OwnWord::Says(Word::Busy, at) = &e.own_word else { return None };
     let task = e.hooks.task.clone().or_else(|| shown_task(e));
-    Ruling::asserted(Status::Working { task }, Source::OwnWord, Some(*at))
+    Ruling::asserted(Status::Working { task }, Source::OwnWord, *at)
 }
 
 /// Between its start and its first turn an agent with a prompt looks idle, and says so.
 fn first_turn(e: &Evidence) -> Option<Ruling> {
-    let has_begun = [&e.hooks, &e.transcript]
-        .iter()
-        .any(|turn| turn.edge.as_ref().is_some_and(|edge| edge.what != EdgeKind::Ready));
+    let told = [&e.hooks, &e.transcript].map(|turn| turn.edge.as_ref().map(|edge| &edge.what));
+    let has_begun = told.iter().flatten().any(|what| **what != EdgeKind::Ready);
+    // Of an agent without hooks and transcript only the screen tells that a turn was.
+    let is_done = told == [None, None] && shows_an_end(e);
     let started = e.life.since?;
     let in_time = e.distance(started) < FIRST_TURN;
-    if !e.prompted || has_begun || !in_time {
+    if !e.prompted || has_begun || is_done || !in_time {
         return None;
     }
     match e.screen.as_ref().map(|s| &s.shows) {
@@ -201,6 +202,18 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
         }
         _ => Ruling::inferred(Status::Starting, Source::Process, Some(started)),
     }
+}
+
+/// Whether the screen shows what only a turn leaves.
+fn shows_an_end(e: &Evidence) -> bool {
+    let shows = e.screen.as_ref().map(|s| &s.shows);
+    let is_done = matches!(shows, Some(Shows::Prompt { after_turn: true }));
+    is_done || shows_failure(e)
+}
+
+fn shows_failure(e: &Evidence) -> bool {
+    let shows = e.screen.as_ref().map(|s| &s.shows);
+    matches!(shows, Some(Shows::Failure(..) | Shows::Limit(..)))
 }
 
 /// Between the end of a turn and the beginning of one that was queued it says idle for some milliseconds.
@@ -218,12 +231,14 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
     let told = newest(e);
     match told {
         // A turn that began after that word was said is news to it.
-        Some((Edge { what: EdgeKind::Began, at: began }, _)) if e.is_later(*began, *at) => {
+        Some((Edge { what: EdgeKind::Began, at: began }, _))
+            if at.is_some_and(|at| e.is_later(*began, at)) =>
+        {
             return None;
         }
         // The word comes first; whether the turn was finished or has failed is told a moment later.
         Some((Edge { what: EdgeKind::Began, at: began }, source))
-            if e.now.duration_since(*at) < LAST_WORDS =>
+            if at.is_some_and(|at| e.now.duration_since(at) < LAST_WORDS) =>
         {
             let status = Status::Working { task: e.hooks.task.clone() };
             return Ruling::asserted(status, source, Some(*began));
@@ -234,6 +249,9 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
         }
         _ => {}
     }
+    if told.is_none() && shows_failure(e) {
+        return screen(e);
+    }
     let mut status = idle(e);
     if let Status::Idle { background, .. } = &mut status {
         let shown = e.screen.as_ref().map_or(0, |s| s.background);
@@ -243,7 +261,7 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
             _ => shown,
         };
     }
-    Ruling::asserted(status, Source::OwnWord, Some(*at))
+    Ruling::asserted(status, Source::OwnWord, *at)
 }
 
 fn asked(e: &Evidence) -> Option<Ruling> {
@@ -399,7 +417,7 @@ fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
         return ruling;
     }
     let own = match &e.own_word {
-        OwnWord::Says(_, at) => Some(*at),
+        OwnWord::Says(_, at) => Some(at.unwrap_or(e.now)),
         _ => None,
     };
     let Some(last) = e.latest([last_sign(e), own, e.life.since]) else { return ruling };

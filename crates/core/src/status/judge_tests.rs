@@ -54,7 +54,7 @@ fn shows(shows: Shows) -> Option<Screen> {
 }
 
 fn says(word: Word) -> OwnWord {
-    OwnWord::Says(word, at(50))
+    OwnWord::Says(word, Some(at(50)))
 }
 
 fn asked(second: i64) -> Turn {
@@ -120,7 +120,7 @@ fn the_agents_own_word() {
     check("busy", says(Word::Busy, living()), "working", Source::OwnWord, Asserted);
     check("idle", says(Word::Idle, living()), "idle", Source::OwnWord, Asserted);
     check("shell", says(Word::Shell, living()), "idle", Source::OwnWord, Asserted);
-    let waits = says(Word::Waiting(WaitFor::Other), living());
+    let waits = says(Word::Waiting(WaitFor::Other, None), living());
     check("waiting", waits, "waiting", Source::OwnWord, Asserted);
     let busy = says(Word::Busy, Evidence { screen: dialog_shown(), ..living() });
     check("a visible dialog outranks busy", busy, "waiting", Source::Screen, Inferred);
@@ -338,7 +338,7 @@ fn what_was_told_since_a_clock_was_set_back() {
     let hooks = edge(1000, EdgeKind::Done);
     let again = since(Evidence { hooks, transcript: edge(50, EdgeKind::Began), ..living() });
     check("a turn that began since", again, "working", Source::Transcript, Asserted);
-    let own_word = OwnWord::Says(Word::Idle, at(50));
+    let own_word = OwnWord::Says(Word::Idle, Some(at(50)));
     let idle = since(Evidence { hooks: edge(1000, EdgeKind::Began), own_word, ..living() });
     check("idle since", idle, "idle", Source::OwnWord, Asserted);
     let transcript = edge(50, EdgeKind::Done);
@@ -362,4 +362,45 @@ fn disagreement_is_told() {
     let screen = verdict.reasons.iter().find(|r| r.source == Source::Screen).unwrap();
     assert_eq!(screen.role, Role::Disagrees);
     assert_eq!(verdict.reasons.len(), 7, "every source is named");
+}
+
+/// opencode: a word of this moment, no hooks, no transcript.
+#[test]
+fn a_word_of_this_moment() {
+    use Basis::{Asserted, Inferred};
+    let now = |word| OwnWord::Says(word, None);
+    let living = || Evidence { prompted: true, now: at(20), ..living() };
+    let fresh = || shows(Shows::Prompt { after_turn: false });
+    let failed = || shows(Shows::Failure("authentication".into(), "Incorrect API key".into()));
+    let question = Word::Waiting(WaitFor::Question, Some("Which?".into()));
+    let table = [
+        ("busy", Word::Busy, None, "working", Source::OwnWord, Asserted),
+        ("before its first turn", Word::Idle, fresh(), "starting", Source::Process, Inferred),
+        ("after it", Word::Idle, prompt(), "idle", Source::OwnWord, Asserted),
+        ("after one that failed", Word::Idle, failed(), "error", Source::Screen, Inferred),
+        ("asks, unseen", question, None, "waiting", Source::OwnWord, Asserted),
+        (
+            "a dialog that it says nothing of",
+            Word::Busy,
+            dialog_shown(),
+            "waiting",
+            Source::Screen,
+            Inferred,
+        ),
+    ];
+    for (name, word, screen, state, by, basis) in table {
+        check(name, Evidence { own_word: now(word), screen, ..living() }, state, by, basis);
+    }
+    let asks = Word::Waiting(WaitFor::Question, Some("Which?".into()));
+    let verdict = judge(&Evidence { own_word: now(asks), ..living() });
+    let Status::Waiting { question, .. } = &verdict.status else { panic!("{verdict:?}") };
+    assert_eq!(question.as_deref(), Some("Which?"));
+    assert_eq!(verdict.since, None, "it does not say since when");
+    // A turn that ended within the first minute is not a start.
+    let done = Evidence { screen: prompt(), ..living() };
+    check("done, by the screen alone", done, "idle", Source::Screen, Inferred);
+    // One that answers is not stuck, however long nothing moves.
+    let still = Evidence { now: at(9000), movement: Some(at(10)), ..living() };
+    let still = Evidence { own_word: now(Word::Busy), screen: working(), ..still };
+    check("answers", still, "working", Source::OwnWord, Asserted);
 }

@@ -1,6 +1,7 @@
-//! What an agent says of itself, now: claude's state file.
+//! What an agent says of itself, now: claude in its state file, opencode over HTTP.
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::WaitFor;
@@ -28,17 +29,20 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
         Some("busy") => Word::Busy,
         Some("idle") => Word::Idle,
         Some("shell") => Word::Shell,
-        Some("waiting") => Word::Waiting(match value["waitingFor"].as_str() {
-            Some(what) if what.contains("permission") => WaitFor::Permission,
-            Some(what) if what.contains("input") => WaitFor::Question,
-            Some(what) if what.contains("plan") => WaitFor::Plan,
-            _ => WaitFor::Other,
-        }),
+        Some("waiting") => {
+            let what = match value["waitingFor"].as_str() {
+                Some(what) if what.contains("permission") => WaitFor::Permission,
+                Some(what) if what.contains("input") => WaitFor::Question,
+                Some(what) if what.contains("plan") => WaitFor::Plan,
+                _ => WaitFor::Other,
+            };
+            Word::Waiting(what, None)
+        }
         _ => return OwnWord::Silent,
     };
     let times = ["statusUpdatedAt", "updatedAt", "startedAt"];
     let at = times.iter().find_map(|key| Timestamp::from_millisecond(value[*key].as_i64()?).ok());
-    at.map_or(OwnWord::Silent, |at| OwnWord::Says(word, at))
+    at.map_or(OwnWord::Silent, |at| OwnWord::Says(word, Some(at)))
 }
 
 /// The conversation that the file names, if it is this process's.
@@ -50,6 +54,40 @@ pub fn claude_conversation(file: &[u8], process: ProcessIdent) -> Option<String>
 fn is_of(file: &Value, process: ProcessIdent) -> bool {
     let start = file["procStart"].as_str().and_then(|text| text.parse::<u64>().ok());
     file["pid"].as_i64() == Some(i64::from(process.pid)) && start == Some(process.start)
+}
+
+/// Where a session's opencode can be asked, as its folder's `endpoint.json` has it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Endpoint {
+    pub port: u16,
+    pub user: String,
+    pub password: String,
+}
+
+pub const OPENCODE_STATUS: &str = "/session/status";
+pub const OPENCODE_PERMISSIONS: &str = "/permission";
+pub const OPENCODE_QUESTIONS: &str = "/question";
+
+/// opencode's answers: what its conversations are at, by their ids, and what is asked in any of them. A conversation
+/// that is idle is mostly left out. Seen with 1.18.33.
+pub fn opencode(status: &Value, permissions: &Value, questions: &Value) -> OwnWord {
+    let Some(conversations) = status.as_object() else { return OwnWord::Silent };
+    let words: Vec<&str> = conversations.values().filter_map(|one| one["type"].as_str()).collect();
+    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let word = if let Some(first) = permissions.get(0) {
+        let command = text(&first["metadata"]["command"]).or_else(|| text(&first["patterns"][0]));
+        Word::Waiting(WaitFor::Permission, command.or_else(|| text(&first["permission"])))
+    } else if let Some(first) = questions.get(0) {
+        Word::Waiting(WaitFor::Question, text(&first["questions"][0]["question"]))
+    } else if words.iter().any(|word| matches!(*word, "busy" | "retry")) {
+        Word::Busy
+    } else if words.len() == conversations.len() && words.iter().all(|word| *word == "idle") {
+        Word::Idle
+    } else {
+        // Words of a version that is not known.
+        return OwnWord::Silent;
+    };
+    OwnWord::Says(word, None)
 }
 
 #[cfg(test)]
@@ -72,13 +110,19 @@ mod tests {
             (r#""status":"shell""#, Word::Shell),
             (
                 r#""status":"waiting","waitingFor":"permission prompt""#,
-                Word::Waiting(WaitFor::Permission),
+                Word::Waiting(WaitFor::Permission, None),
             ),
-            (r#""status":"waiting","waitingFor":"input needed""#, Word::Waiting(WaitFor::Question)),
-            (r#""status":"waiting","waitingFor":"dialog open""#, Word::Waiting(WaitFor::Other)),
+            (
+                r#""status":"waiting","waitingFor":"input needed""#,
+                Word::Waiting(WaitFor::Question, None),
+            ),
+            (
+                r#""status":"waiting","waitingFor":"dialog open""#,
+                Word::Waiting(WaitFor::Other, None),
+            ),
         ];
         for (text, word) in table {
-            assert_eq!(says(text), OwnWord::Says(word, at), "{text}");
+            assert_eq!(says(text), OwnWord::Says(word, Some(at)), "{text}");
         }
         assert_eq!(says(r#""status":"something new""#), OwnWord::Silent);
     }
@@ -95,5 +139,44 @@ mod tests {
         let long = format!(r#"{{"pid":"{}"}}"#, "7".repeat(1 << 20));
         let OwnWord::Forged(why) = claude(long.as_bytes(), ME) else { panic!("believed") };
         assert_eq!(why, "a state file of another process");
+    }
+
+    /// Answers as they were seen, shortened.
+    #[test]
+    fn opencodes_words() {
+        let permission = r#"[{"id":"per_1","permission":"bash","patterns":["echo *"],"metadata":{"command":"echo hi"}}]"#;
+        let edit =
+            r#"[{"permission":"edit","patterns":["a.txt"],"metadata":{"filepath":"/p/a.txt"}}]"#;
+        let question = r#"[{"id":"que_1","questions":[{"question":"Which one?","header":"Pick","options":[]}]}]"#;
+        let busy = r#"{"ses_1":{"type":"busy"}}"#;
+        let waiting = |what, text: &str| Some(Word::Waiting(what, Some(text.to_owned())));
+        let table = [
+            ("{}", "[]", "[]", Some(Word::Idle)),
+            (r#"{"ses_1":{"type":"idle"}}"#, "[]", "[]", Some(Word::Idle)),
+            (busy, "[]", "[]", Some(Word::Busy)),
+            (r#"{"a":{"type":"idle"},"b":{"type":"busy"}}"#, "[]", "[]", Some(Word::Busy)),
+            (
+                r#"{"a":{"type":"retry","attempt":1,"message":"m","next":9}}"#,
+                "[]",
+                "[]",
+                Some(Word::Busy),
+            ),
+            (busy, permission, "[]", waiting(WaitFor::Permission, "echo hi")),
+            (busy, edit, "[]", waiting(WaitFor::Permission, "a.txt")),
+            (busy, "[]", question, waiting(WaitFor::Question, "Which one?")),
+            (busy, "[{}]", "[]", Some(Word::Waiting(WaitFor::Permission, None))),
+            // What is not known, and what could not be asked.
+            (r#"{"a":{"type":"dreaming"}}"#, "[]", "[]", None),
+            (r#"{"a":7}"#, "[]", "[]", None),
+            (busy, "null", "null", Some(Word::Busy)),
+            ("[]", "[]", "[]", None),
+            ("null", "[]", "[]", None),
+        ];
+        for (status, permissions, questions, word) in table {
+            let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            let said = opencode(&json(status), &json(permissions), &json(questions));
+            let expected = word.map_or(OwnWord::Silent, |word| OwnWord::Says(word, None));
+            assert_eq!(said, expected, "{status} {permissions} {questions}");
+        }
     }
 }

@@ -80,9 +80,7 @@ fn claude(line: &Value) -> Option<EdgeKind> {
         ("user", _) if line["origin"]["kind"] == "human" => Some(EdgeKind::Began),
         ("queue-operation", _) if line["operation"] == "dequeue" => Some(EdgeKind::Began),
         ("system", Some("turn_duration")) => Some(EdgeKind::Done),
-        ("assistant", _) if line["isApiErrorMessage"] == true => {
-            Some(claude_failure(line))
-        }
+        ("assistant", _) if line["isApiErrorMessage"] == true => Some(claude_failure(line)),
         _ => None,
     }
 }

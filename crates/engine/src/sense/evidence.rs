@@ -138,7 +138,8 @@ pub fn gather(
         is_plain: session.agent == profile::COMMAND,
         prompted: context.state.session(&session.id).path().join(launch::PROMPT_FILE).exists(),
         stopped: agent.is_some_and(|agent| processes::is_stopped(agent.pid)),
-        own_word: agent.map_or(OwnWord::Mute, |a| own_word::ask(way, a, context.home.clone())),
+        own_word: agent
+            .map_or(OwnWord::Mute, |agent| own_word::ask(context, &session.id, way, agent)),
         hooks: memory.told.turn.clone(),
         transcript: memory.read(context, seen),
         clock: store.last_heartbeat(&session.id).ok().flatten(),

@@ -74,8 +74,9 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
     let profile = agents::profile(context, &seen.session.agent).ok();
     let agent = seen.session.started.as_ref().map(|s| s.agent).filter(|a| processes::is_alive(*a));
     let way = profile.as_ref().and_then(|profile| profile.own_word);
-    let agent_state =
-        agent.zip(way).and_then(|(agent, way)| own_word::raw(way, agent, context.home.clone()));
+    let agent_state = agent
+        .zip(way)
+        .and_then(|(agent, way)| own_word::raw(context, &seen.session.id, way, agent));
     let folder = context.state.session(&seen.session.id);
     Ok(Materials {
         at: now,

@@ -5,31 +5,44 @@ use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::status::evidence::OwnWord;
 use dogwatch_core::status::own_word;
 
-use crate::sense::{files, processes};
+use crate::Context;
+use crate::sense::{files, opencode, processes};
 
 /// More than any state file has.
 const MAX_STATE_FILE: u64 = 1024 * 1024;
 
-/// Asks an agent's process what it says of itself.
-pub fn ask(way: Option<OwnWordWay>, agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
+/// Asks a session's agent what it says of itself.
+pub fn ask(
+    context: &Context,
+    session: &str,
+    way: Option<OwnWordWay>,
+    agent: ProcessIdent,
+) -> OwnWord {
     match way {
         None => OwnWord::Mute,
-        Some(OwnWordWay::ClaudeStateFile) => claude(agent, home),
-    }
-}
-
-/// What the agent's process has written of itself, as it is.
-pub fn raw(way: OwnWordWay, agent: ProcessIdent, home: Option<PathBuf>) -> Option<Vec<u8>> {
-    match way {
-        OwnWordWay::ClaudeStateFile => {
-            files::read_regular(&claude_file(agent.pid, home)?, MAX_STATE_FILE)
+        Some(OwnWordWay::ClaudeStateFile) => claude(agent, context.home.clone())
+            .map_or(OwnWord::Silent, |bytes| own_word::claude(&bytes, agent)),
+        Some(OwnWordWay::OpencodeHttp) => {
+            opencode::ask(agent, context.state.session(session).path())
         }
     }
 }
 
-fn claude(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
-    raw(OwnWordWay::ClaudeStateFile, agent, home)
-        .map_or(OwnWord::Silent, |bytes| own_word::claude(&bytes, agent))
+/// What it says, as it is.
+pub fn raw(
+    context: &Context,
+    session: &str,
+    way: OwnWordWay,
+    agent: ProcessIdent,
+) -> Option<Vec<u8>> {
+    match way {
+        OwnWordWay::ClaudeStateFile => claude(agent, context.home.clone()),
+        OwnWordWay::OpencodeHttp => opencode::raw(agent, context.state.session(session).path()),
+    }
+}
+
+fn claude(agent: ProcessIdent, home: Option<PathBuf>) -> Option<Vec<u8>> {
+    files::read_regular(&claude_file(agent.pid, home)?, MAX_STATE_FILE)
 }
 
 /// The conversation that an agent says it is in.
@@ -38,9 +51,10 @@ pub fn conversation(
     agent: ProcessIdent,
     home: Option<PathBuf>,
 ) -> Option<String> {
-    let OwnWordWay::ClaudeStateFile = way?;
-    let file = files::read_regular(&claude_file(agent.pid, home)?, MAX_STATE_FILE)?;
-    own_word::claude_conversation(&file, agent)
+    match way? {
+        OwnWordWay::ClaudeStateFile => own_word::claude_conversation(&claude(agent, home)?, agent),
+        OwnWordWay::OpencodeHttp => None,
+    }
 }
 
 /// Where a claude process keeps its state file, by its own environment: that need not be ours.

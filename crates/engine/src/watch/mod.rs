@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use dogwatch_core::status::{Source, Verdict};
+use dogwatch_core::status::{Role, Source, Verdict};
 use dogwatch_store::Session;
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
@@ -349,7 +349,7 @@ impl Watched {
         // Whoever has spoken once is expected to speak again.
         let tells = self.judged.verdict.reasons.iter().any(|reason| {
             matches!(reason.source, Source::OwnWord | Source::Hook | Source::Transcript)
-                && reason.at.is_some()
+                && (reason.at.is_some() || reason.role == Role::Decided)
         });
         let due = Due { at: pace::due(voice, tells, self.looked, now), voice };
         self.due = Some(match self.due {

@@ -1,0 +1,93 @@
+//! opencode, which is asked over HTTP. It takes many seconds to start, so each test asks for several things.
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use model_double::homes::Agent;
+use serde_json::{Value, json};
+
+use crate::env::{Spawned, eventually};
+use crate::lab::Lab;
+
+/// It takes 6 seconds to start on two idle processors, and a minute on two that have much else to do.
+const START: Duration = Duration::from_secs(90);
+
+/// Waits until it shows a text for the first time, and returns the states it was in meanwhile.
+fn starts(lab: &Lab, text: &str) -> Vec<String> {
+    let begun = Instant::now();
+    let mut seen = Vec::new();
+    while !lab.env.screen("a").contains(text) {
+        let verdict = lab.why();
+        assert!(begun.elapsed() < START, "never showed {text:?}: {verdict:#}");
+        seen.push(verdict["state"].as_str().unwrap().to_owned());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    seen
+}
+
+fn says(lab: &Lab, message: &str, session: &Spawned) {
+    lab.env.keys(session, &["-l", message]);
+    lab.env.wait_screen("a", message);
+    lab.env.keys(session, &["Enter"]);
+}
+
+#[test]
+fn works_asks_and_is_idle_by_its_own_word() {
+    let Some(lab) = Lab::new(Agent::Opencode) else { return };
+    let session = lab.spawn(&["--prompt", "[gate]"]);
+    let seen = starts(&lab, "esc interrupt");
+    assert!(!seen.iter().any(|state| state == "idle"), "before its first turn: {seen:?}");
+    let working = lab.is("working", "own_word");
+    assert_eq!(working["basis"], "asserted");
+    lab.double.release("gate");
+    let idle = lab.is("idle", "own_word");
+    assert_eq!((&idle["after_turn"], &idle["basis"]), (&true.into(), &"asserted".into()));
+    says(&lab, "[ask] me", &session);
+    let waiting = lab.is("waiting", "own_word");
+    assert_eq!(waiting["for"], "question");
+    assert_eq!(waiting["question"], "Which database should I use?");
+    let said = lab.dogwatch(&["record", "a", "--json"]).success().json();
+    let state = format!("{}/agent-state.json", said["folder"].as_str().unwrap());
+    let state: Value = serde_json::from_slice(&fs::read(state).unwrap()).unwrap();
+    assert_eq!(state["/question"][0]["questions"][0]["header"], "Database", "{state:#}");
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn asks_for_permission_and_fails() {
+    let Some(lab) = Lab::new(Agent::Opencode) else { return };
+    let config = lab.env.home().join(".config/opencode/opencode.json");
+    let mut settings: Value = serde_json::from_slice(&fs::read(&config).unwrap()).unwrap();
+    settings["permission"]["bash"] = "ask".into();
+    fs::write(&config, settings.to_string()).unwrap();
+    let session = lab.spawn(&["--prompt", "[tool]"]);
+    starts(&lab, "Permission required");
+    let waiting = lab.is("waiting", "own_word");
+    assert_eq!(waiting["for"], "permission");
+    assert_eq!(waiting["question"], "echo dogwatch-tool-ran > tool-ran.txt");
+    lab.env.keys(&session, &["Enter"]);
+    lab.is("idle", "own_word");
+    says(&lab, "[401] now", &session);
+    // It says idle after that; the screen tells how the turn ended.
+    let failed = lab.is("error", "screen");
+    assert_eq!(failed["reasons"][1]["said"], "idle", "{failed:#}");
+    lab.end(&["--now"]);
+}
+
+/// Whoever has the port of a session is not asked unless it is that session's agent.
+#[test]
+fn a_stranger_on_its_port_is_not_believed() {
+    let Some(lab) = Lab::new(Agent::Opencode) else { return };
+    let session = lab.spawn(&[]);
+    let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let port = stranger.local_addr().unwrap().port();
+    let endpoint = json!({ "port": port, "user": "opencode", "password": "x" });
+    fs::write(lab.env.session_dir(&session).join("endpoint.json"), endpoint.to_string()).unwrap();
+    eventually("it is told", || {
+        lab.why()["reasons"][1]["said"] == "another program listens on its port"
+    });
+    assert!(stranger.accept().is_err(), "the password is not given away");
+    lab.end(&["--now"]);
+}
