@@ -209,6 +209,7 @@ impl Store {
         })
         .inspect(|()| {
             let _ = fs::remove_file(self.dir.news_of(id));
+            let _ = self.dir.typing_lock(id).map(fs::remove_file);
             self.dir.tell_roll();
         })
     }
