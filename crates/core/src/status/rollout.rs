@@ -29,10 +29,11 @@ pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
         let Some(at) = value["timestamp"].as_str().and_then(|t| t.parse().ok()) else { continue };
         let edge = match dialect {
-            Dialect::Claude => {
-                turn.queued = queued(turn.queued, &value);
-                claude(&value)
+            Dialect::Claude if value["type"] == "queue-operation" => {
+                queue(turn, at, value["operation"].as_str());
+                None
             }
+            Dialect::Claude => claude(&value),
             Dialect::Codex => codex(&value),
             Dialect::Gemini => gemini(&value),
         };
@@ -51,23 +52,28 @@ fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
         EdgeKind::Began => turn.turns_begun += 1,
         _ => {}
     }
+    place(turn, at, what);
+}
+
+fn place(turn: &mut Turn, at: Timestamp, what: EdgeKind) {
     let is_newer = |last: &Edge| last.at <= at || last.at.duration_since(at) > SET_BACK;
     if turn.edge.as_ref().is_none_or(is_newer) {
         turn.edge = Some(Edge { at, what });
     }
 }
 
-/// How many messages are in claude's queue after a line. One may be taken into the running turn (`remove`), begin a turn
-/// of its own (`dequeue`), or go back into the input box with all others (`popAll`).
-fn queued(before: u32, line: &Value) -> u32 {
-    if line["type"] != "queue-operation" {
-        return before;
-    }
-    match line["operation"].as_str() {
-        Some("enqueue") => before.saturating_add(1),
-        Some("dequeue" | "remove") => before.saturating_sub(1),
-        Some("popAll") => 0,
-        _ => before,
+/// Claude's queue of messages. One may be taken into the running turn (`remove`), begin a turn of its own (`dequeue`; it
+/// is counted by the message that follows), or go back into the input box with all others (`popAll`).
+fn queue(turn: &mut Turn, at: Timestamp, operation: Option<&str>) {
+    match operation {
+        Some("enqueue") => turn.queued = turn.queued.saturating_add(1),
+        Some("remove") => turn.queued = turn.queued.saturating_sub(1),
+        Some("popAll") => turn.queued = 0,
+        Some("dequeue") => {
+            turn.queued = turn.queued.saturating_sub(1);
+            place(turn, at, EdgeKind::Began);
+        }
+        _ => {}
     }
 }
 
@@ -78,7 +84,6 @@ fn claude(line: &Value) -> Option<EdgeKind> {
     match (line["type"].as_str()?, line["subtype"].as_str()) {
         ("user", _) if !line["interruptedMessageId"].is_null() => Some(EdgeKind::Interrupted),
         ("user", _) if line["origin"]["kind"] == "human" => Some(EdgeKind::Began),
-        ("queue-operation", _) if line["operation"] == "dequeue" => Some(EdgeKind::Began),
         ("system", Some("turn_duration")) => Some(EdgeKind::Done),
         ("assistant", _) if line["isApiErrorMessage"] == true => Some(claude_failure(line)),
         _ => None,
