@@ -7,6 +7,7 @@ use model_double::Scenario;
 use model_double::homes::Agent;
 use serde_json::Value;
 
+use crate::env::eventually;
 use crate::lab::Lab;
 
 /// An answer with a key that is longer than a row, in a pane of 60 columns.
@@ -20,7 +21,8 @@ fn recorded(agent: Agent, has: &[&str]) {
     lab.env.tmux(&["resize-window", "-t", &session.pane, "-x", "60", "-y", "30"]);
     lab.wait_event(&session, "Stop");
     lab.env.wait_screen("a", "be done.");
-    lab.settles("idle", if agent == Agent::Claude { "own_word" } else { "hook" });
+    // codex tells by hook and by transcript, within milliseconds of each other.
+    eventually("it is idle", || lab.why()["state"] == "idle");
     let said = lab.dogwatch(&["record", "a", "--json"]).success().json();
     assert_eq!((&said["state"], &said["screen_alone"]["same"]), (&"idle".into(), &true.into()));
     let folder = PathBuf::from(said["folder"].as_str().unwrap());
