@@ -35,6 +35,7 @@ mod places;
 mod prompt;
 mod record;
 mod runner;
+mod send;
 mod servers;
 mod sources;
 mod spawn;

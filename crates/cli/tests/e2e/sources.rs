@@ -97,7 +97,7 @@ fn a_state_file_that_is_none() {
     check_busy();
     each_bad_file(&file, |what| {
         let verdict = verdict(&env);
-        assert_eq!(said_by(&verdict, "own_word"), "no state file of this process", "{what}");
+        assert_eq!(said_by(&verdict, "own_word"), "nothing from this process", "{what}");
         assert_ne!(decided_by(&verdict), "own_word", "{what}");
         assert_ne!(verdict["state"], "working", "{what}");
     });
