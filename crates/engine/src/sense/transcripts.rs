@@ -142,7 +142,11 @@ impl Reading {
         let at_end = u64::try_from(bytes.len()).unwrap_or(0) < at_most;
         let endless = if at_end { 0 } else { bytes.len() };
         let end = bytes.iter().rposition(|byte| *byte == b'\n');
-        let whole = end.map_or(endless, |at| at + 1);
+        let mut whole = end.map_or(endless, |at| at + 1);
+        // The last one may lack its end and be whole all the same.
+        if serde_json::from_slice::<Value>(&bytes[whole..]).is_ok() {
+            whole = bytes.len();
+        }
         // A first line that is cut is no JSON, and is passed over as such.
         rollout::fold_onto(&mut self.turn, dialect, &String::from_utf8_lossy(&bytes[..whole]));
         self.read_to = from + u64::try_from(whole).unwrap_or(0);
