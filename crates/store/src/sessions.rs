@@ -214,6 +214,28 @@ impl Store {
         })
     }
 
+    /// Forgets what was noted before that moment of agents that have no row of their own: those that others started, and
+    /// hooks that came from nowhere.
+    pub fn forget_strangers(&mut self, before: Timestamp) -> Result<(), StoreError> {
+        let times = [
+            ("signals", "at"),
+            ("heartbeats", "at"),
+            ("looks", "moved"),
+            ("states", "seen"),
+            ("messages", "posted"),
+            ("journal", "at"),
+        ];
+        self.transaction(|tx| {
+            for (table, time) in times {
+                let sql = format!(
+                    "DELETE FROM {table} WHERE {time} < ? AND session NOT IN (SELECT id FROM sessions)"
+                );
+                tx.execute(&sql, [before.as_millisecond()])?;
+            }
+            Ok(())
+        })
+    }
+
     /// Notes an order in the journal before it is carried out.
     pub fn note(&mut self, id: &str, event: &str, at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| journal::append(tx, at, id, event, &json!({})))
@@ -387,6 +409,20 @@ mod tests {
         let events: Vec<String> =
             store.journal("a").unwrap().into_iter().map(|e| e.event).collect();
         assert_eq!(events, ["created", "ended"]);
+    }
+
+    #[test]
+    fn strangers_are_forgotten_in_time() {
+        let (_tmp, mut store) = store();
+        let name = SessionName::new("x").unwrap();
+        store.register(&new("ours"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+        let at = |second| Timestamp::from_second(second).unwrap();
+        for (id, second) in [("ours", 100), ("%1-7-9", 100), ("%2-8-9", 900)] {
+            store.look(id, "print", at(second)).unwrap();
+        }
+        store.forget_strangers(at(500)).unwrap();
+        let left = |id| store.last_movement(id).unwrap().is_some();
+        assert_eq!([left("ours"), left("%1-7-9"), left("%2-8-9")], [true, false, true]);
     }
 
     #[test]

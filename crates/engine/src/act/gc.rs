@@ -62,6 +62,7 @@ pub fn gc(
     }
     collected.folders = unowned_folders(context, now)?;
     if !dry_run {
+        context.store()?.forget_strangers(before)?;
         for id in &collected.folders {
             context.state.session(id).remove();
         }
