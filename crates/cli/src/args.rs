@@ -32,6 +32,8 @@ Examples:
   dogwatch status                                          what each is doing
   dogwatch why NAME                                        and why we think so
   dogwatch wait NAME --for idle,waiting                    wait until it is done, or needs you
+  dogwatch watch                                           every change, as it happens
+  dogwatch send NAME 'Now write the tests'                 a message, with proof
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended
   dogwatch record NAME                                     all of it in a folder, for a bug report
   dogwatch kill NAME                                       end it, with everything it started
