@@ -194,3 +194,17 @@ fn taken_over_from_a_sender_that_was_killed() {
     let proven = resumed(Phase::Staged).next(&proven(Proof::Hook), at(10));
     assert!(matches!(proven, Step::Done(Outcome::Delivered { .. })));
 }
+
+#[test]
+fn a_clock_that_is_set_back_does_not_hold_it_up() {
+    let hour = 3_600_000;
+    let never_shown = ready(Input::Unseen);
+    let sights = [
+        (hour, ready(Input::Empty)),
+        (0, never_shown.clone()),
+        (9_000, never_shown.clone()),
+        (11_000, never_shown),
+    ];
+    let steps = play(When::Idle, None, &sights);
+    assert_eq!(steps[2], "failed: the text was pasted and never showed in its box");
+}
