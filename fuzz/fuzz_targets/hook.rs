@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use dogwatch_core::life::{Life, State};
 use dogwatch_core::record::{Exit, ProcessIdent};
-use dogwatch_core::status::evidence::{Evidence, OwnWord, Screen, Shows, Turn};
+use dogwatch_core::screen::Hands;
+use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Shows, Turn};
 use dogwatch_core::status::{
     Role, Status, Verdict, WaitFor, hooks, judge, own_word, payload, rollout,
 };
@@ -17,6 +18,7 @@ use dogwatch_core::transcript::Dialect;
 use dogwatch_fuzz::{Input, each_text};
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
 
 /// The process of the seeds' state file.
 const PROCESS: ProcessIdent = ProcessIdent { pid: 7, start: 99 };
@@ -39,16 +41,13 @@ fn evidence(input: &mut Input) -> Evidence {
     let (clock, movement) = (input.maybe(time), input.maybe(time));
     let window = Duration::from_secs(input.u16().into());
     let screen = input.maybe(screen);
+    let before = input.maybe(before);
+    let spooled = input.byte();
     let step = SignedDuration::from_secs(input.i64() % 10_000);
     let first = time(input);
-    let own_word = match input.line() {
-        b"" => OwnWord::Mute,
-        file => own_word::claude(file, PROCESS),
-    };
+    let own_word = own_word(input.line());
     let transcript = transcript(input);
-    let hooks = hooks(input, first, step);
-    let own_word_text = format!("{own_word:?}");
-    assert!(own_word_text.len() < 1_000, "{} bytes of own word", own_word_text.len());
+    let hooks = hooks(input, first, step, spooled);
     Evidence {
         now,
         life,
@@ -63,6 +62,19 @@ fn evidence(input: &mut Input) -> Evidence {
         screen,
         movement,
         window,
+        before,
+    }
+}
+
+/// Claude's state file, or opencode's three answers in a list.
+fn own_word(said: &[u8]) -> OwnWord {
+    match said {
+        b"" => OwnWord::Mute,
+        [b'[', ..] => {
+            let answers: Value = serde_json::from_slice(said).unwrap_or_default();
+            own_word::opencode(&answers[0], &answers[1], &answers[2])
+        }
+        _ => own_word::claude(said, PROCESS),
     }
 }
 
@@ -89,6 +101,15 @@ fn life(input: &mut Input) -> Life {
     Life { state, since: input.maybe(time), reason: "as told".to_owned() }
 }
 
+fn before(input: &mut Input) -> Before {
+    let status = match input.byte() % 3 {
+        0 => Status::Starting,
+        1 => Status::Working { task: None },
+        _ => Status::Exited,
+    };
+    Before { status, since: time(input) }
+}
+
 fn screen(input: &mut Input) -> Screen {
     let text = || "text".to_owned();
     let shows = match input.byte() % 9 {
@@ -102,12 +123,9 @@ fn screen(input: &mut Input) -> Screen {
         7 => Shows::Shell,
         _ => Shows::Unreadable,
     };
-    Screen {
-        shows,
-        because: text(),
-        draft: input.maybe(|_| text()),
-        background: input.u16().into(),
-    }
+    let options = (0..input.byte() % 4).map(|_| text()).collect();
+    let (draft, background) = (input.maybe(|_| text()), input.u16().into());
+    Screen { shows, because: text(), draft, background, options, hands: Hands::default() }
 }
 
 fn transcript(input: &mut Input) -> Turn {
@@ -117,16 +135,24 @@ fn transcript(input: &mut Input) -> Turn {
 }
 
 /// As the engine does it: written down by one process, read and folded by another.
-fn hooks(input: &mut Input, first: Timestamp, step: SignedDuration) -> Turn {
+fn hooks(input: &mut Input, first: Timestamp, step: SignedDuration, spooled: u8) -> Turn {
     let mut turn = Turn::default();
     let mut at = first;
-    while !input.is_empty() {
+    for number in 0.. {
+        if input.is_empty() {
+            break;
+        }
         let (event, kept) = payload::digest(&String::from_utf8_lossy(input.line()));
         assert!(event.len() < 500, "{} bytes of an event's name", event.len());
         assert!(kept.len() < 500_000, "{} bytes of a payload", kept.len());
         let kept = serde_json::from_str(&kept).expect("what is kept is JSON");
-        hooks::fold(&mut turn, &event, &kept, at);
-        assert_eq!(turn.last, Some(at));
+        // Some came by way of the spool.
+        if spooled.rotate_right(number % 8) & 1 == 1 {
+            hooks::fold_late(&mut turn, &event, &kept, at);
+        } else {
+            hooks::fold(&mut turn, &event, &kept, at);
+            assert_eq!(turn.last, Some(at));
+        }
         at = at.checked_add(step).unwrap_or(at);
     }
     turn
@@ -145,7 +171,8 @@ fn is_explained(verdict: &Verdict) {
 }
 
 fn is_honest(evidence: &Evidence, verdict: &Verdict) {
-    let over = matches!(verdict.status, Status::Exited | Status::Crashed { .. } | Status::Lost);
+    let over =
+        matches!(verdict.status, Status::Exited | Status::Crashed { .. } | Status::Lost { .. });
     assert_eq!(over, evidence.life.state.is_over(), "{verdict:#?}");
     if let Status::Stuck { silent_since } = verdict.status {
         let silent = evidence.now.duration_since(silent_since);

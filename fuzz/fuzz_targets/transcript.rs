@@ -8,6 +8,7 @@ use dogwatch_core::status::evidence::{Edge, EdgeKind, Turn};
 use dogwatch_core::status::rollout;
 use dogwatch_core::transcript::{self, Dialect};
 use dogwatch_fuzz::Input;
+use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 
 /// The longest text of a failure.
@@ -30,6 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
 fn said(dialect: Dialect, whole: &str, cut: &str) {
     let all = transcript::entries(dialect, whole);
     assert!(all.iter().all(|entry| !entry.text.is_empty()), "{dialect:?}: an empty entry");
+    transcript::said_since(dialect, whole, Timestamp::MIN);
     let first = transcript::entries(dialect, cut);
     assert!(all.starts_with(&first), "{dialect:?}: {first:?} is not the beginning of {all:?}");
 }
@@ -41,6 +43,12 @@ fn turns(dialect: Dialect, text: &str) {
     let after_rubbish = rollout::fold(dialect, &format!("\"te\": 7}}\n{text}"));
     assert_eq!(turn, after_rubbish, "{dialect:?}: rubbish is heard");
     within_bounds(dialect, &turn);
+    // As it is read while it grows, a line after the other.
+    let mut grown = Turn::default();
+    for line in text.split_inclusive('\n') {
+        rollout::fold_onto(&mut grown, dialect, line);
+    }
+    assert_eq!(turn, grown, "{dialect:?}: another answer line by line");
 }
 
 fn within_bounds(dialect: Dialect, turn: &Turn) {

@@ -220,7 +220,7 @@ fn shows_failure(e: &Evidence) -> bool {
 fn next_in_line(e: &Evidence) -> Option<Ruling> {
     let (edge, _) = newest(e)?;
     let has_ended = !matches!(edge.what, EdgeKind::Ready | EdgeKind::Began);
-    let just_now = e.now.duration_since(edge.at) < LAST_WORDS;
+    let just_now = e.distance(edge.at) < LAST_WORDS;
     let is_next = e.transcript.queued > 0 && has_ended && just_now;
     let status = Status::Working { task: None };
     if is_next { Ruling::asserted(status, Source::Transcript, Some(edge.at)) } else { None }
@@ -238,7 +238,7 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
         }
         // The word comes first; whether the turn was finished or has failed is told a moment later.
         Some((Edge { what: EdgeKind::Began, at: began }, source))
-            if at.is_some_and(|at| e.now.duration_since(at) < LAST_WORDS) =>
+            if at.is_some_and(|at| e.distance(at) < LAST_WORDS) =>
         {
             let status = Status::Working { task: e.hooks.task.clone() };
             return Ruling::asserted(status, source, Some(*began));

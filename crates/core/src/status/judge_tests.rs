@@ -326,6 +326,12 @@ fn a_clock_that_was_set_back() {
     check("nor before its first turn", given, "idle", Source::OwnWord, Asserted);
     let answered = Evidence { hooks: asked(10), screen: working(), ..back(living()) };
     check("an answer is seen", answered, "working", Source::Hook, Asserted);
+    let word = says(Word::Idle);
+    let ended = Evidence { own_word: word.clone(), ..began() };
+    check("a word of before is not of this moment", ended, "idle", Source::OwnWord, Asserted);
+    let transcript = Turn { queued: 1, ..edge(10, EdgeKind::Done) };
+    let queued = Evidence { own_word: word, transcript, ..back(living()) };
+    check("nor is the end of a turn", queued, "idle", Source::OwnWord, Asserted);
     let asks = Evidence { hooks: asked(10), ..back(living()) };
     check("a question stays open", asks, "waiting", Source::Hook, Asserted);
 }

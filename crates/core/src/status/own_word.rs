@@ -7,6 +7,10 @@ use serde_json::Value;
 use super::WaitFor;
 use super::evidence::{OwnWord, Word};
 use crate::record::ProcessIdent;
+use crate::text::shortened;
+
+/// Longest text of a question.
+const MAX_TEXT: usize = 2_000;
 
 /// Claude's `sessions/<pid>.json`. After a `kill -9` the file stays with its last word, and pids are
 /// given out again: only a file that names this very process, by its start time, is believed.
@@ -73,7 +77,7 @@ pub const OPENCODE_QUESTIONS: &str = "/question";
 pub fn opencode(status: &Value, permissions: &Value, questions: &Value) -> OwnWord {
     let Some(conversations) = status.as_object() else { return OwnWord::Silent };
     let words: Vec<&str> = conversations.values().filter_map(|one| one["type"].as_str()).collect();
-    let text = |value: &Value| value.as_str().map(ToOwned::to_owned);
+    let text = |value: &Value| value.as_str().map(|text| shortened(text, MAX_TEXT));
     let word = if let Some(first) = permissions.get(0) {
         let command = text(&first["metadata"]["command"]).or_else(|| text(&first["patterns"][0]));
         Word::Waiting(WaitFor::Permission, command.or_else(|| text(&first["permission"])))
