@@ -13,51 +13,68 @@ pub(crate) struct Chain {
     pub(crate) stdin: Option<Vec<u8>>,
     /// Whether its first act is a new session, which may start a server.
     pub(crate) creates: bool,
-    shown: Vec<String>,
+    /// Commands that share a reply are together.
+    groups: Vec<Vec<Command>>,
     mark: Option<String>,
 }
 
 impl Chain {
     pub(crate) fn new(commands: &[Command]) -> Self {
-        // A mark after every command tells both where its output ends and how far the chain got.
-        let marked = commands.len() > 1 && !commands.iter().any(takes_stdout_over);
+        let goes_on = |one: &Command, _: &Command| one.does_run_on();
+        let groups: Vec<_> = commands.chunk_by(goes_on).map(<[Command]>::to_vec).collect();
+        // A mark after every reply tells both where it ends and how far the chain got.
+        let marked = groups.len() > 1 && !commands.iter().any(takes_stdout_over);
         let mark = marked.then(nonce);
-        let mut words = Vec::new();
-        for (at, command) in commands.iter().enumerate() {
-            if at > 0 {
-                words.push(";".into());
-                if let Some(mark) = &mark {
-                    words.extend(["display-message", "-p", mark, ";"].map(OsString::from));
-                }
+        let mut words: Vec<OsString> = Vec::new();
+        for (at, group) in groups.iter().enumerate() {
+            if let Some(mark) = mark.as_ref().filter(|_| at > 0) {
+                words.extend([";", "display-message", "-p", mark].map(OsString::from));
             }
-            words.extend(command.words().map(argv_word));
+            for command in group {
+                if !words.is_empty() {
+                    words.push(";".into());
+                }
+                words.extend(command.words().map(argv_word));
+            }
         }
         Self {
             words,
             stdin: commands.iter().find_map(Command::stdin_bytes).map(<[u8]>::to_vec),
             creates: commands.first().is_some_and(|command| command.name() == "new-session"),
-            shown: commands.iter().map(Command::to_string).collect(),
+            groups,
             mark,
         }
     }
 
+    /// How many replies there will be.
     pub(crate) fn len(&self) -> usize {
-        self.shown.len()
+        self.groups.len()
     }
 
-    /// The text of the command at `index`, or of the whole chain where that is unknown.
+    /// Whether its output may be more than a pipe holds.
+    pub(crate) fn prints_much(&self) -> bool {
+        const FEW: usize = 8;
+        self.groups.iter().any(|group| group.len() > FEW)
+    }
+
+    /// The text of the commands of one reply, or of the whole chain where that is unknown.
     pub(crate) fn shown(&self, index: Option<usize>) -> String {
-        index
-            .and_then(|index| self.shown.get(index))
-            .map_or_else(|| self.shown.join(" ; "), Clone::clone)
+        let group = |group: &Vec<Command>| match group.as_slice() {
+            [first, _, ..] => format!("{first} (and {} more)", group.len() - 1),
+            commands => commands.first().map(Command::to_string).unwrap_or_default(),
+        };
+        match index.and_then(|index| self.groups.get(index)) {
+            Some(one) => group(one),
+            None => self.groups.iter().map(group).collect::<Vec<_>>().join(" ; "),
+        }
     }
 
-    /// The command that was under way when this output ended.
+    /// The reply that was under way when this output ended.
     pub(crate) fn last_reached(&self, pieces: &[Reply]) -> Option<usize> {
         (self.mark.is_some() || self.len() == 1).then(|| pieces.len().saturating_sub(1))
     }
 
-    /// One reply for every command that was reached; the last of them may be incomplete.
+    /// Every reply that was reached; the last of them may be incomplete.
     pub(crate) fn split(&self, stdout: Vec<u8>) -> Vec<Reply> {
         let Some(mark) = &self.mark else {
             return self.unmarked(stdout);
@@ -73,7 +90,7 @@ impl Chain {
         pieces.into_iter().map(Reply).collect()
     }
 
-    /// Without marks only the last command is taken to print.
+    /// Without marks only the last reply is taken to hold anything.
     fn unmarked(&self, stdout: Vec<u8>) -> Vec<Reply> {
         let mut replies = vec![Reply::default(); self.len()];
         if let Some(last) = replies.last_mut() {
@@ -120,6 +137,20 @@ mod tests {
         let chain = Chain::new(&[Command::new("list-sessions")]);
         assert_eq!(chain.words, ["list-sessions"]);
         assert_eq!(chain.split(vec![b'a']), [Reply(vec![b'a'])]);
+    }
+
+    #[test]
+    fn what_runs_on_has_no_mark_between() {
+        let print = |text: &str| Command::new("display-message").flag('p').arg(text);
+        let chain = Chain::new(&[print("a"), print("b").runs_on(), print("c")]);
+        let mark = chain.mark.clone().unwrap();
+        assert_eq!(chain.words.iter().filter(|word| **word == *mark).count(), 1);
+        let pieces = chain.split(format!("a\n{mark}\nb\nc\n").into_bytes());
+        assert_eq!(pieces, [Reply(b"a\n".to_vec()), Reply(b"b\nc\n".to_vec())]);
+        assert_eq!(chain.shown(Some(1)), "display-message -p -- b (and 1 more)");
+        let chain = Chain::new(&[print("b").runs_on(), print("c")]);
+        assert_eq!((chain.len(), &chain.mark), (1, &None));
+        assert_eq!(chain.split(b"b\nc\n".to_vec()), [Reply(b"b\nc\n".to_vec())]);
     }
 
     #[test]

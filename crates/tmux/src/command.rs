@@ -15,12 +15,13 @@ pub struct Command {
     options: Vec<OsString>,
     operands: Vec<OsString>,
     stdin: Option<Vec<u8>>,
+    runs_on: bool,
 }
 
 impl Command {
     /// `name` is a full command name such as `new-session`, never an alias.
     pub fn new(name: &'static str) -> Self {
-        Self { name, options: vec![], operands: vec![], stdin: None }
+        Self { name, options: vec![], operands: vec![], stdin: None, runs_on: false }
     }
 
     pub fn flag(mut self, letter: char) -> Self {
@@ -59,6 +60,17 @@ impl Command {
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
+    }
+
+    /// In a chain of the one-shot transport, what it prints and what the next command prints become one reply. To tell them
+    /// apart takes tmux about a quarter as long as to capture a screen.
+    pub fn runs_on(mut self) -> Self {
+        self.runs_on = true;
+        self
+    }
+
+    pub(crate) fn does_run_on(&self) -> bool {
+        self.runs_on
     }
 
     pub fn name(&self) -> &'static str {

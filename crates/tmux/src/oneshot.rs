@@ -89,14 +89,17 @@ impl Running {
 
     fn spawn(&self) -> Result<Process, Error> {
         let deadline = self.begun + self.server.deadline;
-        self.server.spawn(&self.chain.words, self.chain.stdin.clone(), deadline).map_err(|error| {
-            match error {
-                Error::CommandTooLong { .. } => {
-                    Error::CommandTooLong { command: self.chain.shown(None) }
-                }
-                error => error,
+        let process = self.server.spawn(&self.chain.words, self.chain.stdin.clone(), deadline);
+        let process = process.map_err(|error| match error {
+            Error::CommandTooLong { .. } => {
+                Error::CommandTooLong { command: self.chain.shown(None) }
             }
-        })
+            error => error,
+        })?;
+        if self.chain.prints_much() {
+            process.make_room();
+        }
+        Ok(process)
     }
 
     fn has_patience(&self) -> bool {

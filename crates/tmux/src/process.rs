@@ -50,6 +50,15 @@ impl Process {
         Ok(process)
     }
 
+    /// Lets the child print much before it is read, so that it need not wait for us. Elsewhere than on Linux it waits.
+    pub(crate) fn make_room(&self) {
+        #[cfg(target_os = "linux")]
+        if let Some(pipe) = &self.child.stdout {
+            const ROOM: usize = 1024 * 1024;
+            let _ = rustix::pipe::fcntl_setpipe_size(pipe, ROOM);
+        }
+    }
+
     /// Waits for the end; `None` if the deadline came first, and then the child is dead.
     pub(crate) fn finish(mut self) -> io::Result<Option<Output>> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

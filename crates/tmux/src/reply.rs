@@ -18,6 +18,21 @@ impl Reply {
         (!self.0.is_empty()).then(|| body.split(|&byte| byte == b'\n')).into_iter().flatten()
     }
 
+    /// Parts of so many lines each; `None` if that is not what there is.
+    pub fn split_lines(&self, counts: impl IntoIterator<Item = usize>) -> Option<Vec<Self>> {
+        let mut lines = self.0.split_inclusive(|&byte| byte == b'\n');
+        let mut rest = self.0.as_slice();
+        let mut parts = Vec::new();
+        for count in counts {
+            let length =
+                (0..count).map(|_| lines.next().map(<[u8]>::len)).sum::<Option<usize>>()?;
+            let (part, after) = rest.split_at(length);
+            parts.push(Self(part.to_vec()));
+            rest = after;
+        }
+        rest.is_empty().then_some(parts)
+    }
+
     /// The whole text, with a replacement character for what is not UTF-8.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
@@ -32,6 +47,19 @@ impl Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_replies() {
+        let parts = |text: &str, counts: &[usize]| {
+            let parts = Reply(text.into()).split_lines(counts.iter().copied())?;
+            Some(parts.iter().map(|part| part.text().into_owned()).collect::<Vec<_>>())
+        };
+        let expected = Some(vec!["a\n\n".to_owned(), String::new(), "b\n".to_owned()]);
+        assert_eq!(parts("a\n\nb\n", &[2, 0, 1]), expected);
+        assert_eq!(parts("a\n\nb\n", &[2, 2]), None, "too few");
+        assert_eq!(parts("a\n\nb\n", &[2]), None, "too many");
+        assert_eq!(parts("", &[]), Some(vec![]));
+    }
 
     #[test]
     fn lines_of_replies() {
