@@ -4,6 +4,7 @@
 //! [`crate::launch`] fills in; `docs/agents.md` lists them.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -164,24 +165,25 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileError> {
     })
 }
 
-const BUILTIN: [(&str, &str); 6] = [
-    ("claude", include_str!("../agents/claude.toml")),
-    ("codex", include_str!("../agents/codex.toml")),
-    ("gemini", include_str!("../agents/gemini.toml")),
-    ("opencode", include_str!("../agents/opencode.toml")),
-    ("agy", include_str!("../agents/agy.toml")),
-    (COMMAND, include_str!("../agents/command.toml")),
+/// Each is read when first asked for, and once.
+static BUILTIN: [(&str, &str, OnceLock<Option<Profile>>); 6] = [
+    ("claude", include_str!("../agents/claude.toml"), OnceLock::new()),
+    ("codex", include_str!("../agents/codex.toml"), OnceLock::new()),
+    ("gemini", include_str!("../agents/gemini.toml"), OnceLock::new()),
+    ("opencode", include_str!("../agents/opencode.toml"), OnceLock::new()),
+    ("agy", include_str!("../agents/agy.toml"), OnceLock::new()),
+    (COMMAND, include_str!("../agents/command.toml"), OnceLock::new()),
 ];
 
 /// Names of the built-in profiles, agents first.
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
-    BUILTIN.iter().map(|(name, _)| *name)
+    BUILTIN.iter().map(|(name, _, _)| *name)
 }
 
 /// A profile that ships with dogwatch.
 pub fn builtin(name: &str) -> Option<Profile> {
-    let (name, text) = BUILTIN.iter().find(|(n, _)| *n == name)?;
-    parse(name, text).ok()
+    let (name, text, profile) = BUILTIN.iter().find(|(known, _, _)| *known == name)?;
+    profile.get_or_init(|| parse(name, text).ok()).clone()
 }
 
 #[cfg(test)]
@@ -190,7 +192,8 @@ mod tests {
 
     #[test]
     fn built_in_profiles_are_whole() {
-        for (name, text) in BUILTIN {
+        for (name, text, _) in &BUILTIN {
+            let name = *name;
             let profile = parse(name, text).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(profile.name, name);
             assert_eq!(profile.program.is_empty(), name == COMMAND);

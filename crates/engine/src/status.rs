@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_core::status::{Verdict, judge};
-use dogwatch_store::{KeptState, Session, StateNews, Store};
+use dogwatch_store::{KeptState, Session, Store};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
+use crate::sense::agents::Profiles;
 use crate::sense::changes::Interest;
-use crate::sense::evidence::{self, Memory};
-use crate::sense::sights::Sights;
+use crate::sense::evidence::{Gatherer, Memory, PaneSight};
+use crate::sense::sights::{Asked, Sights};
 use crate::sense::{foreign, interests};
 use crate::snapshot::{self, Seen};
 use crate::{Context, Error};
@@ -38,11 +39,13 @@ pub struct Looker<'c> {
     context: &'c Context,
     pub(crate) store: Store,
     memories: HashMap<String, Memory>,
+    profiles: Profiles,
 }
 
 impl<'c> Looker<'c> {
     pub fn new(context: &'c Context) -> Result<Self, Error> {
-        Ok(Self { context, store: context.store()?, memories: HashMap::new() })
+        let (memories, profiles) = (HashMap::new(), Profiles::default());
+        Ok(Self { context, store: context.store()?, memories, profiles })
     }
 
     pub fn all(&mut self, now: Timestamp) -> Result<Vec<Judged>, Error> {
@@ -84,7 +87,9 @@ impl<'c> Looker<'c> {
         for session in &mut sessions {
             snapshot::complete(self.context, &mut self.store, session);
         }
-        let mut sights = Sights::by_process(server, &panes(&sessions));
+        let asked = Sights::ask(server, &panes(&sessions));
+        self.listen_ahead(&sessions, now);
+        let mut sights = asked.and_then(Asked::finish);
         if let Ok(sights) = &mut sights {
             let found = others(sights, &sessions);
             // Without their text less is known of them, and that is all.
@@ -93,6 +98,18 @@ impl<'c> Looker<'c> {
         }
         let judged = self.judge(sessions, sights.as_ref(), now)?;
         Ok((judged, sights.ok()))
+    }
+
+    fn listen_ahead(&mut self, sessions: &[Session], now: Timestamp) {
+        let Self { context, store, memories, profiles } = self;
+        store.take_in_spool();
+        let mut gatherer = Gatherer { context, store, profiles, now, looks: vec![] };
+        store.in_one_view(|| {
+            for session in sessions {
+                let memory = memories.entry(session.id.clone()).or_default();
+                gatherer.listen_ahead(memory, session);
+            }
+        });
     }
 
     /// Judges sessions by what tmux shows, or by its failure to show anything.
@@ -104,15 +121,25 @@ impl<'c> Looker<'c> {
     ) -> Result<Vec<Judged>, Error> {
         let glance = sights.map(|sights| &sights.glance);
         let seen = snapshot::join(self.context, &mut self.store, sessions, glance)?;
-        let mut judged = Vec::with_capacity(seen.len());
-        for seen in seen {
-            let memory = self.memories.entry(seen.session.id.clone()).or_default();
-            let sight = sights.ok().and_then(|sights| sights.of(&seen));
-            let (context, store) = (self.context, &mut self.store);
-            let evidence = evidence::gather(context, store, memory, &seen, sight, now);
-            let mut verdict = judge(&evidence);
-            keep(store, &seen, &mut verdict, now);
-            judged.push(Judged { seen, verdict });
+        let Self { context, store, memories, profiles } = self;
+        store.take_in_spool();
+        let mut gatherer = Gatherer { context, store, profiles, now, looks: vec![] };
+        let mut news = Vec::new();
+        let sights = sights.map_or_else(|_| vec![None; seen.len()], |sights| sights.of_all(&seen));
+        let judged = store.in_one_view(|| {
+            let judge = |(seen, sight): (Seen, Option<PaneSight>)| {
+                let memory = memories.entry(seen.session.id.clone()).or_default();
+                let mut verdict = judge(&gatherer.gather(memory, &seen, sight));
+                news.extend(date(store, &seen, &mut verdict, now));
+                Judged { seen, verdict }
+            };
+            seen.into_iter().zip(sights).map(judge).collect()
+        });
+        let looks = gatherer.looks;
+        // A disk that is full must not keep anybody from being told.
+        let _ = self.store.keep_looks(&looks);
+        for (session, state) in &news {
+            let _ = self.store.keep_state(session, state);
         }
         Ok(judged)
     }
@@ -138,20 +165,26 @@ impl<'c> Looker<'c> {
     }
 }
 
-/// Writes the state down if it is news. Where no source says since when it holds, the first look that found it does.
-fn keep(store: &mut Store, seen: &Seen, verdict: &mut Verdict, now: Timestamp) {
-    let state = KeptState {
-        key: verdict.status.key(),
-        since: verdict.since.unwrap_or(now),
-        seen: now,
-        status: serde_json::to_value(&verdict.status).unwrap_or_default(),
-    };
-    // A disk that is full must not keep anybody from being told.
-    let since = match store.keep_state(&seen.session.id, &state) {
-        Ok(StateNews::Same(kept)) => kept.since,
-        _ => now,
-    };
-    verdict.since.get_or_insert(since);
+/// Says since when the state holds: where no source says so, the first look that found it does. Returns the state to be
+/// written down if it is news.
+fn date(
+    store: &Store,
+    seen: &Seen,
+    verdict: &mut Verdict,
+    now: Timestamp,
+) -> Option<(String, KeptState)> {
+    let session = &seen.session.id;
+    let key = verdict.status.key();
+    if let Ok(Some(before)) = store.state(session)
+        && before.key == key
+    {
+        verdict.since.get_or_insert(before.since);
+        return None;
+    }
+    let since = verdict.since.unwrap_or(now);
+    let status = serde_json::to_value(&verdict.status).unwrap_or_default();
+    verdict.since.get_or_insert(now);
+    Some((session.clone(), KeptState { key, since, seen: now, status }))
 }
 
 /// Panes whose text is wanted.

@@ -3,36 +3,55 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError};
 
-/// When something was last seen to have changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a session was seen to look like, as a fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
+    pub session: String,
+    pub print: String,
+    /// Since when it looks like this.
     pub moved: Timestamp,
 }
 
 impl Store {
-    /// Notes what a session looks like now, as a fingerprint, and returns when that last changed. The first look
+    /// Since when a session looks as it does now, and a look to [keep](Self::keep_looks) if that is news. The first look
     /// counts as a change. A clock that was set back does not make movement older than it is.
-    pub fn look(&mut self, session: &str, print: &str, now: Timestamp) -> Result<Look, StoreError> {
-        let time = |ms| Timestamp::from_millisecond(ms).unwrap_or_default();
-        self.transaction(|tx| {
-            let before: Option<(String, i64)> = tx
-                .prepare_cached("SELECT print, moved FROM looks WHERE session = ?")?
+    pub fn look(
+        &self,
+        session: &str,
+        print: &str,
+        now: Timestamp,
+    ) -> Result<(Timestamp, Option<Look>), StoreError> {
+        let before: Option<(String, i64)> = self.read(|c| {
+            c.prepare_cached("SELECT print, moved FROM looks WHERE session = ?")?
                 .query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
-            let now_ms = now.as_millisecond();
-            let moved = match before {
-                // Nothing to write down, unless the clock was set back.
-                Some((old, moved)) if old == print && moved <= now_ms => {
-                    return Ok(Look { moved: time(moved) });
-                }
-                _ => now_ms,
-            };
-            tx.prepare_cached(
+                .optional()
+        })?;
+        let time = |ms| Timestamp::from_millisecond(ms).unwrap_or_default();
+        let now = now.as_millisecond();
+        match before {
+            Some((old, moved)) if old == print && moved <= now => Ok((time(moved), None)),
+            _ => {
+                let moved = time(now);
+                let look = Look { session: session.to_owned(), print: print.to_owned(), moved };
+                Ok((moved, Some(look)))
+            }
+        }
+    }
+
+    /// Writes looks down, all at once: each write by itself would take a lock and a wait for the log.
+    pub fn keep_looks(&mut self, looks: &[Look]) -> Result<(), StoreError> {
+        if looks.is_empty() {
+            return Ok(());
+        }
+        self.transaction(|tx| {
+            let mut keep = tx.prepare_cached(
                 "INSERT INTO looks (session, print, moved) VALUES (?1, ?2, ?3) \
                  ON CONFLICT (session) DO UPDATE SET print = ?2, moved = ?3",
-            )?
-            .execute(params![session, print, moved])?;
-            Ok(Look { moved: time(moved) })
+            )?;
+            for Look { session, print, moved } in looks {
+                keep.execute(params![session, print, moved.as_millisecond()])?;
+            }
+            Ok(())
         })
     }
 
@@ -57,7 +76,11 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = |s: i64| Timestamp::from_second(1_794_700_000 + s).unwrap();
-        let mut moved = |print: &str, s: i64| store.look("a", print, at(s)).unwrap().moved;
+        let mut moved = |print: &str, s: i64| {
+            let (moved, news) = store.look("a", print, at(s)).unwrap();
+            store.keep_looks(news.as_slice()).unwrap();
+            moved
+        };
         assert_eq!(moved("x", 0), at(0), "first sight");
         assert_eq!(moved("x", 60), at(0));
         assert_eq!(moved("y", 70), at(70));

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dogwatch_core::status::backlog::Event;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,43 @@ impl Store {
         })
     }
 
+    /// The last events of a session in the order they came in, without their payloads: those that came in after one that is
+    /// known already, back to one that is enough.
+    pub fn events_after(
+        &self,
+        session: &str,
+        known: SignalNo,
+        mut is_enough: impl FnMut(&Event) -> bool,
+    ) -> Result<Vec<(SignalNo, Event)>, StoreError> {
+        self.read(|c| {
+            let mut statement = c.prepare_cached(
+                "SELECT id, at, event, spool_key IS NOT NULL FROM signals \
+                 WHERE session = ? AND id > ? ORDER BY id DESC LIMIT 1000",
+            )?;
+            let mut rows = statement.query(params![session, known.0])?;
+            let mut events = Vec::new();
+            while let Some(row) = rows.next()? {
+                let at = Timestamp::from_millisecond(row.get(1)?).unwrap_or_default();
+                let event = Event { name: row.get(2)?, at, late: row.get(3)? };
+                let last = is_enough(&event);
+                events.push((SignalNo(row.get(0)?), event));
+                if last {
+                    break;
+                }
+            }
+            events.reverse();
+            Ok(events)
+        })
+    }
+
+    /// The payload of one signal.
+    pub fn payload(&self, number: SignalNo) -> Result<String, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT payload FROM signals WHERE id = ?")?
+                .query_row([number.0], |row| row.get(0))
+        })
+    }
+
     /// When the session's statusline was last refreshed.
     pub fn last_heartbeat(&self, session: &str) -> Result<Option<Timestamp>, StoreError> {
         self.read(|c| {
@@ -124,7 +162,7 @@ impl Store {
 
     /// Moves spooled signals into the database. A file is removed only after its signal is committed,
     /// and a signal that was committed before is not taken in again.
-    fn take_in_spool(&mut self) {
+    pub fn take_in_spool(&mut self) {
         for path in spooled_files(&self.dir.spool()) {
             let Ok(bytes) = read_regular(&path, MAX_SPOOLED) else { continue };
             let Ok(spooled) = serde_json::from_slice::<Spooled>(&bytes) else {
@@ -206,6 +244,25 @@ mod tests {
         assert!(spooled_files(&dir.spool()).is_empty());
         fs::write(dir.spool().join("k2.json"), again).unwrap();
         assert_eq!(events(&mut store), ["A", "B"]);
+    }
+
+    #[test]
+    fn events_without_their_payloads() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        for name in ["A", "B", "C"] {
+            signal(name).keep(&dir, name).unwrap();
+        }
+        let store = Store::open(&dir).unwrap();
+        let seen = |known, enough: &str| -> (Vec<SignalNo>, Vec<String>) {
+            let seen = store.events_after("s", known, |event| event.name == enough).unwrap();
+            seen.into_iter().map(|(number, event)| (number, event.name)).unzip()
+        };
+        let (numbers, names) = seen(SignalNo::default(), "");
+        assert_eq!(names, ["A", "B", "C"]);
+        assert_eq!(seen(numbers[0], "").1, ["B", "C"], "after one that is known");
+        assert_eq!(seen(SignalNo::default(), "B").1, ["B", "C"], "back to one that is enough");
+        assert_eq!(store.payload(numbers[2]).unwrap(), "{}");
     }
 
     #[test]

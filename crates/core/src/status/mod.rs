@@ -1,12 +1,13 @@
 //! What an agent is doing, and why we think so.
 //!
 //! - [`evidence`]: what was found out, source by source;
-//! - [`payload`], [`hooks`], [`rollout`], [`own_word`]: how the raw words of agents become evidence;
+//! - [`payload`], [`hooks`], [`backlog`], [`rollout`], [`own_word`]: how the raw words of agents become evidence;
 //! - [`judge`](mod@judge): the rules, one table in order of authority.
 //!
 //! The verdict names the source that decided and what every other source said, so that it can be
 //! explained, disputed and replayed.
 
+pub mod backlog;
 pub mod evidence;
 mod explain;
 pub mod hooks;

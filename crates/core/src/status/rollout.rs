@@ -4,7 +4,11 @@
 //! older was written after the clock was set back, and counts. What is cut, unknown or not JSON is passed over: a
 //! transcript is read while it is written.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::evidence::{Edge, EdgeKind, Failure, Turn};
@@ -26,6 +30,13 @@ pub fn fold(dialect: Dialect, text: &str) -> Turn {
 /// Folds what was written since.
 pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
     for line in text.lines() {
+        // Most lines are no edge, and long: no more is taken from them than shows that.
+        if let Some(timestamp) = time_of_no_edge(dialect, line) {
+            if let Ok(at) = timestamp.parse() {
+                take_in(turn, at, None);
+            }
+            continue;
+        }
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
         let Some(at) = value["timestamp"].as_str().and_then(|t| t.parse().ok()) else { continue };
         let edge = match dialect {
@@ -39,6 +50,56 @@ pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
         };
         take_in(turn, at, edge);
     }
+}
+
+/// `None` if the line may be an edge or tells of the queue, or is not as expected.
+fn time_of_no_edge(dialect: Dialect, line: &str) -> Option<Cow<'_, str>> {
+    match dialect {
+        Dialect::Claude => {
+            let line: ClaudeLine = serde_json::from_str(line).ok()?;
+            let may_be_edge = line.interrupted_message_id.is_some()
+                || line.origin.is_some()
+                || line.subtype.is_some()
+                || line.operation.is_some()
+                || line.is_api_error_message.is_some();
+            (!may_be_edge).then_some(line.timestamp)
+        }
+        Dialect::Codex => {
+            let line: CodexLine = serde_json::from_str(line).ok()?;
+            let event = line.payload.and_then(|payload| payload.r#type);
+            let edges = ["task_started", "turn_aborted", "task_complete"];
+            let may_be_edge = event.is_some_and(|event| edges.contains(&event.as_ref()));
+            (!may_be_edge).then_some(line.timestamp)
+        }
+        Dialect::Gemini => None,
+    }
+}
+
+/// What tells an edge of claude from the other lines.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaudeLine<'a> {
+    #[serde(borrow)]
+    timestamp: Cow<'a, str>,
+    subtype: Option<IgnoredAny>,
+    operation: Option<IgnoredAny>,
+    origin: Option<IgnoredAny>,
+    interrupted_message_id: Option<IgnoredAny>,
+    is_api_error_message: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct CodexLine<'a> {
+    #[serde(borrow)]
+    timestamp: Cow<'a, str>,
+    #[serde(borrow)]
+    payload: Option<CodexPayload<'a>>,
+}
+
+#[derive(Deserialize)]
+struct CodexPayload<'a> {
+    #[serde(borrow)]
+    r#type: Option<Cow<'a, str>>,
 }
 
 fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
@@ -249,6 +310,17 @@ mod tests {
         let (edge, _) = last(Dialect::Gemini, &[&error]);
         let Some(EdgeKind::Failed(failure)) = edge else { panic!("no failure") };
         assert_eq!(failure.text.chars().count(), MAX_TEXT + 1);
+    }
+
+    #[test]
+    fn lines_that_are_no_edge_tell_the_time() {
+        let line = r#"{"type":"assistant","message":{"timestamp":"2020-01-01T00:00:00Z"},"timestamp":"2026-11-15T08:00:00Z"}"#;
+        for dialect in [Dialect::Claude, Dialect::Codex, Dialect::Gemini] {
+            let turn = fold(dialect, line);
+            assert_eq!((turn.edge, turn.last), (None, "2026-11-15T08:00:00Z".parse().ok()));
+        }
+        let nested = r#"{"type":"x","snapshot":{"timestamp":"2020-01-01T00:00:00Z"}}"#;
+        assert_eq!(fold(Dialect::Claude, nested).last, None);
     }
 
     #[test]

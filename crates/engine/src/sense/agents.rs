@@ -1,7 +1,9 @@
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io, thread};
 
@@ -26,13 +28,28 @@ pub struct Found {
 
 /// The profile of that name: the user's own if there is one, else the built-in.
 pub fn profile(context: &Context, name: &str) -> Result<Profile, Error> {
-    if let Some(text) = own_profile(context, name) {
-        return Ok(text?);
+    if let Some(own) = own_profile(context, name) {
+        return Ok(own?);
     }
     profile::builtin(name).ok_or_else(|| Error::UnknownAgent {
         name: name.to_owned(),
         known: names(context).join(", "),
     })
+}
+
+/// Profiles that were read before. One that could not be is tried again.
+#[derive(Debug, Default)]
+pub struct Profiles(HashMap<String, Arc<Profile>>);
+
+impl Profiles {
+    pub fn of(&mut self, context: &Context, name: &str) -> Option<Arc<Profile>> {
+        if let Some(known) = self.0.get(name) {
+            return Some(Arc::clone(known));
+        }
+        let profile = Arc::new(profile(context, name).ok()?);
+        self.0.insert(name.to_owned(), Arc::clone(&profile));
+        Some(profile)
+    }
 }
 
 fn own_profile(context: &Context, name: &str) -> Option<Result<Profile, ProfileError>> {

@@ -86,8 +86,8 @@ fn dead_pane(context: &Context, seen: &Seen) -> Option<KeptScreen> {
 fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
     let read = || {
         let rules = agents::profile(context, &seen.session.agent).ok()?.transcript?;
-        let signals = context.store().ok()?.signals(&seen.session.id).ok()?;
-        let path = transcripts::locate(context, seen, &rules, transcripts::path_told(&signals))?;
+        let told = transcripts::path_told(&context.store().ok()?.signals(&seen.session.id).ok()?);
+        let path = transcripts::locate(context, &seen.session, &rules, told)?;
         Some(transcripts::tail(&path, rules.dialect))
     };
     read().unwrap_or_default()

@@ -1,18 +1,21 @@
 //! All that can be found out about a session, for the judge of states.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dogwatch_core::launch;
 use dogwatch_core::life::State;
 use dogwatch_core::profile::{self, Profile};
+use dogwatch_core::status::backlog::{self, Event, GoingBack};
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Turn};
-use dogwatch_core::status::hooks;
 use dogwatch_core::status::judge::STUCK_WINDOW;
-use dogwatch_store::{SignalNo, Store};
+use dogwatch_store::{Look, Session, SignalNo, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Context;
-use crate::sense::{agents, own_word, processes, transcripts};
+use crate::sense::agents::Profiles;
+use crate::sense::processes::{self, Pulse};
+use crate::sense::{own_word, screens, transcripts};
 use crate::snapshot::Seen;
 
 /// How often one who looks all the time writes down that something moves.
@@ -29,11 +32,21 @@ pub struct PaneSight {
 /// What one who looks at a session more than once need not find out again. The verdict is the same without it.
 #[derive(Debug, Default)]
 pub struct Memory {
-    profile: Option<Profile>,
+    profile: Option<Arc<Profile>>,
     told: Told,
     written: transcripts::Reading,
+    /// What was heard ahead of the next verdict.
+    ahead: Option<Heard>,
     sight: PaneSight,
     movement: Option<Movement>,
+}
+
+/// What does not come from tmux or the store.
+#[derive(Debug)]
+struct Heard {
+    transcript: Turn,
+    own_word: OwnWord,
+    pulse: Option<Pulse>,
 }
 
 #[derive(Debug, Default)]
@@ -53,9 +66,9 @@ struct Movement {
 
 impl Memory {
     /// The transcript, as far as the agent has named one.
-    pub fn transcript(&self, context: &Context, seen: &Seen) -> Option<PathBuf> {
+    pub fn transcript(&self, context: &Context, session: &Session) -> Option<PathBuf> {
         let rules = self.profile.as_ref()?.transcript.as_ref()?;
-        transcripts::locate(context, seen, rules, self.told.transcript.clone())
+        transcripts::locate(context, session, rules, self.told.transcript.clone())
     }
 
     /// What was last read off its screen.
@@ -64,36 +77,46 @@ impl Memory {
     }
 
     pub fn profile(&self) -> Option<&Profile> {
-        self.profile.as_ref()
+        self.profile.as_deref()
     }
 
-    fn hear(&mut self, store: &mut Store, session: &str) {
+    fn hear(&mut self, store: &Store, session: &str) {
         let told = &mut self.told;
-        for (number, signal) in store.signals_after(session, told.last).unwrap_or_default() {
-            let payload = serde_json::from_str(&signal.payload).unwrap_or_default();
-            let fold = if signal.spooled { hooks::fold_late } else { hooks::fold };
-            fold(&mut told.turn, &signal.event, &payload, signal.at);
-            told.last = number;
-            told.transcript = transcripts::path_in(&payload).or(told.transcript.take());
-        }
+        let mut going_back = GoingBack::default();
+        let is_enough = |event: &Event| going_back.is_enough(event);
+        let news = store.events_after(session, told.last, is_enough).unwrap_or_default();
+        let (numbers, events): (Vec<SignalNo>, Vec<Event>) = news.into_iter().unzip();
+        let payload = |number: &SignalNo| store.payload(*number).unwrap_or_default();
+        backlog::fold(&mut told.turn, &events, |place| {
+            serde_json::from_str(&payload(&numbers[place])).unwrap_or_default()
+        });
+        let path = numbers.iter().rev().find_map(|number| transcripts::path_in(&payload(number)));
+        told.transcript = path.or(told.transcript.take());
+        told.last = numbers.last().copied().unwrap_or(told.last);
     }
 
-    fn read(&mut self, context: &Context, seen: &Seen) -> Turn {
+    fn read(&mut self, context: &Context, session: &Session) -> Turn {
         let dialect = self.profile.as_ref().and_then(|p| Some(p.transcript.as_ref()?.dialect));
-        match dialect.zip(self.transcript(context, seen)) {
+        match dialect.zip(self.transcript(context, session)) {
             Some((dialect, path)) => self.written.turns(&path, dialect).clone(),
             None => Turn::default(),
         }
     }
 
     /// When the screen or the agent's processor time last changed between two looks.
-    fn moved(&mut self, store: &mut Store, seen: &Seen, now: Timestamp) -> Option<Timestamp> {
+    fn moved(
+        &mut self,
+        gatherer: &mut Gatherer,
+        seen: &Seen,
+        pulse: Option<Pulse>,
+    ) -> Option<Timestamp> {
+        let Gatherer { store, now, .. } = *gatherer;
         let session = &seen.session.id;
         if seen.life.state.is_over() {
             return store.last_movement(session).ok().flatten();
         }
-        let used = processes::processor_time(seen.session.started.as_ref()?.agent.pid).unwrap_or(0);
-        let print = format!("{:x}-{used:x}", self.sight.print);
+        seen.session.started.as_ref()?;
+        let print = format!("{:x}-{:x}", self.sight.print, pulse.unwrap_or_default().used);
         if let Some(last) = &mut self.movement {
             if last.print == print && last.moved <= now {
                 return Some(last.moved);
@@ -105,48 +128,78 @@ impl Memory {
                 return Some(now);
             }
         }
-        let moved = store.look(session, &print, now).ok()?.moved;
+        let (moved, news) = store.look(session, &print, now).ok()?;
+        gatherer.looks.extend(news);
         self.movement = Some(Movement { print, moved, kept: now });
         Some(moved)
     }
 }
 
-/// Gathers the evidence. A source that fails is a source that says nothing: it must not keep the others from being
-/// heard. Without a new sight of the pane, what it showed last still stands.
-pub fn gather(
-    context: &Context,
-    store: &mut Store,
-    memory: &mut Memory,
-    seen: &Seen,
-    sight: Option<PaneSight>,
-    now: Timestamp,
-) -> Evidence {
-    let session = &seen.session;
-    if memory.profile.is_none() {
-        memory.profile = agents::profile(context, &session.agent).ok();
+/// One who gathers evidence, of one session or of many.
+#[derive(Debug)]
+pub struct Gatherer<'a> {
+    pub context: &'a Context,
+    pub store: &'a Store,
+    pub profiles: &'a mut Profiles,
+    pub now: Timestamp,
+    /// What is to be kept when all is gathered.
+    pub looks: Vec<Look>,
+}
+
+impl Gatherer<'_> {
+    /// Gathers the evidence. A source that fails is a source that says nothing: it must not keep the others from being
+    /// heard. Without a new sight of the pane, what it showed last still stands.
+    pub fn gather(
+        &mut self,
+        memory: &mut Memory,
+        seen: &Seen,
+        sight: Option<PaneSight>,
+    ) -> Evidence {
+        let (context, store, session) = (self.context, self.store, &seen.session);
+        if let Some(sight) = sight {
+            memory.sight = sight;
+        }
+        let heard = memory.ahead.take().unwrap_or_else(|| self.listen(memory, session));
+        let Heard { transcript, own_word, pulse } = heard;
+        Evidence {
+            now: self.now,
+            life: seen.life.clone(),
+            exit: session.ended.as_ref().map(|e| e.exit),
+            is_plain: session.agent == profile::COMMAND,
+            prompted: context.state.session(&session.id).path().join(launch::PROMPT_FILE).exists(),
+            stopped: pulse.is_some_and(|pulse| pulse.stopped),
+            own_word,
+            hooks: memory.told.turn.clone(),
+            transcript,
+            clock: store.last_heartbeat(&session.id).ok().flatten(),
+            movement: memory.moved(self, seen, pulse),
+            screen: memory.sight.screen.clone(),
+            window: STUCK_WINDOW,
+            before: before(store, seen),
+        }
     }
-    if let Some(sight) = sight {
-        memory.sight = sight;
+
+    /// Does what can be done before the pane was seen, while tmux makes up its answer.
+    pub fn listen_ahead(&mut self, memory: &mut Memory, session: &Session) {
+        memory.ahead = Some(self.listen(memory, session));
+        screens::prepare(&session.agent);
     }
-    memory.hear(store, &session.id);
-    let agent = session.started.as_ref().map(|s| s.agent);
-    let way = memory.profile.as_ref().and_then(|p| p.own_word);
-    Evidence {
-        now,
-        life: seen.life.clone(),
-        exit: session.ended.as_ref().map(|e| e.exit),
-        is_plain: session.agent == profile::COMMAND,
-        prompted: context.state.session(&session.id).path().join(launch::PROMPT_FILE).exists(),
-        stopped: agent.is_some_and(|agent| processes::is_stopped(agent.pid)),
-        own_word: agent
-            .map_or(OwnWord::Mute, |agent| own_word::ask(context, &session.id, way, agent)),
-        hooks: memory.told.turn.clone(),
-        transcript: memory.read(context, seen),
-        clock: store.last_heartbeat(&session.id).ok().flatten(),
-        movement: memory.moved(store, seen, now),
-        screen: memory.sight.screen.clone(),
-        window: STUCK_WINDOW,
-        before: before(store, seen),
+
+    /// Hears what hooks told, and what else the agent says.
+    fn listen(&mut self, memory: &mut Memory, session: &Session) -> Heard {
+        if memory.profile.is_none() {
+            memory.profile = self.profiles.of(self.context, &session.agent);
+        }
+        memory.hear(self.store, &session.id);
+        let agent = session.started.as_ref().map(|s| s.agent);
+        let way = memory.profile.as_ref().and_then(|p| p.own_word);
+        Heard {
+            transcript: memory.read(self.context, session),
+            own_word: agent.map_or(OwnWord::Mute, |agent| {
+                own_word::ask(self.context, &session.id, way, agent)
+            }),
+            pulse: agent.and_then(|agent| processes::pulse(agent.pid)),
+        }
     }
 }
 

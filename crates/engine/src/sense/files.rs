@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -10,13 +11,13 @@ pub fn read_regular(path: &Path, max: u64) -> Option<Vec<u8>> {
 /// The last `max` bytes of a regular file.
 pub fn read_tail(path: &Path, max: u64) -> Option<Vec<u8>> {
     let length = regular_length(path)?;
-    read_from(path, length.saturating_sub(max), max)
+    read_from(path, length.saturating_sub(max), length.min(max))
 }
 
 /// At most `max` bytes of a regular file, from a place in it.
 pub fn read_range(path: &Path, from: u64, max: u64) -> Option<Vec<u8>> {
-    regular_length(path)?;
-    read_from(path, from, max)
+    let length = regular_length(path)?;
+    read_from(path, from, length.saturating_sub(from).min(max))
 }
 
 /// The length of a file, if it is a regular one.
@@ -25,12 +26,17 @@ pub fn regular_length(path: &Path) -> Option<u64> {
     metadata.is_file().then_some(metadata.len())
 }
 
-fn read_from(path: &Path, from: u64, max: u64) -> Option<Vec<u8>> {
+fn read_from(path: &Path, from: u64, length: u64) -> Option<Vec<u8>> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(from)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(max).read_to_end(&mut bytes).ok()?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).ok()?);
+    file.take(length).read_to_end(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// Bytes as text. What is valid, as nearly all is, is found to be so much faster than by the lossy way.
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 #[cfg(test)]

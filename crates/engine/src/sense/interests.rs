@@ -38,7 +38,7 @@ pub fn of(context: &Context, seen: &Seen, memory: Option<&Memory>) -> Vec<(Inter
     {
         interests.push((Interest::File(file), Voice::Word));
     }
-    if let Some(path) = memory.transcript(context, seen) {
+    if let Some(path) = memory.transcript(context, session) {
         interests.push((Interest::File(path), Voice::Transcript));
     }
     if let Some(terminal) = terminal(seen) {

@@ -84,7 +84,7 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
         transcript: transcript(context, seen, profile.as_ref(), &signals),
         environment: agent.map(|agent| processes::environment(agent.pid)).unwrap_or_default(),
         prompted: folder.path().join(launch::PROMPT_FILE).exists(),
-        stopped: agent.is_some_and(|agent| processes::is_stopped(agent.pid)),
+        stopped: agent.is_some_and(|agent| processes::pulse(agent.pid).is_some_and(|p| p.stopped)),
         judged,
         profile,
         pane,
@@ -137,6 +137,6 @@ fn transcript(
     signals: &[Signal],
 ) -> Option<String> {
     let told = transcripts::path_told(signals);
-    let path = transcripts::locate(context, seen, profile?.transcript.as_ref()?, told)?;
+    let path = transcripts::locate(context, &seen.session, profile?.transcript.as_ref()?, told)?;
     transcripts::last_lines(&path, TRANSCRIPT)
 }

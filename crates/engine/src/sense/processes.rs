@@ -1,4 +1,6 @@
+use std::ffi::OsStr;
 use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -58,13 +60,12 @@ fn start_time(pid: i32) -> Option<u64> {
 #[cfg(target_os = "linux")]
 pub fn variables<const N: usize>(pid: i32, names: [&str; N]) -> [Option<PathBuf>; N] {
     let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let pairs: Vec<_> = launch::from_nul_separated(&environ)
-        .iter()
-        .filter_map(|pair| launch::split_pair(pair))
-        .collect();
     names.map(|name| {
-        let found = pairs.iter().find(|(key, value)| key == name && !value.is_empty());
-        found.map(|(_, value)| PathBuf::from(value))
+        let value = |pair: &[u8]| {
+            let value = pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+            (!value.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(value)))
+        };
+        environ.split(|byte| *byte == 0).find_map(value)
     })
 }
 
@@ -90,29 +91,27 @@ pub fn environment(pid: i32) -> Vec<(String, String)> {
     pairs.iter().filter_map(pair).collect()
 }
 
-/// Whether the kernel has stopped a process (Ctrl-Z, SIGSTOP).
+/// What the kernel says of a living process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pulse {
+    /// By Ctrl-Z or SIGSTOP.
+    pub stopped: bool,
+    /// Processor time used so far, in the kernel's own unit; only for comparing.
+    pub used: u64,
+}
+
 #[cfg(target_os = "linux")]
-pub fn is_stopped(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rfind(')').and_then(|at| stat.get(at + 2..at + 3)) == Some("T")
+pub fn pulse(pid: i32) -> Option<Pulse> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = stat.iter().rposition(|b| *b == b')')? + 2;
+    let mut fields = std::str::from_utf8(stat.get(after_name..)?).ok()?.split(' ');
+    let stopped = fields.next() == Some("T");
+    let ticks = fields.skip(10).take(4).map(|ticks| ticks.parse::<u64>().unwrap_or(0));
+    Some(Pulse { stopped, used: ticks.sum() })
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn is_stopped(_: i32) -> bool {
-    false
-}
-
-/// Processor time that a process has used so far, in the kernel's own unit; only for comparing.
-#[cfg(target_os = "linux")]
-pub fn processor_time(pid: i32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields: Vec<&str> = stat[stat.rfind(')')? + 2..].split(' ').collect();
-    let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    Some(ticks(11)? + ticks(12)? + ticks(13)? + ticks(14)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn processor_time(_: i32) -> Option<u64> {
+pub fn pulse(_: i32) -> Option<Pulse> {
     None
 }
 

@@ -2,6 +2,11 @@ use dogwatch_core::screen::{self, Reading, State};
 use dogwatch_core::status::evidence::{Screen, Shows};
 use dogwatch_tmux::PaneFace;
 
+/// Makes ready to read an agent's screens.
+pub fn prepare(agent: &str) {
+    screen::markers(agent);
+}
+
 /// What the screen reader makes of a pane; `None` if it has no markers for the agent.
 pub fn read(agent: &str, pane: &PaneFace, text: &[u8]) -> Option<Screen> {
     screen::markers(agent)?;

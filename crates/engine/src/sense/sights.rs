@@ -2,18 +2,23 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::thread;
 
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{
-    CaptureOptions, Command, Error, Glance, PaneFace, PaneGlance, PaneId, Reply, RowQuery, Server,
+    CaptureOptions, Command, Error, Glance, PaneFace, PaneGlance, PaneId, Reply, RowQuery, Running,
+    Server,
 };
 
 use crate::sense::evidence::PaneSight;
 use crate::sense::screens;
 use crate::snapshot::Seen;
 
-/// tmux takes no more than 16 kB of words from one process.
-const CAPTURES_PER_PROCESS: usize = 100;
+/// tmux takes no more than 16 kB of words from one process; a capture has some 30.
+const CAPTURES_PER_PROCESS: usize = 400;
+
+/// Screens from which on it pays to read them side by side: one takes less than a tenth of a millisecond.
+const MANY: usize = 32;
 
 /// All panes, and the text of some.
 #[derive(Debug, Clone)]
@@ -24,26 +29,20 @@ pub struct Sights {
 }
 
 impl Sights {
-    /// From as few processes as it takes: one, unless a pane went away that moment.
+    /// From a process of its own.
     pub fn by_process(server: &Server, wanted: &[PaneId]) -> Result<Self, Error> {
-        let first = &wanted[..wanted.len().min(CAPTURES_PER_PROCESS)];
+        Self::ask(server, wanted)?.finish()
+    }
+
+    /// Asks by as few processes as it takes: one, unless a pane went away that moment.
+    pub fn ask(server: &Server, wanted: &[PaneId]) -> Result<Asked, Error> {
         let query = RowQuery::new();
         let mut commands = vec![Glance::server_command(), query.faces_command()];
-        let fixed = commands.len();
-        commands.extend(first.iter().map(|pane| how().command(*pane)));
-        let replies = match server.run(&commands) {
-            // A pane that is gone ends the chain; those that are there are asked again below.
-            Err(Error::NotFound { .. }) => server.run(&commands[..fixed])?,
-            replies => replies?,
-        };
-        let faces = replies.get(1).map(|r| query.parse_faces(r)).transpose()?.unwrap_or_default();
-        let glance = Glance::of_server(replies.first(), glances(&faces))?;
-        let texts = first.iter().copied().zip(replies.into_iter().skip(fixed)).collect();
-        let mut sights = Self { glance, faces, texts };
-        let rest = sights.not_captured(wanted);
-        let texts = server.capture_many(&rest, how())?;
-        sights.add(&rest, texts);
-        Ok(sights)
+        let first = wanted.iter().take(CAPTURES_PER_PROCESS);
+        commands.extend(first.map(|pane| how().command(*pane).runs_on()));
+        let running = server.start(&commands)?;
+        commands.truncate(FIXED);
+        Ok(Asked { server: server.clone(), wanted: wanted.to_owned(), query, commands, running })
     }
 
     /// From an open line: all panes, without any text.
@@ -90,6 +89,17 @@ impl Sights {
         self.texts.clear();
     }
 
+    /// Tells the texts of panes apart by their heights, which were told in the same breath.
+    fn take_apart(&mut self, screens: &Reply, wanted: &[PaneId]) {
+        let heights: HashMap<PaneId, usize> =
+            self.faces.iter().map(|face| (face.row.pane_id, face.row.height.into())).collect();
+        let captured = &wanted[..wanted.len().min(CAPTURES_PER_PROCESS)];
+        let counts = captured.iter().map(|pane| heights.get(pane).copied().unwrap_or(0));
+        if let Some(texts) = screens.split_lines(counts) {
+            self.texts.extend(captured.iter().copied().zip(texts));
+        }
+    }
+
     fn not_captured(&self, wanted: &[PaneId]) -> Vec<PaneId> {
         let is_there = |pane: &PaneId| self.faces.iter().any(|face| face.row.pane_id == *pane);
         let rest = wanted.iter().filter(|pane| !self.texts.contains_key(pane) && is_there(pane));
@@ -101,8 +111,25 @@ impl Sights {
             .extend(panes.iter().zip(texts).filter_map(|(pane, text)| Some((*pane, text.ok()?))));
     }
 
-    /// What is to be seen of a session; `None` if its pane was not looked at.
-    pub fn of(&self, seen: &Seen) -> Option<PaneSight> {
+    /// What is to be seen of each session; `None` for those whose pane was not looked at.
+    pub fn of_all(&self, seen: &[Seen]) -> Vec<Option<PaneSight>> {
+        let look = |part: &[Seen]| part.iter().map(|seen| self.of(seen)).collect::<Vec<_>>();
+        if seen.len() < MANY {
+            return look(seen);
+        }
+        let hands = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            let parts = seen.chunks(seen.len().div_ceil(hands));
+            let hands: Vec<_> =
+                parts.map(|part| (part.len(), scope.spawn(move || look(part)))).collect();
+            let sights = hands
+                .into_iter()
+                .map(|(length, hand)| hand.join().unwrap_or_else(|_| vec![None; length]));
+            sights.flatten().collect()
+        })
+    }
+
+    fn of(&self, seen: &Seen) -> Option<PaneSight> {
         let id = seen.pane_id()?;
         let face = self.faces.iter().find(|face| face.row.pane_id == id)?;
         let text = self.texts.get(&id)?.bytes();
@@ -118,6 +145,38 @@ impl Sights {
     pub fn picture(&self, pane: PaneId) -> Option<(&PaneFace, &[u8])> {
         let face = self.faces.iter().find(|face| face.row.pane_id == pane)?;
         Some((face, self.texts.get(&pane)?.bytes()))
+    }
+}
+
+/// Commands before those for the text of panes.
+const FIXED: usize = 2;
+
+/// What tmux was asked, and has not answered yet.
+#[derive(Debug)]
+#[must_use = "nothing is seen until `finish`"]
+pub struct Asked {
+    server: Server,
+    wanted: Vec<PaneId>,
+    query: RowQuery,
+    commands: Vec<Command>,
+    running: Running,
+}
+
+impl Asked {
+    pub fn finish(self) -> Result<Sights, Error> {
+        let Self { server, wanted, query, commands, running } = self;
+        let mut replies = match running.finish() {
+            // A pane that is gone ends the chain; those that are there are asked again below.
+            Err(Error::NotFound { .. }) => server.run(&commands)?,
+            replies => replies?,
+        };
+        let screens = replies.drain(FIXED.min(replies.len())..).next().unwrap_or_default();
+        let faces = replies.get(1).map(|r| query.parse_faces(r)).transpose()?.unwrap_or_default();
+        let glance = Glance::of_server(replies.first(), glances(&faces))?;
+        let mut sights = Sights { glance, faces, texts: HashMap::new() };
+        sights.take_apart(&screens, &wanted);
+        sights.capture(&server, &wanted)?;
+        Ok(sights)
     }
 }
 

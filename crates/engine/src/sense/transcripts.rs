@@ -5,13 +5,13 @@ use dogwatch_core::profile::TranscriptRules;
 use dogwatch_core::status::evidence::Turn;
 use dogwatch_core::status::rollout;
 use dogwatch_core::transcript::{self, Dialect, Entry};
-use dogwatch_store::Signal;
+use dogwatch_store::{Session, Signal};
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Context;
 use crate::sense::{files, proc_files};
-use crate::snapshot::Seen;
 
 /// How much of a transcript's end is read; they grow to many megabytes.
 const TAIL: u64 = 1024 * 1024;
@@ -21,27 +21,30 @@ const SHORT_TAIL: u64 = 64 * 1024;
 /// The session's transcript: where its hooks said, else where its agent's profile says to look.
 pub fn locate(
     context: &Context,
-    seen: &Seen,
+    session: &Session,
     rules: &TranscriptRules,
     told: Option<PathBuf>,
 ) -> Option<PathBuf> {
-    told.or_else(|| {
-        find(context.home.as_deref()?, &rules.find, seen.session.conversation.as_deref()?)
-    })
-    .or_else(|| {
-        let agent = seen.session.started.as_ref()?.agent;
-        proc_files::open_file(agent.pid, rules.held_open.as_ref()?)
-    })
+    told.or_else(|| find(context.home.as_deref()?, &rules.find, session.conversation.as_deref()?))
+        .or_else(|| {
+            let agent = session.started.as_ref()?.agent;
+            proc_files::open_file(agent.pid, rules.held_open.as_ref()?)
+        })
 }
 
 /// Where the agent itself said that it writes its transcript: the last hook that named one.
 pub fn path_told(signals: &[Signal]) -> Option<PathBuf> {
-    signals.iter().rev().find_map(|signal| path_in(&serde_json::from_str(&signal.payload).ok()?))
+    signals.iter().rev().find_map(|signal| path_in(&signal.payload))
 }
 
 /// The transcript that a hook's payload names.
-pub fn path_in(payload: &Value) -> Option<PathBuf> {
-    Some(PathBuf::from(payload["transcript_path"].as_str()?))
+pub fn path_in(payload: &str) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Named {
+        transcript_path: PathBuf,
+    }
+    let named = payload.contains("transcript_path").then(|| serde_json::from_str::<Named>(payload));
+    Some(named?.ok()?.transcript_path)
 }
 
 /// The transcript of a conversation below the home folder, by the patterns of its agent's profile.
@@ -148,7 +151,7 @@ impl Reading {
             whole = bytes.len();
         }
         // A first line that is cut is no JSON, and is passed over as such.
-        rollout::fold_onto(&mut self.turn, dialect, &String::from_utf8_lossy(&bytes[..whole]));
+        rollout::fold_onto(&mut self.turn, dialect, &files::text(&bytes[..whole]));
         self.read_to = from + u64::try_from(whole).unwrap_or(0);
     }
 }
@@ -164,7 +167,7 @@ pub fn last_lines(path: &Path, max: u64) -> Option<String> {
 
 fn text(path: &Path) -> String {
     let bytes = files::read_tail(path, TAIL).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    files::text(&bytes).into_owned()
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl<'m> Looking<'m> {
         let since = self.staged?.checked_sub(ROUNDING).ok()?;
         let memory = looker.memory(&judged.seen.session.id)?;
         let dialect = memory.profile()?.transcript.as_ref()?.dialect;
-        let path = memory.transcript(context, &judged.seen)?;
+        let path = memory.transcript(context, &judged.seen.session)?;
         let said = transcripts::said_since(&path, dialect, since);
         let is_ours = |text: &String| box_text::is_same(text, 0, &self.message.text);
         said.iter().any(is_ours).then_some(Proof::Transcript)
