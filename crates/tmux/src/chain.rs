@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(chain.shown(Some(1)), "display-message -p -- b (and 1 more)");
         let chain = Chain::new(&[print("b").runs_on(), print("c")]);
         assert_eq!((chain.len(), &chain.mark), (1, &None));
-        assert_eq!(chain.split(b"b\nc\n".to_vec()), [Reply(b"b\nc\n".to_vec())]);
+        let printed = b"b\nc\n".to_vec();
+        assert_eq!(chain.split(printed.clone()), [Reply(printed)]);
     }
 
     #[test]
