@@ -418,7 +418,8 @@ mod tests {
         store.register(&new("ours"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
         let at = |second| Timestamp::from_second(second).unwrap();
         for (id, second) in [("ours", 100), ("%1-7-9", 100), ("%2-8-9", 900)] {
-            store.look(id, "print", at(second)).unwrap();
+            let (_, look) = store.look(id, "print", at(second)).unwrap();
+            store.keep_looks(look.as_slice()).unwrap();
         }
         store.forget_strangers(at(500)).unwrap();
         let left = |id| store.last_movement(id).unwrap().is_some();
