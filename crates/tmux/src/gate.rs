@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Longer than anybody holds it; one who was stopped meanwhile must not stop all others.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The kernel does not tell when a lock is free, unless one waits for it without end.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -48,12 +48,16 @@ pub(crate) fn is_announced(command: &str) -> bool {
 
 impl Pass {
     pub(crate) fn wait(folder: Option<&Path>) -> Self {
+        Self::wait_for(folder, PATIENCE)
+    }
+
+    fn wait_for(folder: Option<&Path>, at_most: Duration) -> Self {
         let begun = Instant::now();
         let Some(file) = folder.and_then(open) else { return Self { lock: None } };
         loop {
             match file.try_lock() {
                 Ok(()) => return Self { lock: Some(file) },
-                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                Err(TryLockError::WouldBlock) if begun.elapsed() < at_most => {
                     std::thread::sleep(PAUSE);
                 }
                 Err(_) => return Self { lock: None },
@@ -78,7 +82,8 @@ mod tests {
         let folder = Some(tmp.path());
         let first = Pass::wait(folder);
         assert!(first.lock.is_some());
-        assert!(Pass::wait(folder).lock.is_none(), "the other did not leave in time");
+        let short = Duration::from_millis(50);
+        assert!(Pass::wait_for(folder, short).lock.is_none(), "the other did not leave in time");
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| Pass::wait(folder).lock.is_some());
             drop(first);

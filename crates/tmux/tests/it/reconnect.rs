@@ -248,7 +248,7 @@ fn many_clients_at_once_and_sessions_that_come_and_go() {
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for _ in 0..10 {
+                for _ in 0..6 {
                     let (control, _notes) = Control::open(&tmux.server).unwrap();
                     assert!(!control.panes().unwrap().is_empty());
                 }
@@ -258,7 +258,7 @@ fn many_clients_at_once_and_sessions_that_come_and_go() {
             let server = &tmux.server;
             scope.spawn(move || {
                 let name = SessionName::new(format!("guest-{n}")).unwrap();
-                for _ in 0..20 {
+                for _ in 0..12 {
                     let make = Command::new("new-session").flag('d').option('s', name.as_str());
                     server.run_one(make.arg("cat")).unwrap();
                     server.run_one(Command::new("kill-session").target(&name)).unwrap();
