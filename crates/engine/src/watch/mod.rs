@@ -327,7 +327,8 @@ impl<'c> Watcher<'c> {
             interests,
             looked: now,
             changed: before.filter(|_| !is_news).map_or(now, |b| b.changed),
-            due: before.and_then(|b| b.due),
+            // What happened between the look and the listening nobody tells of.
+            due: if is_same { before.and_then(|b| b.due) } else { Some(Due::soon(now)) },
         };
         self.watched.insert(id, watched);
         (change, is_same)
@@ -341,6 +342,12 @@ impl<'c> Watcher<'c> {
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
         });
         self.changes.set(sessions.chain([roll]).collect());
+    }
+}
+
+impl Due {
+    fn soon(now: Instant) -> Self {
+        Self { at: now + pace::AFTERWARDS, voice: Voice::Output }
     }
 }
 

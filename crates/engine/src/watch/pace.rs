@@ -14,6 +14,8 @@ const TRANSCRIPT: Duration = Duration::from_millis(100);
 const OUTPUT: Duration = Duration::from_secs(1);
 /// One that has only its screen is looked at as often as a person would notice.
 const ONLY_OUTPUT: Duration = Duration::from_millis(100);
+/// A session that is listened to in a new way is looked at once more.
+pub(super) const AFTERWARDS: Duration = Duration::from_millis(200);
 /// After this long without news, time alone changes no idle session any more.
 const SETTLED: Duration = Duration::from_secs(15);
 
