@@ -1,5 +1,6 @@
 //! Regular expressions of markers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -8,6 +9,8 @@ use serde::Deserialize;
 
 use super::needles::Needles;
 
+/// No pattern counts further than this.
+const LONGEST_RUN: usize = 40;
 /// Defined parts may use other parts, so many levels deep.
 const MAX_DEPTH: usize = 4;
 
@@ -28,7 +31,7 @@ impl From<String> for Pattern {
 
 impl Pattern {
     pub fn matches(&self, text: &str) -> bool {
-        self.regex_for(text).is_some_and(|regex| regex.is_match(text))
+        self.regex_for(text).is_some_and(|regex| regex.is_match(&with_short_runs(text)))
     }
 
     pub fn find<'t>(&self, text: &'t str) -> Option<Match<'t>> {
@@ -57,8 +60,21 @@ impl Pattern {
 
     /// What is wrong with it, if anything is.
     pub(super) fn check(&self) -> Result<(), String> {
-        let found = Regex::new(&self.source);
-        found.map(drop).map_err(|error| format!("the pattern {:?}: {error}", self.source))
+        let problem = match Regex::new(&self.source) {
+            Err(error) => error.to_string(),
+            Ok(_) if self.counts_further_than(LONGEST_RUN) => {
+                format!("counts further than {LONGEST_RUN}")
+            }
+            Ok(_) => return Ok(()),
+        };
+        Err(format!("the pattern {:?}: {problem}", self.source))
+    }
+
+    /// By the numbers of repetitions, `{12,}` or `{0,30}`.
+    fn counts_further_than(&self, most: usize) -> bool {
+        let counts = self.source.split('{').skip(1).filter_map(|after| after.split_once('}'));
+        let mut numbers = counts.flat_map(|(counts, _)| counts.split(','));
+        numbers.any(|number| number.trim().parse().is_ok_and(|number: usize| number > most))
     }
 
     /// Whether it would match this text if it were tried.
@@ -71,6 +87,26 @@ impl Pattern {
     pub(super) fn fill(&mut self, parts: &Parts) {
         parts.fill(&mut self.source);
     }
+}
+
+/// A text in which no sign is repeated more often than patterns count. The edges of boxes are as wide as the screen, and
+/// to match them sign by sign would take a fifth of all the time.
+fn with_short_runs(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_RUN {
+        return Cow::Borrowed(text);
+    }
+    let (mut kept, mut last, mut run) = (String::new(), None, 0);
+    for (at, sign) in text.char_indices() {
+        run = if last == Some(sign) { run + 1 } else { 1 };
+        last = Some(sign);
+        if run == LONGEST_RUN + 1 && kept.is_empty() {
+            kept.reserve(text.len());
+            kept.push_str(&text[..at]);
+        } else if run <= LONGEST_RUN && !kept.is_empty() {
+            kept.push(sign);
+        }
+    }
+    if kept.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(kept) }
 }
 
 /// Parts of patterns by name: `@name@` stands for them.
@@ -100,6 +136,17 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_runs_are_cut() {
+        let long = "─".repeat(200);
+        let cut = "─".repeat(LONGEST_RUN);
+        assert_eq!(with_short_runs(&long), cut);
+        assert_eq!(with_short_runs(&format!("a{long} b {long}╮")), format!("a{cut} b {cut}╮"));
+        for same in ["", "ab", &"ab".repeat(99), &cut] {
+            assert!(matches!(with_short_runs(same), Cow::Borrowed(text) if text == same));
+        }
+    }
 
     #[test]
     fn parts_of_parts() {

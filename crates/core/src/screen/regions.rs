@@ -3,7 +3,7 @@
 //! Rules look at one part each. That is what keeps words in an answer, in a draft or in an old
 //! line from being taken for signals.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -67,7 +67,7 @@ impl<'a> Line<'a> {
 /// The parts of one screen.
 #[derive(Debug, Default)]
 pub struct Regions<'a> {
-    lines: HashMap<Region, Vec<Line<'a>>>,
+    lines: BTreeMap<Region, Vec<Line<'a>>>,
 }
 
 impl<'a> Regions<'a> {
