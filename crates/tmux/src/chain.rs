@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::nonce::nonce;
+use crate::reply::lines;
 use crate::{Command, Reply};
 
 /// A chain ready to be run, more than once if need be.
@@ -79,15 +80,17 @@ impl Chain {
         let Some(mark) = &self.mark else {
             return self.unmarked(stdout);
         };
-        let mut pieces = vec![Vec::new()];
-        for line in stdout.split_inclusive(|&byte| byte == b'\n') {
+        let mut pieces = Vec::with_capacity(self.len());
+        let (mut start, mut at) = (0, 0);
+        for line in lines(&stdout) {
             if line.strip_suffix(b"\n") == Some(mark.as_bytes()) {
-                pieces.push(Vec::new());
-            } else if let Some(piece) = pieces.last_mut() {
-                piece.extend_from_slice(line);
+                pieces.push(Reply(stdout[start..at].to_vec()));
+                start = at + line.len();
             }
+            at += line.len();
         }
-        pieces.into_iter().map(Reply).collect()
+        pieces.push(Reply(stdout[start..].to_vec()));
+        pieces
     }
 
     /// Without marks only the last reply is taken to hold anything.
