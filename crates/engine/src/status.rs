@@ -129,8 +129,9 @@ impl<'c> Looker<'c> {
         let judged = store.in_one_view(|| {
             let judge = |(seen, sight): (Seen, Option<PaneSight>)| {
                 let memory = memories.entry(seen.session.id.clone()).or_default();
-                let mut verdict = judge(&gatherer.gather(memory, &seen, sight));
-                news.extend(date(store, &seen, &mut verdict, now));
+                let (evidence, before) = gatherer.gather(memory, &seen, sight);
+                let mut verdict = judge(&evidence);
+                news.extend(date(before, &seen, &mut verdict, now));
                 Judged { seen, verdict }
             };
             seen.into_iter().zip(sights).map(judge).collect()
@@ -168,16 +169,14 @@ impl<'c> Looker<'c> {
 /// Says since when the state holds: where no source says so, the first look that found it does. Returns the state to be
 /// written down if it is news.
 fn date(
-    store: &Store,
+    before: Option<KeptState>,
     seen: &Seen,
     verdict: &mut Verdict,
     now: Timestamp,
 ) -> Option<(String, KeptState)> {
     let session = &seen.session.id;
     let key = verdict.status.key();
-    if let Ok(Some(before)) = store.state(session)
-        && before.key == key
-    {
+    if let Some(before) = before.filter(|before| before.key == key) {
         verdict.since.get_or_insert(before.since);
         return None;
     }

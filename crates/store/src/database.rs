@@ -166,7 +166,7 @@ mod tests {
         let store = Store::open(&dir).unwrap();
         assert_eq!(store.version().unwrap(), NEWEST);
         assert_eq!(store.state("a").unwrap(), None);
-        assert_eq!(store.last_movement("a").unwrap().unwrap().as_millisecond(), 7);
+        assert_eq!(store.last_look("a").unwrap().unwrap().moved.as_millisecond(), 7);
     }
 
     fn dir() -> (tempfile::TempDir, StateDir) {

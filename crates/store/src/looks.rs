@@ -12,30 +12,42 @@ pub struct Look {
     pub moved: Timestamp,
 }
 
-impl Store {
-    /// Since when a session looks as it does now, and a look to [keep](Self::keep_looks) if that is news. The first look
+impl Look {
+    /// Since when a session looks as it does now, and a look to [keep](Store::keep_looks) if that is news. The first look
     /// counts as a change. A clock that was set back does not make movement older than it is.
-    pub fn look(
-        &self,
+    pub fn compare(
+        before: Option<&Self>,
         session: &str,
         print: &str,
         now: Timestamp,
-    ) -> Result<(Timestamp, Option<Look>), StoreError> {
-        let before: Option<(String, i64)> = self.read(|c| {
-            c.prepare_cached("SELECT print, moved FROM looks WHERE session = ?")?
-                .query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()
-        })?;
-        let time = |ms| Timestamp::from_millisecond(ms).unwrap_or_default();
-        let now = now.as_millisecond();
+    ) -> (Timestamp, Option<Self>) {
+        let now = to_millisecond(now.as_millisecond());
         match before {
-            Some((old, moved)) if old == print && moved <= now => Ok((time(moved), None)),
+            Some(before) if before.print == print && before.moved <= now => (before.moved, None),
             _ => {
-                let moved = time(now);
-                let look = Look { session: session.to_owned(), print: print.to_owned(), moved };
-                Ok((moved, Some(look)))
+                let (session, print) = (session.to_owned(), print.to_owned());
+                (now, Some(Self { session, print, moved: now }))
             }
         }
+    }
+}
+
+/// As it is kept.
+fn to_millisecond(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or_default()
+}
+
+impl Store {
+    /// What a session looked like when it was last seen to have changed.
+    pub fn last_look(&self, session: &str) -> Result<Option<Look>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT print, moved FROM looks WHERE session = ?")?
+                .query_row([session], |row| {
+                    let moved = to_millisecond(row.get(1)?);
+                    Ok(Look { session: session.to_owned(), print: row.get(0)?, moved })
+                })
+                .optional()
+        })
     }
 
     /// Writes looks down, all at once: each write by itself would take a lock and a wait for the log.
@@ -54,16 +66,6 @@ impl Store {
             Ok(())
         })
     }
-
-    /// When a session was last seen to have changed, without looking at it now.
-    pub fn last_movement(&self, session: &str) -> Result<Option<Timestamp>, StoreError> {
-        self.read(|c| {
-            c.prepare_cached("SELECT moved FROM looks WHERE session = ?")?
-                .query_row([session], |row| row.get(0))
-                .optional()
-        })
-        .map(|ms| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok()))
-    }
 }
 
 #[cfg(test)]
@@ -77,7 +79,8 @@ mod tests {
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = |s: i64| Timestamp::from_second(1_794_700_000 + s).unwrap();
         let mut moved = |print: &str, s: i64| {
-            let (moved, news) = store.look("a", print, at(s)).unwrap();
+            let before = store.last_look("a").unwrap();
+            let (moved, news) = Look::compare(before.as_ref(), "a", print, at(s));
             store.keep_looks(news.as_slice()).unwrap();
             moved
         };

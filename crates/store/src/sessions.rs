@@ -356,6 +356,7 @@ fn path_text(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Look;
     use crate::StateDir;
     use dogwatch_core::record::{Cause, Exit};
 
@@ -418,11 +419,11 @@ mod tests {
         store.register(&new("ours"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
         let at = |second| Timestamp::from_second(second).unwrap();
         for (id, second) in [("ours", 100), ("%1-7-9", 100), ("%2-8-9", 900)] {
-            let (_, look) = store.look(id, "print", at(second)).unwrap();
-            store.keep_looks(look.as_slice()).unwrap();
+            let (session, print) = (id.to_owned(), "print".to_owned());
+            store.keep_looks(&[Look { session, print, moved: at(second) }]).unwrap();
         }
         store.forget_strangers(at(500)).unwrap();
-        let left = |id| store.last_movement(id).unwrap().is_some();
+        let left = |id| store.last_look(id).unwrap().is_some();
         assert_eq!([left("ours"), left("%1-7-9"), left("%2-8-9")], [true, false, true]);
     }
 

@@ -9,7 +9,7 @@ use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::status::backlog::{self, Event, GoingBack};
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Turn};
 use dogwatch_core::status::judge::STUCK_WINDOW;
-use dogwatch_store::{Look, Session, SignalNo, Store};
+use dogwatch_store::{KeptState, Look, Session, SignalNo, Store};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Context;
@@ -41,12 +41,16 @@ pub struct Memory {
     movement: Option<Movement>,
 }
 
-/// What does not come from tmux or the store.
+/// What does not come from tmux.
 #[derive(Debug)]
 struct Heard {
+    prompted: bool,
     transcript: Turn,
     own_word: OwnWord,
     pulse: Option<Pulse>,
+    clock: Option<Timestamp>,
+    look: Option<Look>,
+    state: Option<KeptState>,
 }
 
 #[derive(Debug, Default)]
@@ -87,10 +91,16 @@ impl Memory {
         let news = store.events_after(session, told.last, is_enough).unwrap_or_default();
         let (numbers, events): (Vec<SignalNo>, Vec<Event>) = news.into_iter().unzip();
         let payload = |number: &SignalNo| store.payload(*number).unwrap_or_default();
+        // Nearly every signal names the transcript, so the last one is wanted twice.
+        let last = numbers.last().map(payload).unwrap_or_default();
         backlog::fold(&mut told.turn, &events, |place| {
-            serde_json::from_str(&payload(&numbers[place])).unwrap_or_default()
+            let is_last = place + 1 == numbers.len();
+            let payload = if is_last { last.clone() } else { payload(&numbers[place]) };
+            serde_json::from_str(&payload).unwrap_or_default()
         });
-        let path = numbers.iter().rev().find_map(|number| transcripts::path_in(&payload(number)));
+        let mut before = numbers.iter().rev().skip(1);
+        let path = transcripts::path_in(&last)
+            .or_else(|| before.find_map(|number| transcripts::path_in(&payload(number))));
         told.transcript = path.or(told.transcript.take());
         told.last = numbers.last().copied().unwrap_or(told.last);
     }
@@ -104,19 +114,13 @@ impl Memory {
     }
 
     /// When the screen or the agent's processor time last changed between two looks.
-    fn moved(
-        &mut self,
-        gatherer: &mut Gatherer,
-        seen: &Seen,
-        pulse: Option<Pulse>,
-    ) -> Option<Timestamp> {
-        let Gatherer { store, now, .. } = *gatherer;
-        let session = &seen.session.id;
+    fn moved(&mut self, gatherer: &mut Gatherer, seen: &Seen, heard: &Heard) -> Option<Timestamp> {
+        let now = gatherer.now;
         if seen.life.state.is_over() {
-            return store.last_movement(session).ok().flatten();
+            return heard.look.as_ref().map(|look| look.moved);
         }
         seen.session.started.as_ref()?;
-        let print = format!("{:x}-{:x}", self.sight.print, pulse.unwrap_or_default().used);
+        let print = format!("{:x}-{:x}", self.sight.print, heard.pulse.unwrap_or_default().used);
         if let Some(last) = &mut self.movement {
             if last.print == print && last.moved <= now {
                 return Some(last.moved);
@@ -128,7 +132,7 @@ impl Memory {
                 return Some(now);
             }
         }
-        let (moved, news) = store.look(session, &print, now).ok()?;
+        let (moved, news) = Look::compare(heard.look.as_ref(), &seen.session.id, &print, now);
         gatherer.looks.extend(news);
         self.movement = Some(Movement { print, moved, kept: now });
         Some(moved)
@@ -148,35 +152,36 @@ pub struct Gatherer<'a> {
 
 impl Gatherer<'_> {
     /// Gathers the evidence. A source that fails is a source that says nothing: it must not keep the others from being
-    /// heard. Without a new sight of the pane, what it showed last still stands.
+    /// heard. Without a new sight of the pane, what it showed last still stands. Beside the evidence is the state that
+    /// was last written down.
     pub fn gather(
         &mut self,
         memory: &mut Memory,
         seen: &Seen,
         sight: Option<PaneSight>,
-    ) -> Evidence {
-        let (context, store, session) = (self.context, self.store, &seen.session);
+    ) -> (Evidence, Option<KeptState>) {
+        let session = &seen.session;
         if let Some(sight) = sight {
             memory.sight = sight;
         }
         let heard = memory.ahead.take().unwrap_or_else(|| self.listen(memory, session));
-        let Heard { transcript, own_word, pulse } = heard;
-        Evidence {
+        let evidence = Evidence {
             now: self.now,
             life: seen.life.clone(),
             exit: session.ended.as_ref().map(|e| e.exit),
             is_plain: session.agent == profile::COMMAND,
-            prompted: context.state.session(&session.id).path().join(launch::PROMPT_FILE).exists(),
-            stopped: pulse.is_some_and(|pulse| pulse.stopped),
-            own_word,
+            prompted: heard.prompted,
+            stopped: heard.pulse.is_some_and(|pulse| pulse.stopped),
+            movement: memory.moved(self, seen, &heard),
+            own_word: heard.own_word,
             hooks: memory.told.turn.clone(),
-            transcript,
-            clock: store.last_heartbeat(&session.id).ok().flatten(),
-            movement: memory.moved(self, seen, pulse),
+            transcript: heard.transcript,
+            clock: heard.clock,
             screen: memory.sight.screen.clone(),
             window: STUCK_WINDOW,
-            before: before(store, seen),
-        }
+            before: before(seen, heard.state.as_ref()),
+        };
+        (evidence, heard.state)
     }
 
     /// Does what can be done before the pane was seen, while tmux makes up its answer.
@@ -193,7 +198,12 @@ impl Gatherer<'_> {
         memory.hear(self.store, &session.id);
         let agent = session.started.as_ref().map(|s| s.agent);
         let way = memory.profile.as_ref().and_then(|p| p.own_word);
+        let folder = self.context.state.session(&session.id);
         Heard {
+            prompted: folder.path().join(launch::PROMPT_FILE).exists(),
+            clock: self.store.last_heartbeat(&session.id).ok().flatten(),
+            look: self.store.last_look(&session.id).ok().flatten(),
+            state: self.store.state(&session.id).ok().flatten(),
             transcript: memory.read(self.context, session),
             own_word: agent.map_or(OwnWord::Mute, |agent| {
                 own_word::ask(self.context, &session.id, way, agent)
@@ -204,10 +214,7 @@ impl Gatherer<'_> {
 }
 
 /// What it was when last seen; of use only where nothing can be seen now.
-fn before(store: &Store, seen: &Seen) -> Option<Before> {
-    if seen.life.state != State::Unknown {
-        return None;
-    }
-    let kept = store.state(&seen.session.id).ok()??;
-    Some(Before { status: serde_json::from_value(kept.status).ok()?, since: kept.since })
+fn before(seen: &Seen, kept: Option<&KeptState>) -> Option<Before> {
+    let kept = kept.filter(|_| seen.life.state == State::Unknown)?;
+    Some(Before { status: serde_json::from_value(kept.status.clone()).ok()?, since: kept.since })
 }

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dogwatch_core::profile::OwnWordWay;
 use dogwatch_core::record::ProcessIdent;
@@ -20,11 +20,22 @@ pub fn ask(
 ) -> OwnWord {
     match way {
         None => OwnWord::Mute,
-        Some(OwnWordWay::ClaudeStateFile) => claude(agent, context.home.clone())
-            .map_or(OwnWord::Silent, |bytes| own_word::claude(&bytes, agent)),
+        Some(OwnWordWay::ClaudeStateFile) => claude_word(agent, context.home.clone()),
         Some(OwnWordWay::OpencodeHttp) => {
             opencode::ask(agent, context.state.session(session).path())
         }
+    }
+}
+
+fn claude_word(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
+    let word = |bytes: Vec<u8>| own_word::claude(&bytes, agent);
+    // A file that names this very process is its own, wherever it is, and it is nearly always there. To find out where
+    // else it may be takes longer than all the rest.
+    let usual = home.as_ref().map(|home| state_file(&home.join(".claude"), agent.pid));
+    let usual = usual.and_then(|file| files::read_regular(&file, MAX_STATE_FILE)).map(word);
+    match usual {
+        Some(word @ OwnWord::Says(..)) => word,
+        _ => claude(agent, home).map_or(OwnWord::Silent, word),
     }
 }
 
@@ -62,5 +73,9 @@ pub fn claude_file(pid: i32, home: Option<PathBuf>) -> Option<PathBuf> {
     let [config, own_home] = processes::variables(pid, ["CLAUDE_CONFIG_DIR", "HOME"]);
     let in_home = |home: PathBuf| home.join(".claude");
     let config = config.or(own_home.map(in_home)).or(home.map(in_home))?;
-    Some(config.join("sessions").join(format!("{pid}.json")))
+    Some(state_file(&config, pid))
+}
+
+fn state_file(config: &Path, pid: i32) -> PathBuf {
+    config.join("sessions").join(format!("{pid}.json"))
 }

@@ -1,11 +1,30 @@
 //! What the kernel tells of a process in `/proc`. Elsewhere nothing is known, and nobody is found by it.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
+
+/// One of the kernel's files on a process. Their length is not known before, and asking for it takes as long as reading.
+pub fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
+    let mut file = fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
+    let mut bytes = vec![0; 8 * 1024];
+    let mut read = 0;
+    loop {
+        match file.read(&mut bytes[read..]).ok()? {
+            0 => break,
+            count => read += count,
+        }
+        if read == bytes.len() {
+            bytes.resize(2 * read, 0);
+        }
+    }
+    bytes.truncate(read);
+    Some(bytes)
+}
 
 /// The leader of the job in the foreground of a process's terminal.
 pub fn foreground(pid: i32) -> Option<i32> {

@@ -33,7 +33,7 @@ pub fn is_alive(ident: ProcessIdent) -> bool {
 /// Field 22 of `/proc/PID/stat`, the same that claude writes into its state file as `procStart`.
 #[cfg(target_os = "linux")]
 fn start_time(pid: i32) -> Option<u64> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = crate::sense::proc_files::read(pid, "stat")?;
     // The second field is the program's name in parentheses, and may itself contain anything.
     let after_name = stat.iter().rposition(|b| *b == b')')? + 2;
     let fields: Vec<&[u8]> = stat.get(after_name..)?.split(|b| *b == b' ').collect();
@@ -59,7 +59,7 @@ fn start_time(pid: i32) -> Option<u64> {
 /// Values of environment variables of a process, as it was started with them.
 #[cfg(target_os = "linux")]
 pub fn variables<const N: usize>(pid: i32, names: [&str; N]) -> [Option<PathBuf>; N] {
-    let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let environ = crate::sense::proc_files::read(pid, "environ").unwrap_or_default();
     names.map(|name| {
         let value = |pair: &[u8]| {
             let value = pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
@@ -102,7 +102,7 @@ pub struct Pulse {
 
 #[cfg(target_os = "linux")]
 pub fn pulse(pid: i32) -> Option<Pulse> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = crate::sense::proc_files::read(pid, "stat")?;
     let after_name = stat.iter().rposition(|b| *b == b')')? + 2;
     let mut fields = std::str::from_utf8(stat.get(after_name..)?).ok()?.split(' ');
     let stopped = fields.next() == Some("T");
