@@ -42,6 +42,15 @@ impl Lab {
         last
     }
 
+    /// Waits until its screen says so too: an agent says that it works some moments before it draws that.
+    #[track_caller]
+    pub(crate) fn shows(&self, what: &str) {
+        eventually_or(&format!("the screen of {} says {what:?}", self.agent.name()), || {
+            let last = self.why();
+            if said(&last, "screen").starts_with(what) { Ok(()) } else { Err(format!("{last:#}")) }
+        });
+    }
+
     /// Looks again and again for that long: it must be in that state each time.
     #[track_caller]
     pub(crate) fn stays(&self, state: &str, by: &str, time: Duration) -> Value {

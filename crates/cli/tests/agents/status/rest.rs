@@ -163,9 +163,8 @@ fn narrow(agent: Agent) {
     let session = lab.spawn(&["--unattended", "--prompt", "[gate]"]);
     lab.env.tmux(&["resize-window", "-t", &session.pane, "-x", "50", "-y", "15"]);
     lab.wait_event(&session, "UserPromptSubmit");
-    let by = if agent == Agent::Claude { "own_word" } else { "hook" };
-    let working = lab.settles("working", by);
-    assert!(said(&working, "screen").starts_with("working: "), "{working:#}");
+    lab.settles("working", if agent == Agent::Claude { "own_word" } else { "hook" });
+    lab.shows("working: ");
     lab.double.release("gate");
     lab.wait_event(&session, "Stop");
     let idle = rests(&lab, true, false);
