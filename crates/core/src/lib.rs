@@ -16,6 +16,9 @@
 //! | [`ending`] | the next step in ending a session politely |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
+//! | [`roles`] | what a role in a team looks like |
+//! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
+//! | [`window`] | how the panes of a team share their window |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`http`] | a question to an agent that listens, and its answer, as bytes |
 //! | [`mask`] | what others must not see of a recording |
@@ -35,8 +38,11 @@ pub mod name;
 pub mod profile;
 pub mod record;
 pub mod recording;
+pub mod roles;
 pub mod run;
 pub mod screen;
+pub mod session_file;
 pub mod status;
 mod text;
 pub mod transcript;
+pub mod window;

@@ -40,11 +40,25 @@ pub struct Profile {
     /// What must not be typed or pasted into it as it is.
     #[serde(default)]
     pub input: InputRules,
+    /// Commands of its own that are of use to a team.
+    #[serde(default)]
+    pub slash: SlashCommands,
     #[serde(default)]
     pub transcript: Option<TranscriptRules>,
     /// How the agent can be asked what it is doing.
     #[serde(default)]
     pub own_word: Option<OwnWordWay>,
+}
+
+/// What an agent can be told by a slash command; one that it does not have is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SlashCommands {
+    /// Sets the colour of its prompt to `@color@`.
+    pub color: Option<String>,
+    /// Names the conversation `@name@`.
+    pub rename: Option<String>,
+    pub exit: Option<String>,
 }
 
 /// Where an agent says of itself what it is doing.
