@@ -2,11 +2,13 @@
 //!
 //! - [`StateDir`]: where everything lives, and that only the owner can read it.
 //! - [`SessionFolder`]: what a session's runner is given and what it writes down.
+//! - [`edit_shared`]: a file that people edit too, and that nobody's save is lost from.
 //! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal.
 //!
 //! Any process may be killed at any instant and many may write at once: files are replaced
 //! atomically or written in one piece, and rows change in transactions.
 
+mod claims;
 mod database;
 mod error;
 mod folder;
@@ -17,10 +19,12 @@ mod records;
 mod regular;
 mod replace;
 mod sessions;
+mod shared_file;
 mod signals;
 mod state_dir;
 mod states;
 
+pub use claims::Claim;
 pub use database::Store;
 pub use error::StoreError;
 pub use folder::{KeptScreen, SessionFolder};
@@ -30,7 +34,8 @@ pub use messages::{Message, NewMessage};
 pub use records::keep_record;
 pub use regular::read_regular;
 pub use replace::replace;
-pub use sessions::{NewSession, Server, Session, Wanted};
+pub use sessions::{NewSession, Seat, Server, Session, Wanted};
+pub use shared_file::{edit_shared, read_shared};
 pub use signals::{Signal, SignalNo};
 pub use state_dir::StateDir;
 pub use states::{KeptState, StateNews};

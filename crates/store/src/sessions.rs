@@ -18,6 +18,17 @@ pub struct Server {
     pub start: i64,
 }
 
+/// The place of a session in a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seat {
+    pub role: String,
+    /// The pane that leads the window.
+    pub master: String,
+    /// The pane that started it, and is told of what it has done.
+    pub spawner: String,
+    pub session_file: PathBuf,
+}
+
 /// A session as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
@@ -38,6 +49,7 @@ pub struct Session {
     pub ended: Option<Ended>,
     /// Ended or cleaned up on purpose.
     pub put_away: bool,
+    pub seat: Option<Seat>,
 }
 
 /// A session that is about to be made.
@@ -53,6 +65,7 @@ pub struct NewSession<'a> {
     pub command: &'a [String],
     pub socket: &'a Path,
     pub created: Timestamp,
+    pub seat: Option<&'a Seat>,
 }
 
 /// The name a new session wants.
@@ -65,7 +78,8 @@ pub enum Wanted<'a> {
 }
 
 const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
-     socket, created, pane, server_pid, server_start, started, ending, put_away, runner_pid, runner_start, agent_pid, agent_start";
+     socket, created, pane, server_pid, server_start, started, ending, put_away, runner_pid, runner_start, agent_pid, agent_start, \
+     role, master, spawner, session_file";
 
 impl Store {
     /// Remembers a session before it is made, so that none can exist that nobody knows of. Returns
@@ -279,7 +293,8 @@ fn insert(tx: &Transaction<'_>, new: &NewSession<'_>, name: &SessionName) -> rus
     let story = new.story;
     tx.execute(
         "INSERT INTO sessions (id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, \
-         command, socket, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         command, socket, created, role, master, spawner, session_file) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             new.id,
             name.as_str(),
@@ -295,6 +310,10 @@ fn insert(tx: &Transaction<'_>, new: &NewSession<'_>, name: &SessionName) -> rus
             json!(new.command).to_string(),
             path_text(new.socket),
             new.created.as_millisecond(),
+            new.seat.map(|s| &s.role),
+            new.seat.map(|s| &s.master),
+            new.seat.map(|s| &s.spawner),
+            new.seat.map(|s| path_text(&s.session_file)),
         ],
     )?;
     let data = json!({ "name": name, "agent": new.agent });
@@ -334,7 +353,15 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         started: started(row, time(17)?)?,
         ended: ending.and_then(|text| serde_json::from_str(&text).ok()),
         put_away: row.get::<_, Option<i64>>(19)?.is_some(),
+        seat: seat(row)?,
     })
+}
+
+fn seat(row: &Row<'_>) -> rusqlite::Result<Option<Seat>> {
+    let Some(role) = row.get(24)? else { return Ok(None) };
+    let text = |index| row.get::<_, Option<String>>(index).map(Option::unwrap_or_default);
+    let session_file = PathBuf::from(text(27)?);
+    Ok(Some(Seat { role, master: text(25)?, spawner: text(26)?, session_file }))
 }
 
 /// The runner's record, as far as the database has it.
@@ -379,7 +406,26 @@ mod tests {
             command: &[],
             socket: Path::new("/s"),
             created: Timestamp::UNIX_EPOCH,
+            seat: None,
         }
+    }
+
+    #[test]
+    fn a_seat_in_a_team() {
+        let (_tmp, mut store) = store();
+        let name = SessionName::new("x").unwrap();
+        let seat = Seat {
+            role: "dev".into(),
+            master: "%0".into(),
+            spawner: "%1".into(),
+            session_file: "/p/s.md".into(),
+        };
+        let with_seat = NewSession { seat: Some(&seat), ..new("a") };
+        store.register(&with_seat, Wanted::Exactly(&name), &[]).unwrap().unwrap();
+        store.register(&new("b"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+        let found: Vec<_> =
+            store.sessions(Path::new("/s"), false).unwrap().into_iter().map(|s| s.seat).collect();
+        assert_eq!(found, [Some(seat), None]);
     }
 
     #[test]

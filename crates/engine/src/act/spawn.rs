@@ -179,6 +179,7 @@ impl Plan {
             command: &self.launch.shown,
             socket: &context.socket,
             created: now.timestamp(),
+            seat: None,
         };
         let wanted = if self.exact_name {
             Wanted::Exactly(&self.name)

@@ -88,6 +88,7 @@ fn agent_in(context: &Context, face: &PaneFace, known: &[Profile]) -> Option<Ses
         }),
         ended: None,
         put_away: false,
+        seat: None,
     })
 }
 

@@ -1,0 +1,91 @@
+//! Who is at which task. The session file says so too, and is what people read; this is what remains if somebody saves an older
+//! text over it.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use crate::{Server, Store, StoreError};
+
+/// A pane that is at a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub task: u32,
+    pub pane: String,
+    pub server: Server,
+}
+
+impl Store {
+    /// The tasks of a session file that somebody was last known to be at.
+    pub fn claims(&self, file: &Path) -> Result<Vec<Claim>, StoreError> {
+        let sql = "SELECT task, pane, server_pid, server_start FROM claims WHERE file = ? AND over IS NULL";
+        self.read(|c| {
+            c.prepare_cached(sql)?
+                .query_map([text(file)], |row| {
+                    Ok(Claim {
+                        task: row.get(0)?,
+                        pane: row.get(1)?,
+                        server: Server { pid: row.get(2)?, start: row.get(3)? },
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// The highest number of a task that was ever claimed.
+    pub fn highest_claim(&self, file: &Path) -> Result<u32, StoreError> {
+        let sql = "SELECT coalesce(max(task), 0) FROM claims WHERE file = ?";
+        self.read(|c| c.prepare_cached(sql)?.query_row([text(file)], |row| row.get(0)))
+    }
+
+    /// Notes who is at a task, whoever was before.
+    pub fn claim(&mut self, file: &Path, claim: &Claim, at: Timestamp) -> Result<(), StoreError> {
+        let Claim { task, pane, server } = claim;
+        self.transaction(|tx| {
+            tx.execute(
+                "INSERT OR REPLACE INTO claims (file, task, pane, server_pid, server_start, at) VALUES (?, ?, ?, ?, ?, ?)",
+                params![text(file), task, pane, server.pid, server.start, at.as_millisecond()],
+            )
+            .map(drop)
+        })
+    }
+
+    /// Notes that nobody is at a task any more.
+    pub fn end_claim(&mut self, file: &Path, task: u32, at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE claims SET over = ? WHERE file = ? AND task = ? AND over IS NULL",
+                params![at.as_millisecond(), text(file), task],
+            )
+            .map(drop)
+        })
+    }
+}
+
+fn text(file: &Path) -> String {
+    file.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+
+    #[test]
+    fn held_until_they_are_over() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let (file, at) = (Path::new("/p/session.md"), Timestamp::UNIX_EPOCH);
+        let server = Server { pid: 7, start: 9 };
+        let claim = |task, pane: &str| Claim { task, pane: pane.to_owned(), server };
+        store.claim(file, &claim(1, "%1"), at).unwrap();
+        store.claim(file, &claim(12, "%2"), at).unwrap();
+        store.claim(file, &claim(1, "%3"), at).unwrap();
+        assert_eq!(store.claims(file).unwrap(), [claim(1, "%3"), claim(12, "%2")]);
+        store.end_claim(file, 12, at).unwrap();
+        assert_eq!(store.claims(file).unwrap(), [claim(1, "%3")]);
+        assert_eq!(store.highest_claim(file).unwrap(), 12);
+        assert_eq!(store.highest_claim(Path::new("/other")).unwrap(), 0);
+    }
+}

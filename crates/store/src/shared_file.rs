@@ -1,0 +1,301 @@
+//! A file that people edit too, with whatever editor they have.
+//!
+//! Ours are one at a time, by a lock beside the file. A person's editor knows nothing of it, so theirs is looked for: the new text
+//! changes places with the old one, and if that is not the one the edit was made from, it is put back and the edit is
+//! made again. Editors that write in place are waited for until they have been quiet for a moment.
+
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use tempfile::TempPath;
+
+use crate::StoreError;
+
+/// How long another of ours is waited for.
+const LOCKED: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(2);
+/// How long a file that a person's editor has just written must have been quiet: it may still be at it.
+const QUIET: Duration = Duration::from_millis(100);
+/// A clock that was set back must not hold us up.
+const MOST_WAITING: Duration = Duration::from_secs(2);
+/// Longest file that is taken for one that people read.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How often an edit is made again because somebody saved meanwhile.
+const MOST_TRIES: usize = 100;
+
+/// Reads the text of a shared file; `None` if there is none.
+pub fn read_shared(path: &Path) -> Result<Option<String>, StoreError> {
+    let Some((bytes, _)) = read(path)? else { return Ok(None) };
+    into_text(path, bytes).map(Some)
+}
+
+/// Changes a shared file. `change` gets its text, `None` if there is no file yet, and returns the new one; it may be called
+/// again if somebody saved meanwhile. Nothing is written if the text is the same.
+pub fn edit_shared<T, E: From<StoreError>>(
+    path: &Path,
+    mut change: impl FnMut(Option<&str>) -> Result<(String, T), E>,
+) -> Result<T, E> {
+    // A link stays a link.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let mut lock = Lock::take(path)?;
+    for _ in 0..MOST_TRIES {
+        let before = settled(path, &mut lock)?;
+        let text = before.as_ref().map(|(bytes, _)| into_text(path, bytes.clone())).transpose()?;
+        let (after, value) = change(text.as_deref())?;
+        if text.as_deref() == Some(after.as_str()) {
+            return Ok(value);
+        }
+        let new = write_beside(path, after.as_bytes(), before.as_ref().map(|(_, meta)| meta));
+        let new = new.map_err(|source| StoreError::writing(path, source))?;
+        let old = before.map(|(bytes, _)| bytes);
+        if put(path, new, old.as_deref()).map_err(|source| StoreError::writing(path, source))? {
+            lock.note(path);
+            return Ok(value);
+        }
+    }
+    Err(StoreError::Busy { path: path.clone() }.into())
+}
+
+/// Puts the new file in the place of the old one, if that is still what it was.
+fn put(path: &Path, new: TempPath, old: Option<&[u8]>) -> io::Result<bool> {
+    let Some(old) = old else {
+        return match new.persist_noclobber(path) {
+            Ok(()) => sync_folder(path).map(|()| true),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error.error),
+        };
+    };
+    if fs::read(path).ok().as_deref() != Some(old) {
+        return Ok(false);
+    }
+    let ours = fs::read(&new)?;
+    let swap = || renameat_with(CWD, &*new, CWD, path, RenameFlags::EXCHANGE);
+    match swap() {
+        Ok(()) => {}
+        // This file system cannot; what is left is a moment too short to see.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            new.persist(path).map_err(|error| error.error)?;
+            return sync_folder(path).map(|()| true);
+        }
+        Err(rustix::io::Errno::NOENT) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    if fs::read(&new)? == old {
+        return sync_folder(path).map(|()| true);
+    }
+    // Somebody saved right then. It goes back, until what comes out is ours.
+    while fs::read(&new)? != ours {
+        swap()?;
+    }
+    Ok(false)
+}
+
+/// The file once nobody seems to be writing it.
+fn settled(path: &Path, lock: &mut Lock) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
+    let begun = Instant::now();
+    loop {
+        let Some((bytes, meta)) = read(path)? else { return Ok(None) };
+        let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+        let is_quiet = age.is_some_and(|age| age >= QUIET);
+        if is_quiet || lock.was_ours(&meta) || begun.elapsed() > MOST_WAITING {
+            return Ok(Some((bytes, meta)));
+        }
+        thread::sleep(QUIET.saturating_sub(age.unwrap_or_default()).max(AGAIN));
+    }
+}
+
+fn read(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
+    let failed = |source| StoreError::NotReadable { path: path.to_owned(), source };
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let meta = file.metadata().map_err(failed)?;
+    if !meta.is_file() || meta.len() > MOST_BYTES {
+        let problem = if meta.is_file() { "it is too long" } else { "it is no file" };
+        return Err(failed(io::Error::other(problem)));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    // After it was read: what was written meanwhile is seen.
+    Ok(Some((bytes, file.metadata().map_err(failed)?)))
+}
+
+fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, StoreError> {
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let source = io::Error::other(format!("it is not UTF-8 (byte {at}); it was left as it is"));
+        StoreError::NotReadable { path: path.to_owned(), source }
+    })
+}
+
+/// The new text in a file beside the old one, flushed to disk, with mode and owner of the old one.
+fn write_beside(path: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<TempPath> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".new-").permissions(fs::Permissions::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    if let Some(old) = old {
+        let new = file.as_file().metadata()?;
+        if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+            // Only root may give files away; who may not has a file of their own then.
+            let _ = std::os::unix::fs::fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
+        }
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    Ok(file.into_temp_path())
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// The right to edit, and which version of the file was the last of ours.
+struct Lock {
+    file: File,
+    ours: String,
+}
+
+impl Lock {
+    fn take(path: &Path) -> Result<Self, StoreError> {
+        let path = lock_path(path);
+        let failed = |source| StoreError::writing(&path, source);
+        let open =
+            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
+        let mut file = open.map_err(failed)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if begun.elapsed() < LOCKED => thread::sleep(AGAIN),
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+        }
+        let mut ours = String::new();
+        let _ = file.read_to_string(&mut ours);
+        Ok(Self { file, ours })
+    }
+
+    fn was_ours(&self, meta: &Metadata) -> bool {
+        self.ours == version(meta)
+    }
+
+    /// Without it the next one waits a moment longer than it need.
+    fn note(&mut self, path: &Path) {
+        let Ok(meta) = fs::metadata(path) else { return };
+        let _ = self.file.seek(SeekFrom::Start(0));
+        let _ = self.file.set_len(0).and_then(|()| self.file.write_all(version(&meta).as_bytes()));
+    }
+}
+
+fn version(meta: &Metadata) -> String {
+    format!("{} {} {} {}\n", meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len())
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn append(path: &Path, word: &str) {
+        edit_shared(path, |text| {
+            Ok::<_, StoreError>((format!("{}{word}\n", text.unwrap_or_default()), ()))
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn made_and_changed_with_its_mode() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("s.md");
+        assert_eq!(read_shared(&path).unwrap(), None);
+        append(&path, "a");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        append(&path, "b");
+        assert_eq!(read_shared(&path).unwrap().as_deref(), Some("a\nb\n"));
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        let mut names: Vec<_> =
+            fs::read_dir(tmp.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["s.md", "s.md.lock"]);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let tmp = tempfile::tempdir().unwrap();
+        let (real, link) = (tmp.path().join("real.md"), tmp.path().join("link.md"));
+        append(&real, "a");
+        std::os::unix::fs::symlink("real.md", &link).unwrap();
+        append(&link, "b");
+        assert!(link.is_symlink());
+        assert_eq!(read_shared(&real).unwrap().as_deref(), Some("a\nb\n"));
+    }
+
+    #[test]
+    fn many_at_once_lose_nothing() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("s.md");
+        thread::scope(|scope| {
+            for hand in 0..4 {
+                let path = &path;
+                scope.spawn(move || (0..25).for_each(|n| append(path, &format!("{hand}-{n}"))));
+            }
+        });
+        let text = read_shared(&path).unwrap().unwrap();
+        assert_eq!(text.lines().count(), 100, "{text}");
+    }
+
+    /// Saved while the edit was being made, in either way that editors have.
+    #[test]
+    fn a_persons_save_is_never_lost() {
+        for in_place in [false, true] {
+            let tmp = tempfile::tempdir().unwrap();
+            let path = tmp.path().join("s.md");
+            append(&path, "first");
+            let mut calls = 0;
+            edit_shared(&path, |text| {
+                calls += 1;
+                let text = text.unwrap_or_default().to_owned();
+                if calls == 1 {
+                    let theirs = format!("{text}theirs\n");
+                    if in_place {
+                        fs::write(&path, theirs).unwrap();
+                    } else {
+                        let new = tmp.path().join("editor");
+                        fs::write(&new, theirs).unwrap();
+                        fs::rename(&new, &path).unwrap();
+                    }
+                }
+                Ok::<_, StoreError>((format!("{text}ours\n"), ()))
+            })
+            .unwrap();
+            assert_eq!(read_shared(&path).unwrap().as_deref(), Some("first\ntheirs\nours\n"));
+            assert_eq!(calls, 2);
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_left_alone() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("s.md");
+        fs::write(&path, b"a\xffb").unwrap();
+        let error = edit_shared(&path, |_| Ok::<_, StoreError>(("x".to_owned(), ()))).unwrap_err();
+        assert!(error.to_string().contains("not UTF-8 (byte 1)"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"a\xffb");
+        assert!(read_shared(tmp.path()).is_err(), "a folder");
+    }
+}
