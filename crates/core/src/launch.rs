@@ -14,7 +14,7 @@ use crate::profile::{HookWay, Profile};
 pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Variables that describe the caller's own terminal and place; the pane has better ones.
-const OF_THE_CALLER: [&str; 17] = [
+const OF_THE_CALLER: [&str; 20] = [
     "TMUX",
     "TMUX_PANE",
     "TERM",
@@ -32,6 +32,9 @@ const OF_THE_CALLER: [&str; 17] = [
     "_",
     "DOGWATCH_SESSION",
     "DOGWATCH_PROMPT_FILE",
+    "DOGWATCH_ROLE",
+    "DOGWATCH_SPAWNER_PANE",
+    "DOGWATCH_SESSION_FILE",
 ];
 
 /// Variables that the runner takes from its own environment, because tmux set them for the pane.

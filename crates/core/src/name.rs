@@ -106,6 +106,11 @@ pub fn plain_name(project: &Path, agent: &str, now: DateTime) -> Result<SessionN
     SessionName::new(&format!("{}-{agent}-{stamp}", slug(project)))
 }
 
+/// Name of a member of a team that was given none.
+pub fn role_name(project: &Path, role: &str) -> Result<SessionName, NameError> {
+    SessionName::new(&format!("{}-{role}", slug(project)))
+}
+
 /// Eight letters that stand for a project in session names.
 pub fn slug(project: &Path) -> String {
     let last = project.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();

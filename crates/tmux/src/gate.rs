@@ -24,7 +24,7 @@ pub(crate) struct Pass {
 }
 
 /// Commands after which tmux announces something to every control client.
-const ANNOUNCED: [&str; 15] = [
+const ANNOUNCED: [&str; 17] = [
     "new-session",
     "kill-session",
     "rename-session",
@@ -37,6 +37,8 @@ const ANNOUNCED: [&str; 15] = [
     "break-pane",
     "select-window",
     "select-pane",
+    "swap-pane",
+    "select-layout",
     "switch-client",
     "detach-client",
     "copy-mode",

@@ -46,6 +46,7 @@ mod signal;
 mod socket;
 mod target;
 mod version;
+mod window;
 
 pub use capture::CaptureOptions;
 pub use command::{Command, escape_format};
@@ -60,3 +61,4 @@ pub use server::Server;
 pub use socket::Socket;
 pub use target::Target;
 pub use version::Version;
+pub use window::{PaneBox, WindowView};

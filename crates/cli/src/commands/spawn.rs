@@ -4,7 +4,7 @@ use std::path::Path;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::name::StoryStep;
-use dogwatch_engine::act::spawn::{self, Request, Spawned, What};
+use dogwatch_engine::act::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 
@@ -69,6 +69,8 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         unattended: args.unattended,
         env,
         caller_env: std::env::vars_os().collect(),
+        place: Place::OwnSession,
+        seat: None,
     })
 }
 

@@ -9,3 +9,4 @@ mod private;
 mod reconnect;
 mod rows;
 mod trouble;
+mod window;

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use dogwatch_engine::act::kill;
-use dogwatch_engine::act::spawn::{self, Request, What};
+use dogwatch_engine::act::spawn::{self, Place, Request, What};
 use dogwatch_engine::sense::processes;
 use dogwatch_engine::{Context, Error, snapshot};
 use dogwatch_store::StateDir;
@@ -64,6 +64,8 @@ impl Stage {
             unattended: false,
             env: vec![("DOGWATCH_HOOK_COMMAND".into(), hook)],
             caller_env: std::env::vars_os().collect(),
+            place: Place::OwnSession,
+            seat: None,
         };
         let spawned = spawn::spawn(&self.context, &request, &Zoned::now())?;
         Ok(Watched::new(name, spawned.id))

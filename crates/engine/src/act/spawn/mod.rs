@@ -1,28 +1,28 @@
+//! Starting a session: an agent or a command, in a pane that runs our runner.
+
+mod checks;
+mod place;
+
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use dogwatch_core::family;
 use dogwatch_core::launch::{self, Ask, Launch};
 use dogwatch_core::name::{self, SessionName, StoryStep};
-use dogwatch_core::profile::{self, Profile};
+use dogwatch_core::profile::Profile;
 use dogwatch_core::record::{Ended, Started};
-use dogwatch_store::{NewSession, Server, SessionFolder, Store, Wanted};
-use dogwatch_tmux::{Command, PaneId, Target, escape_format};
+use dogwatch_store::{NewSession, Seat, Server, SessionFolder, Store, Wanted};
+use dogwatch_tmux::{Command, PaneId};
 use jiff::{Timestamp, Zoned};
 
+pub use place::{Beside, Place};
+
 use crate::act::kill;
-use crate::sense::{agents, arrival};
+use crate::sense::arrival;
 use crate::{Context, Error, snapshot};
 
-/// Columns and rows of a session's window, while nobody is attached who has others.
-const WIDTH: u16 = 200;
-const HEIGHT: u16 = 50;
 /// Lines of history that are there to read, and kept once a program that scrolls has ended.
 pub const HISTORY: u32 = 5000;
-/// What tmux is told, which drops a tenth of its lines at once whenever it has that many.
-const TMUX_HISTORY: u32 = HISTORY + HISTORY / 8;
 /// How long the runner may take to say that the agent runs. Loaded machines are slow; a failure is
 /// told at once, so this is only waited out when everything hangs.
 const START_PATIENCE: Duration = Duration::from_secs(15);
@@ -45,6 +45,9 @@ pub struct Request {
     pub unattended: bool,
     pub env: Vec<(String, String)>,
     pub caller_env: Vec<(OsString, OsString)>,
+    pub place: Place,
+    /// Its place in a team.
+    pub seat: Option<Seat>,
 }
 
 #[derive(Debug, Clone)]
@@ -95,16 +98,17 @@ struct Plan {
 
 impl Plan {
     fn make(context: &Context, request: &Request, now: &Zoned) -> Result<Self, Error> {
-        check_cwd(&request.cwd)?;
-        check_prompt(request.prompt.as_deref())?;
-        check_env(&request.env)?;
-        let (profile, program, extra_args) = program(context, &request.what, &request.cwd)?;
-        check_prefix(request.prompt.as_deref(), &profile)?;
+        checks::cwd(&request.cwd)?;
+        checks::prompt(request.prompt.as_deref())?;
+        checks::env(&request.env)?;
+        let (profile, program, extra_args) = checks::program(context, &request.what, &request.cwd)?;
+        checks::prefix(request.prompt.as_deref(), &profile)?;
         let local = now.datetime();
-        let name = match (&request.name, &request.story) {
-            (Some(name), _) => SessionName::new(name)?,
-            (None, Some(step)) => name::story_name(&request.project, step, local)?,
-            (None, None) => name::plain_name(&request.project, &profile.name, local)?,
+        let name = match (&request.name, &request.story, &request.seat) {
+            (Some(name), _, _) => SessionName::new(name)?,
+            (None, Some(step), _) => name::story_name(&request.project, step, local)?,
+            (None, None, Some(seat)) => name::role_name(&request.project, &seat.role)?,
+            (None, None, None) => name::plain_name(&request.project, &profile.name, local)?,
         };
         // tmux takes some names for those of its clients.
         dogwatch_tmux::SessionName::new(name.as_str()).map_err(dogwatch_tmux::Error::from)?;
@@ -123,7 +127,7 @@ impl Plan {
             cwd: request.cwd.clone(),
             folder: context.state.session(&id).path().to_owned(),
             state_dir: context.state.root().to_owned(),
-            port: free_port(&profile)?,
+            port: checks::free_port(&profile)?,
             secret: &uuid::Uuid::new_v4().simple().to_string(),
             dogwatch: context.dogwatch.clone(),
             caller_env: request.caller_env.clone(),
@@ -179,17 +183,24 @@ impl Plan {
             command: &self.launch.shown,
             socket: &context.socket,
             created: now.timestamp(),
-            seat: None,
+            seat: request.seat.as_ref(),
         };
         let wanted = if self.exact_name {
             Wanted::Exactly(&self.name)
         } else {
             Wanted::OrNumbered(&self.name)
         };
+        if self.exact_name && matches!(request.place, Place::Beside(_)) {
+            // A session of its own is refused by tmux; here there is nobody else to ask.
+            let bearers = store.named(&context.socket, self.name.as_str())?;
+            if bearers.iter().any(|session| !session.put_away) {
+                return Err(Error::NameInUse { name: self.name.to_string() });
+            }
+        }
         let mut refused = Vec::new();
         loop {
             let name = store.register(&new, wanted, &refused)??;
-            match make_pane(context, &self.id, &self.profile.name, &name, &request.cwd) {
+            match self.make_pane(context, request, &name) {
                 Ok((pane, server)) => {
                     // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.
                     let _ = store.placed(&self.id, &pane.to_string(), server);
@@ -222,6 +233,22 @@ impl Plan {
     }
 }
 
+impl Plan {
+    fn make_pane(
+        &self,
+        context: &Context,
+        request: &Request,
+        name: &SessionName,
+    ) -> Result<(PaneId, Server), dogwatch_tmux::Error> {
+        match &request.place {
+            Place::OwnSession => {
+                place::own_session(context, &self.id, &self.profile.name, name, &request.cwd)
+            }
+            Place::Beside(beside) => place::beside(context, &self.id, beside, &request.cwd),
+        }
+    }
+}
+
 /// Puts a session of ours away that bears the name and is over; false if there is none.
 fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bool, Error> {
     match snapshot::find(context, name.as_str()) {
@@ -231,94 +258,6 @@ fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bo
         Ok(_) | Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Makes the tmux session in one process: a pane that runs our runner, with the history we promise.
-///
-/// tmux fixes a pane's history when it is made, from an option of a session that does not exist
-/// before. So the session is made with a stand-in, the option is set, and the real window takes its
-/// place. The server does all of it before it looks at any child again, so nothing of the
-/// stand-in is ever seen.
-fn make_pane(
-    context: &Context,
-    id: &str,
-    agent: &str,
-    name: &SessionName,
-    cwd: &Path,
-) -> Result<(PaneId, Server), dogwatch_tmux::Error> {
-    let tmux_name = dogwatch_tmux::SessionName::new(name.as_str())?;
-    let session = Target::session(&tmux_name);
-    let mut new_session = Command::new("new-session")
-        .flag('d')
-        .option('s', name.as_str())
-        .option('x', WIDTH.to_string())
-        .option('y', HEIGHT.to_string())
-        .option('c', escape_format(cwd));
-    // Also for windows that a person opens beside the agent's; those are not of its family, though,
-    // and outlive it.
-    let set = |key: &str, value: &str| format!("{key}={value}");
-    for pair in [
-        set("STORY_AUTOMATOR_CHILD", "true"),
-        set("AI_AGENT", agent),
-        set("CLAUDECODE", ""),
-        set("BASH_ENV", ""),
-        set("DOGWATCH_SESSION", id),
-        set(family::TAG, ""),
-    ] {
-        new_session = new_session.option('e', pair);
-    }
-    let made = context.tmux.run(&[
-        // Two words, so that tmux starts it without a shell.
-        new_session.args(["cat", "-"]),
-        Command::new("set-option")
-            .target(session.clone())
-            .args(["history-limit", &TMUX_HISTORY.to_string()]),
-        Command::new("new-window")
-            .target(session.clone())
-            .option('n', agent)
-            .option('c', escape_format(cwd))
-            .option('e', set(family::TAG, id))
-            .flag('P')
-            .option('F', "#{pane_id} #{pid} #{start_time}")
-            .arg(&context.dogwatch)
-            .args(["run", "--state-dir"])
-            .arg(context.state.root())
-            .arg(id),
-        Command::new("set-option").flag('w').target(session.clone()).args(["remain-on-exit", "on"]),
-        // A user's setting that ends sessions nobody looks at would end ours at once.
-        Command::new("set-option").target(session.clone()).args(["destroy-unattached", "off"]),
-        Command::new("kill-window").flag('a').target(session.clone()),
-        Command::new("move-window").flag('r').target(session),
-    ]);
-    let replies = made.inspect_err(|error| {
-        if may_be_half_made(error) {
-            // Half a session is none.
-            let _ = context.tmux.run_one(Command::new("kill-session").target(&tmux_name));
-        }
-    })?;
-    let answer = replies.get(2).map(|r| r.first_line().into_owned()).unwrap_or_default();
-    parse_place(&answer).ok_or_else(|| dogwatch_tmux::Error::Failed {
-        command: "new-window".into(),
-        message: format!("unexpected answer {answer:?}"),
-        status: None,
-    })
-}
-
-/// Whether the session may exist although its making failed: it is somebody else's, or was not begun, otherwise.
-fn may_be_half_made(error: &dogwatch_tmux::Error) -> bool {
-    use dogwatch_tmux::Error::{Failed, NotFound, ServerDying};
-    match error {
-        Failed { command, .. } => !command.starts_with("new-session"),
-        NotFound { .. } | ServerDying => true,
-        _ => false,
-    }
-}
-
-fn parse_place(answer: &str) -> Option<(PaneId, Server)> {
-    let mut words = answer.split_whitespace();
-    let pane = words.next()?.parse().ok()?;
-    let server = Server { pid: words.next()?.parse().ok()?, start: words.next()?.parse().ok()? };
-    Some((pane, server))
 }
 
 /// Waits for the runner's word.
@@ -342,95 +281,5 @@ fn confirm(folder: &SessionFolder, name: &SessionName) -> Result<Started, Error>
             name: name.to_string(),
             seconds: START_PATIENCE.as_secs(),
         }),
-    }
-}
-
-fn program(
-    context: &Context,
-    what: &What,
-    cwd: &Path,
-) -> Result<(Profile, PathBuf, Vec<OsString>), Error> {
-    let (profile, program, extra_args) = match what {
-        What::Agent { name, extra_args } => {
-            let profile = agents::profile(context, name)?;
-            let program = profile.program.clone();
-            (profile, program, extra_args.clone())
-        }
-        What::Command(words) => {
-            let profile = agents::profile(context, profile::COMMAND)?;
-            let first = words.first().map(|w| w.to_string_lossy().into_owned()).unwrap_or_default();
-            (profile, first, words.iter().skip(1).cloned().collect())
-        }
-    };
-    match agents::find_program(&program, &context.path, cwd) {
-        Some(path) => Ok((profile, path, extra_args)),
-        None if program.contains('/') && cwd.join(&program).exists() => {
-            Err(Error::NotExecutable { path: cwd.join(program) })
-        }
-        None => Err(Error::ProgramNotFound { program, install: profile.install }),
-    }
-}
-
-/// A port that nobody listens on, if the agent wants one. It is free again before the agent takes it;
-/// should somebody else be faster, the agent says so.
-fn free_port(profile: &Profile) -> Result<u16, Error> {
-    if !profile.launch.args.iter().any(|arg| arg.contains("@port@")) {
-        return Ok(0);
-    }
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let address = listener.and_then(|l| l.local_addr()).map_err(Error::io("find a free port"))?;
-    Ok(address.port())
-}
-
-fn check_cwd(cwd: &Path) -> Result<(), Error> {
-    // tmux would quietly start the pane in the home folder.
-    if cwd.is_dir() {
-        Ok(())
-    } else if cwd.exists() {
-        Err(Error::NotAFolder { path: cwd.to_owned() })
-    } else {
-        Err(Error::NoSuchFolder { path: cwd.to_owned() })
-    }
-}
-
-fn check_prompt(prompt: Option<&str>) -> Result<(), Error> {
-    let problem = match prompt {
-        None => return Ok(()),
-        Some(text) if text.trim().is_empty() => "is empty".to_owned(),
-        Some(text) if text.len() as u64 > MAX_PROMPT => {
-            format!("is longer than {MAX_PROMPT} bytes")
-        }
-        Some(text) => match text.find('\0') {
-            Some(at) => format!("has a NUL byte at {at}, which no program can be given"),
-            None => return Ok(()),
-        },
-    };
-    Err(Error::BadPrompt { problem })
-}
-
-/// Some agents take a text that begins in a certain way for something else than a message.
-fn check_prefix(prompt: Option<&str>, profile: &Profile) -> Result<(), Error> {
-    let prompt = prompt.unwrap_or_default().trim_start();
-    let refused = &profile.launch.refused_prefixes;
-    match refused.iter().find(|prefix| prompt.starts_with(prefix.as_str())) {
-        Some(prefix) => Err(Error::BadPrompt {
-            problem: format!(
-                "begins with {prefix:?}, which {} would run as a command instead of reading it",
-                profile.title
-            ),
-        }),
-        None => Ok(()),
-    }
-}
-
-fn check_env(env: &[(String, String)]) -> Result<(), Error> {
-    let bad = env
-        .iter()
-        .find(|(key, value)| key.is_empty() || key.contains(['=', '\0']) || value.contains('\0'));
-    match bad {
-        Some((key, _)) => Err(Error::BadArgument {
-            problem: format!("{key:?} cannot be the name of an environment variable"),
-        }),
-        None => Ok(()),
     }
 }
