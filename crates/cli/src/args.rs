@@ -1,10 +1,14 @@
 //! The command line. The doc comments here are the help.
 
+mod team;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
+
+pub(crate) use team::*;
 
 /// Keeps watch over AI coding agents in tmux, and tells the truth about them
 ///
@@ -34,6 +38,7 @@ Examples:
   dogwatch wait NAME --for idle,waiting                    wait until it is done, or needs you
   dogwatch watch                                           every change, as it happens
   dogwatch send NAME 'Now write the tests'                 a message, with proof
+  dogwatch pane spawn --role dev --task 'Write the parser' an agent beside you, in a team
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended
   dogwatch record NAME                                     all of it in a folder, for a bug report
   dogwatch kill NAME                                       end it, with everything it started
@@ -53,6 +58,10 @@ pub(crate) enum Command {
     Send(Send),
     Answer(Answer),
     Messages(Messages),
+    Team(Team),
+    Pane(Pane),
+    Agent(Agent),
+    Task(Task),
     Judge(Judge),
     Record(Record),
     Capture(Capture),
@@ -87,6 +96,10 @@ impl Command {
             Self::Send(a) => a.json,
             Self::Answer(a) => a.json,
             Self::Messages(a) => a.json,
+            Self::Team(a) => a.json,
+            Self::Pane(a) => a.wants_json(),
+            Self::Agent(a) => a.wants_json(),
+            Self::Task(a) => a.wants_json(),
             Self::Judge(a) => a.json,
             Self::Record(a) => a.json,
             Self::Capture(a) => a.json,

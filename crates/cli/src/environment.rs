@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use dogwatch_engine::act::record::Surroundings;
+use dogwatch_engine::team_file::Whereabouts;
 use dogwatch_engine::{Context, Error, context};
 use dogwatch_store::{StateDir, StoreError};
-use dogwatch_tmux::{Server, Socket};
+use dogwatch_tmux::{PaneId, Server, Socket};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
@@ -94,6 +95,31 @@ pub(crate) fn surroundings() -> Surroundings {
 /// The session this process was started in, if any: hooks have it from their agent.
 pub(crate) fn own_session() -> Option<String> {
     std::env::var("DOGWATCH_SESSION").ok().filter(|id| !id.is_empty())
+}
+
+/// The pane that this process runs in, if it is one of the server that is meant.
+pub(crate) fn own_pane(context: &Context) -> Option<PaneId> {
+    let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    tmux_around().filter(|socket| resolve(socket) == resolve(&context.socket))?;
+    std::env::var("TMUX_PANE").ok()?.parse().ok()
+}
+
+/// What is known of where the session file of a project is.
+pub(crate) fn whereabouts(told: Option<&Path>, project: PathBuf) -> Result<Whereabouts, Error> {
+    let here = current_dir()?;
+    let file = told.map(Path::to_owned).or_else(|| path_variable("DOGWATCH_SESSION_FILE"));
+    let bmad_session = std::env::var("BMAD_SESSION_ID").ok().filter(|id| !id.is_empty());
+    Ok(Whereabouts { file: file.map(|file| here.join(file)), bmad_session, project })
+}
+
+/// The role that this process was started in, if any.
+pub(crate) fn own_role() -> Option<String> {
+    std::env::var("DOGWATCH_ROLE").ok().filter(|role| !role.is_empty())
+}
+
+/// The pane of whoever started this process's agent, if any.
+pub(crate) fn own_spawner() -> Option<String> {
+    std::env::var("DOGWATCH_SPAWNER_PANE").ok().filter(|pane| !pane.is_empty())
 }
 
 /// Socket of the tmux server whose pane this process runs in, if it does.

@@ -16,6 +16,7 @@
 //! | [`ending`] | the next step in ending a session politely |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
+//! | [`briefing`] | what a new member of a team is told |
 //! | [`roles`] | what a role in a team looks like |
 //! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
 //! | [`window`] | how the panes of a team share their window |
@@ -25,6 +26,7 @@
 //! | [`recording`] | what a recording is |
 
 pub mod answer;
+pub mod briefing;
 mod codex_hooks;
 pub mod delivery;
 pub mod ending;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use dogwatch_core::exit_code;
 use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
+use dogwatch_core::session_file::{FileProblem, Missing, NoTask, TaskId};
 use dogwatch_store::StoreError;
 
 /// Why a use case did not succeed. Each kind has an exit code and, where there is one, a remedy.
@@ -57,6 +58,22 @@ pub enum Error {
     NoSuchMessage { id: String },
     #[error("the message {id} is on its way or settled already")]
     TooLate { id: String },
+    #[error("there is no pane {target:?}")]
+    NoSuchPane { target: String },
+    #[error("{pane} is the pane that this runs in: an agent never closes itself")]
+    OwnPane { pane: String },
+    #[error("{pane} may not be closed yet: {}", missing.iter().map(|m| m.words()).collect::<Vec<_>>().join(", "))]
+    MayNotClose { pane: String, missing: Vec<Missing> },
+    #[error("no {role} could be started in a pane, tried {tries} times: {reason}")]
+    PaneNotReady { role: String, tries: u32, reason: String },
+    #[error("there is no session file in {}", project.display())]
+    NoSessionFile { project: PathBuf },
+    #[error("the session file {} cannot be used: {problem}", path.display())]
+    BadSessionFile { path: PathBuf, problem: FileProblem },
+    #[error("{0}")]
+    NoTask(NoTask),
+    #[error("{task} is done and written down, but {spawner} was not told: {reason}")]
+    NotReported { task: TaskId, spawner: String, reason: String },
     #[error("{problem}")]
     BadArgument { problem: String },
     #[error("failed to {action}: {source}")]
@@ -99,6 +116,14 @@ impl Error {
             Self::Busy { .. } => "busy",
             Self::NoSuchMessage { .. } => "no_such_message",
             Self::TooLate { .. } => "too_late",
+            Self::NoSuchPane { .. } => "no_such_pane",
+            Self::OwnPane { .. } => "own_pane",
+            Self::MayNotClose { .. } => "may_not_close",
+            Self::PaneNotReady { .. } => "pane_not_ready",
+            Self::NoSessionFile { .. } => "no_session_file",
+            Self::BadSessionFile { .. } => "bad_session_file",
+            Self::NoTask(_) => "no_task",
+            Self::NotReported { .. } => "not_reported",
             Self::BadArgument { .. } => "bad_argument",
             Self::Io { .. } => "io",
         }
@@ -113,24 +138,31 @@ impl Error {
             | Self::NotAFolder { .. }
             | Self::BadPrompt { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
+            Self::BadSessionFile { .. } => exit_code::STORE,
             Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
             | Self::Profile(_)
             | Self::ProgramNotFound { .. }
             | Self::NotExecutable { .. }
-            | Self::LaunchFailed { .. } => exit_code::AGENT,
+            | Self::LaunchFailed { .. }
+            | Self::PaneNotReady { .. } => exit_code::AGENT,
             Self::NameInUse { .. }
             | Self::IsOver { .. }
             | Self::TooLate { .. }
             | Self::NoDialog { .. }
             | Self::OtherDialog { .. }
-            | Self::Busy { .. } => exit_code::CONFLICT,
+            | Self::Busy { .. }
+            | Self::OwnPane { .. }
+            | Self::MayNotClose { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
             | Self::NothingKept { .. }
-            | Self::NoSuchMessage { .. } => exit_code::NOT_FOUND,
+            | Self::NoSuchMessage { .. }
+            | Self::NoSuchPane { .. }
+            | Self::NoSessionFile { .. }
+            | Self::NoTask(_) => exit_code::NOT_FOUND,
             Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
-            Self::NotEnded { .. } | Self::Io { .. } => exit_code::FAILED,
+            Self::NotEnded { .. } | Self::NotReported { .. } | Self::Io { .. } => exit_code::FAILED,
         }
     }
 
@@ -155,6 +187,15 @@ impl Error {
             Self::StartNotConfirmed { name, .. } => {
                 format!("look at it: dogwatch capture {name}; or end it: dogwatch kill {name}")
             }
+            Self::MayNotClose { pane, .. } => {
+                format!("`dogwatch team` shows how far it is; to end it all the same: dogwatch pane close --force {pane}")
+            }
+            Self::NoSessionFile { .. } => {
+                "make one with a first task: dogwatch task add --role dev 'What is to be done'".into()
+            }
+            Self::BadSessionFile { .. } => "it was left as it is; put it right, then run this again".into(),
+            Self::NoTask(_) => "`dogwatch task list` shows who is at what".into(),
+            Self::NotReported { .. } => "run it again: nothing is told twice".into(),
             _ => return None,
         })
     }

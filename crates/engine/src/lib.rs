@@ -6,6 +6,8 @@
 //! - [`status`] does the same for what each agent is doing, with the reasons.
 //! - [`snapshot`] joins what is remembered with what is seen: the one view that every command shows.
 //!
+//! [`team`](mod@team) shows the agents of one window, [`team_file`] is what they write to.
+//!
 //! [`wait`](mod@wait) blocks until a session is in a state; [`watch`] tells of every change.
 //!
 //! Decisions are made in `dogwatch-core`; this crate performs them.
@@ -17,6 +19,8 @@ pub mod runner;
 pub mod sense;
 pub mod snapshot;
 pub mod status;
+pub mod team;
+pub mod team_file;
 pub mod wait;
 pub mod watch;
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use crate::{Server, Store, StoreError};
 
@@ -19,7 +19,7 @@ pub struct Claim {
 impl Store {
     /// The tasks of a session file that somebody was last known to be at.
     pub fn claims(&self, file: &Path) -> Result<Vec<Claim>, StoreError> {
-        let sql = "SELECT task, pane, server_pid, server_start FROM claims WHERE file = ? AND over IS NULL";
+        let sql = "SELECT task, pane, server_pid, server_start FROM claims WHERE file = ? AND over IS NULL ORDER BY at, task";
         self.read(|c| {
             c.prepare_cached(sql)?
                 .query_map([text(file)], |row| {
@@ -33,16 +33,30 @@ impl Store {
         })
     }
 
+    /// When a task was last claimed.
+    pub fn claimed_at(&self, file: &Path, task: u32) -> Result<Option<Timestamp>, StoreError> {
+        let sql = "SELECT at FROM claims WHERE file = ? AND task = ?";
+        let at: Option<i64> = self.read(|c| {
+            c.prepare_cached(sql)?.query_row(params![text(file), task], |row| row.get(0)).optional()
+        })?;
+        Ok(at.and_then(|at| Timestamp::from_millisecond(at).ok()))
+    }
+
     /// The highest number of a task that was ever claimed.
     pub fn highest_claim(&self, file: &Path) -> Result<u32, StoreError> {
         let sql = "SELECT coalesce(max(task), 0) FROM claims WHERE file = ?";
         self.read(|c| c.prepare_cached(sql)?.query_row([text(file)], |row| row.get(0)))
     }
 
-    /// Notes who is at a task, whoever was before.
+    /// Notes who is at a task, whoever was before. A pane is at one task at a time.
     pub fn claim(&mut self, file: &Path, claim: &Claim, at: Timestamp) -> Result<(), StoreError> {
         let Claim { task, pane, server } = claim;
         self.transaction(|tx| {
+            tx.execute(
+                "UPDATE claims SET over = ? WHERE file = ? AND pane = ? AND server_pid = ? AND server_start = ? \
+                 AND task != ? AND over IS NULL",
+                params![at.as_millisecond(), text(file), pane, server.pid, server.start, task],
+            )?;
             tx.execute(
                 "INSERT OR REPLACE INTO claims (file, task, pane, server_pid, server_start, at) VALUES (?, ?, ?, ?, ?, ?)",
                 params![text(file), task, pane, server.pid, server.start, at.as_millisecond()],
@@ -83,6 +97,9 @@ mod tests {
         store.claim(file, &claim(12, "%2"), at).unwrap();
         store.claim(file, &claim(1, "%3"), at).unwrap();
         assert_eq!(store.claims(file).unwrap(), [claim(1, "%3"), claim(12, "%2")]);
+        store.claim(file, &claim(2, "%3"), at).unwrap();
+        assert_eq!(store.claims(file).unwrap(), [claim(2, "%3"), claim(12, "%2")], "one at a time");
+        store.claim(file, &claim(1, "%3"), at).unwrap();
         store.end_claim(file, 12, at).unwrap();
         assert_eq!(store.claims(file).unwrap(), [claim(1, "%3")]);
         assert_eq!(store.highest_claim(file).unwrap(), 12);

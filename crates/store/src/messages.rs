@@ -79,6 +79,20 @@ impl Store {
         self.read(|c| c.prepare_cached(&sql)?.query_row([id], from_row).optional())
     }
 
+    /// The newest message to a session with this text that was posted since then.
+    pub fn message_like(
+        &self,
+        session: &str,
+        text: &str,
+        since: Timestamp,
+    ) -> Result<Option<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM messages WHERE session = ? AND text = ? AND posted >= ? ORDER BY number DESC LIMIT 1"
+        );
+        let values = params![session, text, since.as_millisecond()];
+        self.read(|c| c.prepare_cached(&sql)?.query_row(values, from_row).optional())
+    }
+
     /// The newest messages, to one session or to all, oldest first.
     pub fn messages(&self, session: Option<&str>, most: u32) -> Result<Vec<Message>, StoreError> {
         let sql = format!(

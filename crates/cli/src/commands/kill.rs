@@ -64,7 +64,7 @@ pub(super) fn report(results: &[(&Seen, Result<Killed, Error>)], as_json: bool) 
     failed.map_or(exit_code::OK, Error::exit_code)
 }
 
-fn words(killed: &Killed) -> String {
+pub(super) fn words(killed: &Killed) -> String {
     let how = match killed.by {
         kill::By::Nobody => "had ended before",
         kill::By::ItsOwnExit => "left by its own exit",

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+mod agent;
 mod agents;
 mod answer;
 mod attach;
@@ -14,11 +15,15 @@ mod kill;
 mod kill_all;
 mod ls;
 mod messages;
+mod pane;
 mod record;
 mod run;
 mod send;
 mod spawn;
 mod status;
+mod task;
+mod team;
+mod told;
 mod wait;
 mod watch;
 mod why;
@@ -59,6 +64,10 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Send(args) => send::send(&context, &args),
         Command::Answer(args) => answer::answer(&context, &args),
         Command::Messages(args) => messages::messages(&context, &args),
+        Command::Team(args) => team::team(&context, &args),
+        Command::Pane(args) => pane::pane(&context, args),
+        Command::Agent(args) => agent::agent(&context, &args),
+        Command::Task(args) => task::task(&context, &args),
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),
         Command::Why(args) => why::why(&context, &args),

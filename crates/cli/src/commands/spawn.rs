@@ -50,14 +50,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
     let cwd = args.cwd.map_or_else(|| here.clone(), |dir| here.join(dir));
     // `..` and links are resolved where the folder exists; where not, spawn says so with the path as given.
     let cwd = cwd.canonicalize().unwrap_or(cwd);
-    let env = args
-        .env
-        .iter()
-        .map(|pair| match pair.split_once('=') {
-            Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-            None => Err(bad(&format!("--env {pair:?} is not of the form KEY=VALUE"))),
-        })
-        .collect::<Result<_, _>>()?;
+    let env = variables(&args.env)?;
     Ok(Request {
         what,
         prompt,
@@ -72,6 +65,17 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         place: Place::OwnSession,
         seat: None,
     })
+}
+
+/// Variables as they are given: `KEY=VALUE`.
+pub(super) fn variables(given: &[String]) -> Result<Vec<(String, String)>, Error> {
+    let pair = |pair: &String| match pair.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err(Error::BadArgument {
+            problem: format!("--env {pair:?} is not of the form KEY=VALUE"),
+        }),
+    };
+    given.iter().map(pair).collect()
 }
 
 fn prompt(args: &Spawn) -> Result<Option<String>, Error> {
@@ -98,7 +102,7 @@ fn read_prompt(from: impl Read) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn to_json(spawned: &Spawned) -> Value {
+pub(super) fn to_json(spawned: &Spawned) -> Value {
     json!({
         "id": spawned.id,
         "name": spawned.name,

@@ -60,17 +60,17 @@ impl PaneStatus {
     }
 }
 
-/// Titles of our columns, and the keys under which a person may have them.
-const AGENT_COLUMNS: [(&str, &[&str]); 9] = [
-    ("Pane", PANE),
-    ("Session", &["session", "tmuxsession", "sessionname"]),
-    ("Window", &["window", "windowid", "tmuxwindow"]),
-    ("Role", &["role"]),
-    ("Status", STATUS),
-    ("CWD", &["cwd", "folder", "projectroot", "directory"]),
-    ("Name", &["name", "agentname"]),
-    ("Name Source", &["namesource"]),
-    ("Conversation ID", &["conversationid", "conversation", "sessionid", "claudesessionid"]),
+/// Titles of our columns, how wide we write them, and the keys under which a person may have them.
+const AGENT_COLUMNS: [(&str, usize, &[&str]); 9] = [
+    ("Pane", 4, PANE),
+    ("Session", 10, &["session", "tmuxsession", "sessionname"]),
+    ("Window", 6, &["window", "windowid", "tmuxwindow"]),
+    ("Role", 11, &["role"]),
+    ("Status", 8, STATUS),
+    ("CWD", 24, &["cwd", "folder", "projectroot", "directory"]),
+    ("Name", 17, &["name", "agentname"]),
+    ("Name Source", 11, &["namesource"]),
+    ("Conversation ID", 36, &["conversationid", "conversation", "sessionid", "claudesessionid"]),
 ];
 const PANE: &[&str] = &["pane", "paneid", "tmuxpane"];
 const STATUS: &[&str] = &["status", "state"];
@@ -109,7 +109,7 @@ impl SessionFile {
     /// All agents, in the order of the file.
     pub fn agents(&self) -> Vec<AgentRow> {
         let Some(table) = self.table(AGENTS) else { return Vec::new() };
-        let columns = AGENT_COLUMNS.map(|(_, names)| table.column(names));
+        let columns = AGENT_COLUMNS.map(|(_, _, names)| table.column(names));
         let read = |at: usize| {
             AgentRow::of(|column| {
                 columns[column].map_or_else(String::new, |c| markdown::cell(&self.lines[at], c))
@@ -127,7 +127,7 @@ impl SessionFile {
     pub fn put_agent(&mut self, row: &AgentRow) -> Result<(), FileProblem> {
         let table = self.agent_table();
         let at = self.row_of(&table, AGENTS, &row.pane)?;
-        let columns = AGENT_COLUMNS.map(|(_, names)| table.column(names));
+        let columns = AGENT_COLUMNS.map(|(_, _, names)| table.column(names));
         let texts = columns.into_iter().zip(row.texts());
         match at.filter(|at| !self.is_closed(&table, *at)) {
             Some(at) => {
@@ -185,12 +185,12 @@ impl SessionFile {
     }
 
     pub(super) fn agent_table(&mut self) -> Table {
-        self.table_or_new(AGENTS, &AGENT_COLUMNS.map(|(title, _)| title))
+        self.table_or_new(AGENTS, &AGENT_COLUMNS.map(|(title, width, _)| (title, width)))
     }
 
     pub(super) fn pane_table(&mut self) -> Table {
         let [a, b, c, d] = boxes::TITLES;
-        self.table_or_new(PANES, &["Pane", "Status", a, b, c, d])
+        self.table_or_new(PANES, &[("Pane", 4), ("Status", 14), (a, 0), (b, 0), (c, 0), (d, 0)])
     }
 
     fn table(&self, title: &str) -> Option<Table> {
@@ -198,12 +198,15 @@ impl SessionFile {
     }
 
     /// The table under a title; if there is none it is made, in that section or in a new one.
-    fn table_or_new(&mut self, title: &str, columns: &[&str]) -> Table {
+    fn table_or_new(&mut self, title: &str, columns: &[(&str, usize)]) -> Table {
         if let Some(table) = self.table(title) {
             return table;
         }
-        let header = format!("| {} |", columns.join(" | "));
-        let rule = format!("|{}", " --- |".repeat(columns.len()));
+        let titles: Vec<String> =
+            columns.iter().map(|(title, width)| format!("{title:<width$}")).collect();
+        let header = format!("| {} |", titles.join(" | "));
+        let rules: Vec<String> = titles.iter().map(|title| "-".repeat(title.len())).collect();
+        let rule = format!("| {} |", rules.join(" | "));
         match self.section(title) {
             Some(section) => {
                 self.insert(section.start, [String::new(), header, rule]);

@@ -61,9 +61,9 @@ Kept by dogwatch, for people and agents to read. People may edit it at any time;
 
 ## Active Agents
 
-| Pane | Session | Window | Role | Status | CWD | Name | Name Source | Conversation ID |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| %31  | work    | @2     | dev  | closed | /home/me/p | dev-agent | spawner     | 6f1c            |
+| Pane | Session    | Window | Role        | Status   | CWD                      | Name              | Name Source | Conversation ID                      |
+| ---- | ---------- | ------ | ----------- | -------- | ------------------------ | ----------------- | ----------- | ------------------------------------ |
+| %31  | work       | @2     | dev         | closed   | /home/me/p               | dev-agent         | spawner     | 6f1c                                 |
 
 ## Tasks
 
@@ -82,9 +82,9 @@ Break it.
 
 ## Pane Lifecycle
 
-| Pane | Status | Report-back sent | Session ID saved | Task marked done | Ready-to-close set |
-| --- | --- | --- | --- | --- | --- |
-| %31  | closed | ☑                | ☑                | ☑                | ☑                  |
+| Pane | Status         | Report-back sent | Session ID saved | Task marked done | Ready-to-close set |
+| ---- | -------------- | ---------------- | ---------------- | ---------------- | ------------------ |
+| %31  | closed         | ☑                | ☑                | ☑                | ☑                  |
 "
     );
 }

@@ -1,11 +1,14 @@
 //! What changes the world, one verb a file. Each step is verified before the next.
 
+pub mod agent;
 pub mod answer;
 pub mod attach;
 pub mod gc;
 pub mod hook;
 pub mod kill;
+pub mod pane;
 pub mod record;
 pub mod send;
 pub mod spawn;
 pub mod statusline;
+pub mod task;

@@ -91,6 +91,33 @@ pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> 
     Ok(Receipt { name: session.name, message, outcome, terms })
 }
 
+/// Sends a message, unless the very same was sent since then: one that arrived is not sent again, and one that is on its way is
+/// brought there. For senders that may be cut short and begin anew.
+pub fn send_once(
+    context: &Context,
+    request: &Request<'_>,
+    since: Timestamp,
+) -> Result<Receipt, Error> {
+    let mut looker = Looker::new(context)?;
+    let session = looker.one(request.target, Timestamp::now())?.seen.session;
+    let before = looker.store.message_like(&session.id, request.text, since)?;
+    let Some(message) = before else { return send(context, request) };
+    let me = processes::myself()?;
+    let outcome = match &message.outcome {
+        Some(outcome @ Outcome::Delivered { .. }) => outcome.clone(),
+        Some(_) => return send(context, request),
+        None if processes::is_alive(message.sender) => {
+            Outcome::Queued { because: "another process is sending it".to_owned() }
+        }
+        None => {
+            looker.store.take_over(&message.id, message.sender, me)?;
+            turn::take(context, &mut looker, &session.id, &message.id, me)?
+        }
+    };
+    let terms = turn::terms(&message);
+    Ok(Receipt { name: session.name, message, outcome, terms })
+}
+
 /// The messages to one session, or to all.
 pub fn messages(
     context: &Context,

@@ -1,0 +1,142 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::session_file::{Claimed, TaskId};
+use dogwatch_engine::act::agent::{self, Caller, Completed, Completion, Registered, Told};
+use dogwatch_engine::team_file::TeamFile;
+use dogwatch_engine::{Context, Error};
+use serde_json::{Value, json};
+
+use crate::args::{Agent, AgentCommand, AgentComplete, Who};
+use crate::{environment, ui};
+
+pub(crate) fn agent(context: &Context, args: &Agent) -> Result<u8, Error> {
+    match &args.command {
+        AgentCommand::Register(args) => register(context, &args.who),
+        AgentCommand::Claim(args) => claim(context, &args.who),
+        AgentCommand::Complete(args) => complete(context, args),
+    }
+}
+
+fn register(context: &Context, who: &Who) -> Result<u8, Error> {
+    let project = environment::project()?;
+    let about = environment::whereabouts(who.file.session_file.as_deref(), project.clone())?;
+    let file = TeamFile::find_or_name(&about, &environment::local_time())?;
+    let registered = agent::register(context, &file, &caller(context, who)?, &project)?;
+    if who.json {
+        ui::json(&registered_json(&registered));
+    } else {
+        let Registered { agent, file, claimed } = &registered;
+        ui::line(format_args!("registered: {} {} in {}", agent.pane, agent.role, file.display()));
+        tell_task(claimed, &agent.role);
+    }
+    Ok(exit_code::OK)
+}
+
+fn claim(context: &Context, who: &Who) -> Result<u8, Error> {
+    let claimed = agent::claim(context, &file(who)?, &caller(context, who)?)?;
+    if who.json {
+        ui::json(&claimed_json(&claimed));
+    } else {
+        tell_task(&claimed, "its role");
+    }
+    Ok(if claimed == Claimed::Nothing { exit_code::FAILED } else { exit_code::OK })
+}
+
+fn complete(context: &Context, args: &AgentComplete) -> Result<u8, Error> {
+    let who = &args.who;
+    let completion = Completion {
+        task: args.task.as_deref().map(task_id).transpose()?,
+        result: args.result.clone(),
+        timeout: Some(args.timeout),
+    };
+    let done = agent::complete(context, &file(who)?, &caller(context, who)?, &completion)?;
+    if who.json {
+        ui::json(&completed_json(&done));
+        return Ok(exit_code::OK);
+    }
+    let told = match &done.told {
+        Told::Message { pane, proof } => format!("{pane} was told, proven by its {proof}"),
+        Told::InFile => "no agent is there to be told; it is in the session file".to_owned(),
+    };
+    ui::line(format_args!("{}: done, result: {}; {told}", done.task.id, done.result));
+    if done.next == Claimed::Nothing {
+        ui::line("no more tasks: ready to be closed by the spawner; do nothing further");
+    } else {
+        tell_task(&done.next, "its role");
+    }
+    Ok(exit_code::OK)
+}
+
+fn file(who: &Who) -> Result<TeamFile, Error> {
+    let project = environment::project()?;
+    TeamFile::find(&environment::whereabouts(who.file.session_file.as_deref(), project)?)
+}
+
+fn caller(context: &Context, who: &Who) -> Result<Caller, Error> {
+    let pane = match &who.pane {
+        Some(pane) => pane.parse().ok(),
+        None => environment::own_pane(context),
+    };
+    let pane = pane.ok_or_else(|| Error::BadArgument {
+        problem: "which pane is it? Run this in the agent's own pane, or give it with --pane %ID"
+            .to_owned(),
+    })?;
+    Ok(Caller {
+        pane,
+        role: who.role.clone().or_else(environment::own_role),
+        spawner: environment::own_spawner(),
+        conversation: who.conversation.clone(),
+    })
+}
+
+pub(super) fn task_id(text: &str) -> Result<TaskId, Error> {
+    let problem = || format!("{text:?} is no task; they are written TASK-001");
+    text.parse().map_err(|()| Error::BadArgument { problem: problem() })
+}
+
+fn tell_task(claimed: &Claimed, role: &str) {
+    match claimed {
+        Claimed::Nothing => ui::line(format_args!("no pending task for {role}")),
+        Claimed::Got(task) | Claimed::Has(task) => {
+            let text = ui::harmless(task.text.clone());
+            ui::line(format_args!("{} · in-progress · {}\n\n{text}", task.id, task.role));
+        }
+    }
+}
+
+fn claimed_json(claimed: &Claimed) -> Value {
+    let (how, task) = match claimed {
+        Claimed::Got(task) => ("claimed", Some(task)),
+        Claimed::Has(task) => ("had", Some(task)),
+        Claimed::Nothing => ("none", None),
+    };
+    json!({ "outcome": how, "task": task.map(super::task::to_json) })
+}
+
+fn registered_json(registered: &Registered) -> Value {
+    let agent = &registered.agent;
+    json!({
+        "pane": agent.pane,
+        "session": agent.session,
+        "window": agent.window,
+        "role": agent.role,
+        "name": agent.name,
+        "conversation": (!agent.conversation.is_empty()).then_some(&agent.conversation),
+        "session_file": registered.file.to_string_lossy(),
+        "claim": claimed_json(&registered.claimed),
+    })
+}
+
+fn completed_json(done: &Completed) -> Value {
+    let told = match &done.told {
+        Told::Message { pane, proof } => json!({ "by": "message", "pane": pane, "proof": proof }),
+        Told::InFile => json!({ "by": "session_file" }),
+    };
+    json!({
+        "task": done.task.id.to_string(),
+        "result": done.result,
+        "conversation": done.conversation,
+        "told": told,
+        "next": claimed_json(&done.next),
+        "ready_to_close": done.next == Claimed::Nothing,
+    })
+}

@@ -1,0 +1,217 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::window::Side;
+use dogwatch_engine::act::pane::{
+    self, Balanced, CloseRequest, Closed, Expected, Handed, HowClosed,
+};
+use dogwatch_engine::act::pane::{SpawnRequest, SpawnedPane, TaskFor};
+use dogwatch_engine::act::spawn::What;
+use dogwatch_engine::act::task;
+use dogwatch_engine::team_file::TeamFile;
+use dogwatch_engine::{Context, Error};
+use dogwatch_tmux::PaneId;
+use serde_json::{Value, json};
+
+use crate::args::{Pane, PaneClose, PaneCommand, PaneRebalance, PaneSpawn, PaneVerify, SideArg};
+use crate::{environment, ui};
+
+/// What is started when nothing is named.
+const USUAL_AGENT: &str = "claude";
+
+pub(crate) fn pane(context: &Context, args: Pane) -> Result<u8, Error> {
+    match args.command {
+        PaneCommand::Spawn(args) => spawn(context, *args),
+        PaneCommand::Verify(args) => verify(context, &args),
+        PaneCommand::Rebalance(args) => rebalance(context, &args),
+        PaneCommand::Close(args) => close(context, &args),
+    }
+}
+
+fn spawn(context: &Context, args: PaneSpawn) -> Result<u8, Error> {
+    let as_json = args.json;
+    let request = spawn_request(context, args)?;
+    let made = pane::spawn(context, &request, &environment::local_time())?;
+    for warning in &made.warnings {
+        ui::talk(format_args!("warning: {warning}"));
+    }
+    if as_json {
+        ui::json(&spawned_json(&made));
+    } else {
+        ui::line(made.spawned.pane);
+    }
+    Ok(exit_code::OK)
+}
+
+fn spawn_request(context: &Context, args: PaneSpawn) -> Result<SpawnRequest, Error> {
+    let here = environment::current_dir()?;
+    let project = environment::project_of(&here);
+    let cwd = args.cwd.map_or_else(|| project.clone(), |dir| here.join(dir));
+    let cwd = cwd.canonicalize().unwrap_or(cwd);
+    let about = environment::whereabouts(args.file.session_file.as_deref(), project.clone())?;
+    let text =
+        super::told::text(args.task.as_deref(), args.task_file.as_deref(), task::MOST_BYTES)?;
+    let task = match (text, &args.task_id) {
+        (Some(text), _) => Some(TaskFor::New(text)),
+        (None, Some(id)) => Some(TaskFor::Kept(super::agent::task_id(id)?)),
+        (None, None) => None,
+    };
+    let what = match args.agent {
+        Some(name) => What::Agent { name, extra_args: args.args },
+        None if args.args.is_empty() => {
+            What::Agent { name: USUAL_AGENT.to_owned(), extra_args: Vec::new() }
+        }
+        None => What::Command(args.args),
+    };
+    Ok(SpawnRequest {
+        role: args.role,
+        what,
+        task,
+        file: TeamFile::find_or_name(&about, &environment::local_time())?,
+        master: args.master.as_deref().map(|target| pane::pane_of(context, target)).transpose()?,
+        spawner: environment::own_pane(context),
+        side: args.side.map(side),
+        name: args.name,
+        project,
+        cwd,
+        model: args.model,
+        unattended: args.unattended,
+        env: super::spawn::variables(&args.env)?,
+        caller_env: std::env::vars_os().collect(),
+        ready: args.ready,
+    })
+}
+
+fn side(side: SideArg) -> Side {
+    match side {
+        SideArg::Left => Side::Left,
+        SideArg::Right => Side::Right,
+        SideArg::Top => Side::Top,
+        SideArg::Bottom => Side::Bottom,
+    }
+}
+
+fn verify(context: &Context, args: &PaneVerify) -> Result<u8, Error> {
+    let expected = Expected { session: args.session.clone(), window: args.window.clone() };
+    let found = pane::verify(context, &args.target, &expected)?;
+    match &found {
+        _ if args.json => ui::json(&match &found {
+            Ok(valid) => json!({
+                "valid": true,
+                "pane": valid.pane.to_string(),
+                "session": valid.session,
+                "window": valid.window,
+                "title": valid.title,
+            }),
+            Err(reason) => json!({ "valid": false, "target": args.target, "reason": reason }),
+        }),
+        Ok(valid) => {
+            let (pane, session, window) = (valid.pane, &valid.session, &valid.window);
+            let title = ui::harmless(valid.title.clone());
+            ui::line(format_args!("VALID: {pane} {session} {window} {title}"));
+        }
+        Err(reason) => ui::line(format_args!("INVALID: {reason}")),
+    }
+    Ok(if found.is_ok() { exit_code::OK } else { exit_code::FAILED })
+}
+
+fn rebalance(context: &Context, args: &PaneRebalance) -> Result<u8, Error> {
+    let master = match (&args.master, environment::own_pane(context)) {
+        (Some(target), _) => pane::pane_of(context, target)?,
+        (None, Some(own)) => pane::master_of(context, own)?,
+        (None, None) => return Err(no_window()),
+    };
+    let balanced = pane::rebalance(context, master, args.side.map(side))?;
+    if args.json {
+        ui::json(&balanced_json(&balanced));
+    } else {
+        let Balanced { master, side, panes, .. } = balanced;
+        let side = side.word();
+        let word = if balanced.is_proven { "" } else { "not " };
+        ui::line(format_args!("{word}balanced: {panes} panes, {master} on the {side}"));
+    }
+    Ok(if balanced.is_proven { exit_code::OK } else { exit_code::FAILED })
+}
+
+fn no_window() -> Error {
+    let problem = "whose window is it? Run this in a pane of it, or name a pane with --master";
+    Error::BadArgument { problem: problem.to_owned() }
+}
+
+fn close(context: &Context, args: &PaneClose) -> Result<u8, Error> {
+    let about =
+        environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
+    let file = TeamFile::find(&about).ok();
+    let own_session = environment::own_session();
+    let own_pane: Option<PaneId> = environment::own_pane(context);
+    let closed = pane::close(
+        context,
+        &CloseRequest {
+            target: &args.target,
+            force: args.force,
+            own_pane,
+            own_session: own_session.as_deref(),
+            file: file.as_ref(),
+        },
+    )?;
+    if args.json {
+        ui::json(&closed_json(&closed));
+    } else {
+        let role = closed.role.as_ref().map(|role| format!(" {role}")).unwrap_or_default();
+        let how = match &closed.how {
+            HowClosed::Gone => "was gone already".to_owned(),
+            HowClosed::Exit(killed) => {
+                let exit = killed.ended.as_ref().map(|ended| ui::exit(ended.exit));
+                format!("left when it was told to ({})", exit.unwrap_or_default())
+            }
+            HowClosed::Ended(killed) => super::kill::words(killed),
+        };
+        ui::line(format_args!("{}{role}: closed, {how}", closed.pane));
+    }
+    Ok(exit_code::OK)
+}
+
+fn spawned_json(made: &SpawnedPane) -> Value {
+    let mut object = super::spawn::to_json(&made.spawned);
+    if let Some(object) = object.as_object_mut() {
+        let handed = match made.handed {
+            Handed::Message(proof) => json!({ "by": "message", "proof": proof }),
+            Handed::Prompt => json!({ "by": "prompt" }),
+        };
+        object.extend([
+            ("role".to_owned(), json!(made.role)),
+            ("master".to_owned(), json!(made.master.to_string())),
+            ("spawner".to_owned(), json!(made.spawner.to_string())),
+            ("session_file".to_owned(), json!(made.file.to_string_lossy())),
+            ("task".to_owned(), json!(made.task.map(|id| id.to_string()))),
+            ("told".to_owned(), handed),
+            ("layout".to_owned(), balanced_json(&made.balanced)),
+            ("tries".to_owned(), json!(made.tries)),
+            ("warnings".to_owned(), json!(made.warnings)),
+        ]);
+    }
+    object
+}
+
+fn balanced_json(balanced: &Balanced) -> Value {
+    json!({
+        "master": balanced.master.to_string(),
+        "side": balanced.side.word(),
+        "panes": balanced.panes,
+        "proven": balanced.is_proven,
+    })
+}
+
+fn closed_json(closed: &Closed) -> Value {
+    let (by, killed) = match &closed.how {
+        HowClosed::Gone => ("gone", None),
+        HowClosed::Exit(killed) => ("exit", Some(killed)),
+        HowClosed::Ended(killed) => (killed.by.word(), Some(killed)),
+    };
+    json!({
+        "pane": closed.pane,
+        "role": closed.role,
+        "by": by,
+        "exit": killed.and_then(|killed| killed.ended.as_ref()).map(|ended| ended.exit),
+        "session_file": closed.file.as_ref().map(|file| file.to_string_lossy()),
+        "layout": closed.balanced.as_ref().map(balanced_json),
+    })
+}

@@ -1,0 +1,79 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::roles;
+use dogwatch_core::session_file::{Task as Kept, TaskStatus};
+use dogwatch_engine::act::task;
+use dogwatch_engine::team_file::TeamFile;
+use dogwatch_engine::{Context, Error};
+use serde_json::{Value, json};
+
+use crate::args::{Task, TaskAdd, TaskCommand, TaskList, TaskStatusArg};
+use crate::{environment, ui};
+
+pub(crate) fn task(context: &Context, args: &Task) -> Result<u8, Error> {
+    match &args.command {
+        TaskCommand::Add(args) => add(context, args),
+        TaskCommand::List(args) => list(args),
+    }
+}
+
+fn add(context: &Context, args: &TaskAdd) -> Result<u8, Error> {
+    let text = super::told::text(Some(&args.text), None, task::MOST_BYTES)?.unwrap_or_default();
+    let about =
+        environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
+    let file = TeamFile::find_or_name(&about, &environment::local_time())?;
+    let id = task::add(context, &file, &args.role, &text)?;
+    if args.json {
+        ui::json(&json!({ "task": id.to_string(), "session_file": file.path().to_string_lossy() }));
+    } else {
+        ui::line(id);
+    }
+    Ok(exit_code::OK)
+}
+
+fn list(args: &TaskList) -> Result<u8, Error> {
+    let about =
+        environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
+    let file = TeamFile::find(&about)?;
+    let role = args.role.as_deref().map(roles::role).transpose();
+    let role = role.map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
+    let status = args.status.map(|status| match status {
+        TaskStatusArg::Pending => TaskStatus::Pending,
+        TaskStatusArg::InProgress => TaskStatus::InProgress,
+        TaskStatusArg::Done => TaskStatus::Done,
+    });
+    let mut tasks = task::list(&file)?;
+    tasks.retain(|task| role.as_ref().is_none_or(|role| *role == task.role));
+    tasks.retain(|task| status.is_none() || task.status == status);
+    if args.json {
+        let all: Vec<Value> = tasks.iter().map(to_json).collect();
+        ui::json(&json!({ "session_file": file.path().to_string_lossy(), "tasks": all }));
+    } else if tasks.is_empty() {
+        ui::talk("no tasks; add one: dogwatch task add --role dev '…'");
+    } else {
+        let mut table = ui::table(&["TASK", "STATUS", "ROLE", "PANE", "RESULT", "TEXT"]);
+        for task in &tasks {
+            table.row([
+                task.id.to_string().into(),
+                task.status.map_or("other", TaskStatus::word).into(),
+                task.role.as_str().into(),
+                task.pane.as_deref().unwrap_or_default().into(),
+                task.result.as_deref().unwrap_or_default().into(),
+                ui::harmless(task.title().to_owned()).into(),
+            ]);
+        }
+        ui::line(table);
+    }
+    Ok(exit_code::OK)
+}
+
+/// The stable shape of a task, documented in `docs/protocol.md`.
+pub(super) fn to_json(task: &Kept) -> Value {
+    json!({
+        "task": task.id.to_string(),
+        "status": task.status.map(TaskStatus::word),
+        "role": task.role,
+        "pane": task.pane,
+        "result": task.result,
+        "text": task.text,
+    })
+}

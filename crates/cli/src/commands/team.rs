@@ -1,0 +1,102 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::session_file::TaskStatus;
+use dogwatch_engine::act::pane;
+use dogwatch_engine::team::{self, Member};
+use dogwatch_engine::team_file::TeamFile;
+use dogwatch_engine::{Context, Error};
+use dogwatch_tmux::PaneId;
+use serde_json::{Value, json};
+
+use crate::args::Team;
+use crate::{environment, ui};
+
+pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
+    let pane = window(context, args)?;
+    let about =
+        environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
+    let file = TeamFile::find(&about).ok();
+    let team = team::team(context, pane, file.as_ref())?;
+    if args.json {
+        ui::json(&to_json(&team));
+        return Ok(exit_code::OK);
+    }
+    let mut table =
+        ui::table(&["ROLE", "PANE", "NAME", "AGENT", "STATE", "TASK", "CLOSING", "DETAIL"]);
+    for member in &team.members {
+        let judged = member.judged.as_ref();
+        let session = judged.map(|one| &one.seen.session);
+        let status = judged.map(|one| &one.verdict.status);
+        table.row([
+            member.role.as_deref().unwrap_or("-").into(),
+            member.pane.as_str().into(),
+            session.map_or("-", |session| session.name.as_str()).into(),
+            session.map_or("-", |session| session.agent.as_str()).into(),
+            status.map_or_else(|| "-".into(), super::status::state),
+            task(member).into(),
+            member.lifecycle.as_ref().map_or("", |row| row.status.word()).into(),
+            ui::harmless(status.map(super::status::detail).unwrap_or_default()).into(),
+        ]);
+    }
+    ui::line(table);
+    if let Some(problem) = &team.problem {
+        ui::talk(format_args!("note: {problem}"));
+    }
+    Ok(exit_code::OK)
+}
+
+/// A pane in the window that is meant.
+fn window(context: &Context, args: &Team) -> Result<PaneId, Error> {
+    if let Some(target) = &args.target {
+        return pane::pane_of(context, target);
+    }
+    if let Some(own) = environment::own_pane(context) {
+        return Ok(own);
+    }
+    let masters = team::masters(context, &environment::project()?)?;
+    match masters.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Error::BadArgument {
+            problem: "there is no team of this project; name a pane or a session".to_owned(),
+        }),
+        many => {
+            let shown: Vec<String> = many.iter().map(ToString::to_string).collect();
+            let problem = format!("there are several teams, led by {}; name one", shown.join(", "));
+            Err(Error::BadArgument { problem })
+        }
+    }
+}
+
+fn task(member: &Member) -> String {
+    let Some(task) = &member.task else { return String::new() };
+    format!("{} {}", task.id, task.status.map_or("other", TaskStatus::word))
+}
+
+fn to_json(team: &team::Team) -> Value {
+    let members: Vec<Value> = team.members.iter().map(member).collect();
+    json!({
+        "window": team.window,
+        "master": team.master.to_string(),
+        "session_file": team.file.as_ref().map(|file| file.to_string_lossy()),
+        "problem": team.problem,
+        "members": members,
+    })
+}
+
+fn member(member: &Member) -> Value {
+    let boxes = member.lifecycle.as_ref().map(|row| {
+        json!({
+            "status": row.status.word(),
+            "report_back_sent": row.boxes.report_back_sent,
+            "session_id_saved": row.boxes.session_id_saved,
+            "task_marked_done": row.boxes.task_marked_done,
+            "ready_to_close_set": row.boxes.ready_to_close_set,
+        })
+    });
+    json!({
+        "role": member.role,
+        "pane": member.pane,
+        "session": member.judged.as_ref().map(super::status::to_json),
+        "task": member.task.as_ref().map(super::task::to_json),
+        "closing": boxes,
+    })
+}

@@ -1,0 +1,70 @@
+//! What a new member of a team is told.
+
+use std::path::Path;
+
+/// Everything it needs to know.
+#[derive(Debug, Clone)]
+pub struct Briefing<'a> {
+    pub role: &'a str,
+    /// Its own pane, if that is known when it is told.
+    pub pane: Option<&'a str>,
+    pub spawner: &'a str,
+    pub session_file: &'a Path,
+    /// How dogwatch is called from its shell.
+    pub dogwatch: &'a str,
+    /// Number and text of its task; else it gets one when it registers.
+    pub task: Option<(&'a str, &'a str)>,
+}
+
+impl Briefing<'_> {
+    pub fn text(&self) -> String {
+        let Self { role, spawner, dogwatch, .. } = self;
+        let file = self.session_file.display();
+        let place = self.pane.map(|pane| format!(" in pane {pane}")).unwrap_or_default();
+        let (task, gets) = match self.task {
+            Some((id, text)) => (format!("\n\nYour task, {id}:\n\n{text}"), "your task again"),
+            None => (String::new(), "your task"),
+        };
+        format!(
+            "You are the {role} agent of a team in this tmux window{place}. Your spawner is in pane {spawner}. The team's session file is \
+             {file}; read it when you need to, but do not edit it: the commands below do that.\n\n\
+             1. First run: {dogwatch} agent register\n   It writes you down and prints {gets}.\n\
+             2. Do the task.\n\
+             3. When it is done run: {dogwatch} agent complete --result pass\n   (or --result fail, or a few words). It marks the task done, tells your \
+             spawner, and prints the next task if there is one. If it fails, run it again; nothing is told twice.\n\n\
+             Your name and colour are set by your spawner, and your pane is closed by your spawner: do neither yourself, and type into no other pane. \
+             To tell another agent something: {dogwatch} send PANE 'text'{task}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_is_needed() {
+        let briefing = Briefing {
+            role: "dev",
+            pane: Some("%31"),
+            spawner: "%0",
+            session_file: Path::new("/p/s.md"),
+            dogwatch: "dogwatch",
+            task: Some(("TASK-001", "Write the parser.")),
+        };
+        let text = briefing.text();
+        for needed in [
+            "the dev agent",
+            "in pane %31",
+            "spawner is in pane %0",
+            "/p/s.md",
+            "dogwatch agent register",
+            "dogwatch agent complete",
+            "Your task, TASK-001:\n\nWrite the parser.",
+        ] {
+            assert!(text.contains(needed), "{needed}: {text}");
+        }
+        let without = Briefing { task: None, pane: None, ..briefing }.text();
+        assert!(!without.contains("TASK-001") && without.contains("prints your task."));
+    }
+}

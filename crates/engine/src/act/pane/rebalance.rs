@@ -1,0 +1,81 @@
+use dogwatch_core::window::{self, Place, Side};
+use dogwatch_tmux::{Command, PaneBox, PaneId, WindowView};
+
+use super::window_of;
+use crate::{Context, Error};
+
+const TRIES: usize = 2;
+/// tmux's own sizes of a main pane, where it does not tell them.
+const MAIN_WIDTH: u32 = 80;
+const MAIN_HEIGHT: u32 = 24;
+
+/// How the panes of a window share it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balanced {
+    pub master: PaneId,
+    pub side: Side,
+    pub panes: usize,
+    /// All panes are there, and the master is on its side.
+    pub is_proven: bool,
+}
+
+/// Lets the panes of a window share what its master leaves them. The master stays on the side that it is on, unless another is
+/// asked for.
+pub fn rebalance(context: &Context, master: PaneId, side: Option<Side>) -> Result<Balanced, Error> {
+    let before = window_of(context, master)?;
+    let side = side.unwrap_or_else(|| side_of(&before, master));
+    let panes = before.panes.len();
+    let mut view = before;
+    let mut is_proven = view.panes.len() == 1;
+    for _ in 0..TRIES {
+        if is_proven {
+            break;
+        }
+        arrange(context, &view, master, side)?;
+        view = window_of(context, master)?;
+        is_proven = view.panes.len() == panes && side_of(&view, master) == side;
+    }
+    Ok(Balanced { master, side, panes: view.panes.len(), is_proven })
+}
+
+/// The side that a pane is on.
+pub(super) fn side_of(view: &WindowView, pane: PaneId) -> Side {
+    let window = Place { left: 0, top: 0, width: view.width, height: view.height };
+    view.pane(pane).map_or(Side::Left, |pane| window::side(place(pane), window))
+}
+
+fn place(pane: &PaneBox) -> Place {
+    let PaneBox { left, top, width, height, .. } = *pane;
+    Place { left, top, width, height }
+}
+
+fn arrange(context: &Context, view: &WindowView, master: PaneId, side: Side) -> Result<(), Error> {
+    let mut order: Vec<PaneId> = view.panes.iter().map(|pane| pane.id).collect();
+    let mut commands = Vec::new();
+    // Layouts go by the order of the panes: the main one is the first.
+    let wanted = if side.is_first() { 0 } else { order.len() - 1 };
+    if let Some(at) = order.iter().position(|pane| *pane == master).filter(|at| *at != wanted) {
+        let other = order[wanted];
+        let swap = Command::new("swap-pane").flag('d').option('s', other.to_string());
+        commands.push(swap.target(master));
+        order.swap(at, wanted);
+    }
+    let layout = match side.layout() {
+        Some(name) => Some(name.to_owned()),
+        None => mirrored(view, side, &order),
+    };
+    let layout = layout.map(|layout| Command::new("select-layout").target(master).arg(layout));
+    commands.extend(layout);
+    context.tmux.run(&commands)?;
+    Ok(())
+}
+
+fn mirrored(view: &WindowView, side: Side, order: &[PaneId]) -> Option<String> {
+    let main = if side == Side::Right {
+        window::main_size(&view.main_width, view.width, MAIN_WIDTH)
+    } else {
+        window::main_size(&view.main_height, view.height, MAIN_HEIGHT)
+    };
+    let numbers: Vec<u32> = order.iter().map(|pane| pane.0).collect();
+    window::mirrored(side, (view.width, view.height), main, &numbers)
+}

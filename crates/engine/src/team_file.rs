@@ -1,0 +1,167 @@
+//! The session file of a team: where it is, and how it is changed while people edit it too.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::session_file::{FileProblem, SessionFile};
+use dogwatch_store::{edit_shared, read_shared};
+use jiff::Zoned;
+
+use crate::Error;
+
+/// Where files are when nothing else is said, below the project's root.
+const FOLDER: &str = ".agents/orchestration";
+const BMAD_FOLDER: &str = "_bmad-output/sessions";
+const BMAD_NAME: &str = "agent-sessions.md";
+
+/// What is known of where the file is, the first that is told deciding.
+#[derive(Debug, Clone, Default)]
+pub struct Whereabouts {
+    /// The file itself.
+    pub file: Option<PathBuf>,
+    /// `BMAD_SESSION_ID`.
+    pub bmad_session: Option<String>,
+    /// The project's root.
+    pub project: PathBuf,
+}
+
+/// A session file that is there, or may be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamFile {
+    path: PathBuf,
+}
+
+impl TeamFile {
+    pub fn at(path: PathBuf) -> Self {
+        // One name for one file, however it was reached.
+        Self { path: path.canonicalize().unwrap_or(path) }
+    }
+
+    /// The file that is meant; an error if there is none.
+    pub fn find(about: &Whereabouts) -> Result<Self, Error> {
+        let path = told(about)?.or_else(|| newest(&about.project));
+        let path = path.filter(|path| path.exists());
+        path.map(Self::at).ok_or_else(|| Error::NoSessionFile { project: about.project.clone() })
+    }
+
+    /// The file that is meant, or the one that an edit will make.
+    pub fn find_or_name(about: &Whereabouts, now: &Zoned) -> Result<Self, Error> {
+        let stamp = now.strftime("%y%m%d-%H%M%S");
+        let new = || about.project.join(FOLDER).join(format!("session-{stamp}.md"));
+        let path = told(about)?.or_else(|| newest(&about.project)).unwrap_or_else(new);
+        Ok(Self::at(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn read(&self) -> Result<SessionFile, Error> {
+        let text = read_shared(&self.path)?.ok_or_else(|| Error::NoSessionFile {
+            project: self.path.parent().unwrap_or(Path::new(".")).to_owned(),
+        })?;
+        let file = SessionFile::parse(&text);
+        file.check().map_err(|problem| self.problem(problem))?;
+        Ok(file)
+    }
+
+    /// Changes the file, one at a time and without losing what anybody else has saved; makes it if it is not there. `change` may
+    /// be called more than once.
+    pub fn edit<T>(
+        &self,
+        mut change: impl FnMut(&mut SessionFile) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder).map_err(Error::io(format!("make {}", folder.display())))?;
+        }
+        edit_shared(&self.path, |text| {
+            let mut file = text.map_or_else(SessionFile::new, SessionFile::parse);
+            file.check().map_err(|problem| self.problem(problem))?;
+            let value = change(&mut file)?;
+            Ok((file.render(), value))
+        })
+    }
+
+    pub fn problem(&self, problem: FileProblem) -> Error {
+        Error::BadSessionFile { path: self.path.clone(), problem }
+    }
+}
+
+fn told(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
+    if let Some(file) = &about.file {
+        return Ok(Some(file.clone()));
+    }
+    let Some(id) = &about.bmad_session else { return Ok(None) };
+    // It becomes part of a path.
+    if id.contains('/') || id.starts_with('.') {
+        let problem = format!("BMAD_SESSION_ID is {id:?}, which cannot be the name of a folder");
+        return Err(Error::BadArgument { problem });
+    }
+    Ok(Some(about.project.join(BMAD_FOLDER).join(id).join(BMAD_NAME)))
+}
+
+/// The file that was changed last; of two that were changed together, the one whose name comes last.
+fn newest(project: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(project.join(FOLDER)).ok()?.flatten();
+    let found = entries.filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_one = name.starts_with("session-") && name.ends_with(".md");
+        let changed = fs::metadata(entry.path()).ok().filter(|meta| is_one && meta.is_file())?;
+        Some((changed.modified().ok()?, entry.path()))
+    });
+    found.max().map(|(_, path)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    fn name(about: &Whereabouts) -> PathBuf {
+        let now: Zoned = "2026-11-15T08:13:18[UTC]".parse().unwrap();
+        let file = TeamFile::find_or_name(about, &now).unwrap();
+        file.path().strip_prefix(&about.project).unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_first_that_is_told() {
+        let tmp = tempfile::tempdir().unwrap();
+        let project = tmp.path().canonicalize().unwrap();
+        let mut about = Whereabouts { project: project.clone(), ..Whereabouts::default() };
+        assert_eq!(name(&about), Path::new(".agents/orchestration/session-261115-081318.md"));
+        assert!(matches!(TeamFile::find(&about), Err(Error::NoSessionFile { .. })));
+        let folder = project.join(FOLDER);
+        fs::create_dir_all(folder.join("session-0.md")).unwrap();
+        for (name, age) in
+            [("session-a.md", 10), ("session-b.md", 5), ("session-c.txt", 0), ("x.md", 0)]
+        {
+            fs::write(folder.join(name), "").unwrap();
+            let at = SystemTime::now() - Duration::from_secs(age);
+            fs::File::options()
+                .append(true)
+                .open(folder.join(name))
+                .unwrap()
+                .set_modified(at)
+                .unwrap();
+        }
+        assert_eq!(name(&about), Path::new(".agents/orchestration/session-b.md"), "the newest");
+        about.bmad_session = Some("s7".into());
+        assert_eq!(name(&about), Path::new("_bmad-output/sessions/s7/agent-sessions.md"));
+        about.file = Some(project.join("mine.md"));
+        assert_eq!(name(&about), Path::new("mine.md"));
+        about =
+            Whereabouts { bmad_session: Some("../x".into()), project, ..Whereabouts::default() };
+        assert!(TeamFile::find(&about).is_err());
+    }
+
+    #[test]
+    fn half_an_edit_is_not_built_upon() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("s.md");
+        fs::write(&path, "# x\n```\n").unwrap();
+        let file = TeamFile::at(path.clone());
+        let error = file.edit(|file| Ok(file.add_task("dev", "x", 0))).unwrap_err();
+        assert_eq!(error.code(), "bad_session_file");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# x\n```\n");
+    }
+}
