@@ -20,9 +20,11 @@ use crate::StoreError;
 const LOCKED: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(2);
 /// How long a file that a person's editor has just written must have been quiet: it may still be at it.
-const QUIET: Duration = Duration::from_millis(100);
-/// A clock that was set back must not hold us up.
-const MOST_WAITING: Duration = Duration::from_secs(2);
+const QUIET: Duration = Duration::from_millis(300);
+/// An empty one most likely is: editors that write in place empty it first, and a busy machine may leave it at that for a while.
+const QUIET_EMPTY: Duration = Duration::from_secs(3);
+/// A clock that was set back, or somebody who saves all the time, must not hold us up.
+const MOST_WAITING: Duration = Duration::from_secs(4);
 /// Longest file that is taken for one that people read.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// How often an edit is made again because somebody saved meanwhile.
@@ -53,8 +55,10 @@ pub fn edit_shared<T, E: From<StoreError>>(
         let new = write_beside(path, after.as_bytes(), before.as_ref().map(|(_, meta)| meta));
         let new = new.map_err(|source| StoreError::writing(path, source))?;
         let old = before.map(|(bytes, _)| bytes);
+        // Of the file as we wrote it: somebody may write into it as soon as it is in its place.
+        let version = fs::metadata(&new).ok().map(|meta| version(&meta));
         if put(path, new, old.as_deref()).map_err(|source| StoreError::writing(path, source))? {
-            lock.note(path);
+            lock.note(version.as_deref());
             return Ok(value);
         }
     }
@@ -101,11 +105,12 @@ fn settled(path: &Path, lock: &mut Lock) -> Result<Option<(Vec<u8>, Metadata)>, 
     loop {
         let Some((bytes, meta)) = read(path)? else { return Ok(None) };
         let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
-        let is_quiet = age.is_some_and(|age| age >= QUIET);
+        let quiet = if bytes.is_empty() { QUIET_EMPTY } else { QUIET };
+        let is_quiet = age.is_some_and(|age| age >= quiet);
         if is_quiet || lock.was_ours(&meta) || begun.elapsed() > MOST_WAITING {
             return Ok(Some((bytes, meta)));
         }
-        thread::sleep(QUIET.saturating_sub(age.unwrap_or_default()).max(AGAIN));
+        thread::sleep(quiet.saturating_sub(age.unwrap_or_default()).clamp(AGAIN, QUIET));
     }
 }
 
@@ -190,10 +195,10 @@ impl Lock {
     }
 
     /// Without it the next one waits a moment longer than it need.
-    fn note(&mut self, path: &Path) {
-        let Ok(meta) = fs::metadata(path) else { return };
+    fn note(&mut self, version: Option<&str>) {
         let _ = self.file.seek(SeekFrom::Start(0));
-        let _ = self.file.set_len(0).and_then(|()| self.file.write_all(version(&meta).as_bytes()));
+        let text = version.unwrap_or_default().as_bytes();
+        let _ = self.file.set_len(0).and_then(|()| self.file.write_all(text));
     }
 }
 

@@ -1,0 +1,308 @@
+//! Panes of a team: made beside their master, told apart, verified, arranged, and closed in order.
+
+use serde_json::Value;
+
+use crate::env::{TestEnv, dogwatch, eventually};
+
+impl TestEnv {
+    /// A person's window with a shell in it; its pane.
+    pub(crate) fn open_window(&self, width: u16, height: u16) -> String {
+        let (width, height) = (width.to_string(), height.to_string());
+        let size = ["-x", width.as_str(), "-y", height.as_str()];
+        let mut words = vec!["new-session", "-d", "-s", "w", "-P", "-F", "#{pane_id}"];
+        words.extend(size);
+        words.push("cat");
+        self.tmux(&words)
+    }
+
+    /// A member of the team that does nothing, led by this pane.
+    pub(crate) fn member(&self, role: &str, master: &str) -> Value {
+        let words = ["pane", "spawn", "--role", role, "--master", master, "--json", "--", "cat"];
+        self.dogwatch(&words).success().json()
+    }
+
+    /// `PANE LEFT,TOP WIDTHxHEIGHT` of all panes of a window, in their order.
+    fn places(&self, pane: &str) -> Vec<String> {
+        let format = "#{pane_id} #{pane_left},#{pane_top} #{pane_width}x#{pane_height}";
+        let listed = self.tmux(&["list-panes", "-t", pane, "-F", format]);
+        listed.lines().map(ToOwned::to_owned).collect()
+    }
+
+    fn option(&self, pane: &str, name: &str) -> String {
+        self.tmux(&["display-message", "-p", "-t", pane, &format!("#{{{name}}}")])
+    }
+}
+
+#[test]
+fn a_team_around_its_master() {
+    let env = TestEnv::new();
+    let master = env.open_window(200, 50);
+    let dev = env.member("dev", &master);
+    for role in ["qa", "architect", "gardener"] {
+        env.member(role, &master);
+    }
+    assert_eq!(
+        env.places(&master),
+        ["%0 0,0 80x50", "%1 81,0 119x11", "%2 81,12 119x11", "%3 81,24 119x11", "%4 81,36 119x14"]
+    );
+    assert_eq!(env.option(&master, "pane_active"), "1", "who looks at the master still does");
+    assert_eq!(env.option(&master, "pane_title"), env.option(&master, "host"), "left as it was");
+    assert_eq!(
+        (&dev["role"], &dev["master"], &dev["spawner"]),
+        (&"dev".into(), &"%0".into(), &"%0".into())
+    );
+    assert_eq!((&dev["name"], &dev["told"]["by"]), (&"work-dev".into(), &"prompt".into()));
+    for (pane, role, border) in
+        [("%1", "dev", "#4a6e38"), ("%2", "qa", "#783a3c"), ("%4", "gardener", "#784848")]
+    {
+        assert_eq!(env.option(pane, "pane_title"), format!("{role}-{pane}"));
+        assert_eq!(env.option(pane, "@dogwatch_border"), border);
+        assert_eq!(env.option(pane, "@dogwatch_title"), format!("{role}-{pane}"));
+        let options = env.tmux(&["show-options", "-p", "-t", pane]);
+        assert!(
+            options.contains("allow-rename off") && options.contains("remain-on-exit on"),
+            "{options}"
+        );
+    }
+    let style = env.tmux(&["show-options", "-wv", "-t", &master, "pane-border-style"]);
+    assert_eq!(
+        style, "#{?@dogwatch_border,fg=#{@dogwatch_border},default}",
+        "once, for all of them"
+    );
+    insta::assert_snapshot!(env.dogwatch(&["team"]).success(), @r"
+    ROLE       PANE  NAME            AGENT    STATE    TASK  CLOSING  DETAIL
+    master     %0    -               -        -
+    dev        %1    work-dev        command  working        active
+    qa         %2    work-qa         command  working        active
+    architect  %3    work-architect  command  working        active
+    gardener   %4    work-gardener   command  working        active
+    ");
+}
+
+/// Wherever it is, and wherever it is in the order of the panes, it stays there.
+#[test]
+fn the_master_keeps_its_place() {
+    for (side, expected) in [
+        ("left", ["%0 0,0 80x50", "%1 81,0 119x24", "%2 81,25 119x25"]),
+        ("right", ["%1 0,0 119x24", "%2 0,25 119x25", "%0 120,0 80x50"]),
+        ("top", ["%0 0,0 200x24", "%1 0,25 99x25", "%2 100,25 100x25"]),
+        ("bottom", ["%1 0,0 99x25", "%2 100,0 100x25", "%0 0,26 200x24"]),
+    ] {
+        let env = TestEnv::new();
+        let master = env.open_window(200, 50);
+        let spawn =
+            ["pane", "spawn", "--role", "dev", "--master", "%0", "--side", side, "--", "cat"];
+        assert_eq!(env.dogwatch(&spawn).success().text(), "%1\n");
+        // Without being told again.
+        let second = env.member("qa", &master);
+        assert_eq!(
+            (&second["layout"]["side"], &second["layout"]["proven"]),
+            (&side.into(), &true.into())
+        );
+        assert_eq!(env.places(&master), expected, "{side}");
+        env.tmux(&["swap-pane", "-d", "-s", "%1", "-t", "%2"]);
+        env.tmux(&["resize-pane", "-t", "%1", "-x", "10", "-y", "5"]);
+        let said = env.dogwatch(&["pane", "rebalance", "--master", "%0"]).success().text();
+        assert_eq!(said, format!("balanced: 3 panes, %0 on the {side}\n"));
+        let mut places = env.places(&master);
+        let place = |of: &str, all: &[String]| {
+            all.iter().find(|place| place.starts_with(of)).cloned().unwrap_or_default()
+        };
+        assert_eq!(place("%0", &places), place("%0", &expected.map(ToOwned::to_owned)), "{side}");
+        env.tmux(&["kill-pane", "-t", "%1"]);
+        let _ = env.dogwatch(&["pane", "close", "%1"]).success();
+        places = env.places(&master);
+        assert_eq!(places.len(), 2);
+        let [left, top] = [env.option("%0", "pane_left"), env.option("%0", "pane_top")];
+        let at = format!("%0 {left},{top} ");
+        assert!(expected.iter().any(|place| place.starts_with(&at)), "{side}: {places:?}");
+    }
+}
+
+#[test]
+fn a_layout_is_made_around_a_master_that_is_not_first() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    env.tmux(&["split-window", "-h", "-b", "-d", "-t", "%0", "cat"]);
+    // The order is %1 %0; the master is on the right.
+    let made = env.member("dev", "%0");
+    assert_eq!(made["layout"]["side"], "right");
+    assert_eq!(env.places("%0"), ["%1 0,0 119x24", "%2 0,25 119x25", "%0 120,0 80x50"]);
+    let said = env.dogwatch(&["pane", "rebalance", "--master", "%0", "--side", "left"]).success();
+    assert_eq!(said.text(), "balanced: 3 panes, %0 on the left\n");
+    assert_eq!(env.places("%0")[0], "%0 0,0 80x50");
+}
+
+#[test]
+fn verified_or_not() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.dogwatch(&["pane", "verify", "%7"]).code(1), @"
+    INVALID: there is no tmux server
+    [exit code: 1]
+    ");
+    env.open_window(200, 50);
+    env.member("dev", "%0");
+    insta::assert_snapshot!(env.dogwatch(&["pane", "verify", "work-dev"]).success(), @"VALID: %1 w @0 dev-%1");
+    insta::assert_snapshot!(env.dogwatch(&["pane", "verify", "%1", "--json"]).success(), @r#"{"valid":true,"pane":"%1","session":"w","window":"@0","title":"dev-%1"}"#);
+    let invalid = |words: &[&str]| {
+        let mut all = vec!["pane", "verify"];
+        all.extend(words);
+        env.dogwatch(&all).code(1).text()
+    };
+    assert_eq!(invalid(&["%7"]), "INVALID: there is no pane %7\n");
+    assert_eq!(invalid(&["nobody"]), "INVALID: there is no session \"nobody\"\n");
+    assert_eq!(invalid(&["%1", "--session", "x"]), "INVALID: %1 is in session w\n");
+    assert_eq!(invalid(&["%1", "--window", "@9"]), "INVALID: %1 is in window @0\n");
+    env.tmux(&["send-keys", "-t", "%1", "C-d"]);
+    eventually("it is dead", || env.option("%1", "pane_dead") == "1");
+    assert_eq!(invalid(&["%1"]), "INVALID: the program in %1 has ended\n");
+}
+
+#[test]
+fn closed_only_when_it_is_ready() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    env.member("dev", "%0");
+    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%1"]).code(4), @r"
+    ------- stderr -------
+    error: %1 may not be closed yet: it is not ready-to-close, its report-back was not received, its task is not done, its session id is not saved
+    hint: `dogwatch team` shows how far it is; to end it all the same: dogwatch pane close --force %1
+    [exit code: 4]
+    ");
+    let _ = env.dogwatch(&["task", "add", "--role", "dev", "It."]).success();
+    let _ = env.dogwatch(&["agent", "register", "--pane", "%1"]).success();
+    let _ = env.dogwatch(&["pane", "close", "%1"]).code(4);
+    let done = env.dogwatch(&["agent", "complete", "--pane", "%1", "--json"]).success().json();
+    assert_eq!(
+        (&done["told"]["by"], &done["ready_to_close"]),
+        (&"session_file".into(), &true.into())
+    );
+    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%1"]).success(), @"%1 dev: closed, ended by TERM (signal 15 (TERM))");
+    assert_eq!(env.places("%0"), ["%0 0,0 200x50"]);
+    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%1"]).success(), @"%1: closed, was gone already");
+    let _ = env.dogwatch(&["pane", "close", "%44"]).code(3);
+    let _ = env.dogwatch(&["pane", "close", "nobody"]).code(3);
+    let _ = env.dogwatch(&["pane", "close", "%0"]).code(3);
+    assert_eq!(env.places("%0").len(), 1, "not ours, and left alone");
+}
+
+#[test]
+fn killed_behind_our_back() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    for role in ["dev", "qa", "ux"] {
+        env.member(role, "%0");
+    }
+    let _ = env.dogwatch(&["task", "add", "--role", "qa", "Half done."]).success();
+    let _ = env.dogwatch(&["agent", "register", "--pane", "%2"]).success();
+    env.tmux(&["kill-pane", "-t", "%2"]);
+    let state = |env: &TestEnv| {
+        let team = env.dogwatch(&["team", "%0", "--json"]).success().json();
+        let members = team["members"].as_array().unwrap().clone();
+        members.into_iter().find(|m| m["pane"] == "%2").map(|m| m["session"]["state"].clone())
+    };
+    eventually("it is missed", || state(&env).is_some_and(|state| state == "crashed"));
+    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%2"]).success(), @"%2 qa: closed, was gone already");
+    assert_eq!(state(&env), None);
+    assert_eq!(env.places("%0"), ["%0 0,0 80x50", "%1 81,0 119x24", "%3 81,25 119x25"]);
+    let tasks = env.dogwatch(&["task", "list", "--json"]).success().json();
+    assert_eq!(tasks["tasks"][0]["status"], "pending", "left undone, for another");
+}
+
+/// From within the pane, by whatever name.
+#[test]
+fn nobody_closes_their_own_pane() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    let line = format!(
+        "for target in \"$TMUX_PANE\" work-dev \"$DOGWATCH_SESSION\"; do '{}' pane close --force \"$target\"; echo \"code $?\"; done > own 2>&1; exec cat",
+        dogwatch()
+    );
+    let words = ["pane", "spawn", "--role", "dev", "--master", "%0", "--", "sh", "-c", &line];
+    let _ = env.dogwatch(&words).success();
+    let file = env.work().join("own");
+    let said = || std::fs::read_to_string(&file).unwrap_or_default();
+    eventually("it has tried", || said().matches("code ").count() == 3);
+    assert_eq!(said().matches("code 4").count(), 3, "{}", said());
+    assert!(said().contains("an agent never closes itself"), "{}", said());
+    assert_eq!(env.dogwatch(&["pane", "verify", "%1"]).success().text(), "VALID: %1 w @0 dev-%1\n");
+}
+
+/// An agent with the screens of Claude Code to be recognised by, that never shows one.
+const NEVER_READY: &str = "[slash]\nrename = '/rename @name@'\n";
+
+#[test]
+fn one_that_never_gets_ready_is_tried_three_times_and_leaves_nothing() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    env.add_profile("claude", NEVER_READY, "echo $$ >> starts; exec sleep 300");
+    let words = [
+        "pane", "spawn", "--role", "dev", "--master", "%0", "--task", "It.", "--ready", "300ms",
+        "claude",
+    ];
+    let output = env.dogwatch(&words).code(7);
+    assert!(
+        output.to_string().contains("tried 3 times: it was not at its prompt after 0.3 s"),
+        "{output}"
+    );
+    let starts = std::fs::read_to_string(env.work().join("starts")).unwrap();
+    assert_eq!(starts.lines().count(), 3);
+    assert_eq!(env.places("%0"), ["%0 0,0 200x50"]);
+    let listed = env.dogwatch(&["ls", "--json"]).success().json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 0);
+    let task = env.dogwatch(&["task", "list", "--json"]).success().json()["tasks"][0].clone();
+    assert_eq!((&task["status"], &task["pane"]), (&"pending".into(), &Value::Null));
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_is_done() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    let refused = |words: &[&str], code: i32, said: &str| {
+        let mut all = vec!["pane", "spawn", "--role"];
+        all.extend(words);
+        let output = env.dogwatch(&all).code(code);
+        assert!(output.to_string().contains(said), "{output}");
+    };
+    refused(&["Two Words", "--master", "%0", "--", "cat"], 2, "cannot be a role");
+    refused(&["dev", "--", "cat"], 2, "whose window is it?");
+    refused(&["dev", "--master", "%9", "--", "cat"], 3, "there is no pane \"%9\"");
+    refused(&["dev", "--master", "%0", "nosuch"], 7, "there is no agent named \"nosuch\"");
+    refused(&["dev", "--master", "%0", "--", "nosuch"], 7, "was not found");
+    refused(&["dev", "--master", "%0", "--task", " ", "--", "cat"], 2, "the task is empty");
+    refused(&["dev", "--master", "%0", "--task-id", "x", "--", "cat"], 2, "is no task");
+    refused(&["dev", "--master", "%0", "--cwd", "nowhere", "--", "cat"], 2, "does not exist");
+    env.member("dev", "%0");
+    refused(&["dev", "--master", "%0", "--name", "work-dev", "--", "cat"], 4, "exists already");
+    refused(
+        &["dev", "--master", "%0", "--task-id", "TASK-9", "--", "cat"],
+        6,
+        "there is no task TASK-009",
+    );
+    assert_eq!(env.places("%0").len(), 2);
+}
+
+/// Started from a pane of the team, the window's master is still the master, and who started it is told.
+#[test]
+fn a_member_starts_another() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    let line = format!("'{}' pane spawn --role qa --json -- cat > made; exec cat", dogwatch());
+    let words = ["pane", "spawn", "--role", "dev", "--master", "%0", "--", "sh", "-c", &line];
+    let _ = env.dogwatch(&words).success();
+    let read = || std::fs::read(env.work().join("made")).unwrap_or_default();
+    let made = || serde_json::from_slice::<Value>(&read()).ok();
+    eventually("it has started one", || made().is_some());
+    let made = made().unwrap();
+    assert_eq!((&made["master"], &made["spawner"]), (&"%0".into(), &"%1".into()));
+    assert_eq!(env.places("%0").len(), 3);
+}
+
+#[test]
+fn no_room() {
+    let env = TestEnv::new();
+    env.open_window(3, 3);
+    let words = ["pane", "spawn", "--role", "dev", "--master", "%0", "--", "cat"];
+    let refused = (0..6).map(|_| env.dogwatch(&words).to_string()).last().unwrap_or_default();
+    assert!(refused.contains("no space for new pane"), "{refused}");
+}
