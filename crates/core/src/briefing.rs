@@ -10,15 +10,16 @@ pub struct Briefing<'a> {
     pub pane: Option<&'a str>,
     pub spawner: &'a str,
     pub session_file: &'a Path,
-    /// How dogwatch is called from its shell.
-    pub dogwatch: &'a str,
+    /// Our own binary, which a shell of the agent's might not find by its name.
+    pub dogwatch: &'a Path,
     /// Number and text of its task; else it gets one when it registers.
     pub task: Option<(&'a str, &'a str)>,
 }
 
 impl Briefing<'_> {
     pub fn text(&self) -> String {
-        let Self { role, spawner, dogwatch, .. } = self;
+        let Self { role, spawner, .. } = self;
+        let dogwatch = word(self.dogwatch);
         let file = self.session_file.display();
         let place = self.pane.map(|pane| format!(" in pane {pane}")).unwrap_or_default();
         let (task, gets) = match self.task {
@@ -38,6 +39,17 @@ impl Briefing<'_> {
     }
 }
 
+/// A path as a shell reads it.
+fn word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/-_.+".contains(c);
+    if text.chars().all(is_plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,7 +61,7 @@ mod tests {
             pane: Some("%31"),
             spawner: "%0",
             session_file: Path::new("/p/s.md"),
-            dogwatch: "dogwatch",
+            dogwatch: Path::new("/opt/dogwatch"),
             task: Some(("TASK-001", "Write the parser.")),
         };
         let text = briefing.text();
@@ -58,12 +70,14 @@ mod tests {
             "in pane %31",
             "spawner is in pane %0",
             "/p/s.md",
-            "dogwatch agent register",
-            "dogwatch agent complete",
+            "run: /opt/dogwatch agent register",
+            "run: /opt/dogwatch agent complete",
             "Your task, TASK-001:\n\nWrite the parser.",
         ] {
             assert!(text.contains(needed), "{needed}: {text}");
         }
+        let odd = Briefing { dogwatch: Path::new("/o'p t/dogwatch"), ..briefing.clone() }.text();
+        assert!(odd.contains(r"run: '/o'\''p t/dogwatch' agent register"), "{odd}");
         let without = Briefing { task: None, pane: None, ..briefing }.text();
         assert!(!without.contains("TASK-001") && without.contains("prints your task."));
     }

@@ -155,6 +155,8 @@ fn environment(ask: &Ask<'_>, values: &Values) -> Vec<(OsString, OsString)> {
     set("PWD", ask.cwd.clone().into_os_string());
     // Last, so that nothing can detach a session from its own identity.
     set("DOGWATCH_STATE_DIR", ask.state_dir.clone().into_os_string());
+    // A shell that an agent starts may have another path than we have.
+    set("DOGWATCH_BIN", ask.dogwatch.clone().into_os_string());
     set("DOGWATCH_SESSION", ask.session.into());
     set(crate::family::TAG, ask.session.into());
     env

@@ -32,8 +32,16 @@ const MOST_TRIES: usize = 100;
 
 /// Reads the text of a shared file; `None` if there is none.
 pub fn read_shared(path: &Path) -> Result<Option<String>, StoreError> {
-    let Some((bytes, _)) = read(path)? else { return Ok(None) };
-    into_text(path, bytes).map(Some)
+    let begun = Instant::now();
+    loop {
+        let Some((bytes, _)) = read(path)? else { return Ok(None) };
+        // Somebody may be about to write it.
+        if bytes.is_empty() && begun.elapsed() < QUIET {
+            thread::sleep(AGAIN);
+            continue;
+        }
+        return into_text(path, bytes).map(Some);
+    }
 }
 
 /// Changes a shared file. `change` gets its text, `None` if there is no file yet, and returns the new one; it may be called

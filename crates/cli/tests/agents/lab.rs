@@ -45,6 +45,20 @@ impl Lab {
         Some(Self { env, double, agent, environment })
     }
 
+    /// The same with a second agent.
+    pub(crate) fn for_a_team(agent: Agent, other: Agent) -> Option<Self> {
+        let mut lab = Self::new(agent)?;
+        agents::pinned(other.name()).and_then(|pinned| pinned.installed())?;
+        let place = Place { home: lab.env.home(), project: lab.env.work(), url: &lab.double.url() };
+        let others = other.write_home(place).unwrap();
+        let path = format!("{}:{}", lab.environment["PATH"], others["PATH"]);
+        for (key, value) in others {
+            lab.environment.entry(key).or_insert(value);
+        }
+        lab.environment.insert("PATH".to_owned(), path);
+        Some(lab)
+    }
+
     /// A dogwatch command in the environment of somebody who has this agent and the double's key.
     pub(crate) fn dogwatch(&self, args: &[&str]) -> CommandOutput {
         self.env.run(&mut self.command(args))

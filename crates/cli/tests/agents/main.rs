@@ -27,6 +27,7 @@ mod prompts;
 mod record;
 mod send;
 mod status;
+mod team;
 mod turns;
 mod verdict;
 mod watch;

@@ -8,8 +8,10 @@ pub enum Shown {
 
 /// Whether what a box shows is our text: all of it, the part of it that fits, or the agent's mark for a long paste.
 pub fn in_box(shown: &str, ours: &str, is_mark: impl Fn(&str) -> bool) -> Shown {
+    let unscrolled = without_arrows(shown);
     // A short piece of a long text may be anybody's: the box shows as much as it has room for.
-    let fills_box = shown.lines().count() >= 3;
+    let fills_box = shown.lines().count() >= 3 || unscrolled != shown;
+    let shown = unscrolled.as_str();
     let is_part = |shown: &str, ours: &str| {
         !shown.is_empty() && ours.contains(shown) && (shown.len() * 2 >= ours.len() || fills_box)
     };
@@ -21,6 +23,15 @@ pub fn in_box(shown: &str, ours: &str, is_mark: impl Fn(&str) -> bool) -> Shown 
     } else {
         Shown::Other
     }
+}
+
+/// Without the arrows at the right edge by which codex says that there is more text than its box has room for.
+fn without_arrows(shown: &str) -> String {
+    let bare = |line: &str| match line.trim_end().strip_suffix(['↑', '↓']) {
+        Some(text) if text.ends_with("  ") => text.trim_end().to_owned(),
+        _ => line.to_owned(),
+    };
+    shown.split('\n').map(bare).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a hook or a transcript has our text. `left_out` are bytes that were cut off its end when it was kept.
@@ -73,6 +84,11 @@ mod tests {
     fn in_the_box() {
         assert_eq!(shown("hello world", "hello world"), Shown::Ours);
         assert_eq!(shown("hello\n  world", "hello world"), Shown::Ours, "wrapped");
+        let long = format!("{} the last line", "a line of it\n".repeat(40));
+        assert_eq!(shown("a line of it       ↑\nthe last line", &long), Shown::Ours, "scrolled");
+        assert_eq!(shown("a line of mine     ↑\nthe last line", &long), Shown::Other);
+        assert_eq!(shown("the last line", &long), Shown::Other, "may be anybody's");
+        assert_eq!(shown("go ↑", "go ↑"), Shown::Ours, "an arrow of ours");
         assert_eq!(shown("[Pasted text #3 +31 lines]", "x"), Shown::Ours);
         assert_eq!(shown("x [Pasted text #3 +31 lines]", "y"), Shown::Other, "with a draft");
         assert_eq!(shown("hello worldling", "hello world"), Shown::Other, "more than ours");

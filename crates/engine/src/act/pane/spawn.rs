@@ -341,21 +341,10 @@ impl Job<'_> {
             pane,
             spawner: &self.spawner.to_string(),
             session_file: self.request.file.path(),
-            dogwatch: &self.dogwatch(),
+            dogwatch: &self.context.dogwatch,
             task: id.as_deref().zip(text),
         }
         .text()
-    }
-
-    /// How our own binary is called: by its name where that finds it.
-    fn dogwatch(&self) -> String {
-        let context = self.context;
-        let name = "dogwatch";
-        let found = agents::find_program(name, &context.path, &self.request.cwd);
-        let is_us = found
-            .and_then(|path| path.canonicalize().ok())
-            .is_some_and(|path| context.dogwatch.canonicalize().is_ok_and(|us| us == path));
-        if is_us { name.to_owned() } else { format!("'{}'", context.dogwatch.display()) }
     }
 
     /// Leaves nothing of an attempt, and the task for the next one.

@@ -23,12 +23,15 @@ pub(super) struct Looking<'m> {
     heard: SignalNo,
     /// When it was put there.
     staged: Option<Timestamp>,
+    /// What a command is to bring about was in sight before it was put there, as far as somebody looked.
+    was_so: bool,
 }
 
 impl<'m> Looking<'m> {
     pub(super) fn new(message: &'m Message) -> Self {
         let staged = (message.phase != Phase::Before).then_some(message.staged).flatten();
-        Self { message, heard: message.heard, staged }
+        // Whoever takes over a message has not seen what was there before.
+        Self { message, heard: message.heard, staged, was_so: staged.is_some() }
     }
 
     pub(super) fn staged(&mut self, heard: SignalNo, at: Timestamp) {
@@ -37,7 +40,7 @@ impl<'m> Looking<'m> {
     }
 
     pub(super) fn sight(
-        &self,
+        &mut self,
         context: &Context,
         looker: &mut Looker<'_>,
         judged: &Judged,
@@ -45,10 +48,19 @@ impl<'m> Looking<'m> {
         let memory = looker.memory(&judged.seen.session.id);
         let screen = memory.and_then(|memory| memory.screen()).cloned();
         let told = self.told(looker);
-        let proof = told.or_else(|| self.written(context, looker, judged));
+        let has_effect = screen.as_ref().is_some_and(|screen| self.has_effect(screen));
+        if self.staged.is_none() {
+            self.was_so = has_effect;
+        }
+        let input = self.input(screen.as_ref());
+        // Nothing else tells of some commands; that it came about since leaves no doubt.
+        let came_about = has_effect && !self.was_so && input == Input::Empty;
+        let proof = told
+            .or_else(|| self.written(context, looker, judged))
+            .or_else(|| came_about.then_some(Proof::Screen));
         Sight {
             agent: agent(judged, screen.as_ref()),
-            input: self.input(screen.as_ref()),
+            input,
             proof,
             is_shown: screen.as_ref().is_some_and(|screen| self.is_shown(screen)),
         }
@@ -69,11 +81,14 @@ impl<'m> Looking<'m> {
     fn is_shown(&self, screen: &Screen) -> bool {
         let asked = screen.hands.asked.as_deref().unwrap_or_default();
         let is_said = box_text::in_box(asked, &self.message.text, |_| false) == Shown::Ours;
-        // Of a command the effect is seen, such as a new name.
+        self.staged.is_some() && (is_said || self.has_effect(screen))
+    }
+
+    /// Of a command the effect is seen, such as a new name.
+    fn has_effect(&self, screen: &Screen) -> bool {
         let footer = screen.hands.footer.as_deref().unwrap_or_default();
-        let word = self.message.text.split_whitespace().next_back().unwrap_or_default();
-        let has_effect = self.message.slash && footer.contains(word);
-        self.staged.is_some() && (is_said || has_effect)
+        let last = self.message.text.split_whitespace().skip(1).last();
+        self.message.slash && last.is_some_and(|word| footer.contains(word))
     }
 
     /// Its hook told of the text.
