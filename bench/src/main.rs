@@ -55,6 +55,7 @@ enum Job {
     Look,
     Sweep,
     Status,
+    Team,
     Told,
     Watching,
 }
@@ -109,6 +110,11 @@ fn measure(args: &Args) -> Result<Report, Error> {
         for count in [1, most] {
             groups.push(cases::status::measure(&world, count, rounds)?);
         }
+        finish(world);
+    }
+    if wanted(Job::Team) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        groups.extend(cases::team::measure(&world, rounds.div_ceil(10))?);
         finish(world);
     }
     if wanted(Job::Told) {

@@ -58,6 +58,8 @@ pub(crate) enum Goal {
     /// Is at least so many times as fast as the baseline.
     Speedup(f64),
     Milliseconds(f64),
+    /// Takes at most so many milliseconds longer than the baseline.
+    Longer(f64),
     /// Ninety-nine of a hundred take at most so many milliseconds.
     P99(f64),
 }
@@ -69,6 +71,7 @@ impl Goal {
             Self::Ratio(most) => median <= baseline * most,
             Self::Speedup(least) => median * least <= baseline,
             Self::Milliseconds(most) => median <= most,
+            Self::Longer(most) => median <= baseline + most,
             Self::P99(most) => p99 <= most,
         }
     }
@@ -80,6 +83,7 @@ impl fmt::Display for Goal {
             Self::Ratio(most) => write!(f, "≤ {most}× baseline"),
             Self::Speedup(least) => write!(f, "≥ {least}× faster"),
             Self::Milliseconds(most) => write!(f, "≤ {most} ms"),
+            Self::Longer(most) => write!(f, "≤ baseline + {most} ms"),
             Self::P99(most) => write!(f, "p99 ≤ {most} ms"),
         }
     }

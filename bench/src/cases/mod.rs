@@ -6,5 +6,6 @@ pub(crate) mod look;
 pub(crate) mod spawn;
 pub(crate) mod status;
 pub(crate) mod sweep;
+pub(crate) mod team;
 pub(crate) mod told;
 pub(crate) mod watching;

@@ -23,15 +23,15 @@ pub(super) struct Looking<'m> {
     heard: SignalNo,
     /// When it was put there.
     staged: Option<Timestamp>,
-    /// What a command is to bring about was in sight before it was put there, as far as somebody looked.
-    was_so: bool,
+    /// The command, or what it is to bring about, was in sight before it was put there, as far as anybody looked.
+    was_shown: bool,
 }
 
 impl<'m> Looking<'m> {
     pub(super) fn new(message: &'m Message) -> Self {
         let staged = (message.phase != Phase::Before).then_some(message.staged).flatten();
         // Whoever takes over a message has not seen what was there before.
-        Self { message, heard: message.heard, staged, was_so: staged.is_some() }
+        Self { message, heard: message.heard, staged, was_shown: staged.is_some() }
     }
 
     pub(super) fn staged(&mut self, heard: SignalNo, at: Timestamp) {
@@ -48,21 +48,21 @@ impl<'m> Looking<'m> {
         let memory = looker.memory(&judged.seen.session.id);
         let screen = memory.and_then(|memory| memory.screen()).cloned();
         let told = self.told(looker);
-        let has_effect = screen.as_ref().is_some_and(|screen| self.has_effect(screen));
+        let is_shown = screen.as_ref().is_some_and(|screen| self.is_shown(screen));
         if self.staged.is_none() {
-            self.was_so = has_effect;
+            self.was_shown = is_shown;
         }
         let input = self.input(screen.as_ref());
-        // Nothing else tells of some commands; that it came about since leaves no doubt.
-        let came_about = has_effect && !self.was_so && input == Input::Empty;
+        // Of commands no hook tells, and transcripts late or never; what has come up since leaves no doubt.
+        let came_up = is_shown && !self.was_shown && input == Input::Empty;
         let proof = told
             .or_else(|| self.written(context, looker, judged))
-            .or_else(|| came_about.then_some(Proof::Screen));
+            .or_else(|| (self.message.slash && came_up).then_some(Proof::Screen));
         Sight {
             agent: agent(judged, screen.as_ref()),
             input,
             proof,
-            is_shown: screen.as_ref().is_some_and(|screen| self.is_shown(screen)),
+            is_shown: is_shown && self.staged.is_some(),
         }
     }
 
@@ -81,7 +81,7 @@ impl<'m> Looking<'m> {
     fn is_shown(&self, screen: &Screen) -> bool {
         let asked = screen.hands.asked.as_deref().unwrap_or_default();
         let is_said = box_text::in_box(asked, &self.message.text, |_| false) == Shown::Ours;
-        self.staged.is_some() && (is_said || self.has_effect(screen))
+        is_said || self.has_effect(screen)
     }
 
     /// Of a command the effect is seen, such as a new name.
