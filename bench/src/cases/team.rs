@@ -16,7 +16,7 @@ use crate::world::World;
 const SPAWN: &str = "dogwatch pane spawn, with its task";
 /// How often a bare pane is looked at.
 const PACE: Duration = Duration::from_millis(10);
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// A small scenario: the agent answers and stops.
 const SCENARIO: &str = "default = [\"Done.\"]\n";
 

@@ -64,7 +64,7 @@ pub enum Error {
     OwnPane { pane: String },
     #[error("{pane} may not be closed yet: {}", missing.iter().map(|m| m.words()).collect::<Vec<_>>().join(", "))]
     MayNotClose { pane: String, missing: Vec<Missing> },
-    #[error("no {role} could be started in a pane, tried {tries} times: {reason}")]
+    #[error("no {role} could be started in a pane (attempt {tries} of 3): {reason}")]
     PaneNotReady { role: String, tries: u32, reason: String },
     #[error("there is no session file in {}", project.display())]
     NoSessionFile { project: PathBuf },
@@ -131,14 +131,13 @@ impl Error {
 
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(_) => exit_code::STORE,
+            Self::Store(_) | Self::BadSessionFile { .. } => exit_code::STORE,
             Self::Tmux(dogwatch_tmux::Error::BadName(_))
             | Self::Name(_)
             | Self::NoSuchFolder { .. }
             | Self::NotAFolder { .. }
             | Self::BadPrompt { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
-            Self::BadSessionFile { .. } => exit_code::STORE,
             Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
             | Self::Profile(_)

@@ -76,11 +76,13 @@ pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> 
         let is_of_project = session.project == Path::new(&*project.to_string_lossy());
         let master =
             session.seat.filter(|_| is_of_project).and_then(|seat| seat.master.parse().ok());
-        if let Some(master) = master.filter(|master| !found.contains(master)) {
-            if window_of(context, master).is_ok_and(|view| session.server == Some(server_of(&view)))
-            {
-                found.push(master);
-            }
+        let is_here = |master: PaneId| {
+            window_of(context, master).is_ok_and(|view| session.server == Some(server_of(&view)))
+        };
+        if let Some(master) = master.filter(|master| !found.contains(master))
+            && is_here(master)
+        {
+            found.push(master);
         }
     }
     Ok(found)

@@ -104,10 +104,11 @@ fn told(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
 fn newest(project: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(project.join(FOLDER)).ok()?.flatten();
     let found = entries.filter_map(|entry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let is_one = name.starts_with("session-") && name.ends_with(".md");
-        let changed = fs::metadata(entry.path()).ok().filter(|meta| is_one && meta.is_file())?;
-        Some((changed.modified().ok()?, entry.path()))
+        let path = entry.path();
+        let begins = entry.file_name().to_string_lossy().starts_with("session-");
+        let is_one = begins && path.extension().is_some_and(|end| end == "md");
+        let changed = fs::metadata(&path).ok().filter(|meta| is_one && meta.is_file())?;
+        Some((changed.modified().ok()?, path))
     });
     found.max().map(|(_, path)| path)
 }

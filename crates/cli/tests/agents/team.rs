@@ -198,3 +198,65 @@ fn a_report_waits_for_an_open_dialog() {
     let _ = lab.dogwatch(&["pane", "close", &pane]).success();
     lab.end(&["--now"]);
 }
+
+/// The master was started by a person, by hand: it is told all the same.
+#[test]
+fn a_master_that_somebody_else_started() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    let master = lab.start_by_hand();
+    let _ = lab.dogwatch(&["wait", &master, "--for", "idle", "--timeout", "30s"]).success();
+    let words = ["pane", "spawn", "--role", "dev", "--unattended", "--task", "[member]", "--json"];
+    let made = lab.dogwatch(&[&words[..], &["--master", &master]].concat()).success().json();
+    assert_eq!(
+        (&made["master"], &made["warnings"]),
+        (&master.as_str().into(), &Value::Array(vec![]))
+    );
+    let listed = || lab.dogwatch(&["task", "list", "--status", "done", "--json"]).success().json();
+    eventually("it is done", || listed()["tasks"].as_array().is_some_and(|tasks| tasks.len() == 1));
+    eventually("the master heard of it", || lab.reports().len() == 1);
+    let closing = || {
+        let team = lab.dogwatch(&["team", &master, "--json"]).success().json();
+        team["members"][1]["closing"]["status"].clone()
+    };
+    eventually("it may be closed", || closing() == "ready-to-close");
+    let _ = lab.dogwatch(&["pane", "close", "work-dev"]).success();
+    assert_eq!(lab.dogwatch(&["pane", "verify", &master]).success().code, Some(0));
+}
+
+#[test]
+fn a_pane_that_is_killed_behind_our_back() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    lab.env.tmux(&["new-session", "-d", "-s", "a", "-x", "200", "-y", "50", "cat"]);
+    let words =
+        ["pane", "spawn", "--role", "dev", "--master", "%0", "--unattended", "--task", "[gate]"];
+    let pane = lab.dogwatch(&words).success().text().trim().to_owned();
+    lab.env.wait_screen("work-dev", "Waiting at the gate.");
+    lab.env.tmux(&["kill-pane", "-t", &pane]);
+    let dev = || {
+        let team = lab.dogwatch(&["team", "%0", "--json"]).success().json();
+        team["members"].as_array().unwrap().get(1).cloned()
+    };
+    eventually("it is missed", || dev().is_some_and(|dev| dev["session"]["state"] == "crashed"));
+    let closed = lab.dogwatch(&["pane", "close", &pane, "--json"]).success().json();
+    assert_eq!(closed["by"], "gone");
+    assert_eq!(dev(), None);
+    let again = lab.dogwatch(&[
+        "pane",
+        "spawn",
+        "--role",
+        "dev",
+        "--master",
+        "%0",
+        "--unattended",
+        "--task-id",
+        "TASK-001",
+        "--json",
+    ]);
+    let again = again.success().json();
+    assert_eq!(
+        (&again["task"], &again["name"]),
+        (&"TASK-001".into(), &"work-dev".into()),
+        "taken up by another"
+    );
+    let _ = lab.dogwatch(&["kill", "--now", "work-dev"]).success();
+}

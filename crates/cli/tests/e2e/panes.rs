@@ -209,6 +209,28 @@ fn killed_behind_our_back() {
     assert_eq!(tasks["tasks"][0]["status"], "pending", "left undone, for another");
 }
 
+#[test]
+fn four_at_once() {
+    let env = TestEnv::new();
+    env.open_window(200, 50);
+    let names = std::thread::scope(|scope| {
+        let made: Vec<_> = (0..4).map(|_| scope.spawn(|| env.member("dev", "%0"))).collect();
+        let mut names: Vec<String> = made
+            .into_iter()
+            .map(|made| made.join().unwrap()["name"].as_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    });
+    assert_eq!(names, ["work-dev", "work-dev-n2", "work-dev-n3", "work-dev-n4"]);
+    let _ = env.dogwatch(&["pane", "rebalance", "--master", "%0"]).success();
+    let places = env.places("%0");
+    assert_eq!((places.len(), places[0].as_str()), (5, "%0 0,0 80x50"));
+    let team = env.dogwatch(&["team", "%0", "--json"]).success().json();
+    let active = |m: &&Value| m["closing"]["status"] == "active";
+    assert_eq!(team["members"].as_array().unwrap().iter().filter(active).count(), 4, "{team:#}");
+}
+
 /// From within the pane, by whatever name.
 #[test]
 fn nobody_closes_their_own_pane() {
@@ -242,7 +264,7 @@ fn one_that_never_gets_ready_is_tried_three_times_and_leaves_nothing() {
     ];
     let output = env.dogwatch(&words).code(7);
     assert!(
-        output.to_string().contains("tried 3 times: it was not at its prompt after 0.3 s"),
+        output.to_string().contains("(attempt 3 of 3): it was not at its prompt after 0.3 s"),
         "{output}"
     );
     let starts = std::fs::read_to_string(env.work().join("starts")).unwrap();
@@ -276,7 +298,7 @@ fn what_is_wrong_is_said_before_anything_is_done() {
     refused(&["dev", "--master", "%0", "--name", "work-dev", "--", "cat"], 4, "exists already");
     refused(
         &["dev", "--master", "%0", "--task-id", "TASK-9", "--", "cat"],
-        6,
+        3,
         "there is no task TASK-009",
     );
     assert_eq!(env.places("%0").len(), 2);

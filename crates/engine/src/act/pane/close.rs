@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dogwatch_core::delivery::When;
+use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::session_file::SessionFile;
 use dogwatch_core::status::Status;
 use dogwatch_store::Session;
@@ -155,7 +155,11 @@ fn leave(context: &Context, seen: &Seen) -> Result<bool, Error> {
     let (Some(exit), Some(runner)) = (exit, seen.living_runner()) else { return Ok(false) };
     let judged = Looker::new(context)?.one(&session.id, Timestamp::now())?;
     // Whatever it is at, it would be told only afterwards: its own keys are quicker.
-    if !matches!(judged.verdict.status, Status::Idle { .. } | Status::Error { .. }) {
+    let is_at_prompt = matches!(
+        judged.verdict.status,
+        Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. }
+    );
+    if !is_at_prompt {
         return Ok(false);
     }
     let request = send::Request {
@@ -165,9 +169,16 @@ fn leave(context: &Context, seen: &Seen) -> Result<bool, Error> {
         when: When::Idle,
         timeout: Some(LEAVING),
     };
-    // It cannot say that it has taken it; that it is gone says so.
-    if let Ok(receipt) = send::send(context, &request) {
-        let _ = send::cancel(context, &receipt.message.id);
+    let Ok(receipt) = send::send(context, &request) else { return Ok(false) };
+    let _ = send::cancel(context, &receipt.message.id);
+    match receipt.outcome {
+        // A draft is in its box, or a dialog came up.
+        Outcome::Refused { .. } | Outcome::Queued { .. } | Outcome::TypedNotSubmitted { .. } => {
+            Ok(false)
+        }
+        // It cannot say that it has taken it; that it is gone says so.
+        Outcome::Delivered { .. } | Outcome::Failed { .. } => {
+            Ok(processes::wait_gone(runner, LEAVING))
+        }
     }
-    Ok(processes::wait_gone(runner, LEAVING))
 }

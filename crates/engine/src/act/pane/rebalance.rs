@@ -33,7 +33,8 @@ pub fn rebalance(context: &Context, master: PaneId, side: Option<Side>) -> Resul
         }
         arrange(context, &view, master, side)?;
         view = window_of(context, master)?;
-        is_proven = view.panes.len() == panes && side_of(&view, master) == side;
+        // Others may have come meanwhile.
+        is_proven = view.panes.len() >= panes && side_of(&view, master) == side;
     }
     Ok(Balanced { master, side, panes: view.panes.len(), is_proven })
 }

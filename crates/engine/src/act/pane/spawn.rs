@@ -159,7 +159,7 @@ impl Job<'_> {
             Some(TaskFor::Kept(id)) => *id,
         };
         let found = file.read()?.task(id);
-        found.map(Some).ok_or_else(|| file.problem(FileProblem::NoSuchTask { id }))
+        found.map(Some).ok_or_else(|| Error::NoTask(FileProblem::NoSuchTask { id }.into()))
     }
 
     fn attempt(&self) -> Result<SpawnedPane, Failure> {
