@@ -266,15 +266,15 @@ pub(crate) struct AgentClaim {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  dogwatch agent complete
+  dogwatch agent complete --result pass
   dogwatch agent complete --result 'fail: two tests are red'
   dogwatch agent complete --task TASK-007 --result pass")]
 pub(crate) struct AgentComplete {
     /// The task [default: the one that it is at]
     #[arg(long, short, value_name = "TASK")]
     pub(crate) task: Option<String>,
-    /// How it went, in a few words
-    #[arg(long, default_value = "pass")]
+    /// How it went: pass, fail, or a few words
+    #[arg(long)]
     pub(crate) result: String,
     /// How long the spawner is waited for
     #[arg(long, value_name = "DURATION", default_value = "90s", value_parser = duration)]

@@ -178,7 +178,8 @@ fn a_report_waits_for_an_open_dialog() {
     let _ = lab.dogwatch(&["wait", "a", "--for", "waiting", "--timeout", "30s"]).success();
     let member = lab.member("dev", "claude", "[hello]");
     let pane = member["pane"].as_str().unwrap().to_owned();
-    let complete = ["agent", "complete", "--pane", &pane, "--timeout", "2s", "--json"];
+    let complete =
+        ["agent", "complete", "--result", "pass", "--pane", &pane, "--timeout", "2s", "--json"];
     let refused = lab.dogwatch(&complete).code(1).json();
     assert_eq!(refused["error"]["code"], "not_reported", "{refused:#}");
     let waiting = lab.members().into_iter().find(|m| m["pane"] == pane.as_str()).unwrap();
@@ -186,7 +187,10 @@ fn a_report_waits_for_an_open_dialog() {
     assert_eq!(waiting["closing"]["report_back_sent"], false);
     let _ = lab.dogwatch(&["pane", "close", &pane]).code(4);
     let _ = lab.dogwatch(&["answer", "a", "1"]).success();
-    let done = lab.dogwatch(&["agent", "complete", "--pane", &pane, "--json"]).success().json();
+    let done = lab
+        .dogwatch(&["agent", "complete", "--result", "pass", "--pane", &pane, "--json"])
+        .success()
+        .json();
     assert_eq!((&done["told"]["by"], &done["ready_to_close"]), (&"message".into(), &true.into()));
     let messages = lab.dogwatch(&["messages", "a", "--json"]).success().json();
     let delivered = |m: &&Value| m["outcome"] == "delivered";

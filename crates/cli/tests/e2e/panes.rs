@@ -172,7 +172,10 @@ fn closed_only_when_it_is_ready() {
     let _ = env.dogwatch(&["task", "add", "--role", "dev", "It."]).success();
     let _ = env.dogwatch(&["agent", "register", "--pane", "%1"]).success();
     let _ = env.dogwatch(&["pane", "close", "%1"]).code(4);
-    let done = env.dogwatch(&["agent", "complete", "--pane", "%1", "--json"]).success().json();
+    let done = env
+        .dogwatch(&["agent", "complete", "--result", "pass", "--pane", "%1", "--json"])
+        .success()
+        .json();
     assert_eq!(
         (&done["told"]["by"], &done["ready_to_close"]),
         (&"session_file".into(), &true.into())

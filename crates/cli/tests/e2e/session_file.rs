@@ -29,7 +29,7 @@ impl TestEnv {
     }
 
     fn complete(&self, pane: &str) -> Value {
-        let words = ["agent", "complete", "--pane", pane, "--json"];
+        let words = ["agent", "complete", "--pane", pane, "--result", "pass", "--json"];
         self.dogwatch(&words).success().json()
     }
 
@@ -68,7 +68,7 @@ fn a_task_from_beginning_to_end() {
     TASK-001: done, result: pass, all green; no agent is there to be told; it is in the session file
     no more tasks: ready to be closed by the spawner; do nothing further
     ");
-    insta::assert_snapshot!(env.dogwatch(&["agent", "complete", "--pane", "%1"]).code(3), @r"
+    insta::assert_snapshot!(env.dogwatch(&["agent", "complete", "--result", "pass", "--pane", "%1"]).code(3), @r"
     ------- stderr -------
     error: %1 has no task in progress
     hint: `dogwatch task list` shows who is at what
@@ -148,7 +148,8 @@ fn what_a_person_saves_is_never_lost() {
         let work = || {
             for _ in 0..15 {
                 let register = env.dogwatch(&["agent", "register", "--pane", "%1"]);
-                let complete = env.dogwatch(&["agent", "complete", "--pane", "%1"]);
+                let complete =
+                    env.dogwatch(&["agent", "complete", "--result", "pass", "--pane", "%1"]);
                 if register.code != Some(0) || complete.code != Some(0) {
                     let text = fs::read_to_string(&file).unwrap_or_default();
                     return Err(format!("{register}{complete}{text}"));
@@ -256,10 +257,19 @@ fn who_calls_must_be_in_a_pane() {
     env.open_window(200, 50);
     assert!(said(&["agent", "register", "--pane", "%0"], 2).contains("what is its role?"));
     assert!(said(&["agent", "register", "--pane", "%9", "--role", "dev"], 3).contains("no pane"));
-    assert!(said(&["agent", "complete", "--pane", "%0", "--role", "dev"], 3).contains("no task"));
     assert!(
-        said(&["agent", "complete", "--pane", "%0", "--role", "dev", "--task", "TASK-7"], 3)
-            .contains("no task TASK-007")
+        said(&["agent", "complete", "--result", "pass", "--pane", "%0", "--role", "dev"], 3)
+            .contains("no task")
+    );
+    assert!(
+        said(
+            &[
+                "agent", "complete", "--result", "pass", "--pane", "%0", "--role", "dev", "--task",
+                "TASK-7"
+            ],
+            3
+        )
+        .contains("no task TASK-007")
     );
     let claimed = env
         .dogwatch(&["agent", "claim", "--pane", "%0", "--role", "DEV", "--json"])
@@ -274,7 +284,7 @@ fn who_calls_must_be_in_a_pane() {
 
 impl TestEnv {
     fn complete_as(&self, pane: &str, role: &str) {
-        let words = ["agent", "complete", "--pane", pane, "--role", role];
+        let words = ["agent", "complete", "--pane", pane, "--role", role, "--result", "pass"];
         let _ = self.dogwatch(&words).success();
     }
 }
