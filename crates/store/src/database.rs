@@ -1,6 +1,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
@@ -56,11 +56,11 @@ impl Store {
                 .map_err(failed)?;
         }
         let mut store = Self { connection, path: path.clone(), dir: dir.clone() };
-        store.migrate()?;
+        store.migrate(patience)?;
         Ok(store)
     }
 
-    fn migrate(&mut self) -> Result<(), StoreError> {
+    fn migrate(&mut self, patience: Duration) -> Result<(), StoreError> {
         let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
         let found = self.version()?;
         if found == known {
@@ -68,9 +68,7 @@ impl Store {
         }
         self.refuse_newer(found, known)?;
         restrict(&self.path);
-        self.connection
-            .pragma_update(None, "journal_mode", "wal")
-            .map_err(|e| StoreError::sql(&self.path, &e))?;
+        self.keep_log(patience)?;
         self.transaction(|tx| {
             // Looked at again under the lock: another process may have been first.
             let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -80,6 +78,21 @@ impl Store {
             }
             tx.pragma_update(None, "user_version", found.max(known))
         })
+    }
+
+    /// Turns the write-ahead log on. SQLite does not wait for another who does the same right now (14 of 300 times with eight
+    /// at once), so we do.
+    fn keep_log(&self, patience: Duration) -> Result<(), StoreError> {
+        let begun = Instant::now();
+        loop {
+            let turned = self.connection.pragma_update(None, "journal_mode", "wal");
+            match turned.map_err(|e| StoreError::sql(&self.path, &e)) {
+                Err(StoreError::Busy { .. }) if begun.elapsed() < patience => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                result => return result,
+            }
+        }
     }
 
     fn version(&self) -> Result<i64, StoreError> {
