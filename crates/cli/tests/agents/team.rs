@@ -208,7 +208,10 @@ fn a_report_waits_for_an_open_dialog() {
 fn a_master_that_somebody_else_started() {
     let Some(lab) = Lab::new(Agent::Claude) else { return };
     let master = lab.start_by_hand();
-    let _ = lab.dogwatch(&["wait", &master, "--for", "idle", "--timeout", "30s"]).success();
+    // Not by `wait`: until its launcher has started it, another process is the agent in the pane.
+    let state =
+        || serde_json::from_slice::<Value>(&lab.dogwatch(&["why", &master, "--json"]).stdout);
+    eventually("it is at its prompt", || state().is_ok_and(|said| said["state"] == "idle"));
     let words = ["pane", "spawn", "--role", "dev", "--unattended", "--task", "[member]", "--json"];
     let made = lab.dogwatch(&[&words[..], &["--master", &master]].concat()).success().json();
     assert_eq!(
