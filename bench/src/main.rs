@@ -9,6 +9,7 @@ mod claude;
 mod error;
 mod machine;
 mod race;
+mod real_claude;
 mod report;
 mod timing;
 mod world;
@@ -53,6 +54,7 @@ enum Job {
     Hook,
     Spawn,
     Look,
+    Send,
     Sweep,
     Status,
     Team,
@@ -110,6 +112,11 @@ fn measure(args: &Args) -> Result<Report, Error> {
         for count in [1, most] {
             groups.push(cases::status::measure(&world, count, rounds)?);
         }
+        finish(world);
+    }
+    if wanted(Job::Send) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        groups.extend(cases::send::measure(&world, rounds.div_ceil(10))?);
         finish(world);
     }
     if wanted(Job::Team) {
