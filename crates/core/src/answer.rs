@@ -27,6 +27,8 @@ impl Hasher for Fnv {
 /// Why no option is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadChoice {
+    #[error("what is open there offers no options that could be chosen; `dogwatch attach` it")]
+    None,
     #[error("there is no option {choice:?}; there are {}", listed(.options))]
     NoSuch { choice: String, options: Vec<String> },
     #[error("{choice:?} may mean several options; there are {}", listed(.options))]
@@ -40,6 +42,9 @@ fn listed(options: &[String]) -> String {
 
 /// The option that a person means: by its number, by its text, or by how its text begins.
 pub fn choose(options: &[String], choice: &str) -> Result<usize, BadChoice> {
+    if options.is_empty() {
+        return Err(BadChoice::None);
+    }
     let wanted = choice.trim().to_lowercase();
     let by_number = wanted.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
     if let Some(at) = by_number.filter(|at| *at < options.len()) {

@@ -347,3 +347,18 @@ fn commands_of_the_agents_own() {
         lab.end(&["--now"]);
     }
 }
+
+/// A command that opens a panel is proven by it; the panel is no prompt, and says so.
+#[test]
+fn a_panel_that_a_command_opens() {
+    for agent in [Agent::Claude, Agent::Codex] {
+        let Some(lab) = Lab::new(agent) else { continue };
+        lab.spawn(&[]);
+        lab.becomes("idle");
+        let receipt = lab.delivers("/model", &["--slash"]);
+        assert_eq!(receipt["proof"], "screen", "{receipt:#}");
+        lab.becomes("waiting");
+        assert_eq!(lab.send("hello", &["--timeout", "1s"])["outcome"], "refused");
+        lab.end(&["--now"]);
+    }
+}

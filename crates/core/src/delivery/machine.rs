@@ -28,6 +28,8 @@ pub struct Delivery {
     until: Option<Timestamp>,
     enters: u8,
     was_working: bool,
+    /// Commands may bring up a dialog; messages do not.
+    is_command: bool,
 }
 
 /// What to do next.
@@ -48,7 +50,13 @@ impl Delivery {
 
     /// One that another process had begun.
     pub fn resumed(phase: Phase, when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
-        Self { when, phase, since: now, until, enters: 0, was_working: false }
+        Self { when, phase, since: now, until, enters: 0, was_working: false, is_command: false }
+    }
+
+    /// A slash command, if it is one.
+    #[must_use]
+    pub fn of_command(self, is_command: bool) -> Self {
+        Self { is_command, ..self }
     }
 
     pub fn phase(&self) -> Phase {
@@ -129,6 +137,12 @@ impl Delivery {
             // An Enter now would answer it.
             (Agent::Dialog(question), Input::Ours) if waited > PROOF => {
                 not_submitted(format!("a dialog came up: {question}"))
+            }
+            // The agent was at rest and the command has left the box: this is what it brought up.
+            (Agent::Dialog(_), Input::Empty | Input::Unseen)
+                if self.is_command && !self.was_working =>
+            {
+                self.delivered(Proof::Screen)
             }
             (Agent::Dialog(_), _) if waited <= PROOF => Step::Look(AGAIN),
             (_, Input::Ours) if waited <= ENTER => Step::Look(AGAIN),

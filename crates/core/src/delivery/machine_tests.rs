@@ -208,3 +208,15 @@ fn a_clock_that_is_set_back_does_not_hold_it_up() {
     let steps = play(When::Idle, None, &sights);
     assert_eq!(steps[2], "failed: the text was pasted and never showed in its box");
 }
+
+#[test]
+fn what_a_command_brings_up_proves_it() {
+    let play = |is_command| {
+        let mut delivery = Delivery::new(When::Idle, None, at(0)).of_command(is_command);
+        let sights = [ready(Input::Empty), ready(Input::Ours), sight(dialog(), Input::Unseen)];
+        sights.map(|sight| delivery.next(&sight, at(10)))
+    };
+    let delivered = Outcome::Delivered { proof: Proof::Screen, while_working: false };
+    assert_eq!(play(true), [Step::Paste, Step::Submit, Step::Done(delivered)]);
+    assert!(matches!(play(false)[2], Step::Look(_)), "a message brings up nothing");
+}

@@ -24,7 +24,8 @@ pub(super) fn deliver(
     until: Option<Timestamp>,
 ) -> Result<Outcome, Error> {
     let when = turn::terms(message).when;
-    let mut delivery = Delivery::resumed(message.phase, when, until, Timestamp::now());
+    let mut delivery =
+        Delivery::resumed(message.phase, when, until, Timestamp::now()).of_command(message.slash);
     let mut looking = Looking::new(message);
     let mut changes = Changes::new();
     // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.
