@@ -45,8 +45,10 @@ pub fn capture(
     ansi: bool,
 ) -> Result<Captured, Error> {
     seen.must_be_known()?;
-    // In a dead pane tmux has put a line of its own over the last screen, which the runner kept before.
-    let living = seen.pane.filter(|pane| !pane.dead).map(|pane| pane.pane_id);
+    // In a dead pane tmux has put a line of its own over the last screen, which the runner kept before. A session that is over has
+    // such a pane at any moment.
+    let is_dying = seen.life.state.is_over();
+    let living = seen.pane.filter(|pane| !pane.dead && !is_dying).map(|pane| pane.pane_id);
     if let Some(pane) = living {
         let options = CaptureOptions { lines, ansi, joined: false };
         let text = context.tmux.capture(pane, options)?.into_bytes();
