@@ -1,4 +1,4 @@
-//! Just enough of HTTP/1.1 to ask a program on this machine one question: a GET with a password, and its answer.
+//! Just enough of HTTP/1.1 to ask one question or hand one thing over: a GET with a password, a POST of JSON, and the answer.
 
 /// Longest answer that is read.
 pub const MAX_ANSWER: usize = 1024 * 1024;
@@ -10,6 +10,80 @@ pub fn request(path: &str, login: Option<(&str, &str)>) -> String {
     format!(
         "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\nConnection: close\r\n{login}\r\n"
     )
+}
+
+/// Where something is posted to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    pub secure: bool,
+    /// As it is looked up: without the brackets of an IPv6 address.
+    pub host: String,
+    pub port: u16,
+    /// From the first slash on.
+    pub path: String,
+}
+
+impl Url {
+    /// Reads `http://host[:port][/path]` or the same with `https`. Names and passwords are not taken here: they belong
+    /// into a header, and would be shown.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (secure, rest) = match text.split_once("://") {
+            Some(("http", rest)) => (false, rest),
+            Some(("https", rest)) => (true, rest),
+            _ => return Err("it must begin with http:// or https://".to_owned()),
+        };
+        if rest.contains(|c: char| c.is_control() || c == ' ' || c == '#') || !rest.is_ascii() {
+            return Err("it has characters that an address cannot have".to_owned());
+        }
+        let at = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(at);
+        if authority.contains('@') {
+            return Err("a password does not belong there; use token_env or token_file".to_owned());
+        }
+        let (host, port) = match authority.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
+            Some((host, port)) => (host, port.strip_prefix(':')),
+            None => match authority.rsplit_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            },
+        };
+        let usual = if secure { 443 } else { 80 };
+        let port =
+            port.map_or(Ok(usual), str::parse).map_err(|_| "its port is no number".to_owned())?;
+        if host.is_empty() {
+            return Err("it names no host".to_owned());
+        }
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        Ok(Self { secure, host: host.to_owned(), port, path })
+    }
+
+    fn authority(&self) -> String {
+        let Self { host, port, secure, .. } = self;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let usual = if *secure { 443 } else { 80 };
+        if *port == usual { host } else { format!("{host}:{port}") }
+    }
+}
+
+/// The bytes of a POST of JSON.
+pub fn post(url: &Url, token: Option<&str>, body: &str) -> Vec<u8> {
+    let token =
+        token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
+    format!(
+        "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nUser-Agent: dogwatch\r\n\
+         Content-Length: {}\r\nConnection: close\r\n{token}\r\n{body}",
+        url.path,
+        url.authority(),
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// The status in the first line of an answer, as soon as that line is whole.
+pub fn status(bytes: &[u8]) -> Option<u16> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let line = std::str::from_utf8(&bytes[..end]).ok()?;
+    line.strip_prefix("HTTP/1.")?.split(' ').nth(1)?.trim().parse().ok()
 }
 
 /// What came back, as far as it was read.
@@ -76,6 +150,40 @@ fn base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn addresses() {
+        let url = |secure, host: &str, port, path: &str| {
+            Ok(Url { secure, host: host.into(), port, path: path.into() })
+        };
+        assert_eq!(Url::parse("http://a.b/c?d=e"), url(false, "a.b", 80, "/c?d=e"));
+        assert_eq!(Url::parse("https://a.b"), url(true, "a.b", 443, "/"));
+        assert_eq!(Url::parse("http://[::1]:8080?x"), url(false, "::1", 8080, "/?x"));
+        for bad in [
+            "a.b",
+            "ftp://a",
+            "http://",
+            "http://:80",
+            "http://a:x",
+            "http://u:p@a",
+            "http://a/\r\nX: y",
+        ] {
+            assert!(Url::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn something_posted() {
+        let url = Url::parse("http://[::1]:8080/x").unwrap();
+        assert_eq!(
+            String::from_utf8(post(&url, Some("t"), "{}")).unwrap(),
+            "POST /x HTTP/1.1\r\nHost: [::1]:8080\r\nContent-Type: application/json\r\nUser-Agent: dogwatch\r\n\
+             Content-Length: 2\r\nConnection: close\r\nAuthorization: Bearer t\r\n\r\n{}"
+        );
+        assert_eq!(status(b"HTTP/1.1 204 No Content\r\n"), Some(204));
+        assert_eq!(status(b"HTTP/1.1 204 No"), None);
+        assert_eq!(status(b"SSH-2.0\r\n"), None);
+    }
 
     #[test]
     fn a_question() {

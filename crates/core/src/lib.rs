@@ -20,6 +20,9 @@
 //! | [`roles`] | what a role in a team looks like |
 //! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
 //! | [`window`] | how the panes of a team share their window |
+//! | [`escalation`] | when a person is asked, how grave it is, and what can be answered |
+//! | [`notice`] | what a person is told by bell, desktop, command or webhook |
+//! | [`config`] | what the configuration file may say |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`http`] | a question to an agent that listens, and its answer, as bytes |
 //! | [`mask`] | what others must not see of a recording |
@@ -28,8 +31,10 @@
 pub mod answer;
 pub mod briefing;
 mod codex_hooks;
+pub mod config;
 pub mod delivery;
 pub mod ending;
+pub mod escalation;
 pub mod exit_code;
 pub mod family;
 pub mod http;
@@ -37,6 +42,7 @@ pub mod launch;
 pub mod life;
 pub mod mask;
 pub mod name;
+pub mod notice;
 pub mod profile;
 pub mod record;
 pub mod recording;

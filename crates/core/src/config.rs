@@ -1,0 +1,179 @@
+//! What the configuration file may say. It is read by `engine/config.rs`; a word that is not known is an error with its
+//! place, because a setting that is misspelt and passed over is worse than one that is refused.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::notice::Occasion;
+
+/// The longest time that a sink may take: whoever tells waits for it.
+const MAX_SECONDS: u64 = 30;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Who is told of what needs a person. Without any, the terminal's bell.
+    pub notify: Vec<Notify>,
+}
+
+/// One way to tell a person.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Notify {
+    pub kind: Spanned<Way>,
+    /// Of what is told.
+    #[serde(default = "raised_only")]
+    pub on: Vec<Occasion>,
+    /// Of a command: its words. The notice is on its standard input.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Of a webhook.
+    pub url: Option<String>,
+    /// The variable that has the webhook's bearer token.
+    pub token_env: Option<String>,
+    /// The file that has it, readable by its owner alone.
+    pub token_file: Option<String>,
+    /// How long it may take, in seconds.
+    #[serde(default = "five")]
+    pub timeout: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    Bell,
+    Desktop,
+    Command,
+    Webhook,
+}
+
+impl Way {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bell => "bell",
+            Self::Desktop => "desktop",
+            Self::Command => "command",
+            Self::Webhook => "webhook",
+        }
+    }
+}
+
+fn raised_only() -> Vec<Occasion> {
+    vec![Occasion::EscalationRaised]
+}
+
+fn five() -> u64 {
+    5
+}
+
+impl Notify {
+    pub fn limit(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+}
+
+/// What is wrong with a configuration file, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {problem}")]
+pub struct ConfigError {
+    pub line: usize,
+    pub column: usize,
+    pub problem: String,
+}
+
+impl ConfigError {
+    pub fn at(text: &str, offset: usize, problem: impl Into<String>) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Self {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            problem: problem.into(),
+        }
+    }
+}
+
+/// Reads a configuration file.
+pub fn parse(text: &str) -> Result<Config, ConfigError> {
+    let config: Config = toml::from_str(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        ConfigError::at(text, offset, error.message())
+    })?;
+    for notify in &config.notify {
+        if let Some(problem) = problem(notify) {
+            return Err(ConfigError::at(text, notify.kind.span().start, problem));
+        }
+    }
+    Ok(config)
+}
+
+/// What does not go together.
+fn problem(notify: &Notify) -> Option<String> {
+    let way = *notify.kind.get_ref();
+    let word = way.word();
+    let has_token = notify.token_env.is_some() || notify.token_file.is_some();
+    match way {
+        Way::Command if notify.command.is_empty() => {
+            return Some("kind \"command\" needs command = [\"program\", \"argument\", …]".into());
+        }
+        Way::Webhook => match notify.url.as_deref() {
+            None => return Some("kind \"webhook\" needs url = \"http…\"".into()),
+            Some(url) => {
+                if let Err(problem) = crate::http::Url::parse(url) {
+                    return Some(format!("url: {problem}"));
+                }
+            }
+        },
+        _ => {}
+    }
+    if way != Way::Command && !notify.command.is_empty() {
+        return Some(format!("kind {word:?} has no command"));
+    }
+    if way != Way::Webhook && (notify.url.is_some() || has_token) {
+        return Some(format!("kind {word:?} has neither url nor token"));
+    }
+    if notify.token_env.is_some() && notify.token_file.is_some() {
+        return Some("give token_env or token_file, not both".into());
+    }
+    if !(1..=MAX_SECONDS).contains(&notify.timeout) {
+        return Some(format!("timeout must be from 1 to {MAX_SECONDS} seconds"));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_said() {
+        let text = "[[notify]]\nkind = 'bell'\n\n[[notify]]\nkind = 'webhook'\nurl = 'http://localhost:9/x'\n\
+                    token_env = 'T'\non = ['escalation_raised', 'job_failed']\ntimeout = 3\n";
+        let config = parse(text).unwrap();
+        assert_eq!(config.notify[0].on, [Occasion::EscalationRaised]);
+        assert_eq!(config.notify[1].limit(), Duration::from_secs(3));
+        assert!(parse("").unwrap().notify.is_empty());
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_place() {
+        let said = |text: &str| parse(text).unwrap_err().to_string();
+        let table = [
+            ("[[notify]]\nkind = 'smoke'\n", "line 2, column 8: "),
+            ("[[notify]]\nkind = 'bell'\nloud = true\n", "line 3, column 1: "),
+            ("[notfy]\n", "line 1, column 2: "),
+            ("x = ", "line 1, column "),
+            ("[[notify]]\nkind = 'bell'\non = ['never']\n", "line 3, column 7: "),
+            ("[[notify]]\nkind = 'command'\n", "line 2, column 8: kind \"command\" needs"),
+            ("[[notify]]\nkind = 'webhook'\n", "line 2, column 8: kind \"webhook\" needs"),
+            ("[[notify]]\nkind = 'webhook'\nurl = 'gopher://x'\n", "line 2, column 8: url: "),
+            ("[[notify]]\nkind = 'bell'\nurl = 'http://x'\n", "line 2, column 8: kind \"bell\""),
+            ("[[notify]]\nkind = 'bell'\ntimeout = 0\n", "line 2, column 8: timeout"),
+        ];
+        for (text, start) in table {
+            assert!(said(text).starts_with(start), "{text:?}: {}", said(text));
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Something that a person may want to be told of, as every sink gets it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a notice is about. The words are those of the configuration file and of the JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Occasion {
+    EscalationRaised,
+    EscalationAnswered,
+    JobDone,
+    JobFailed,
+    Drift,
+}
+
+impl Occasion {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::EscalationRaised => "escalation_raised",
+            Self::EscalationAnswered => "escalation_answered",
+            Self::JobDone => "job_done",
+            Self::JobFailed => "job_failed",
+            Self::Drift => "drift",
+        }
+    }
+}
+
+/// The shape is an interface: commands read it on standard input, webhooks as the body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Notice {
+    pub occasion: Occasion,
+    pub at: Timestamp,
+    pub host: String,
+    /// One line.
+    pub title: String,
+    /// All of it, for people.
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The same for machines.
+    #[serde(default)]
+    pub data: Value,
+}
