@@ -21,6 +21,7 @@
 //! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
 //! | [`window`] | how the panes of a team share their window |
 //! | [`escalation`] | when a person is asked, how grave it is, and what can be answered |
+//! | [`job`] | how far a job has come, from evidence |
 //! | [`notice`] | what a person is told by bell, desktop, command or webhook |
 //! | [`config`] | what the configuration file may say |
 //! | [`transcript`] | readable text from an agent's own transcript |
@@ -38,6 +39,7 @@ pub mod escalation;
 pub mod exit_code;
 pub mod family;
 pub mod http;
+pub mod job;
 pub mod launch;
 pub mod life;
 pub mod mask;

@@ -41,12 +41,7 @@ pub fn entries(dialect: Dialect, text: &str) -> Vec<Entry> {
         let Ok(value) = serde_json::from_str::<Value>(line) else {
             continue;
         };
-        let said = match dialect {
-            Dialect::Claude => claude(&value),
-            Dialect::Codex => codex(&value),
-            Dialect::Gemini => gemini(&value),
-        };
-        for entry in said {
+        for entry in said_in(dialect, &value) {
             if all.last() != Some(&entry) {
                 all.push(entry);
             }
@@ -71,19 +66,24 @@ pub fn said_since(dialect: Dialect, text: &str, since: Timestamp) -> Vec<String>
         if value["subtype"] == "local_command" {
             said.extend(value["content"].as_str().map(typed));
         }
-        let entries = match dialect {
-            Dialect::Claude => claude(&value),
-            Dialect::Codex => codex(&value),
-            Dialect::Gemini => gemini(&value),
-        };
-        let people = entries.into_iter().filter(|entry| entry.speaker == Speaker::Person);
+        let people =
+            said_in(dialect, &value).into_iter().filter(|entry| entry.speaker == Speaker::Person);
         said.extend(people.map(|entry| typed(&entry.text)));
     }
     said
 }
 
+/// What one line says.
+pub(crate) fn said_in(dialect: Dialect, line: &Value) -> Vec<Entry> {
+    match dialect {
+        Dialect::Claude => claude(line),
+        Dialect::Codex => codex(line),
+        Dialect::Gemini => gemini(line),
+    }
+}
+
 /// A command of claude's own as a person typed it; any other text as it is.
-fn typed(text: &str) -> String {
+pub(crate) fn typed(text: &str) -> String {
     let tag = |name: &str| {
         let (_, after) = text.split_once(&format!("<{name}>"))?;
         after.split_once(&format!("</{name}>")).map(|(inside, _)| inside.trim())

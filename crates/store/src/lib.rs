@@ -11,7 +11,9 @@
 mod claims;
 mod database;
 mod error;
+mod escalations;
 mod folder;
+mod jobs;
 mod journal;
 mod looks;
 mod messages;
@@ -27,7 +29,11 @@ mod states;
 pub use claims::Claim;
 pub use database::Store;
 pub use error::StoreError;
+pub use escalations::{
+    Answering, DEADLINE, Escalation, NewAnswer, NewEscalation, Settled, Settlement,
+};
 pub use folder::{KeptScreen, SessionFolder};
+pub use jobs::{Job, NewJob};
 pub use journal::Entry;
 pub use looks::Look;
 pub use messages::{Message, NewMessage};

@@ -44,9 +44,7 @@ pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
                 queue(turn, at, value["operation"].as_str());
                 None
             }
-            Dialect::Claude => claude(&value),
-            Dialect::Codex => codex(&value),
-            Dialect::Gemini => gemini(&value),
+            dialect => edge(dialect, &value),
         };
         take_in(turn, at, edge);
     }
@@ -135,6 +133,15 @@ fn queue(turn: &mut Turn, at: Timestamp, operation: Option<&str>) {
             place(turn, at, EdgeKind::Began);
         }
         _ => {}
+    }
+}
+
+/// The beginning or end of a turn that a line tells of.
+pub(crate) fn edge(dialect: Dialect, line: &Value) -> Option<EdgeKind> {
+    match dialect {
+        Dialect::Claude => claude(line),
+        Dialect::Codex => codex(line),
+        Dialect::Gemini => gemini(line),
     }
 }
 

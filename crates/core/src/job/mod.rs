@@ -1,0 +1,345 @@
+//! A job: a prompt that was given to a session, and what became of it.
+//!
+//! | state | seen | next |
+//! | --- | --- | --- |
+//! | queued | the message arrived, or its turn is in the transcript | delivered |
+//! | | the message was taken back | cancelled if somebody wanted that, else failed |
+//! | | the message was refused or failed, or the session is over | failed |
+//! | delivered | its turn began, or the agent works, asks, or has finished since | running |
+//! | | the session is over | failed |
+//! | running | the turn of this very message is done | done, with the agent's last words |
+//! | | that turn was interrupted | cancelled if somebody wanted that, else failed |
+//! | | that turn failed, or the session is over before it was done | failed |
+//! | | a dialog is open | running, and what it waits for is said |
+//!
+//! Where an agent keeps no transcript, its state since the delivery is all there is to go by, and there is no result.
+
+mod turn;
+
+pub use turn::{Turn, TurnEnd, turn_of};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How long an agent that has a transcript is at its prompt before that alone ends a turn: it tells hooks first, and
+/// writes afterwards.
+const WRITING: SignedDuration = SignedDuration::from_secs(3);
+
+/// How far a job has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum JobState {
+    Queued,
+    Delivered,
+    Running,
+    Done {
+        /// The agent's last words, if it keeps a transcript.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    Failed {
+        because: String,
+        /// What the agent had said by then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    Cancelled {
+        by: String,
+    },
+}
+
+impl JobState {
+    pub const WORDS: [&str; 6] = ["queued", "delivered", "running", "done", "failed", "cancelled"];
+
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Delivered => "delivered",
+            Self::Running => "running",
+            Self::Done { .. } => "done",
+            Self::Failed { .. } => "failed",
+            Self::Cancelled { .. } => "cancelled",
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Done { .. } | Self::Failed { .. } | Self::Cancelled { .. })
+    }
+
+    pub fn result(&self) -> Option<&str> {
+        match self {
+            Self::Done { result } | Self::Failed { result, .. } => result.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// What is to be seen of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    pub now: Timestamp,
+    pub message: Sent,
+    /// The turn of this very message, where the agent keeps a transcript.
+    pub turn: Option<Turn>,
+    pub has_transcript: bool,
+    pub agent: Agent,
+    /// Who wants it cancelled.
+    pub cancelled_by: Option<String>,
+}
+
+/// What became of the message that carries the prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sent {
+    /// It is still to be delivered.
+    Pending,
+    Delivered(Timestamp),
+    Failed(String),
+}
+
+/// What the agent is doing, as far as it matters to a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Agent {
+    Over(String),
+    Working,
+    /// A dialog is open.
+    Asks(String),
+    /// At its prompt since then, after a turn.
+    Idle {
+        since: Timestamp,
+        interrupted: bool,
+    },
+    /// Its last turn failed then.
+    Failed {
+        since: Timestamp,
+        because: String,
+    },
+    Unclear,
+}
+
+/// One change of state, and when it came about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub at: Timestamp,
+    pub state: JobState,
+}
+
+/// All changes that the evidence shows, in order: whoever looks late still tells of each.
+pub fn steps(state: &JobState, sight: &Sight) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    while let Some(step) = next(steps.last().map_or(state, |step| &step.state), sight) {
+        steps.push(step);
+    }
+    steps
+}
+
+/// What a running job waits for, if it waits for a person.
+pub fn waiting<'s>(state: &JobState, sight: &'s Sight) -> Option<&'s str> {
+    match (&sight.agent, state) {
+        (Agent::Asks(question), JobState::Queued | JobState::Delivered | JobState::Running) => {
+            Some(question)
+        }
+        _ => None,
+    }
+}
+
+fn next(state: &JobState, sight: &Sight) -> Option<Step> {
+    let step = |at: Timestamp, state: JobState| Some(Step { at, state });
+    let fail = |at: Timestamp, because: String| {
+        let result = sight.turn.as_ref().and_then(|turn| turn.answer.clone());
+        step(at, JobState::Failed { because, result })
+    };
+    match state {
+        JobState::Queued => match (&sight.message, &sight.turn, &sight.agent) {
+            (_, Some(turn), _) => step(turn.began, JobState::Delivered),
+            (Sent::Delivered(at), None, _) => step(*at, JobState::Delivered),
+            (Sent::Failed(because), None, _) => match &sight.cancelled_by {
+                Some(by) => step(sight.now, JobState::Cancelled { by: by.clone() }),
+                None => fail(sight.now, because.clone()),
+            },
+            (Sent::Pending, None, Agent::Over(reason)) => fail(sight.now, ended(reason)),
+            (Sent::Pending, None, _) => None,
+        },
+        JobState::Delivered => match (&sight.turn, &sight.agent) {
+            (Some(turn), _) => step(turn.began, JobState::Running),
+            (None, Agent::Over(reason)) => fail(sight.now, ended(reason)),
+            (None, Agent::Working | Agent::Asks(_)) => step(sight.now, JobState::Running),
+            (None, Agent::Idle { since, .. } | Agent::Failed { since, .. })
+                if *since >= delivered(sight) =>
+            {
+                step(*since, JobState::Running)
+            }
+            _ => None,
+        },
+        JobState::Running => {
+            let interrupted = |at: Timestamp| match &sight.cancelled_by {
+                Some(by) => step(at, JobState::Cancelled { by: by.clone() }),
+                None => fail(at, "its turn was interrupted".to_owned()),
+            };
+            let answer = || sight.turn.as_ref().and_then(|turn| turn.answer.clone());
+            match sight.turn.as_ref().and_then(|turn| turn.end.as_ref()) {
+                Some((at, TurnEnd::Done)) => return step(*at, JobState::Done { result: answer() }),
+                Some((at, TurnEnd::Interrupted)) => return interrupted(*at),
+                Some((at, TurnEnd::Failed(because))) => return fail(*at, because.clone()),
+                None => {}
+            }
+            let began = sight.turn.as_ref().map_or_else(|| delivered(sight), |turn| turn.began);
+            let patience = if sight.has_transcript { WRITING } else { SignedDuration::ZERO };
+            let has_settled =
+                |since: Timestamp| since >= began && sight.now.duration_since(since) >= patience;
+            match &sight.agent {
+                Agent::Over(reason) => fail(sight.now, ended(reason)),
+                Agent::Idle { since, interrupted: true } if has_settled(*since) => {
+                    interrupted(*since)
+                }
+                Agent::Idle { since, .. } if has_settled(*since) => {
+                    step(*since, JobState::Done { result: answer() })
+                }
+                Agent::Failed { since, because } if has_settled(*since) => {
+                    fail(*since, because.clone())
+                }
+                _ => None,
+            }
+        }
+        JobState::Done { .. } | JobState::Failed { .. } | JobState::Cancelled { .. } => None,
+    }
+}
+
+/// When the message arrived; without that, what is seen now cannot be of this job.
+fn delivered(sight: &Sight) -> Timestamp {
+    match sight.message {
+        Sent::Delivered(at) => at,
+        Sent::Pending | Sent::Failed(_) => sight.now,
+    }
+}
+
+fn ended(reason: &str) -> String {
+    format!("the session ended: {reason}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_794_700_000 + second).unwrap()
+    }
+
+    fn sight() -> Sight {
+        Sight {
+            now: at(100),
+            message: Sent::Pending,
+            turn: None,
+            has_transcript: true,
+            agent: Agent::Unclear,
+            cancelled_by: None,
+        }
+    }
+
+    fn sent() -> Sight {
+        Sight { message: Sent::Delivered(at(10)), ..sight() }
+    }
+
+    fn turn(end: Option<TurnEnd>) -> Sight {
+        let end = end.map(|end| (at(20), end));
+        Sight { turn: Some(Turn { began: at(11), end, answer: Some("A.".into()) }), ..sent() }
+    }
+
+    fn words(state: &JobState, sight: &Sight) -> String {
+        let steps = steps(state, sight);
+        let word = |step: &Step| match &step.state {
+            JobState::Failed { because, .. } => format!("failed ({because})"),
+            JobState::Done { result } => format!("done ({})", result.clone().unwrap_or_default()),
+            state => state.word().to_owned(),
+        };
+        steps.iter().map(word).collect::<Vec<_>>().join(" → ")
+    }
+
+    #[test]
+    fn the_table() {
+        use JobState::{Delivered, Queued, Running};
+        let over = || Agent::Over("signal 9".into());
+        let idle = |since, interrupted| Agent::Idle { since: at(since), interrupted };
+        let failed = || Agent::Failed { since: at(15), because: "rate_limit: x".into() };
+        let dialog = || Agent::Asks("permission: make".into());
+        let ann = || Some("ann".to_owned());
+        let refused = || Sight { message: Sent::Failed("a draft".into()), ..sight() };
+        let table: Vec<(JobState, Sight, &str)> = vec![
+            (Queued, sight(), ""),
+            (Queued, Sight { agent: dialog(), ..sight() }, ""),
+            (Queued, Sight { agent: over(), ..sight() }, "failed (the session ended: signal 9)"),
+            (Queued, refused(), "failed (a draft)"),
+            (Queued, Sight { cancelled_by: ann(), ..refused() }, "cancelled"),
+            (Queued, sent(), "delivered"),
+            (Queued, turn(Some(TurnEnd::Done)), "delivered → running → done (A.)"),
+            (Delivered, sent(), ""),
+            (Delivered, Sight { agent: idle(9, false), ..sent() }, ""),
+            (Delivered, Sight { agent: Agent::Working, ..sent() }, "running"),
+            (Delivered, Sight { agent: dialog(), ..sent() }, "running"),
+            (Delivered, Sight { agent: over(), ..sent() }, "failed (the session ended: signal 9)"),
+            (Delivered, turn(None), "running"),
+            (Running, turn(None), ""),
+            (Running, Sight { agent: dialog(), ..turn(None) }, ""),
+            (Running, Sight { agent: idle(9, false), ..turn(None) }, ""),
+            (Running, Sight { agent: idle(99, false), ..turn(None) }, ""),
+            (Running, Sight { agent: idle(15, false), ..turn(None) }, "done (A.)"),
+            (
+                Running,
+                Sight { agent: idle(15, true), ..turn(None) },
+                "failed (its turn was interrupted)",
+            ),
+            (Running, Sight { agent: failed(), ..turn(None) }, "failed (rate_limit: x)"),
+            (
+                Running,
+                Sight { agent: over(), ..turn(None) },
+                "failed (the session ended: signal 9)",
+            ),
+            (Running, Sight { agent: over(), ..turn(Some(TurnEnd::Done)) }, "done (A.)"),
+            (Running, turn(Some(TurnEnd::Interrupted)), "failed (its turn was interrupted)"),
+            (
+                Running,
+                Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Interrupted)) },
+                "cancelled",
+            ),
+            (Running, Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Done)) }, "done (A.)"),
+            (Running, turn(Some(TurnEnd::Failed("x".into()))), "failed (x)"),
+            (JobState::Done { result: None }, Sight { agent: over(), ..sent() }, ""),
+        ];
+        for (state, sight, expected) in table {
+            assert_eq!(words(&state, &sight), expected, "{state:?} {sight:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_transcript_the_state_since_the_delivery_counts() {
+        let mute = |agent| Sight { agent, has_transcript: false, ..sent() };
+        let idle = |since| Agent::Idle { since: at(since), interrupted: false };
+        assert_eq!(words(&JobState::Queued, &mute(idle(9))), "delivered");
+        assert_eq!(words(&JobState::Queued, &mute(idle(99))), "delivered → running → done ()");
+        assert_eq!(words(&JobState::Running, &mute(Agent::Working)), "");
+    }
+
+    #[test]
+    fn what_it_waits_for() {
+        let asked = Sight { agent: Agent::Asks("permission: make".into()), ..turn(None) };
+        assert_eq!(waiting(&JobState::Running, &asked), Some("permission: make"));
+        assert_eq!(waiting(&JobState::Done { result: None }, &asked), None);
+        assert_eq!(waiting(&JobState::Running, &turn(None)), None);
+    }
+
+    #[test]
+    fn words_are_those_that_are_written() {
+        for (word, state) in JobState::WORDS.into_iter().zip([
+            JobState::Queued,
+            JobState::Delivered,
+            JobState::Running,
+            JobState::Done { result: None },
+            JobState::Failed { because: "b".into(), result: None },
+            JobState::Cancelled { by: "a".into() },
+        ]) {
+            assert_eq!(
+                (word, word),
+                (state.word(), serde_json::to_value(&state).unwrap()["state"].as_str().unwrap())
+            );
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The turn of exactly one message, from a transcript.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::status::evidence::EdgeKind;
+use crate::status::rollout;
+use crate::transcript::{self, Dialect, Speaker};
+
+/// A turn as far as it has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    pub began: Timestamp,
+    pub end: Option<(Timestamp, TurnEnd)>,
+    /// The last that the agent has said in it.
+    pub answer: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    Done,
+    Interrupted,
+    Failed(String),
+}
+
+/// The turn that began with the first message since then that is ours.
+pub fn turn_of(
+    dialect: Dialect,
+    text: &str,
+    since: Timestamp,
+    is_ours: impl Fn(&str) -> bool,
+) -> Option<Turn> {
+    let mut turn: Option<Turn> = None;
+    for line in text.lines() {
+        let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
+        let Some(at) = value["timestamp"].as_str().and_then(|text| text.parse().ok()) else {
+            continue;
+        };
+        let said = transcript::said_in(dialect, &value);
+        let Some(found) = &mut turn else {
+            let is_it = |entry: &transcript::Entry| {
+                entry.speaker == Speaker::Person && is_ours(&transcript::typed(&entry.text))
+            };
+            if at >= since && said.iter().any(is_it) {
+                turn = Some(Turn { began: at, end: None, answer: None });
+            }
+            continue;
+        };
+        let spoken = said.into_iter().rfind(|entry| entry.speaker == Speaker::Agent);
+        let edge = rollout::edge(dialect, &value);
+        // What claude writes in place of an answer when the model could not be asked is no answer.
+        if !matches!(edge, Some(EdgeKind::Failed(_)))
+            && let Some(entry) = spoken
+        {
+            found.answer = Some(entry.text);
+        }
+        let end = match edge {
+            Some(EdgeKind::Done) => TurnEnd::Done,
+            // Another turn has begun, and nobody wrote how this one ended.
+            Some(EdgeKind::Interrupted | EdgeKind::Began) => TurnEnd::Interrupted,
+            Some(EdgeKind::Failed(failure)) => {
+                TurnEnd::Failed(format!("{}: {}", failure.kind, failure.text))
+            }
+            Some(EdgeKind::Ready) | None => continue,
+        };
+        found.end = Some((at, end));
+        break;
+    }
+    turn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(dialect: Dialect, lines: &[&str]) -> Option<Turn> {
+        let text: Vec<String> = (0..)
+            .zip(lines)
+            .map(|(n, line)| format!(r#"{{"timestamp":"2026-11-15T08:00:{n:02}Z",{line}}}"#))
+            .collect();
+        turn_of(dialect, &text.join("\n"), at(1), |text| text == "ours")
+    }
+
+    fn at(second: i64) -> Timestamp {
+        let start: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
+        start + jiff::SignedDuration::from_secs(second)
+    }
+
+    const OURS: &str = r#""type":"user","origin":{"kind":"human"},"message":{"content":"ours"}"#;
+    const OTHER: &str = r#""type":"user","origin":{"kind":"human"},"message":{"content":"other"}"#;
+    const SAID: &str =
+        r#""type":"assistant","message":{"content":[{"type":"text","text":"One."}]}"#;
+    const TOOL: &str = r#""type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"make"}}]}"#;
+    const LAST: &str =
+        r#""type":"assistant","message":{"content":[{"type":"text","text":"Two."}]}"#;
+    const OVER: &str = r#""type":"system","subtype":"turn_duration""#;
+    const ESCAPE: &str = r#""type":"user","interruptedMessageId":"m","message":{"content":[]}"#;
+    const ERROR: &str = r#""type":"assistant","isApiErrorMessage":true,"error":"rate_limit","message":{"content":[{"type":"text","text":"429"}]}"#;
+
+    #[test]
+    fn of_claude() {
+        let of = |lines: &[&str]| turn(Dialect::Claude, lines);
+        assert_eq!(of(&[OURS, SAID, OVER]), None, "said before it was sent");
+        assert_eq!(of(&[OTHER, OTHER, SAID, OVER]), None);
+        let running = of(&[OTHER, OURS, SAID]).unwrap();
+        assert_eq!(running, Turn { began: at(1), end: None, answer: Some("One.".into()) });
+        let done = of(&[OTHER, OURS, SAID, TOOL, LAST, OVER, OTHER, SAID, OVER]).unwrap();
+        assert_eq!(done.answer.as_deref(), Some("Two."), "of this turn, and the last");
+        assert_eq!(done.end, Some((at(5), TurnEnd::Done)));
+        let end = |lines: &[&str]| of(lines).unwrap().end.map(|(_, end)| end);
+        assert_eq!(end(&[OTHER, OURS, SAID, ESCAPE]), Some(TurnEnd::Interrupted));
+        assert_eq!(end(&[OTHER, OURS, SAID, OTHER, OVER]), Some(TurnEnd::Interrupted));
+        let failed = of(&[OTHER, OURS, ERROR, OVER]).unwrap();
+        assert_eq!(failed.end.unwrap().1, TurnEnd::Failed("rate_limit: 429".into()));
+        assert_eq!(failed.answer, None);
+    }
+
+    #[test]
+    fn of_codex() {
+        let began = r#""type":"event_msg","payload":{"type":"task_started"}"#;
+        let ours = r#""type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"ours"}]}"#;
+        let said = r#""type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}"#;
+        let done = r#""type":"event_msg","payload":{"type":"task_complete"}"#;
+        let found = turn(Dialect::Codex, &[began, began, ours, said, done]).unwrap();
+        assert_eq!(found.answer.as_deref(), Some("Done."));
+        assert_eq!(found.end, Some((at(4), TurnEnd::Done)));
+        let aborted = r#""type":"event_msg","payload":{"type":"turn_aborted"}"#;
+        let found = turn(Dialect::Codex, &[began, began, ours, aborted]).unwrap();
+        assert_eq!(found.end, Some((at(3), TurnEnd::Interrupted)));
+    }
+}

@@ -1,0 +1,265 @@
+//! Work that was given to sessions, and how far it has come. Each change is an event of its own, in its transaction.
+
+use dogwatch_core::job::{JobState, Step};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{Store, StoreError, journal};
+
+/// The longest result that is kept, in bytes.
+const MAX_RESULT: usize = 256 * 1024;
+
+#[derive(Debug, Clone)]
+pub struct NewJob<'a> {
+    /// Also that of the message which carries the prompt.
+    pub id: &'a str,
+    pub session: &'a str,
+    pub prompt: &'a str,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub id: String,
+    pub session: String,
+    pub prompt: String,
+    pub submitted: Timestamp,
+    pub state: JobState,
+    pub delivered: Option<Timestamp>,
+    pub running: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+    /// The dialog that holds it up.
+    pub waiting: Option<String>,
+    /// Who wants it cancelled.
+    pub cancelled_by: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Cancel {
+    by: String,
+    at: Timestamp,
+}
+
+const COLUMNS: &str =
+    "id, session, prompt, submitted, state, delivered, running, ended, waiting, cancel";
+
+impl Store {
+    pub fn submit_job(&mut self, new: &NewJob<'_>) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "INSERT INTO jobs (id, session, prompt, submitted, state) VALUES (?, ?, ?, ?, ?)",
+                params![
+                    new.id,
+                    new.session,
+                    new.prompt,
+                    new.at.as_millisecond(),
+                    text(&JobState::Queued)
+                ],
+            )?;
+            tell(tx, new.session, new.id, new.at, &JobState::Queued)
+        })
+    }
+
+    /// By its id, or the start of that.
+    pub fn job(&self, target: &str) -> Result<Option<Job>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM jobs WHERE substr(id, 1, ?2) = ?1 LIMIT 2");
+        let length = target.chars().count();
+        let mut found: Vec<Job> = self.read(|c| {
+            let values = params![target, i64::try_from(length).unwrap_or(0)];
+            c.prepare_cached(&sql)?.query_map(values, from_row)?.collect()
+        })?;
+        Ok((length >= 8 && found.len() == 1).then(|| found.pop()).flatten())
+    }
+
+    /// The newest jobs, of one session or of all, oldest first.
+    pub fn jobs(&self, session: Option<&str>, most: u32) -> Result<Vec<Job>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM jobs WHERE ?1 IS NULL OR session = ?1 ORDER BY number DESC LIMIT ?2"
+        );
+        let mut found: Vec<Job> = self.read(|c| {
+            c.prepare_cached(&sql)?.query_map(params![session, most], from_row)?.collect()
+        })?;
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Those that are not over, oldest first.
+    pub fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM jobs WHERE ended IS NULL ORDER BY number");
+        self.read(|c| c.prepare_cached(&sql)?.query_map([], from_row)?.collect())
+    }
+
+    /// The newest job of each session that has any.
+    pub fn last_jobs(&self) -> Result<Vec<Job>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM jobs WHERE number IN (SELECT max(number) FROM jobs GROUP BY session) ORDER BY number"
+        );
+        self.read(|c| c.prepare_cached(&sql)?.query_map([], from_row)?.collect())
+    }
+
+    /// Writes down how far a job has come, if that is news to it: of several who look at once, one tells.
+    pub fn advance_job(
+        &mut self,
+        job: &Job,
+        steps: &[Step],
+        waiting: Option<&str>,
+    ) -> Result<Job, StoreError> {
+        if steps.is_empty() && job.waiting.as_deref() == waiting {
+            return Ok(job.clone());
+        }
+        self.transaction(|tx| {
+            let Some(mut kept) = find(tx, &job.id)? else { return Ok(job.clone()) };
+            if kept.state != job.state {
+                return Ok(kept);
+            }
+            for step in steps {
+                kept.state = cut(step.state.clone());
+                let place = match kept.state {
+                    JobState::Queued => continue,
+                    JobState::Delivered => &mut kept.delivered,
+                    JobState::Running => &mut kept.running,
+                    _ => &mut kept.ended,
+                };
+                *place = Some(step.at);
+                tell(tx, &kept.session, &kept.id, step.at, &kept.state)?;
+            }
+            kept.waiting = waiting.filter(|_| kept.ended.is_none()).map(ToOwned::to_owned);
+            let ms = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
+            tx.execute(
+                "UPDATE jobs SET state = ?, delivered = ?, running = ?, ended = ?, waiting = ? WHERE id = ?",
+                params![text(&kept.state), ms(kept.delivered), ms(kept.running), ms(kept.ended), kept.waiting, kept.id],
+            )?;
+            Ok(kept)
+        })
+    }
+
+    /// Notes that somebody wants a job cancelled; false if it is over already.
+    pub fn want_cancelled(
+        &mut self,
+        id: &str,
+        by: &str,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let cancel = serde_json::to_string(&Cancel { by: by.to_owned(), at }).unwrap_or_default();
+        self.transaction(|tx| {
+            let sql = "UPDATE jobs SET cancel = coalesce(cancel, ?) WHERE id = ? AND ended IS NULL";
+            tx.execute(sql, params![cancel, id]).map(|changed| changed == 1)
+        })
+    }
+
+    /// Takes that wish back: nothing came of it.
+    pub fn keep_job(&mut self, id: &str) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            let sql = "UPDATE jobs SET cancel = NULL WHERE id = ? AND ended IS NULL";
+            tx.execute(sql, [id]).map(drop)
+        })
+    }
+}
+
+fn tell(
+    tx: &Transaction<'_>,
+    session: &str,
+    id: &str,
+    at: Timestamp,
+    state: &JobState,
+) -> rusqlite::Result<()> {
+    let mut data = json!({ "id": id });
+    if let (Some(data), Ok(serde_json::Value::Object(mut state))) =
+        (data.as_object_mut(), serde_json::to_value(state))
+    {
+        // What an agent said is for the owner of the job: events go to others too.
+        state.remove("result");
+        data.extend(state);
+    }
+    journal::append(tx, at, session, "job", &data)
+}
+
+/// A result that can be kept.
+fn cut(state: JobState) -> JobState {
+    let short = |text: String| {
+        if text.len() <= MAX_RESULT {
+            return text;
+        }
+        let end = text.floor_char_boundary(MAX_RESULT);
+        format!("{}… [{} bytes left out]", &text[..end], text.len() - end)
+    };
+    match state {
+        JobState::Done { result } => JobState::Done { result: result.map(short) },
+        JobState::Failed { because, result } => {
+            JobState::Failed { because, result: result.map(short) }
+        }
+        state => state,
+    }
+}
+
+fn text(state: &JobState) -> String {
+    serde_json::to_string(state).unwrap_or_default()
+}
+
+fn find(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<Job>> {
+    let sql = format!("SELECT {COLUMNS} FROM jobs WHERE id = ?");
+    tx.prepare_cached(&sql)?.query_row([id], from_row).optional()
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
+    let time = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let state = serde_json::from_str(&row.get::<_, String>(4)?).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error.into())
+    })?;
+    let cancel: Option<String> = row.get(9)?;
+    let cancel = cancel.and_then(|text| serde_json::from_str::<Cancel>(&text).ok());
+    Ok(Job {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        prompt: row.get(2)?,
+        submitted: time(row.get(3)?).unwrap_or_default(),
+        state,
+        delivered: time(row.get(5)?),
+        running: time(row.get(6)?),
+        ended: time(row.get(7)?),
+        waiting: row.get(8)?,
+        cancelled_by: cancel.map(|cancel| cancel.by),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+
+    #[test]
+    fn each_change_is_told_once() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let at = |second: i64| Timestamp::from_second(1_794_700_000 + second).unwrap();
+        let id = "01a1df96-f67d";
+        store.submit_job(&NewJob { id, session: "s", prompt: "do it", at: at(0) }).unwrap();
+        let queued = store.job("01a1df96").unwrap().unwrap();
+        assert_eq!((&queued.state, queued.prompt.as_str()), (&JobState::Queued, "do it"));
+        let step = |second, state| Step { at: at(second), state };
+        let first = [step(1, JobState::Delivered), step(2, JobState::Running)];
+        let running = store.advance_job(&queued, &first, Some("permission")).unwrap();
+        assert_eq!((running.delivered, running.running), (Some(at(1)), Some(at(2))));
+        assert_eq!(running.waiting.as_deref(), Some("permission"));
+        let again = store.advance_job(&queued, &first, None).unwrap();
+        assert_eq!(again, running, "somebody else was first");
+        assert!(store.want_cancelled(id, "ann", at(3)).unwrap());
+        assert_eq!(store.open_jobs().unwrap()[0].cancelled_by.as_deref(), Some("ann"));
+        store.keep_job(id).unwrap();
+        let running = store.open_jobs().unwrap().pop().unwrap();
+        let done = [step(4, JobState::Done { result: Some("é".repeat(MAX_RESULT)) })];
+        let done = store.advance_job(&running, &done, Some("x")).unwrap();
+        let result = done.state.result().unwrap();
+        assert!(result.len() < MAX_RESULT + 40 && result.ends_with(" bytes left out]"));
+        assert_eq!((done.ended, &done.waiting), (Some(at(4)), &None));
+        assert!(store.open_jobs().unwrap().is_empty());
+        assert!(!store.want_cancelled(id, "ann", at(5)).unwrap());
+        assert_eq!(store.last_jobs().unwrap(), store.jobs(Some("s"), 9).unwrap());
+        let word = |e: crate::Entry| e.data["state"].as_str().unwrap().to_owned();
+        let told: Vec<String> = store.journal("s").unwrap().into_iter().map(word).collect();
+        assert_eq!(told, ["queued", "delivered", "running", "done"]);
+        assert_eq!(store.job("01a1").unwrap(), None, "too short");
+    }
+}
