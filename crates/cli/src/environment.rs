@@ -34,7 +34,8 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
         tmux,
         socket: socket_path,
         dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
-        profiles: config.map(|dir| dir.join("dogwatch/agents")),
+        profiles: config.as_ref().map(|dir| dir.join("dogwatch/agents")),
+        config: config.map(|dir| dir.join("dogwatch/config.toml")),
         path: std::env::var_os("PATH").unwrap_or_default(),
         home,
     })

@@ -12,7 +12,7 @@ use crate::notice::Occasion;
 const MAX_SECONDS: u64 = 30;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 pub struct Config {
     /// Who is told of what needs a person. Without any, the terminal's bell.
     pub notify: Vec<Notify>,
@@ -163,7 +163,6 @@ mod tests {
         let table = [
             ("[[notify]]\nkind = 'smoke'\n", "line 2, column 8: "),
             ("[[notify]]\nkind = 'bell'\nloud = true\n", "line 3, column 1: "),
-            ("[notfy]\n", "line 1, column 2: "),
             ("x = ", "line 1, column "),
             ("[[notify]]\nkind = 'bell'\non = ['never']\n", "line 3, column 7: "),
             ("[[notify]]\nkind = 'command'\n", "line 2, column 8: kind \"command\" needs"),

@@ -37,6 +37,9 @@ pub struct Profile {
     /// The agent's own way out, tried before any signal.
     #[serde(default)]
     pub ending: Vec<Press>,
+    /// Keys that cut a running turn short.
+    #[serde(default)]
+    pub interrupt: Vec<String>,
     /// What must not be typed or pasted into it as it is.
     #[serde(default)]
     pub input: InputRules,

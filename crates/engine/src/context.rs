@@ -15,6 +15,8 @@ pub struct Context {
     pub dogwatch: PathBuf,
     /// Folder of the user's own profiles, which override the built-in ones.
     pub profiles: Option<PathBuf>,
+    /// What the user has set up; the file need not exist.
+    pub config: Option<PathBuf>,
     pub path: OsString,
     pub home: Option<PathBuf>,
 }

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use dogwatch_core::config::ConfigError;
 use dogwatch_core::exit_code;
 use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
@@ -74,6 +75,20 @@ pub enum Error {
     NoTask(NoTask),
     #[error("{task} is done and written down, but {spawner} was not told: {reason}")]
     NotReported { task: TaskId, spawner: String, reason: String },
+    #[error("there is no escalation {target:?}")]
+    NoSuchEscalation { target: String },
+    #[error("the escalation {number} has no option {option:?}; it has {options}")]
+    NoSuchOption { number: i64, option: String, options: String },
+    #[error("the escalation {number} was settled {at:.0}: {how}")]
+    Settled { number: i64, at: jiff::Timestamp, how: String },
+    #[error("there is no job {target:?}")]
+    NoSuchJob { target: String },
+    #[error("the job {id} is {state} already")]
+    JobOver { id: String, state: &'static str },
+    #[error("the job {id} could not be cancelled: {reason}")]
+    NotCancelled { id: String, reason: String },
+    #[error("{}, {problem}", path.display())]
+    BadConfig { path: PathBuf, problem: ConfigError },
     #[error("{problem}")]
     BadArgument { problem: String },
     #[error("failed to {action}: {source}")]
@@ -124,6 +139,13 @@ impl Error {
             Self::BadSessionFile { .. } => "bad_session_file",
             Self::NoTask(_) => "no_task",
             Self::NotReported { .. } => "not_reported",
+            Self::NoSuchEscalation { .. } => "no_such_escalation",
+            Self::NoSuchOption { .. } => "no_such_option",
+            Self::Settled { .. } => "settled",
+            Self::NoSuchJob { .. } => "no_such_job",
+            Self::JobOver { .. } => "job_over",
+            Self::NotCancelled { .. } => "not_cancelled",
+            Self::BadConfig { .. } => "bad_config",
             Self::BadArgument { .. } => "bad_argument",
             Self::Io { .. } => "io",
         }
@@ -137,6 +159,8 @@ impl Error {
             | Self::NoSuchFolder { .. }
             | Self::NotAFolder { .. }
             | Self::BadPrompt { .. }
+            | Self::NoSuchOption { .. }
+            | Self::BadConfig { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
             Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
@@ -152,16 +176,23 @@ impl Error {
             | Self::OtherDialog { .. }
             | Self::Busy { .. }
             | Self::OwnPane { .. }
+            | Self::Settled { .. }
+            | Self::JobOver { .. }
             | Self::MayNotClose { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
             | Self::NothingKept { .. }
             | Self::NoSuchMessage { .. }
             | Self::NoSuchPane { .. }
+            | Self::NoSuchEscalation { .. }
+            | Self::NoSuchJob { .. }
             | Self::NoSessionFile { .. }
             | Self::NoTask(_) => exit_code::NOT_FOUND,
             Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
-            Self::NotEnded { .. } | Self::NotReported { .. } | Self::Io { .. } => exit_code::FAILED,
+            Self::NotEnded { .. }
+            | Self::NotReported { .. }
+            | Self::NotCancelled { .. }
+            | Self::Io { .. } => exit_code::FAILED,
         }
     }
 
@@ -194,6 +225,11 @@ impl Error {
             }
             Self::BadSessionFile { .. } => "it was left as it is; put it right, then run this again".into(),
             Self::NoTask(_) => "`dogwatch task list` shows who is at what".into(),
+            Self::NoSuchEscalation { .. } => "`dogwatch escalations ls --all` lists them".into(),
+            Self::NoSuchOption { number, .. } => {
+                format!("`dogwatch escalations show {number}` shows them")
+            }
+            Self::NoSuchJob { .. } => "`dogwatch job ls` lists them".into(),
             Self::NotReported { .. } => "run it again: nothing is told twice".into(),
             _ => return None,
         })

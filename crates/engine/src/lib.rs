@@ -10,9 +10,12 @@
 //!
 //! [`wait`](mod@wait) blocks until a session is in a state; [`watch`] tells of every change.
 //!
+//! [`tell`] tells people, by what [`config`] says.
+//!
 //! Decisions are made in `dogwatch-core`; this crate performs them.
 
 pub mod act;
+pub mod config;
 pub mod context;
 pub mod error;
 pub mod runner;
@@ -21,6 +24,7 @@ pub mod snapshot;
 pub mod status;
 pub mod team;
 pub mod team_file;
+pub mod tell;
 pub mod wait;
 pub mod watch;
 

@@ -28,6 +28,17 @@ pub(crate) fn append(
 }
 
 impl Store {
+    /// Writes down that something happened which changes nothing else in the database.
+    pub fn tell(
+        &mut self,
+        at: Timestamp,
+        session: Option<&str>,
+        event: &str,
+        data: &Value,
+    ) -> Result<(), StoreError> {
+        self.transaction(|tx| append(tx, at, session.unwrap_or_default(), event, data))
+    }
+
     /// The journal of one session, oldest first.
     pub fn journal(&self, session: &str) -> Result<Vec<Entry>, StoreError> {
         self.read(|c| {

@@ -3,8 +3,10 @@
 pub mod agent;
 pub mod answer;
 pub mod attach;
+pub mod escalation;
 pub mod gc;
 pub mod hook;
+pub mod job;
 pub mod kill;
 pub mod pane;
 pub mod record;

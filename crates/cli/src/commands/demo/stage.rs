@@ -34,6 +34,7 @@ impl Stage {
             socket,
             dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
             profiles: None,
+            config: None,
             path: std::env::var_os("PATH").unwrap_or_default(),
             home: None,
         };

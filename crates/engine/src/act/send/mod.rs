@@ -11,10 +11,10 @@ pub(super) mod turn;
 
 use std::time::Duration;
 
-use dogwatch_core::delivery::safe_text::{self, BadText, Change};
+use dogwatch_core::delivery::safe_text::{self, BadText, Change, SafeText};
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::profile;
-use dogwatch_store::{Message, NewMessage};
+use dogwatch_store::{Message, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -55,13 +55,51 @@ pub struct Terms {
 
 /// Sends a message and waits for what becomes of it.
 pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> {
+    send_as(context, request, &uuid::Uuid::now_v7().to_string())
+}
+
+/// Sends a message under an id of the caller's own. One that is known by that id is brought there from where it is, and not
+/// sent again.
+pub(crate) fn send_as(
+    context: &Context,
+    request: &Request<'_>,
+    id: &str,
+) -> Result<Receipt, Error> {
     let mut looker = Looker::new(context)?;
     let now = Timestamp::now();
     let judged = looker.one(request.target, now)?;
     let session = judged.seen.session;
+    let limit = request.timeout.and_then(|limit| SignedDuration::try_from(limit).ok());
+    let until = limit.and_then(|limit| now.checked_add(limit).ok());
+    if let Some(message) = looker.store.message(id)? {
+        return go_on(context, &mut looker, session.name, message, until);
+    }
+    let text = checked(context, &session, request)?;
+    let terms = Terms { when: request.when, until, changes: text.changes };
+    let me = processes::myself()?;
+    looker.store.post(&NewMessage {
+        id,
+        session: &session.id,
+        text: &text.text,
+        slash: request.slash,
+        terms: &serde_json::to_value(&terms).unwrap_or_default(),
+        sender: me,
+        posted: now,
+    })?;
+    let outcome = turn::take(context, &mut looker, &session.id, id, me, until)?;
+    let known = looker.store.message(id)?;
+    let message = known.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
+    Ok(Receipt { name: session.name, message, outcome, terms })
+}
+
+/// The text as it can be put into this agent's box.
+pub(crate) fn checked(
+    context: &Context,
+    session: &Session,
+    request: &Request<'_>,
+) -> Result<SafeText, Error> {
     if session.agent == profile::COMMAND {
-        let name = session.name;
-        let problem = format!("{name} runs a plain command, which takes no messages");
+        let problem = format!("{} runs a plain command, which takes no messages", session.name);
         return Err(Error::BadArgument { problem });
     }
     let rules = agents::profile(context, &session.agent)?.input;
@@ -70,25 +108,7 @@ pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> 
     } else {
         safe_text::message(request.text, &rules)
     };
-    let text =
-        text.map_err(|problem: BadText| Error::BadArgument { problem: problem.to_string() })?;
-    let limit = request.timeout.and_then(|limit| SignedDuration::try_from(limit).ok());
-    let until = limit.and_then(|limit| now.checked_add(limit).ok());
-    let terms = Terms { when: request.when, until, changes: text.changes };
-    let id = uuid::Uuid::now_v7().to_string();
-    let me = processes::myself()?;
-    looker.store.post(&NewMessage {
-        id: &id,
-        session: &session.id,
-        text: &text.text,
-        slash: request.slash,
-        terms: &serde_json::to_value(&terms).unwrap_or_default(),
-        sender: me,
-        posted: now,
-    })?;
-    let outcome = turn::take(context, &mut looker, &session.id, &id, me)?;
-    let message = looker.store.message(&id)?.ok_or(Error::NoSuchMessage { id })?;
-    Ok(Receipt { name: session.name, message, outcome, terms })
+    text.map_err(|problem: BadText| Error::BadArgument { problem: problem.to_string() })
 }
 
 /// Sends a message, unless the very same was sent since then: one that arrived is not sent again, and one that is on its way is
@@ -102,20 +122,37 @@ pub fn send_once(
     let session = looker.one(request.target, Timestamp::now())?.seen.session;
     let before = looker.store.message_like(&session.id, request.text, since)?;
     let Some(message) = before else { return send(context, request) };
+    match &message.outcome {
+        None | Some(Outcome::Delivered { .. }) => {
+            let until = turn::terms(&message).until;
+            go_on(context, &mut looker, session.name, message, until)
+        }
+        Some(_) => send(context, request),
+    }
+}
+
+/// Brings a message there that was posted before, unless somebody else is at it.
+fn go_on(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    name: String,
+    message: Message,
+    until: Option<Timestamp>,
+) -> Result<Receipt, Error> {
     let me = processes::myself()?;
     let outcome = match &message.outcome {
-        Some(outcome @ Outcome::Delivered { .. }) => outcome.clone(),
-        Some(_) => return send(context, request),
-        None if processes::is_alive(message.sender) => {
+        Some(outcome) => outcome.clone(),
+        None if message.sender != me && processes::is_alive(message.sender) => {
             Outcome::Queued { because: "another process is sending it".to_owned() }
         }
         None => {
             looker.store.take_over(&message.id, message.sender, me)?;
-            turn::take(context, &mut looker, &session.id, &message.id, me)?
+            turn::take(context, looker, &message.session, &message.id, me, until)?
         }
     };
+    let message = looker.store.message(&message.id)?.unwrap_or(message);
     let terms = turn::terms(&message);
-    Ok(Receipt { name: session.name, message, outcome, terms })
+    Ok(Receipt { name, message, outcome, terms })
 }
 
 /// The messages to one session, or to all.

@@ -25,6 +25,7 @@ pub(super) fn take(
     session: &str,
     ours: &str,
     me: ProcessIdent,
+    until: Option<Timestamp>,
 ) -> Result<Outcome, Error> {
     context.state.news();
     let mut changes = Changes::new();
@@ -34,7 +35,6 @@ pub(super) fn take(
         if let Some(Message { outcome: Some(outcome), .. }) = kept {
             return Ok(outcome);
         }
-        let until = kept.as_ref().and_then(|kept| terms(kept).until);
         match looker.store.next_message(session)? {
             Some(message) if message.id == ours => {
                 let outcome = deliver::deliver(context, looker, &message, until)?;

@@ -1,0 +1,103 @@
+use std::time::{Duration, Instant};
+
+use dogwatch_core::delivery::Outcome;
+use dogwatch_core::job::{JobState, Step};
+use dogwatch_core::status::Status;
+use dogwatch_store::Job;
+use jiff::Timestamp;
+
+use super::{find, find_in, wait};
+use crate::act::send::{hands, turn};
+use crate::sense::agents;
+use crate::status::Looker;
+use crate::{Context, Error};
+
+/// How long an agent may take to stop.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// Cancels a job: takes its prompt back, or interrupts the turn that it is at.
+pub fn cancel(context: &Context, target: &str, by: &str) -> Result<Job, Error> {
+    let job = find(context, target)?;
+    let mut looker = Looker::new(context)?;
+    if job.state.is_over() || !looker.store.want_cancelled(&job.id, by, Timestamp::now())? {
+        let state = find_in(&looker, &job.id)?.state.word();
+        return Err(Error::JobOver { id: job.id, state });
+    }
+    let ended = if job.state == JobState::Queued {
+        take_back(context, &mut looker, &job, by)
+    } else {
+        interrupt(context, &mut looker, &job)
+    };
+    match ended {
+        Ok(job) => Ok(job),
+        Err(error) => {
+            looker.store.keep_job(&job.id)?;
+            Err(error)
+        }
+    }
+}
+
+fn take_back(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    job: &Job,
+    by: &str,
+) -> Result<Job, Error> {
+    let now = Timestamp::now();
+    match looker.store.message(&job.id)? {
+        // Whoever submitted it was killed before it could be posted.
+        None => {
+            let state = JobState::Cancelled { by: by.to_owned() };
+            let kept = looker.store.advance_job(job, &[Step { at: now, state }], None)?;
+            context.state.tell_news(&job.session);
+            Ok(kept)
+        }
+        Some(message) if message.staged.is_some() || message.outcome.is_some() => {
+            let reason = "its prompt is in the agent's box this moment; try again".to_owned();
+            Err(Error::NotCancelled { id: job.id.clone(), reason })
+        }
+        Some(message) => {
+            let because = "it was taken back".to_owned();
+            looker.store.settle(&message.id, &Outcome::Refused { because }, now)?;
+            context.state.tell_news(&message.session);
+            find(context, &job.id)
+        }
+    }
+}
+
+/// Presses the keys that cut a turn short, once, and sees what comes of it.
+fn interrupt(context: &Context, looker: &mut Looker<'_>, job: &Job) -> Result<Job, Error> {
+    let refuse = |reason: String| Err(Error::NotCancelled { id: job.id.clone(), reason });
+    let judged = looker.one(&job.session, Timestamp::now())?;
+    let session = &judged.seen.session;
+    let keys = agents::profile(context, &session.agent)?.interrupt;
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let begun = Instant::now();
+    match (&judged.verdict.status, judged.seen.pane_id()) {
+        (Status::Waiting { .. }, _) => {
+            let name = &session.name;
+            return refuse(format!(
+                "a dialog is open, and a key could answer it; see to that first: dogwatch answer {name}"
+            ));
+        }
+        (Status::Working { .. } | Status::Stuck { .. }, Some(pane)) => {
+            if keys.is_empty() {
+                return refuse(format!("it is not known how to interrupt {}", session.agent));
+            }
+            let Some(_typing) = turn::lock(context, &session.id)? else {
+                return Err(Error::Busy { name: session.name.clone() });
+            };
+            hands::press(&context.tmux, pane, &keys)?;
+        }
+        // Its turn is over, or nobody knows: what is written down about it will show.
+        _ => {}
+    }
+    let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
+    match &job.state {
+        state @ JobState::Done { .. } => {
+            Err(Error::JobOver { id: job.id.clone(), state: state.word() })
+        }
+        state if state.is_over() => Ok(job),
+        _ => refuse(format!("the agent did not stop within {} s", STOPPING.as_secs())),
+    }
+}

@@ -1,0 +1,3 @@
+//! Telling others: people, by whatever they have set up.
+
+pub mod sinks;
