@@ -1,5 +1,7 @@
 //! The command line. The doc comments here are the help.
 
+mod escalations;
+mod jobs;
 mod messages;
 mod sessions;
 mod status;
@@ -11,6 +13,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueHint};
 
+pub(crate) use escalations::*;
+pub(crate) use jobs::*;
 pub(crate) use messages::*;
 pub(crate) use sessions::*;
 pub(crate) use status::*;
@@ -45,6 +49,8 @@ Examples:
   dogwatch wait NAME --for idle,waiting                    wait until it is done, or needs you
   dogwatch watch                                           every change, as it happens
   dogwatch send NAME 'Now write the tests'                 a message, with proof
+  dogwatch job submit NAME 'Write the tests' --wait        work, followed to its end and its result
+  dogwatch escalations                                     what waits for your decision
   dogwatch pane spawn --role dev --task 'Write the parser' an agent beside you, in a team
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended
   dogwatch record NAME                                     all of it in a folder, for a bug report
@@ -65,6 +71,8 @@ pub(crate) enum Command {
     Send(Send),
     Answer(Answer),
     Messages(Messages),
+    Job(Job),
+    Escalations(Escalations),
     Team(Team),
     Pane(Pane),
     Agent(Agent),
@@ -103,6 +111,8 @@ impl Command {
             Self::Send(a) => a.json,
             Self::Answer(a) => a.json,
             Self::Messages(a) => a.json,
+            Self::Job(a) => a.wants_json(),
+            Self::Escalations(a) => a.wants_json(),
             Self::Team(a) => a.json,
             Self::Pane(a) => a.wants_json(),
             Self::Agent(a) => a.wants_json(),

@@ -98,6 +98,15 @@ pub(crate) fn own_session() -> Option<String> {
     std::env::var("DOGWATCH_SESSION").ok().filter(|id| !id.is_empty())
 }
 
+/// Who runs this process: a user, or an agent of ours on their behalf.
+pub(crate) fn who(context: &Context) -> String {
+    let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let user = user.filter(|user| !user.is_empty());
+    let user = user.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()));
+    let session = own_session().and_then(|id| context.store().ok()?.by_id(&id).ok()?);
+    session.map_or(user, |session| format!("agent {}", session.name))
+}
+
 /// The pane that this process runs in, if it is one of the server that is meant.
 pub(crate) fn own_pane(context: &Context) -> Option<PaneId> {
     let resolve = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -56,7 +56,7 @@ impl Table {
         Self { header: header.iter().map(|&t| t.to_owned()).collect(), rows: Vec::new(), width }
     }
 
-    pub(crate) fn row<const N: usize>(&mut self, cells: [Cell; N]) {
+    pub(crate) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
         self.rows.push(cells.into());
     }
 

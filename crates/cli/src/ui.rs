@@ -72,6 +72,14 @@ pub(crate) fn confirm(question: &str) -> bool {
     read && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
 }
 
+/// Asks for a word.
+pub(crate) fn ask(question: &str) -> String {
+    let _ = write!(anstream::stderr(), "{question}");
+    let mut answer = String::new();
+    let _ = io::stdin().read_line(&mut answer);
+    answer.trim().to_owned()
+}
+
 /// A table, as wide as the terminal at most.
 pub(crate) fn table(header: &[&str]) -> Table {
     Table::new(header, terminal_width().map(usize::from))

@@ -66,7 +66,13 @@ pub enum Error {
     #[error("{pane} may not be closed yet: {}", missing.iter().map(|m| m.words()).collect::<Vec<_>>().join(", "))]
     MayNotClose { pane: String, missing: Vec<Missing> },
     #[error("no {role} could be started in a pane (attempt {tries} of 3): {reason}")]
-    PaneNotReady { role: String, tries: u32, reason: String },
+    PaneNotReady {
+        role: String,
+        tries: u32,
+        reason: String,
+        /// The number of the question that a person is asked.
+        escalation: Option<i64>,
+    },
     #[error("there is no session file in {}", project.display())]
     NoSessionFile { project: PathBuf },
     #[error("the session file {} cannot be used: {problem}", path.display())]
@@ -219,6 +225,9 @@ impl Error {
             }
             Self::MayNotClose { pane, .. } => {
                 format!("`dogwatch team` shows how far it is; to end it all the same: dogwatch pane close --force {pane}")
+            }
+            Self::PaneNotReady { escalation: Some(number), .. } => {
+                format!("a person is asked what to do: dogwatch escalations show {number}")
             }
             Self::NoSessionFile { .. } => {
                 "make one with a first task: dogwatch task add --role dev 'What is to be done'".into()

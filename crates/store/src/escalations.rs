@@ -275,13 +275,14 @@ fn list(c: &rusqlite::Connection, open_only: bool) -> rusqlite::Result<Vec<Escal
     c.prepare_cached(&sql)?.query_map([open_only], from_row)?.collect()
 }
 
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
+    })
+}
+
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Escalation> {
     let time = |ms: Option<i64>| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    fn json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
-        serde_json::from_str(text).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
-        })
-    }
     let kind: String = row.get(4)?;
     let settled = time(row.get(10)?);
     let outcome: Option<String> = row.get(11)?;

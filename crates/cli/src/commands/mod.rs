@@ -7,9 +7,11 @@ mod attach;
 mod capture;
 mod demo;
 mod doctor;
+mod escalations;
 mod exists;
 mod gc;
 mod hook;
+mod job;
 mod judge;
 mod kill;
 mod kill_all;
@@ -64,6 +66,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Send(args) => send::send(&context, &args),
         Command::Answer(args) => answer::answer(&context, &args),
         Command::Messages(args) => messages::messages(&context, &args),
+        Command::Job(args) => job::job(&context, &args),
+        Command::Escalations(args) => escalations::escalations(&context, &args),
         Command::Team(args) => team::team(&context, &args),
         Command::Pane(args) => pane::pane(&context, args),
         Command::Agent(args) => agent::agent(&context, &args),

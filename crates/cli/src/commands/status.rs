@@ -1,17 +1,21 @@
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::{Basis, Status};
-use dogwatch_engine::status::{self, Judged};
+use dogwatch_engine::act::job;
+use dogwatch_engine::status::{Judged, Looker};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error, snapshot};
+use dogwatch_store::Job;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::args::StatusArgs;
+use crate::commands::job as jobs;
 use crate::table::{Cell, Table};
 use crate::{environment, interrupt, ui};
 
@@ -20,23 +24,30 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
         return watch(context, args);
     }
     let now = Timestamp::now();
-    let judged = look(context, args, now)?;
+    let mut looker = Looker::new(context)?;
+    let judged = look(&mut looker, args, now)?;
+    let jobs = job::beside(context, &mut looker, &judged)?;
     if args.json {
-        let sessions: Vec<Value> = judged.iter().map(to_json).collect();
+        let with_job = |one: &Judged| {
+            let mut object = to_json(one);
+            object["job"] = jobs.get(&one.seen.session.id).map_or(Value::Null, jobs::beside);
+            object
+        };
+        let sessions: Vec<Value> = judged.iter().map(with_job).collect();
         ui::json(&json!({ "sessions": sessions }));
     } else if judged.is_empty() {
         ui::talk("no sessions; start one: dogwatch spawn claude '…'");
     } else {
-        ui::line(table(&judged, now));
+        ui::line(table(&judged, &jobs, now));
     }
     Ok(exit_code::OK)
 }
 
-fn look(context: &Context, args: &StatusArgs, now: Timestamp) -> Result<Vec<Judged>, Error> {
+fn look(looker: &mut Looker<'_>, args: &StatusArgs, now: Timestamp) -> Result<Vec<Judged>, Error> {
     let mut judged = if args.sessions.is_empty() {
-        status::all(context, now)?
+        looker.all(now)?
     } else {
-        let one = |target: &String| status::one(context, target, now);
+        let one = |target: &String| looker.one(target, now);
         args.sessions.iter().map(one).collect::<Result<_, _>>()?
     };
     if args.project_only {
@@ -65,7 +76,8 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         judged.sort_by_key(|one| urgency(&one.verdict.status));
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let drawn = ui::redraw(format_args!("{}\n\n{clock}, Ctrl-C ends", table(&judged, now)));
+        let table = table(&judged, &watcher.jobs()?, now);
+        let drawn = ui::redraw(format_args!("{table}\n\n{clock}, Ctrl-C ends"));
         if drawn.is_err() {
             break;
         }
@@ -88,18 +100,29 @@ fn urgency(status: &Status) -> u8 {
     }
 }
 
-fn table(judged: &[Judged], now: Timestamp) -> Table {
-    let mut table = ui::table(&["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"]);
+/// The jobs have a column only where there are any.
+fn table(judged: &[Judged], jobs: &HashMap<String, Job>, now: Timestamp) -> Table {
+    let job_of = |one: &Judged| jobs.get(&one.seen.session.id);
+    let has_jobs = judged.iter().any(|one| job_of(one).is_some());
+    let mut header = vec!["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"];
+    if has_jobs {
+        header.insert(5, "JOB");
+    }
+    let mut table = ui::table(&header);
     for one in judged {
         let verdict = &one.verdict;
-        table.row([
+        let mut row: Vec<Cell> = vec![
             one.seen.session.name.as_str().into(),
             one.seen.session.agent.as_str().into(),
             state(&verdict.status),
             verdict.since.map(|at| ui::age(at, now)).unwrap_or_default().into(),
             basis(verdict.basis),
             detail(&verdict.status).into(),
-        ]);
+        ];
+        if has_jobs {
+            row.insert(5, job_of(one).map(jobs::state).unwrap_or_default().into());
+        }
+        table.row(row);
     }
     table
 }

@@ -19,6 +19,7 @@ mod demo;
 mod disk;
 mod doctor;
 mod environment;
+mod escalations;
 mod exists;
 mod family;
 mod gc;

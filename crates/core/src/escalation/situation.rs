@@ -78,7 +78,9 @@ impl Situation {
         };
         line("problem", &self.problem);
         for (name, value) in [("run", &self.run), ("session", &self.session)] {
-            value.iter().for_each(|value| line(name, value));
+            if let Some(value) = value {
+                line(name, value);
+            }
         }
         for fact in &self.facts {
             line(&fact.name, &fact.value);

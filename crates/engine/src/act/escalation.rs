@@ -201,14 +201,11 @@ fn settled(escalation: &Escalation) -> Error {
 fn notice(escalation: &Escalation, occasion: Occasion) -> Notice {
     let Escalation { number, situation, .. } = escalation;
     let headline = situation.headline();
-    let (title, text) = match occasion {
-        Occasion::EscalationAnswered => {
-            (format!("Decided: {headline}"), settled(escalation).to_string())
-        }
-        _ => {
-            let how = format!("\nAnswer with: dogwatch escalations answer {number} --option N\n");
-            (format!("Decision needed: {headline}"), situation.text() + &how)
-        }
+    let (title, text) = if occasion == Occasion::EscalationAnswered {
+        (format!("Decided: {headline}"), settled(escalation).to_string())
+    } else {
+        let how = format!("\nAnswer with: dogwatch escalations answer {number} --option N\n");
+        (format!("Decision needed: {headline}"), situation.text() + &how)
     };
     let data = json!({
         "number": number,

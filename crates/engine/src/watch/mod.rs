@@ -11,15 +11,17 @@
 mod line;
 mod pace;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::status::{Role, Source, Verdict};
-use dogwatch_store::Session;
+use dogwatch_store::{Job, Session};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
+use crate::act::job;
 use crate::sense::changes::{Changes, Interest, Waker};
 use crate::sense::interests::{self, Voice};
 use crate::sense::sights::Sights;
@@ -127,6 +129,12 @@ impl<'c> Watcher<'c> {
     /// The last verdicts, in the order of the sessions' ids, which is that of their making.
     pub fn judged(&self) -> impl Iterator<Item = &Judged> {
         self.watched.values().map(|watched| &watched.judged)
+    }
+
+    /// The newest job of each session.
+    pub fn jobs(&self) -> Result<HashMap<String, Job>, Error> {
+        let jobs = self.looker.store.last_jobs()?;
+        Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
     }
 
     /// Waits for changes, at most so long, or until it is told to stop (and woken). The first call tells of every session
@@ -265,6 +273,7 @@ impl<'c> Watcher<'c> {
         self.see(&to_see);
         let time = Timestamp::now();
         let judged = self.looker.judge(sessions, self.sights.as_ref(), time)?;
+        self.settle_jobs(&judged);
         if let Ok(sights) = &mut self.sights {
             sights.drop_texts();
         }
@@ -278,6 +287,16 @@ impl<'c> Watcher<'c> {
             self.listen();
         }
         Ok(changes)
+    }
+
+    /// Writes down how far the jobs of these have come. That must not keep anybody from being told of the rest.
+    fn settle_jobs(&mut self, judged: &[Judged]) {
+        let over = job::settle_of(self.context, &mut self.looker, judged).unwrap_or_default();
+        if !over.is_empty() {
+            let context = self.context.clone();
+            // Somebody who is told of it may take his time.
+            thread::spawn(move || job::tell_of(&context, &over));
+        }
     }
 
     /// What is written down of a session now; `None` for one that is gone.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use dogwatch_core::briefing::Briefing;
 use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::escalation::{Fact, Situation, Trigger};
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::session_file::{AgentRow, FileProblem, Task, TaskId};
 use dogwatch_core::status::Status;
@@ -15,8 +16,8 @@ use jiff::{Timestamp, Zoned};
 
 use super::rebalance::{Balanced, rebalance, side_of};
 use super::{identity, master_of, server_of, window_of};
-use crate::act::send;
 use crate::act::spawn::{self, Beside, Place, Spawned, What};
+use crate::act::{escalation, send};
 use crate::act::{kill, task};
 use crate::sense::agents;
 use crate::team_file::TeamFile;
@@ -98,15 +99,16 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     let mut reason = String::new();
     for tries in 1..=TRIES {
         match job.attempt() {
-            Ok(done) => return Ok(SpawnedPane { tries, ..done }),
+            Ok(done) => {
+                let _ = escalation::withdraw(context, &job.key(), "one could be started since");
+                return Ok(SpawnedPane { tries, ..done });
+            }
             Err(Failure::Final(error)) => return Err(error),
             Err(Failure::Again(why)) => reason = why,
-            Err(Failure::Hopeless(why)) => {
-                return Err(Error::PaneNotReady { role: job.role, tries, reason: why });
-            }
+            Err(Failure::Hopeless(why)) => return Err(job.give_up(tries, why)),
         }
     }
-    Err(Error::PaneNotReady { role: job.role, tries: TRIES, reason })
+    Err(job.give_up(TRIES, reason))
 }
 
 /// Why an attempt came to nothing.
@@ -150,6 +152,33 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// What its escalation is known by: one role of one team.
+    fn key(&self) -> String {
+        format!("pane spawn {} {}", self.role, self.request.file.path().display())
+    }
+
+    /// Asks a person what to do: everything that could be tried was tried.
+    fn give_up(self, tries: u32, reason: String) -> Error {
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        let mut facts = vec![
+            fact("role", self.role.clone()),
+            fact("agent", self.profile.name.clone()),
+            fact("tries", tries.to_string()),
+            fact("file", self.request.file.path().display().to_string()),
+        ];
+        facts.extend(self.task.as_ref().map(|task| fact("task", task.id.to_string())));
+        let situation = Situation { facts, ..Situation::new(Trigger::SpawnFailed, reason.clone()) };
+        let request = escalation::Request {
+            key: &self.key(),
+            situation: &situation,
+            deadline: None,
+            anew: true,
+        };
+        let raised = escalation::raise(self.context, &request);
+        let escalation = raised.ok().map(|raised| raised.escalation.number);
+        Error::PaneNotReady { role: self.role, tries, reason, escalation }
+    }
+
     /// The task, written down before anybody is there to do it.
     fn take_task(&self) -> Result<Option<Task>, Error> {
         let file = &self.request.file;

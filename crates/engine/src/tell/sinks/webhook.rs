@@ -104,17 +104,16 @@ fn by_curl(url: &str, token: Option<&str>, body: &str, limit: Duration) -> Resul
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{}\"", text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"))
     };
-    let mut config = format!(
+    let token = token.map_or_else(String::new, |token| {
+        format!("header = {}\n", quoted(&format!("Authorization: Bearer {token}")))
+    });
+    let config = format!(
         "url = {}\nfail\nsilent\nshow-error\noutput = \"/dev/null\"\nproto = \"=https\"\nmax-time = {}\n\
-         header = \"Content-Type: application/json\"\ndata-raw = {}\n",
+         header = \"Content-Type: application/json\"\ndata-raw = {}\n{token}",
         quoted(url),
         limit.as_secs(),
         quoted(body)
     );
-    if let Some(token) = token {
-        config
-            .push_str(&format!("header = {}\n", quoted(&format!("Authorization: Bearer {token}"))));
-    }
     // -q comes first, or the user's own settings would be read.
     let words = ["curl", "-q", "--config", "-"].map(ToOwned::to_owned);
     command::run(&words, &[], config.as_bytes(), limit + Duration::from_millis(200))

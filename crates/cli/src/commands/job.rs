@@ -1,0 +1,190 @@
+use std::time::Instant;
+
+use dogwatch_core::delivery::safe_text::MOST_BYTES;
+use dogwatch_core::exit_code;
+use dogwatch_core::job::JobState;
+use dogwatch_engine::act::job;
+use dogwatch_engine::{Context, Error};
+use dogwatch_store::Job;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::args::{Job as JobArgs, JobSubmit, JobVerb};
+use crate::commands::told;
+use crate::table::Table;
+use crate::{environment, ui};
+
+pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
+    match &args.verb {
+        JobVerb::Submit(args) => submit(context, args),
+        JobVerb::Ls(args) => {
+            let found = job::list(context, args.target.as_deref(), args.last)?;
+            if args.json {
+                let all: Vec<Value> =
+                    found.iter().map(|(name, job)| to_json(name.as_deref(), job)).collect();
+                ui::json(&json!({ "jobs": all }));
+            } else if found.is_empty() {
+                ui::talk("no jobs; give one: dogwatch job submit NAME '…'");
+            } else {
+                ui::line(table(&found));
+            }
+            Ok(exit_code::OK)
+        }
+        JobVerb::Show(args) => {
+            let found = job::find(context, &args.id)?;
+            if args.json {
+                print_json(context, &found);
+            } else {
+                show(context, &found);
+            }
+            Ok(exit_code::OK)
+        }
+        JobVerb::Wait(args) => {
+            let found = job::wait(context, &args.id, args.timeout)?;
+            print_end(context, &found, args.json);
+            Ok(code(&found))
+        }
+        JobVerb::Cancel(args) => {
+            let found = job::cancel(context, &args.id, &environment::who(context))?;
+            if args.json {
+                print_json(context, &found);
+            } else {
+                ui::line(format_args!("{}: {}", found.id, found.state.word()));
+            }
+            Ok(exit_code::OK)
+        }
+    }
+}
+
+fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
+    let begun = Instant::now();
+    let prompt = told::text(args.prompt.as_deref(), args.file.as_deref(), MOST_BYTES)?;
+    let prompt = prompt.ok_or_else(|| Error::BadArgument {
+        problem: "what is to be done? Give a prompt, - or --file".to_owned(),
+    })?;
+    let submitted = job::submit(context, &args.target, &prompt, args.timeout)?;
+    if let Some(trouble) = &submitted.trouble {
+        ui::talk(format_args!("warning: it is not delivered yet: {trouble}"));
+    }
+    let mut found = submitted.job;
+    if args.wait {
+        if !args.json {
+            ui::talk(format_args!("job {}", found.id));
+        }
+        let left = args.timeout.map(|limit| limit.saturating_sub(begun.elapsed()));
+        found = job::wait(context, &found.id, left)?;
+        print_end(context, &found, args.json);
+        return Ok(code(&found));
+    }
+    if args.json {
+        print_json(context, &found);
+    } else {
+        ui::line(&found.id);
+    }
+    match found.state {
+        JobState::Queued => Ok(exit_code::TIMEOUT),
+        JobState::Delivered | JobState::Running => Ok(exit_code::OK),
+        _ => Ok(code(&found)),
+    }
+}
+
+fn code(job: &Job) -> u8 {
+    match job.state {
+        JobState::Done { .. } => exit_code::OK,
+        JobState::Failed { .. } => exit_code::FAILED,
+        JobState::Cancelled { .. } => exit_code::CONFLICT,
+        JobState::Queued | JobState::Delivered | JobState::Running => exit_code::TIMEOUT,
+    }
+}
+
+/// The result where results go, and how it ended where talk goes.
+fn print_end(context: &Context, job: &Job, as_json: bool) {
+    if as_json {
+        return print_json(context, job);
+    }
+    if let Some(result) = job.state.result() {
+        ui::line(ui::harmless(result.to_owned()));
+    }
+    ui::talk(format_args!("job {} is {}", job.id, ui::harmless(in_words(job))));
+}
+
+fn in_words(job: &Job) -> String {
+    let word = job.state.word();
+    match (&job.state, &job.waiting) {
+        (JobState::Failed { because, .. }, _) => format!("{word}: {because}"),
+        (JobState::Cancelled { by }, _) => format!("{word} by {by}"),
+        (_, Some(waiting)) => format!("{word}, waiting for {waiting}"),
+        _ => word.to_owned(),
+    }
+}
+
+fn show(context: &Context, job: &Job) {
+    let name = job::name_of(context, job).unwrap_or_else(|| job.session.clone());
+    ui::line(format_args!("{} for {name}: {}", job.id, ui::harmless(in_words(job))));
+    let times = [
+        ("submitted", Some(job.submitted)),
+        ("delivered", job.delivered),
+        ("running", job.running),
+        ("ended", job.ended),
+    ];
+    for (word, at) in times {
+        if let Some(at) = at {
+            ui::line(format_args!("{word:<10}{at:.0}"));
+        }
+    }
+    ui::line(format_args!("\n{}", ui::harmless(job.prompt.trim_end().to_owned())));
+    if let Some(result) = job.state.result() {
+        ui::line(format_args!("\n{}", ui::harmless(result.to_owned())));
+    }
+}
+
+fn table(found: &[(Option<String>, Job)]) -> Table {
+    let now = Timestamp::now();
+    let mut table = ui::table(&["ID", "SESSION", "STATE", "AGE", "PROMPT"]);
+    for (name, job) in found {
+        table.row([
+            job.id.as_str().into(),
+            name.as_deref().unwrap_or(&job.session).into(),
+            state(job).into(),
+            ui::age(job.submitted, now).into(),
+            ui::harmless(job.prompt.clone()).replace('\n', " ").into(),
+        ]);
+    }
+    table
+}
+
+/// The state in a word or two, for tables.
+pub(super) fn state(job: &Job) -> String {
+    let word = job.state.word();
+    if job.waiting.is_some() { format!("{word}, waiting") } else { word.to_owned() }
+}
+
+fn print_json(context: &Context, job: &Job) {
+    ui::json(&to_json(job::name_of(context, job).as_deref(), job));
+}
+
+/// The stable shape of a job, documented in `docs/protocol.md`.
+fn to_json(name: Option<&str>, job: &Job) -> Value {
+    let mut object = json!({
+        "id": job.id,
+        "session": job.session,
+        "name": name,
+        "prompt": job.prompt,
+        "submitted": job.submitted,
+        "delivered": job.delivered,
+        "running": job.running,
+        "ended": job.ended,
+        "waiting": job.waiting,
+    });
+    if let (Some(object), Ok(Value::Object(state))) =
+        (object.as_object_mut(), serde_json::to_value(&job.state))
+    {
+        object.extend(state);
+    }
+    object
+}
+
+/// What goes beside the state of a session.
+pub(super) fn beside(job: &Job) -> Value {
+    json!({ "id": job.id, "state": job.state.word(), "waiting": job.waiting })
+}
