@@ -22,6 +22,7 @@ mod output;
 mod process;
 
 mod ending;
+mod job;
 mod opencode;
 mod prompts;
 mod record;

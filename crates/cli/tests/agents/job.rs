@@ -1,0 +1,236 @@
+//! Jobs for real agents: followed to their end by evidence, whatever becomes of those who gave them.
+
+use std::process::Stdio;
+
+use model_double::homes::Agent;
+use serde_json::Value;
+
+use crate::env::{eventually, eventually_or};
+use crate::lab::Lab;
+
+impl Lab {
+    fn submit(&self, prompt: &str, more: &[&str]) -> Value {
+        let mut words = vec!["job", "submit", "a", prompt, "--json"];
+        words.extend(more);
+        self.dogwatch(&words).json()
+    }
+
+    fn job(&self, job: &Value) -> Value {
+        self.dogwatch(&["job", "show", job["id"].as_str().unwrap(), "--json"]).success().json()
+    }
+
+    #[track_caller]
+    fn job_becomes(&self, job: &Value, state: &str) -> Value {
+        let mut found = Value::Null;
+        eventually_or(&format!("the job is {state}"), || {
+            found = self.job(job);
+            if found["state"] == state { Ok(()) } else { Err(format!("{found:#}")) }
+        });
+        found
+    }
+
+    /// The states that were told of a job, in order.
+    fn told_of_jobs(&self) -> Vec<String> {
+        let dir = dogwatch_store::StateDir::open(self.env.state_dir()).unwrap();
+        let session = self.session("a").id;
+        let journal = dogwatch_store::Store::open(&dir).unwrap().journal(&session).unwrap();
+        let jobs = journal.into_iter().filter(|entry| entry.event == "job");
+        jobs.map(|entry| entry.data["state"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn done_with_its_result(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&["--unattended"]);
+    let done = lab.submit("[tool] please", &["--wait", "--timeout", "60s"]);
+    assert_eq!(
+        (&done["state"], &done["result"]),
+        (&"done".into(), &"Tool done.".into()),
+        "{done:#}"
+    );
+    for time in ["submitted", "delivered", "running", "ended"] {
+        assert!(done[time].is_string(), "{done:#}");
+    }
+    assert_eq!(lab.told_of_jobs(), ["queued", "delivered", "running", "done"]);
+    let second = lab.submit("[hello]", &["--wait", "--timeout", "60s"]);
+    assert_eq!(second["result"], "Hello from the double.", "of this very message: {second:#}");
+    let status = lab.dogwatch(&["status", "--json"]).success().json();
+    assert_eq!(status["sessions"][0]["job"]["state"], "done");
+    let table = lab.dogwatch(&["status"]).success().text();
+    assert!(table.contains("JOB"), "{table}");
+    let listed = lab.dogwatch(&["job", "ls", "a", "--json"]).success().json();
+    assert_eq!(listed["jobs"].as_array().unwrap().len(), 2);
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn claude_does_a_job() {
+    done_with_its_result(Agent::Claude);
+}
+
+#[test]
+fn codex_does_a_job() {
+    done_with_its_result(Agent::Codex);
+}
+
+fn killed_in_its_turn(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    let session = lab.spawn(&[]);
+    let job = lab.submit("[gate]", &["--timeout", "60s"]);
+    lab.job_becomes(&job, "running");
+    let pid = rustix::process::Pid::from_raw(session.pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let failed = lab.job_becomes(&job, "failed");
+    let because = failed["because"].as_str().unwrap();
+    assert!(because.starts_with("the session ended: "), "{failed:#}");
+    let over =
+        lab.dogwatch(&["job", "cancel", job["id"].as_str().unwrap(), "--json"]).code(4).json();
+    assert_eq!(over["error"]["code"], "job_over");
+    let refused = lab.dogwatch(&["job", "submit", "a", "x", "--json"]).code(4).json();
+    assert_eq!(refused["error"]["code"], "is_over");
+}
+
+#[test]
+fn claude_is_killed_at_its_job() {
+    killed_in_its_turn(Agent::Claude);
+}
+
+#[test]
+fn codex_is_killed_at_its_job() {
+    killed_in_its_turn(Agent::Codex);
+}
+
+fn a_dialog_holds_it_up(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&[]);
+    let job = lab.submit("[ask]", &["--timeout", "60s"]);
+    eventually("it waits for an answer", || !lab.job(&job)["waiting"].is_null());
+    let waiting = lab.job(&job);
+    assert_eq!(waiting["state"], "running", "{waiting:#}");
+    let question = waiting["waiting"].as_str().unwrap();
+    assert!(question.contains("Which database should I use?"), "{question}");
+    let id = job["id"].as_str().unwrap();
+    let refused = lab.dogwatch(&["job", "cancel", id, "--json"]).code(1).json();
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("a dialog is open"),
+        "{refused}"
+    );
+    let _ = lab.dogwatch(&["answer", "a", "1"]).success();
+    let done = lab.dogwatch(&["job", "wait", id, "--timeout", "60s", "--json"]).success().json();
+    assert_eq!((&done["state"], &done["waiting"]), (&"done".into(), &Value::Null), "{done:#}");
+    assert_eq!(done["result"], "Answer noted.");
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn a_dialog_of_claude_holds_a_job_up() {
+    a_dialog_holds_it_up(Agent::Claude);
+}
+
+#[test]
+fn a_dialog_of_codex_holds_a_job_up() {
+    a_dialog_holds_it_up(Agent::Codex);
+}
+
+fn cancelled(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&[]);
+    let running = lab.submit("[gate]", &["--timeout", "60s"]);
+    lab.job_becomes(&running, "running");
+    lab.env.wait_screen("a", "Waiting at the gate.");
+    // The agent is at work, so this one stays where it is.
+    let queued = lab.submit("[hello]", &["--timeout", "1s"]);
+    assert_eq!(queued["state"], "queued", "{queued:#}");
+    let cancel = |job: &Value| {
+        let id = job["id"].as_str().unwrap().to_owned();
+        lab.dogwatch(&["job", "cancel", &id, "--json"]).success().json()
+    };
+    assert_eq!(cancel(&queued)["state"], "cancelled");
+    assert_eq!(cancel(&running)["state"], "cancelled");
+    let next = lab.submit("[hello]", &["--wait", "--timeout", "60s"]);
+    assert_eq!(next["result"], "Hello from the double.", "{next:#}");
+    assert!(!lab.asked().iter().skip(2).any(|asked| asked.contains("[gate]")));
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn a_job_of_claude_is_cancelled() {
+    cancelled(Agent::Claude);
+}
+
+#[test]
+fn a_job_of_codex_is_cancelled() {
+    cancelled(Agent::Codex);
+}
+
+/// Interrupted before it has said a word, claude takes the message back into its box.
+fn cancelled_before_a_word(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&[]);
+    let job = lab.submit("[silent-gate]", &["--timeout", "60s"]);
+    lab.job_becomes(&job, "running");
+    eventually("the model is asked", || {
+        lab.asked().iter().any(|asked| asked.contains("[silent-gate]"))
+    });
+    let id = job["id"].as_str().unwrap();
+    let cancelled = lab.dogwatch(&["job", "cancel", id, "--json"]).success().json();
+    assert_eq!(cancelled["state"], "cancelled", "{cancelled:#}");
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn a_job_of_claude_is_cancelled_before_a_word() {
+    cancelled_before_a_word(Agent::Claude);
+}
+
+#[test]
+fn a_job_of_codex_is_cancelled_before_a_word() {
+    cancelled_before_a_word(Agent::Codex);
+}
+
+/// One that is killed while it waits for the agent, and one that is killed while it waits for the end.
+#[test]
+fn who_submits_may_be_killed() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    lab.spawn(&["--prompt", "[gate]"]);
+    lab.env.wait_screen("a", "Waiting at the gate.");
+    let mut submit = lab.env.command(&["job", "submit", "a", "[hello]", "--json"]);
+    let mut submit = submit.stdout(Stdio::null()).spawn().unwrap();
+    let jobs = || lab.dogwatch(&["job", "ls", "--json"]).success().json()["jobs"].clone();
+    eventually("it is filed", || jobs()[0]["state"] == "queued");
+    let posted = || lab.dogwatch(&["messages", "--json"]).success().json()["messages"][0].clone();
+    eventually("it is posted", || posted()["outcome"] == "pending");
+    submit.kill().unwrap();
+    submit.wait().unwrap();
+    lab.double.release("gate");
+    let job = jobs()[0].clone();
+    let id = job["id"].as_str().unwrap();
+    let mut wait = lab.env.command(&["job", "wait", id]);
+    let mut wait = wait.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    eventually("somebody else delivers it", || {
+        lab.asked().iter().any(|asked| asked.contains("[hello]"))
+    });
+    wait.kill().unwrap();
+    wait.wait().unwrap();
+    let done = lab.job_becomes(&job, "done");
+    assert_eq!(done["result"], "Hello from the double.");
+    assert_eq!(lab.told_of_jobs(), ["queued", "delivered", "running", "done"]);
+    assert_eq!(lab.asked().iter().filter(|asked| asked.contains("[hello]")).count(), 1);
+    lab.end(&["--now"]);
+}
+
+/// A watcher settles jobs, with nobody asking for them.
+#[test]
+fn a_watcher_follows_jobs() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    lab.spawn(&[]);
+    let mut watch = lab.env.command(&["watch", "--json"]);
+    let mut watch = watch.stdout(Stdio::null()).spawn().unwrap();
+    lab.submit("[hello]", &["--timeout", "60s"]);
+    eventually("the watcher writes its end down", || {
+        lab.told_of_jobs().last().is_some_and(|state| state == "done")
+    });
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    lab.end(&["--now"]);
+}
