@@ -8,6 +8,7 @@ mod commands;
 mod environment;
 mod interrupt;
 mod report;
+mod story_automator;
 mod table;
 mod ui;
 
@@ -16,6 +17,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().collect();
+    if let Some(words) = story_automator::called(&words) {
+        return story_automator::main(words);
+    }
     let args = args::Args::parse();
     let json = args.command.wants_json();
     match commands::run(args) {
