@@ -22,6 +22,7 @@ pub mod runner;
 pub mod sense;
 pub mod snapshot;
 pub mod status;
+pub mod story;
 pub mod team;
 pub mod team_file;
 pub mod tell;
