@@ -28,6 +28,7 @@
 //! | [`http`] | a question to an agent that listens, and its answer, as bytes |
 //! | [`mask`] | what others must not see of a recording |
 //! | [`recording`] | what a recording is |
+//! | [`story`] | stories: their names, states and files |
 
 pub mod answer;
 pub mod briefing;
@@ -53,6 +54,7 @@ pub mod run;
 pub mod screen;
 pub mod session_file;
 pub mod status;
+pub mod story;
 mod text;
 pub mod transcript;
 pub mod window;

@@ -8,6 +8,8 @@
 //!
 //! [`team`](mod@team) shows the agents of one window, [`team_file`] is what they write to.
 //!
+//! [`story`] reads and writes the files of a project with stories.
+//!
 //! [`wait`](mod@wait) blocks until a session is in a state; [`watch`] tells of every change.
 //!
 //! [`tell`] tells people, by what [`config`] says.

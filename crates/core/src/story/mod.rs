@@ -1,0 +1,16 @@
+//! Stories: how they are named, where they stand, and what is to be done for them.
+//!
+//! | module | decides |
+//! | --- | --- |
+//! | [`bmm_config`] | where the story files are, from BMAD's configuration |
+//! | [`keys`] | which story a text means: id, prefix or key |
+//! | [`sprint`] | where each story stands, from `sprint-status.yaml` |
+//! | [`story_file`] | what a story's own file says of itself |
+//! | [`slug`] | the short name and the number of a project |
+
+pub mod bmm_config;
+pub mod keys;
+pub mod slug;
+pub mod sprint;
+pub mod story_file;
+mod yaml;

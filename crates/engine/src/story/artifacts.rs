@@ -1,0 +1,237 @@
+//! Where a project keeps its stories, and what is found there.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::story::bmm_config::{self, Outside};
+use dogwatch_core::story::keys::{self, KnownEpics, StoryId};
+use dogwatch_core::story::sprint::Sprint;
+use dogwatch_core::story::story_file::{self, StoryFile};
+
+const USUAL: &str = "_bmad-output/implementation-artifacts";
+const OLDER: &str = "_bmad-output";
+const DOCS: &str = "docs/bmad/implementation-artifacts";
+const SPRINT: &str = "sprint-status.yaml";
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoryError {
+    #[error(transparent)]
+    Outside(#[from] Outside),
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+}
+
+/// A story, by all its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Story {
+    pub id: StoryId,
+    pub key: String,
+    /// Whether the caller gave the whole key.
+    pub by_key: bool,
+}
+
+impl Story {
+    pub fn prefix(&self) -> String {
+        self.id.prefix()
+    }
+}
+
+/// A project with stories. Everything is read anew when it is asked for: agents write these files.
+#[derive(Debug, Clone)]
+pub struct Stories {
+    root: PathBuf,
+}
+
+impl Stories {
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of story files; it may not exist yet.
+    pub fn artifacts(&self) -> Result<PathBuf, StoryError> {
+        Ok(self.root.join(self.artifacts_below_root()?))
+    }
+
+    /// The same, as it is seen from the project's root.
+    pub fn artifacts_below_root(&self) -> Result<String, StoryError> {
+        let config = self.root.join("_bmad/bmm/config.yaml");
+        let config = read_if_there(&config)?.unwrap_or_default();
+        if let Some(place) = bmm_config::artifacts(&config)? {
+            self.stays_inside(&place)?;
+            return Ok(place);
+        }
+        let usual_is_used = self.root.join(USUAL).join(SPRINT).is_file()
+            || self.root.join(OLDER).join(SPRINT).is_file()
+            || has_markdown(&self.root.join(USUAL));
+        let place = if !usual_is_used && self.root.join(DOCS).is_dir() { DOCS } else { USUAL };
+        Ok(place.to_owned())
+    }
+
+    /// A link must not lead out of the project either.
+    fn stays_inside(&self, place: &str) -> Result<(), Outside> {
+        let (Ok(root), Ok(place)) =
+            (self.root.canonicalize(), self.root.join(place).canonicalize())
+        else {
+            return Ok(());
+        };
+        if place.starts_with(root) { Ok(()) } else { Err(Outside) }
+    }
+
+    /// The sprint file that is there, else the one that should be.
+    pub fn sprint_file(&self) -> Result<PathBuf, StoryError> {
+        let usual = self.artifacts()?.join(SPRINT);
+        let older = self.root.join(OLDER).join(SPRINT);
+        Ok(if !usual.is_file() && older.is_file() { older } else { usual })
+    }
+
+    /// `None` if the project has no sprint file.
+    pub fn sprint(&self) -> Result<Option<Sprint>, StoryError> {
+        let text = read_if_there(&self.sprint_file()?)?;
+        Ok(text.map(|text| Sprint::read(&text)))
+    }
+
+    /// Epics with names that this project is known to have.
+    pub fn known_epics(&self) -> Result<KnownEpics, StoryError> {
+        let epic_files = self
+            .epic_folders()?
+            .iter()
+            .flat_map(|folder| files(folder, "epic-"))
+            .filter_map(|path| stem(&path))
+            .collect();
+        let keys = self.sprint()?.unwrap_or_default().keys().map(str::to_owned).collect();
+        Ok(KnownEpics::new(epic_files, keys))
+    }
+
+    /// Where `epic-<n>.md` files are looked for.
+    pub fn epic_folders(&self) -> Result<[PathBuf; 2], StoryError> {
+        Ok([self.artifacts()?, self.root.join("docs/epics")])
+    }
+
+    /// `<prefix>-*.md`, sorted by name.
+    pub fn story_files(&self, prefix: &str) -> Result<Vec<PathBuf>, StoryError> {
+        Ok(files(&self.artifacts()?, &format!("{prefix}-")))
+    }
+
+    /// The story that a text means: id, prefix or key.
+    pub fn story(&self, text: &str) -> Result<Option<Story>, StoryError> {
+        let known = self.known_epics()?;
+        let Some(meant) = keys::read(text, &known) else { return Ok(None) };
+        let key = if meant.is_key {
+            text.trim().to_owned()
+        } else {
+            let files = self.story_files(&meant.id.prefix())?;
+            let stems: Vec<String> = files.iter().filter_map(|path| stem(path)).collect();
+            let sprint = self.sprint()?.unwrap_or_default();
+            keys::key_of(&meant.id, stems.iter().map(String::as_str), sprint.keys(), &known)
+        };
+        Ok(Some(Story { id: meant.id, key, by_key: meant.is_key }))
+    }
+
+    /// What a story's file says of itself.
+    pub fn story_file(path: &Path) -> Result<StoryFile, StoryError> {
+        let text = std::fs::read(path)
+            .map_err(|source| StoryError::Unreadable { path: path.to_owned(), source })?;
+        Ok(story_file::read(&String::from_utf8_lossy(&text)))
+    }
+}
+
+/// Files `<start>*.md` of a folder, sorted; none if there is no such folder.
+pub fn files(folder: &Path, start: &str) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(start)))
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort_unstable();
+    files
+}
+
+fn has_markdown(folder: &Path) -> bool {
+    !files(folder, "").is_empty()
+}
+
+fn stem(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_str()?.to_owned())
+}
+
+fn read_if_there(path: &Path) -> Result<Option<String>, StoryError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(source) => Err(StoryError::Unreadable { path: path.to_owned(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Stories) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let project = Stories::new(folder.path());
+        (folder, project)
+    }
+
+    #[test]
+    fn the_folder_of_stories() {
+        for (files, expected) in [
+            (&[][..], USUAL),
+            (&[("docs/bmad/implementation-artifacts/sprint-status.yaml", "")][..], DOCS),
+            (
+                &[
+                    ("docs/bmad/implementation-artifacts/sprint-status.yaml", ""),
+                    ("_bmad-output/sprint-status.yaml", ""),
+                ][..],
+                USUAL,
+            ),
+            (
+                &[("_bmad/bmm/config.yaml", "output_folder: '{project-root}/o'\n")][..],
+                "o/implementation-artifacts",
+            ),
+        ] {
+            let (folder, project) = project(files);
+            assert_eq!(project.artifacts().unwrap(), folder.path().join(expected));
+        }
+    }
+
+    #[test]
+    fn a_link_out_of_the_project_is_not_followed() {
+        let (folder, project) =
+            project(&[("_bmad/bmm/config.yaml", "implementation_artifacts: out\n")]);
+        std::os::unix::fs::symlink("/", folder.path().join("out")).unwrap();
+        assert!(matches!(project.artifacts(), Err(StoryError::Outside(_))));
+    }
+
+    #[test]
+    fn a_story_by_all_its_names() {
+        let (_folder, project) = project(&[
+            ("_bmad-output/implementation-artifacts/1-2-reset.md", "# T\n"),
+            (
+                "_bmad-output/implementation-artifacts/sprint-status.yaml",
+                "1-2-row: done\n1-3-x: a\n",
+            ),
+        ]);
+        let key = |text: &str| project.story(text).unwrap().map(|story| story.key);
+        assert_eq!(key("1.2").as_deref(), Some("1-2-reset"));
+        assert_eq!(key("1-3").as_deref(), Some("1-3-x"));
+        assert_eq!(key("1.4").as_deref(), Some("1-4"));
+        assert_eq!(key("1-2-mine").as_deref(), Some("1-2-mine"));
+        assert_eq!(key("zzz"), None);
+    }
+}
