@@ -177,15 +177,15 @@ fn read_if_there(path: &Path) -> Result<Option<String>, StoryError> {
 mod tests {
     use super::*;
 
-    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Stories) {
+    fn stories(files: &[(&str, &str)]) -> (tempfile::TempDir, Stories) {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let project = Stories::new(folder.path());
-        (folder, project)
+        let stories = Stories::new(folder.path());
+        (folder, stories)
     }
 
     #[test]
@@ -205,29 +205,29 @@ mod tests {
                 "o/implementation-artifacts",
             ),
         ] {
-            let (folder, project) = project(files);
-            assert_eq!(project.artifacts().unwrap(), folder.path().join(expected));
+            let (folder, stories) = stories(files);
+            assert_eq!(stories.artifacts().unwrap(), folder.path().join(expected));
         }
     }
 
     #[test]
     fn a_link_out_of_the_project_is_not_followed() {
-        let (folder, project) =
-            project(&[("_bmad/bmm/config.yaml", "implementation_artifacts: out\n")]);
+        let (folder, stories) =
+            stories(&[("_bmad/bmm/config.yaml", "implementation_artifacts: out\n")]);
         std::os::unix::fs::symlink("/", folder.path().join("out")).unwrap();
-        assert!(matches!(project.artifacts(), Err(StoryError::Outside(_))));
+        assert!(matches!(stories.artifacts(), Err(StoryError::Outside(_))));
     }
 
     #[test]
     fn a_story_by_all_its_names() {
-        let (_folder, project) = project(&[
+        let (_folder, stories) = stories(&[
             ("_bmad-output/implementation-artifacts/1-2-reset.md", "# T\n"),
             (
                 "_bmad-output/implementation-artifacts/sprint-status.yaml",
                 "1-2-row: done\n1-3-x: a\n",
             ),
         ]);
-        let key = |text: &str| project.story(text).unwrap().map(|story| story.key);
+        let key = |text: &str| stories.story(text).unwrap().map(|story| story.key);
         assert_eq!(key("1.2").as_deref(), Some("1-2-reset"));
         assert_eq!(key("1-3").as_deref(), Some("1-3-x"));
         assert_eq!(key("1.4").as_deref(), Some("1-4"));
