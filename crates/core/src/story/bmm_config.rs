@@ -1,5 +1,6 @@
 //! Where BMAD's own configuration puts a project's stories: `_bmad/bmm/config.yaml`.
 
+use super::front_matter::{unquoted, without_comment};
 use super::yaml;
 
 /// A place outside of the project, or none.
@@ -30,23 +31,7 @@ fn value(config: &str, name: &str) -> Option<String> {
     let line = config
         .lines()
         .find_map(|line| line.trim().strip_prefix(name)?.trim_start().strip_prefix(':'))?;
-    Some(without_comment(line.trim()).trim().trim_matches(['"', '\'']).to_owned())
-}
-
-/// A `#` after a blank starts a comment, unless it is inside quotes.
-fn without_comment(value: &str) -> &str {
-    let mut quote = None;
-    let mut before = ' ';
-    for (at, letter) in value.char_indices() {
-        match (letter, quote) {
-            ('"' | '\'', None) => quote = Some(letter),
-            (letter, Some(open)) if letter == open => quote = None,
-            ('#', None) if before.is_whitespace() => return &value[..at],
-            _ => {}
-        }
-        before = letter;
-    }
-    value
+    Some(unquoted(without_comment(line.trim()).trim()).to_owned())
 }
 
 /// The same path without `.` and `..`.

@@ -4,6 +4,7 @@
 //! status. What is no YAML (a tab, a key twice) is read line by line, so that a slip of an agent
 //! does not make every story unknown.
 
+use super::front_matter::unquoted;
 use super::keys::{self, KnownEpics, StoryId};
 use super::yaml::{self, Yaml};
 
@@ -49,7 +50,6 @@ impl Sprint {
 
     /// The row that a text means: itself, a key of that story, or the story's bare id or prefix.
     pub fn find(&self, asked: &str, known: &KnownEpics) -> Option<&Row> {
-        let asked = asked.trim();
         let meant = keys::read(asked, known);
         let rank = |row: &Row| -> Option<(u8, bool)> {
             let kind = if row.key == asked {
@@ -113,13 +113,6 @@ fn row_of_line(line: &str) -> Option<Row> {
     let value = value.trim();
     let value = if value.starts_with('#') { "" } else { value };
     Some(row(unquoted(key.trim()), unquoted(value.split_whitespace().next().unwrap_or("")), false))
-}
-
-fn unquoted(text: &str) -> &str {
-    ['"', '\'']
-        .into_iter()
-        .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
-        .unwrap_or(text)
 }
 
 #[cfg(test)]

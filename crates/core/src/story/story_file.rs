@@ -1,6 +1,8 @@
 //! What a story's own file says of itself: `Status:` and title, in its front matter if it has one, else
 //! above its first section.
 
+use super::front_matter::{self, unquoted};
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoryFile {
     /// `unknown` if the file does not say.
@@ -9,35 +11,17 @@ pub struct StoryFile {
 }
 
 pub fn read(text: &str) -> StoryFile {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let front = front_matter(text);
-    let head: Vec<&str> = match &front {
-        Some((lines, _)) => lines.clone(),
-        None => above_first_section(text.lines()),
+    let (front, body) = front_matter::split(text);
+    let head: Vec<&str> = match front {
+        Some(front) => front.lines().map(front_matter::without_comment).collect(),
+        None => above_first_section(body.lines()),
     };
-    let body = front.map_or(text, |(_, body)| body);
     let status = field(&head, "status").filter(|status| !status.is_empty());
     let title = field(&head, "title").filter(|title| !title.is_empty()).or_else(|| heading(body));
     StoryFile {
         status: status.unwrap_or_else(|| "unknown".to_owned()),
         title: title.unwrap_or_default(),
     }
-}
-
-/// The lines between the two `---`, and what comes after them.
-fn front_matter(text: &str) -> Option<(Vec<&str>, &str)> {
-    let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| line.trim_end() == "---")?;
-    let mut at = first.len();
-    let mut inside = Vec::new();
-    for line in lines {
-        at += line.len();
-        if line.trim_end() == "---" {
-            return Some((inside, &text[at..]));
-        }
-        inside.push(line.trim_end());
-    }
-    None
 }
 
 fn above_first_section<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -61,13 +45,6 @@ fn heading(body: &str) -> Option<String> {
     Some(title.to_owned())
 }
 
-fn unquoted(text: &str) -> &str {
-    ['"', '\'']
-        .into_iter()
-        .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
-        .unwrap_or(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +61,7 @@ mod tests {
             ("---\nstatus: \"done\"\ntitle: 'A: b'\n---\n# x\nStatus: review\n", "done", "A: b"),
             ("---\nowner: me\n---\n# Story: T\nStatus: review\n", "unknown", "T"),
             ("---\nno end\nStatus: done\n", "done", ""),
+            ("---\nstatus: done # x\n---\n", "done", ""),
             ("# T\r\n\r\n**Status:** done\r\n", "done", "T"),
             ("# T\n**Status**: done\n", "done", "T"),
             ("STATUS: Done\n", "Done", ""),

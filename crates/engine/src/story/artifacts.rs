@@ -121,7 +121,7 @@ impl Stories {
         let known = self.known_epics()?;
         let Some(meant) = keys::read(text, &known) else { return Ok(None) };
         let key = if meant.is_key {
-            text.trim().to_owned()
+            text.to_owned()
         } else {
             let files = self.story_files(&meant.id.prefix())?;
             let stems: Vec<String> = files.iter().filter_map(|path| stem(path)).collect();

@@ -6,8 +6,10 @@
 
 mod artifacts;
 pub mod project;
+mod provider;
 mod verify;
 
 pub use artifacts::{Stories, Story, StoryError, files};
 pub use project::Project;
+pub use provider::provider;
 pub use verify::{Asked, NotVerified, Verdict, verify};
