@@ -1,0 +1,273 @@
+//! A Markdown file of epics: `## Epic 1: …`, `### Story 1.2: …`, and what is written below.
+
+use super::keys::{self, KnownEpics, StoryId};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpicFile {
+    /// The first `# ` heading.
+    pub title: String,
+    pub stories: Vec<EpicStory>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpicStory {
+    pub id: StoryId,
+    /// How the heading names it.
+    pub written: String,
+    pub title: String,
+    /// Of the epic that the story stands below.
+    pub epic_title: String,
+    body: Vec<String>,
+}
+
+/// What a story's text consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    pub description: String,
+    pub criteria: Vec<String>,
+    /// As written; empty if nothing is said.
+    pub dependencies: String,
+}
+
+impl EpicFile {
+    pub fn read(text: &str, known: &KnownEpics) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut file = Self { title: String::new(), stories: Vec::new() };
+        let mut epic_title = String::new();
+        let mut in_story = false;
+        for line in text.lines() {
+            if let Some(heading) = line.strip_prefix("### Story ") {
+                let story = story(heading, &epic_title, known);
+                in_story = story.is_some();
+                file.stories.extend(story);
+            } else if let Some(heading) = line.strip_prefix("## Epic ") {
+                in_story = false;
+                if let Some((_, title)) = heading.split_once(':') {
+                    title.trim().clone_into(&mut epic_title);
+                }
+            } else if in_story && let Some(story) = file.stories.last_mut() {
+                story.body.push(line.to_owned());
+            } else if let Some(title) = line.strip_prefix("# ")
+                && file.title.is_empty()
+            {
+                title.trim().clone_into(&mut file.title);
+            }
+        }
+        file
+    }
+
+    /// By its id, prefix or key, or as its heading has it.
+    pub fn story(&self, asked: &str, known: &KnownEpics) -> Option<&EpicStory> {
+        let meant = keys::read(asked, known);
+        let is_it = |story: &&EpicStory| {
+            story.written == asked || meant.as_ref().is_some_and(|meant| meant.id == story.id)
+        };
+        self.stories.iter().find(is_it)
+    }
+
+    /// Stories of this file that name `id` as something they depend on, sorted as text.
+    pub fn dependents(&self, id: &StoryId) -> Vec<String> {
+        let mut dependents: Vec<String> = self
+            .stories
+            .iter()
+            .filter(|story| story.id != *id && story.depends_on(id))
+            .map(|story| story.id.to_string())
+            .collect();
+        dependents.sort_unstable();
+        dependents.dedup();
+        dependents
+    }
+}
+
+fn story(heading: &str, epic_title: &str, known: &KnownEpics) -> Option<EpicStory> {
+    let (written, title) = heading.split_once(':')?;
+    let written = written.trim();
+    Some(EpicStory {
+        id: keys::read(written, known)?.id,
+        written: written.to_owned(),
+        title: title.trim().to_owned(),
+        epic_title: epic_title.to_owned(),
+        body: Vec::new(),
+    })
+}
+
+impl EpicStory {
+    pub fn parts(&self) -> Parts {
+        let is_criteria = |line: &String| heads_criteria(line);
+        let split = self.body.iter().position(is_criteria).unwrap_or(self.body.len());
+        let (above, below) = self.body.split_at(split);
+        let words: Vec<&str> = above.iter().flat_map(|line| line.split_whitespace()).collect();
+        let said = self.body.iter().find_map(|line| dependencies(line));
+        let is_criterion = |line: &&String| {
+            !line.trim().is_empty() && !heads_criteria(line) && dependencies(line).is_none()
+        };
+        Parts {
+            description: words.join(" "),
+            criteria: below
+                .iter()
+                .filter(is_criterion)
+                .map(|line| line.trim().to_owned())
+                .collect(),
+            dependencies: said.unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// On a line `Dependencies: …`, or in the list right below one that says no more.
+    fn depends_on(&self, id: &StoryId) -> bool {
+        let mut lines = self.body.iter().peekable();
+        while let Some(line) = lines.next() {
+            let Some(said) = dependencies_in_any_case(line) else { continue };
+            if names(said, id) {
+                return true;
+            }
+            if said.is_empty() {
+                let is_item = |line: &&String| line.trim_start().starts_with(['-', '*', '+']);
+                while let Some(item) = lines.next_if(is_item) {
+                    if names(item, id) {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
+fn heads_criteria(line: &str) -> bool {
+    let bare = line.trim_matches(|letter: char| letter.is_whitespace() || "#*_:-".contains(letter));
+    line.contains("Acceptance Criteria") || bare.eq_ignore_ascii_case("acceptance criteria")
+}
+
+/// What a line says after `Dependencies:`, bold or not.
+fn dependencies(line: &str) -> Option<&str> {
+    said_after(line, line, "Dependencies")
+}
+
+fn dependencies_in_any_case(line: &str) -> Option<&str> {
+    said_after(line, &line.to_ascii_lowercase(), "dependencies")
+}
+
+fn said_after<'a>(line: &'a str, searched: &str, label: &str) -> Option<&'a str> {
+    searched.match_indices(label).find_map(|(at, _)| {
+        let rest = line[at + label.len()..].trim_start_matches('*');
+        rest.strip_prefix(':').map(without_stars)
+    })
+}
+
+fn without_stars(text: &str) -> &str {
+    text.trim().trim_matches('*').trim()
+}
+
+/// Whether a text says the id `3.1`, the prefix `3-1`, or a key with it; `3.10` and `13.1` are others.
+fn names(text: &str, id: &StoryId) -> bool {
+    [id.to_string(), id.prefix()].iter().any(|name| {
+        text.match_indices(name.as_str()).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let mut after = text[at + name.len()..].chars();
+            let (next, second) = (after.next(), after.next());
+            let starts = before.is_none_or(|letter| {
+                !letter.is_alphanumeric() && letter != '.' && letter != '-' && letter != '_'
+            });
+            let goes_on = next.is_some_and(char::is_alphanumeric)
+                || (next == Some('.') && second.is_some_and(|letter| letter.is_ascii_digit()));
+            starts && !goes_on
+        })
+    })
+}
+
+/// Does a choice of stories reach the last one? Only epics that it names count; all of them if it names none.
+pub fn reach(file: &EpicFile, chosen: &[&str], known: &KnownEpics) -> Option<(bool, StoryId)> {
+    let chosen: Vec<StoryId> = chosen
+        .iter()
+        .filter_map(|text| file.story(text, known))
+        .map(|story| story.id.clone())
+        .collect();
+    let is_named = |id: &StoryId| chosen.iter().any(|chosen| chosen.epic == id.epic);
+    let place = |id: &StoryId| -> (usize, u64, u64) {
+        let first = file.stories.iter().position(|story| story.id.epic == id.epic);
+        // Epics with a number are in the order of their numbers, those with names after them.
+        match id.epic.parse() {
+            Ok(number) => (0, number, id.place()),
+            Err(_) => (1 + first.unwrap_or(0), 0, id.place()),
+        }
+    };
+    let ids = || file.stories.iter().map(|story| &story.id);
+    let last = ids()
+        .filter(|id| is_named(id))
+        .max_by_key(|id| place(id))
+        .or_else(|| ids().max_by_key(|id| place(id)))?;
+    Some((chosen.contains(last), last.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EPICS: &str = "# Shop Platform\n\n## Epic 1: Accounts\n\n### Story 1.1: User Login\n\nAs a user I want to log in.\n\n**Acceptance Criteria**\n- works\n\n- fails politely\nDependencies: 9.9\n\n### Story 1.2: Password Reset\n\nA  reset mail.\n- **Dependencies:** 1.1\n\n#### Acceptance criteria\n - mail is sent\n\n### Story 1.3: Profile: Page\n\n**Dependencies**: none\n\n## Epic 2: Billing\n### Story one: bad\nlost\n### Story 2.1: Invoices\nDependencies: 1.2, 1-3\n### Story 2.10: More\nDependencies:\n- 2-1-invoices\n\n### Story login.3: Named\n";
+
+    fn file() -> EpicFile {
+        EpicFile::read(EPICS, &KnownEpics::default())
+    }
+
+    #[test]
+    fn headings() {
+        let file = file();
+        assert_eq!(file.title, "Shop Platform");
+        let found: Vec<(String, &str, &str)> = file
+            .stories
+            .iter()
+            .map(|story| (story.id.to_string(), story.title.as_str(), story.epic_title.as_str()))
+            .collect();
+        let expected = [
+            ("1.1", "User Login", "Accounts"),
+            ("1.2", "Password Reset", "Accounts"),
+            ("1.3", "Profile: Page", "Accounts"),
+            ("2.1", "Invoices", "Billing"),
+            ("2.10", "More", "Billing"),
+            ("login.3", "Named", "Billing"),
+        ];
+        assert_eq!(found, expected.map(|(id, title, epic)| (id.to_owned(), title, epic)));
+    }
+
+    #[test]
+    fn parts_of_a_story() {
+        let known = KnownEpics::default();
+        let file = file();
+        let parts = |asked: &str| file.story(asked, &known).unwrap().parts();
+        let login = parts("1-1-user-login");
+        assert_eq!(login.description, "As a user I want to log in.");
+        assert_eq!(login.criteria, ["- works", "- fails politely"]);
+        assert_eq!(login.dependencies, "9.9");
+        let reset = parts("1.2");
+        assert_eq!(reset.description, "A reset mail. - **Dependencies:** 1.1");
+        assert_eq!(reset.criteria, ["- mail is sent"]);
+        assert_eq!(reset.dependencies, "1.1");
+        assert_eq!(parts("1-3").dependencies, "none");
+        assert!(file.story("9.9", &known).is_none());
+    }
+
+    #[test]
+    fn who_depends_on_whom() {
+        let known = KnownEpics::default();
+        let file = file();
+        let dependents = |asked: &str| file.dependents(&file.story(asked, &known).unwrap().id);
+        assert_eq!(dependents("1.1"), ["1.2"]);
+        assert_eq!(dependents("1.2"), ["2.1"]);
+        assert_eq!(dependents("2.1"), ["2.10"]);
+        assert!(dependents("2.10").is_empty());
+    }
+
+    #[test]
+    fn the_last_story_of_what_is_chosen() {
+        let known = KnownEpics::default();
+        let file = EpicFile::read("### Story 1.1: a\n### Story 1.3: c\n### Story 2.1: b\n", &known);
+        let reach = |chosen: &[&str]| {
+            reach(&file, chosen, &known).map(|(reached, last)| (reached, last.to_string()))
+        };
+        assert_eq!(reach(&[]), Some((false, "2.1".into())));
+        assert_eq!(reach(&["1.1", "1.3"]), Some((true, "1.3".into())));
+        assert_eq!(reach(&["1-3-c"]), Some((true, "1.3".into())));
+        assert_eq!(reach(&["1.1"]), Some((false, "1.3".into())));
+        assert_eq!(reach(&["2.9"]), Some((false, "2.1".into())));
+    }
+}
