@@ -89,15 +89,20 @@ pub struct StoryStep {
 
 /// Name of the session that runs `at` this step, started at `now` (local time).
 pub fn story_name(project: &Path, at: &StoryStep, now: DateTime) -> Result<SessionName, NameError> {
+    SessionName::new(&story_text(project, at, now))
+}
+
+/// The same as text, which need not be a name that a session may have.
+pub fn story_text(project: &Path, at: &StoryStep, now: DateTime) -> String {
     let cycle = at.cycle.as_ref().map(|c| format!("-r{c}")).unwrap_or_default();
-    SessionName::new(&format!(
+    format!(
         "sa-{slug}-{stamp}-e{epic}-s{story}-{step}{cycle}",
         slug = slug(project),
         stamp = now.strftime("%y%m%d-%H%M%S"),
         epic = at.epic,
         story = at.story,
         step = at.step,
-    ))
+    )
 }
 
 /// Name of a session that was given none: agent and time.

@@ -119,6 +119,9 @@ pub struct LaunchRules {
     /// Variables of an outer agent that must not reach this one.
     #[serde(default)]
     pub unset: Vec<String>,
+    /// Words of a command line with which it does one thing without talking to anybody, and ends.
+    #[serde(default)]
+    pub headless: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -197,6 +200,11 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _, _)| *name)
 }
 
+/// Whether a profile of that name ships with dogwatch. The user may have another one of it.
+pub fn is_builtin(name: &str) -> bool {
+    BUILTIN.iter().any(|(known, _, _)| *known == name)
+}
+
 /// A profile that ships with dogwatch.
 pub fn builtin(name: &str) -> Option<Profile> {
     let (name, text, profile) = BUILTIN.iter().find(|(known, _, _)| *known == name)?;
@@ -213,7 +221,8 @@ mod tests {
             let name = *name;
             let profile = parse(name, text).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(profile.name, name);
-            assert_eq!(profile.program.is_empty(), name == COMMAND);
+            // Whoever looks for agents among the processes goes by that.
+            assert_eq!(profile.program, if name == COMMAND { "" } else { name });
             assert_eq!(profile.install.is_empty(), name == COMMAND);
             if let Some(hooks) = &profile.hooks {
                 assert!(!hooks.events.is_empty());

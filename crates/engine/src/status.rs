@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_core::status::{Verdict, judge};
 use dogwatch_store::{KeptState, Session, Store};
-use dogwatch_tmux::PaneId;
+use dogwatch_tmux::{PaneFace, PaneId};
 use jiff::Timestamp;
 
 use crate::sense::agents::Profiles;
@@ -20,6 +20,15 @@ use crate::{Context, Error};
 pub struct Judged {
     pub seen: Seen,
     pub verdict: Verdict,
+}
+
+/// Who bears a name.
+#[derive(Debug)]
+pub enum Named {
+    Session(Box<Judged>, Option<Sights>),
+    /// A tmux session that is not ours, and without any agent that is known.
+    Stranger(Box<PaneFace>, Sights),
+    Nobody,
 }
 
 /// All sessions of the context's server that were not put away, and the agents that others started there.
@@ -59,6 +68,40 @@ impl<'c> Looker<'c> {
         Ok(self.one_and_its_sight(target, now)?.0)
     }
 
+    /// Whoever bears this name, and what tmux showed. A tmux session in which there is no agent is nobody's, but it is
+    /// there.
+    pub fn named(&mut self, name: &str, now: Timestamp) -> Result<Named, Error> {
+        let context = self.context;
+        // Dots become dashes in our names, and in those that others give to tmux something else.
+        let (dashed, by_tmux) = (name.replace('.', "-"), name.replace('.', "_"));
+        let is_meant = |name: &str| name == dashed || name == by_tmux;
+        let mut sessions = self.store.named(&context.socket, &dashed)?;
+        sessions.retain(|session| !session.put_away);
+        let others = |sights: &Sights, ours: &[Session]| {
+            let mut found =
+                if ours.is_empty() { foreign::agents(context, sights, ours) } else { vec![] };
+            found.retain(|session| is_meant(&session.name));
+            found
+        };
+        let (mut judged, sights) = self.look(sessions, others, now)?;
+        let at = judged.iter().position(|one| !one.seen.life.state.is_over()).unwrap_or(0);
+        let is_over = judged.get(at).is_none_or(|one| one.seen.life.state.is_over());
+        let stranger = sights.as_ref().filter(|_| is_over).and_then(|sights| {
+            let is_ours = |face: &PaneFace| {
+                judged.iter().any(|one| one.seen.pane_id() == Some(face.row.pane_id))
+            };
+            let face = sights.faces.iter().find(|face| is_meant(&face.row.session_name))?;
+            (!is_ours(face)).then(|| face.clone())
+        });
+        Ok(match (stranger, sights) {
+            (Some(face), Some(sights)) => Named::Stranger(Box::new(face), sights),
+            (_, sights) if at < judged.len() => {
+                Named::Session(Box::new(judged.swap_remove(at)), sights)
+            }
+            _ => Named::Nobody,
+        })
+    }
+
     /// The session with what tmux showed when it was judged.
     pub(crate) fn one_and_its_sight(
         &mut self,
@@ -86,6 +129,7 @@ impl<'c> Looker<'c> {
         let server = &self.context.tmux;
         for session in &mut sessions {
             snapshot::complete(self.context, &mut self.store, session);
+            foreign::inside(self.context, session);
         }
         let asked = Sights::ask(server, &panes(&sessions));
         self.listen_ahead(&sessions, now);
@@ -115,11 +159,16 @@ impl<'c> Looker<'c> {
     /// Judges sessions by what tmux shows, or by its failure to show anything.
     pub(crate) fn judge(
         &mut self,
-        sessions: Vec<Session>,
+        mut sessions: Vec<Session>,
         sights: Result<&Sights, &dogwatch_tmux::Error>,
         now: Timestamp,
     ) -> Result<Vec<Judged>, Error> {
         let glance = sights.map(|sights| &sights.glance);
+        // Who was listened to was looked into before.
+        let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
+        for session in sessions.iter_mut().filter(is_new) {
+            foreign::inside(self.context, session);
+        }
         let seen = snapshot::join(self.context, &mut self.store, sessions, glance)?;
         let Self { context, store, memories, profiles } = self;
         store.take_in_spool();

@@ -1,11 +1,12 @@
 //! Waiting until a session is in a state: told at once, not by the next poll.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::status::{Basis, Verdict};
 use jiff::Timestamp;
 
-use crate::sense::changes::Changes;
+use crate::sense::changes::{Changes, Interest};
 use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
@@ -22,6 +23,43 @@ pub enum Waited {
     TimedOut(Vec<Judged>),
 }
 
+/// What a look has brought.
+#[derive(Debug)]
+pub enum Look<T> {
+    Found(T),
+    /// Not yet; here is what would tell of a change.
+    Listen(BTreeSet<(Interest, String)>),
+}
+
+/// Looks, and looks again whenever something stirs, until something is found; `None` if time is up before.
+pub fn until<T>(
+    context: &Context,
+    at_most: Option<Duration>,
+    mut look: impl FnMut() -> Result<Look<T>, Error>,
+) -> Result<Option<T>, Error> {
+    let begun = Instant::now();
+    // Whoever has news tells only if somebody listens.
+    context.state.news();
+    let mut changes = Changes::new();
+    let mut listens_to = None;
+    loop {
+        let interests = match look()? {
+            Look::Found(found) => return Ok(Some(found)),
+            Look::Listen(interests) => interests,
+        };
+        let left = at_most.map(|limit| limit.saturating_sub(begun.elapsed()));
+        if left == Some(Duration::ZERO) {
+            return Ok(None);
+        }
+        changes.set(interests.clone());
+        // What happened before somebody listened is seen by one more look, what comes later wakes us.
+        if listens_to.replace(interests.clone()).is_none_or(|before| before != interests) {
+            continue;
+        }
+        changes.wait(left.map_or(OWN_PACE, |left| left.min(OWN_PACE)));
+    }
+}
+
 /// Waits until every one of `targets` is in one of `states`, by their words.
 pub fn wait(
     context: &Context,
@@ -29,16 +67,11 @@ pub fn wait(
     states: &[String],
     at_most: Option<Duration>,
 ) -> Result<Waited, Error> {
-    let begun = Instant::now();
     let mut looker = Looker::new(context)?;
     // Ids, so that a new session of the same name is not taken for the one that was meant.
-    let judged = look(&mut looker, targets)?;
-    let ids: Vec<String> = judged.iter().map(|one| one.seen.session.id.clone()).collect();
-    context.state.news();
-    let mut changes = Changes::new();
-    changes.set(looker.interests(&judged));
-    loop {
-        // After the watch is set: what happened before is seen now, what comes later wakes us.
+    let mut last = look(&mut looker, targets)?;
+    let ids: Vec<String> = last.iter().map(|one| one.seen.session.id.clone()).collect();
+    let waited = until(context, at_most, || {
         let judged = look(&mut looker, &ids)?;
         let is_there = |one: &Judged| {
             let Verdict { status, basis, .. } = &one.verdict;
@@ -46,23 +79,17 @@ pub fn wait(
             *basis != Basis::Stale && states.iter().any(|state| state == status.word())
         };
         if judged.iter().all(is_there) {
-            return Ok(Waited::Happened(judged));
+            return Ok(Look::Found(Waited::Happened(judged)));
         }
-        if let Some(at) =
-            judged.iter().position(|one| one.seen.life.state.is_over() && !is_there(one))
-        {
-            let one = judged.into_iter().nth(at).map(Box::new);
-            return one
-                .map(Waited::Impossible)
-                .ok_or(Error::NoSuchSession { target: String::new() });
+        let is_hopeless = |one: &Judged| one.seen.life.state.is_over() && !is_there(one);
+        if let Some(one) = judged.iter().find(|one| is_hopeless(one)) {
+            return Ok(Look::Found(Waited::Impossible(Box::new(one.clone()))));
         }
-        let left = at_most.map(|limit| limit.saturating_sub(begun.elapsed()));
-        if left == Some(Duration::ZERO) {
-            return Ok(Waited::TimedOut(judged));
-        }
-        changes.set(looker.interests(&judged));
-        changes.wait(left.map_or(OWN_PACE, |left| left.min(OWN_PACE)));
-    }
+        let interests = looker.interests(&judged);
+        last = judged;
+        Ok(Look::Listen(interests))
+    })?;
+    Ok(waited.unwrap_or(Waited::TimedOut(last)))
 }
 
 fn look(looker: &mut Looker<'_>, targets: &[String]) -> Result<Vec<Judged>, Error> {

@@ -39,7 +39,7 @@ pub use looks::Look;
 pub use messages::{Message, NewMessage};
 pub use records::keep_record;
 pub use regular::read_regular;
-pub use replace::replace;
+pub use replace::{replace, replace_in_passing};
 pub use sessions::{NewSession, Seat, Server, Session, Wanted};
 pub use shared_file::{edit_shared, read_shared};
 pub use signals::{Signal, SignalNo};

@@ -8,14 +8,25 @@ use crate::state_dir::private_file;
 /// Puts `content` in the place of `path` so that a reader sees the old or the new, never a part,
 /// whenever we are killed; flushed to disk.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    put(path, content, true)
+}
+
+/// The same, but not flushed: for what a power failure may take.
+pub fn replace_in_passing(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    put(path, content, false)
+}
+
+fn put(path: &Path, content: &[u8], flushed: bool) -> Result<(), StoreError> {
     let write = || {
         let parent = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(parent)?;
         file.write_all(content)?;
         file.as_file().set_permissions(private_file())?;
-        file.as_file().sync_all()?;
+        if flushed {
+            file.as_file().sync_all()?;
+        }
         file.persist(path).map_err(|e| e.error)?;
-        File::open(parent)?.sync_all()
+        if flushed { File::open(parent)?.sync_all() } else { Ok(()) }
     };
     write().map_err(|source| StoreError::writing(path, source))
 }

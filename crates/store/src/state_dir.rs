@@ -65,6 +65,13 @@ impl StateDir {
         Ok(records)
     }
 
+    /// The folder for what is kept of sessions that are not ours, on behalf of whoever runs stories.
+    pub fn stories(&self) -> Result<PathBuf, StoreError> {
+        let stories = self.root.join("stories");
+        make_private(&stories)?;
+        Ok(stories)
+    }
+
     pub(crate) fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
     }

@@ -13,6 +13,7 @@
 //! | [`selection`] | which of a list a person means |
 //! | [`sprint`] | where each story stands, from `sprint-status.yaml` |
 //! | [`story_file`] | what a story's own file says of itself |
+//! | [`session`] | what callers are told of a session |
 //! | [`slug`] | the short name and the number of a project |
 
 pub mod agent_config;
@@ -24,6 +25,7 @@ pub mod front_matter;
 pub mod keys;
 pub mod presets;
 pub mod selection;
+pub mod session;
 pub mod slug;
 pub mod sprint;
 pub mod story_file;

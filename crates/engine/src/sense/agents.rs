@@ -37,6 +37,16 @@ pub fn profile(context: &Context, name: &str) -> Result<Profile, Error> {
     })
 }
 
+/// The program of an agent. Those of the built-in ones are called as they are: their profiles need not be read for it.
+pub fn program(context: &Context, name: &str) -> Option<String> {
+    let program = match own_profile(context, name) {
+        Some(own) => own.ok()?.program,
+        None if profile::is_builtin(name) => name.to_owned(),
+        None => return None,
+    };
+    (!program.is_empty()).then_some(program)
+}
+
 /// Profiles that were read before. One that could not be is tried again.
 #[derive(Debug, Default)]
 pub struct Profiles(HashMap<String, Arc<Profile>>);

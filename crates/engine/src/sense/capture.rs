@@ -78,6 +78,17 @@ pub fn kept(context: &Context, seen: &Seen, rows: u32) -> Option<Screen> {
     Some(Screen { from: From::Kept, text: last_lines(&kept.ansi, Some(rows)) })
 }
 
+/// What was said in a session, if its agent writes it down; the end of it.
+pub fn said(context: &Context, seen: &Seen) -> Option<String> {
+    let said = transcript(context, seen);
+    (!said.is_empty()).then(|| written_out(&said))
+}
+
+/// Text without colours and attributes.
+pub fn plain(text: &[u8]) -> String {
+    String::from_utf8_lossy(&without_escapes(text)).into_owned()
+}
+
 /// What tmux still has of a session whose runner was killed before it could keep anything.
 fn dead_pane(context: &Context, seen: &Seen) -> Option<KeptScreen> {
     let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };

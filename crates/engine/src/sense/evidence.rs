@@ -75,6 +75,11 @@ impl Memory {
         transcripts::locate(context, session, rules, self.told.transcript.clone())
     }
 
+    /// Whether it was listened to, ahead of the next verdict.
+    pub fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
     /// What was last read off its screen.
     pub fn screen(&self) -> Option<&Screen> {
         self.sight.screen.as_ref()
@@ -192,7 +197,9 @@ impl Gatherer<'_> {
 
     /// Hears what hooks told, and what else the agent says.
     fn listen(&mut self, memory: &mut Memory, session: &Session) -> Heard {
-        if memory.profile.is_none() {
+        if memory.profile.as_ref().is_none_or(|known| known.name != session.agent) {
+            // A command has started an agent, or that has ended: what was known of the other does not count.
+            *memory = Memory::default();
             memory.profile = self.profiles.of(self.context, &session.agent);
         }
         memory.hear(self.store, &session.id);

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use dogwatch_core::profile::Profile;
+use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::record::{ProcessIdent, Started};
 use dogwatch_store::{Server, Session};
 use dogwatch_tmux::PaneFace;
@@ -37,12 +37,37 @@ pub fn agents(context: &Context, sights: &Sights, ours: &[Session]) -> Vec<Sessi
     if free.is_empty() {
         return Vec::new();
     }
-    let known: Vec<Profile> = agents::names(context)
-        .iter()
-        .filter_map(|name| agents::profile(context, name).ok())
-        .filter(|profile| !profile.program.is_empty())
-        .collect();
+    let known = known(context);
     free.into_iter().filter_map(|face| agent_in(context, face, &known)).collect()
+}
+
+/// The agent that a plain command of ours has started, and that talks to people: then the session is that agent's. One
+/// that answers once and ends is part of the command.
+pub fn inside(context: &Context, session: &mut Session) {
+    if session.agent != profile::COMMAND || session.ended.is_some() {
+        return;
+    }
+    let Some(started) = &mut session.started else { return };
+    let Some((profile, agent)) = running(context, started.agent.pid, &known(context)) else {
+        return;
+    };
+    if is_headless(&proc_files::command_line(agent.pid), &profile) {
+        return;
+    }
+    session.conversation = own_word::conversation(profile.own_word, agent, context.home.clone());
+    session.agent = profile.name;
+    started.agent = agent;
+}
+
+/// Names of agents, and of their programs.
+fn known(context: &Context) -> Vec<(String, String)> {
+    let names = agents::names(context).into_iter();
+    names.filter_map(|name| Some((agents::program(context, &name)?, name))).map(|(p, n)| (n, p)).collect()
+}
+
+fn is_headless(words: &[String], profile: &Profile) -> bool {
+    let options = words.iter().skip(1).take_while(|word| *word != "--");
+    options.into_iter().any(|word| profile.launch.headless.contains(word))
 }
 
 /// Whether somebody who gave this name, id or pane means the session.
@@ -55,23 +80,25 @@ pub fn is_foreign(id: &str) -> bool {
     id.starts_with('%')
 }
 
-fn agent_in(context: &Context, face: &PaneFace, known: &[Profile]) -> Option<Session> {
+fn agent_in(context: &Context, face: &PaneFace, known: &[(String, String)]) -> Option<Session> {
     let row = &face.row;
     let pane_pid = i32::try_from(row.pane_pid).ok()?;
-    let (profile, agent) = running(proc_files::foreground(pane_pid)?, known)?;
+    let (profile, agent) = running(context, proc_files::foreground(pane_pid)?, known)?;
+    let command = proc_files::command_line(agent.pid);
+    let name = if is_headless(&command, &profile) { profile::COMMAND } else { &profile.name };
     let began = began(agent);
     let pane = row.pane_id.to_string();
     Some(Session {
         // The process is part of it: another agent in the same pane is another session.
         id: format!("{pane}-{}-{}", agent.pid, agent.start),
         name: row.session_name.clone(),
-        agent: profile.name.clone(),
+        agent: name.to_owned(),
         project: proc_files::folder(agent.pid).unwrap_or_default(),
         cwd: proc_files::folder(agent.pid).unwrap_or_default(),
         story: None,
         model: None,
         conversation: own_word::conversation(profile.own_word, agent, context.home.clone()),
-        command: proc_files::command_line(agent.pid),
+        command,
         socket: context.socket.clone(),
         created: began,
         pane: Some(pane.clone()),
@@ -92,8 +119,13 @@ fn agent_in(context: &Context, face: &PaneFace, known: &[Profile]) -> Option<Ses
     })
 }
 
-/// The agent among the processes of a foreground job: the innermost, since the outer ones are launchers.
-fn running(leader: i32, known: &[Profile]) -> Option<(&Profile, ProcessIdent)> {
+/// The agent among a process and those below it: the innermost of its kind, since the outer ones are launchers. Another
+/// agent below it is its tool.
+fn running(
+    context: &Context,
+    leader: i32,
+    known: &[(String, String)],
+) -> Option<(Profile, ProcessIdent)> {
     let (mut found, mut queue, mut looked) = (None, vec![leader], 0);
     while let Some(pid) = queue.pop() {
         looked += 1;
@@ -101,19 +133,24 @@ fn running(leader: i32, known: &[Profile]) -> Option<(&Profile, ProcessIdent)> {
             break;
         }
         let words = proc_files::command_line(pid);
-        match known.iter().find(|profile| is_program(&words, &profile.program)) {
-            Some(profile) => {
-                if let Some(ident) = processes::identify(pid) {
-                    found = Some((profile, ident));
-                    queue = proc_files::children(pid);
-                }
+        let kind = known.iter().find(|(_, program)| is_program(&words, program));
+        match (kind, &found) {
+            (Some((name, _)), None) => found = processes::identify(pid).map(|ident| (name, ident)),
+            (Some((name, _)), Some((outer, _))) if name == *outer => {
+                found = processes::identify(pid).map(|ident| (name, ident)).or(found);
             }
             // What an agent has started is its tools, and what is beside it is not it.
-            None if found.is_none() => queue.extend(proc_files::children(pid)),
-            None => {}
+            (_, Some(_)) => continue,
+            (None, None) => {}
+        }
+        if found.is_some() {
+            queue = proc_files::children(pid);
+        } else {
+            queue.extend(proc_files::children(pid));
         }
     }
-    found
+    let (name, ident) = found?;
+    Some((agents::profile(context, name).ok()?, ident))
 }
 
 /// Whether a command line runs that program: by its own name, or as a script of an interpreter.
@@ -138,6 +175,24 @@ fn began(process: ProcessIdent) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn agents_that_talk_to_nobody() {
+        let table = [
+            ("claude", "claude --dangerously-skip-permissions do-it", false),
+            ("claude", "claude -p --model haiku x", true),
+            ("claude", "claude -- -p", false),
+            ("codex", "codex exec -s workspace-write x", true),
+            ("codex", "/opt/codex -c a=b exec x", true),
+            ("codex", "codex", false),
+            ("opencode", "opencode run x", true),
+        ];
+        for (agent, line, expected) in table {
+            let words: Vec<String> = line.split_whitespace().map(ToOwned::to_owned).collect();
+            let profile = profile::builtin(agent).unwrap();
+            assert_eq!(is_headless(&words, &profile), expected, "{line}");
+        }
+    }
 
     #[test]
     fn programs_by_their_command_lines() {

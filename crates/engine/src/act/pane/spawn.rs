@@ -92,7 +92,7 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     }
     let profile = match &request.what {
         What::Agent { name, .. } => agents::profile(context, name)?,
-        What::Command(_) => agents::profile(context, profile::COMMAND)?,
+        What::Command(_) | What::Script(_) => agents::profile(context, profile::COMMAND)?,
     };
     let mut job = Job { context, request, now, role, spawner, master, profile, task: None };
     job.task = job.take_task()?;

@@ -27,6 +27,10 @@ pub(super) fn program(
             let first = words.first().map(|w| w.to_string_lossy().into_owned()).unwrap_or_default();
             (profile, first, words.iter().skip(1).cloned().collect())
         }
+        What::Script(script) => {
+            let profile = agents::profile(context, profile::COMMAND)?;
+            (profile, script.shell.to_string_lossy().into_owned(), Vec::new())
+        }
     };
     match agents::find_program(&program, &context.path, cwd) {
         Some(path) => Ok((profile, path, extra_args)),
@@ -35,6 +39,13 @@ pub(super) fn program(
         }
         None => Err(Error::ProgramNotFound { program, install: profile.install }),
     }
+}
+
+/// Leaves out what an outer agent has set for its own children, and what would mislead the one that is started.
+pub(super) fn leave_out_marks(context: &Context, agent: &str, env: &mut Vec<(OsString, OsString)>) {
+    // An agent that nobody knows has no such marks.
+    let marks = agents::profile(context, agent).map(|p| p.launch.unset).unwrap_or_default();
+    env.retain(|(key, _)| !marks.iter().any(|mark| key == mark.as_str()));
 }
 
 /// A port that nobody listens on, if the agent wants one. It is free again before the agent takes it;

@@ -4,7 +4,7 @@ mod checks;
 mod place;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dogwatch_core::launch::{self, Ask, Launch};
@@ -54,7 +54,35 @@ pub struct Request {
 pub enum What {
     Agent { name: String, extra_args: Vec<OsString> },
     Command(Vec<OsString>),
+    Script(Script),
 }
+
+/// Text for a shell, which runs it from a file in the session's folder.
+#[derive(Debug, Clone)]
+pub struct Script {
+    pub shell: PathBuf,
+    pub text: String,
+    /// The agent that it is about to start, as far as the caller knows.
+    pub agent: String,
+    /// Whether the shell is to be left at its prompt, for the text to be typed into it.
+    pub interactive: bool,
+}
+
+impl Script {
+    /// Its name in the session's folder.
+    pub fn file_name(&self) -> &'static str {
+        if self.interactive { TYPED_FILE } else { SCRIPT_FILE }
+    }
+
+    fn arguments(&self, folder: &Path) -> Vec<OsString> {
+        if self.interactive { vec!["-l".into()] } else { vec![folder.join(SCRIPT_FILE).into()] }
+    }
+}
+
+/// A script that a shell was given to run.
+pub const SCRIPT_FILE: &str = "command.sh";
+/// A script that is typed into a shell.
+pub const TYPED_FILE: &str = "typed.sh";
 
 /// A session that certainly started.
 #[derive(Debug, Clone)]
@@ -89,6 +117,8 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
 struct Plan {
     id: String,
     profile: Profile,
+    /// The agent, as those in the session are told.
+    called: String,
     conversation: Option<String>,
     name: SessionName,
     /// The caller insists on the name.
@@ -113,9 +143,18 @@ impl Plan {
         // tmux takes some names for those of its clients.
         dogwatch_tmux::SessionName::new(name.as_str()).map_err(dogwatch_tmux::Error::from)?;
         let id = uuid::Uuid::now_v7().to_string();
+        let folder = context.state.session(&id).path().to_owned();
+        let mut caller_env = request.caller_env.clone();
+        let mut called = profile.name.clone();
+        let mut extra_args = extra_args;
+        if let What::Script(script) = &request.what {
+            called.clone_from(&script.agent);
+            extra_args = script.arguments(&folder);
+            checks::leave_out_marks(context, &script.agent, &mut caller_env);
+        }
         let conversation =
             (!profile.launch.conversation.is_empty()).then(|| uuid::Uuid::new_v4().to_string());
-        let launch = launch::plan(&Ask {
+        let mut launch = launch::plan(&Ask {
             profile: &profile,
             program: program.into_os_string(),
             extra_args,
@@ -125,16 +164,19 @@ impl Plan {
             unattended: request.unattended,
             session: &id,
             cwd: request.cwd.clone(),
-            folder: context.state.session(&id).path().to_owned(),
+            folder,
             state_dir: context.state.root().to_owned(),
             port: checks::free_port(&profile)?,
             secret: &uuid::Uuid::new_v4().simple().to_string(),
             dogwatch: context.dogwatch.clone(),
-            caller_env: request.caller_env.clone(),
+            caller_env,
             set_env: request.env.clone(),
         });
+        if let What::Script(script) = &request.what {
+            launch.files.push((script.file_name().to_owned(), script.text.clone()));
+        }
         let exact_name = request.name.is_some();
-        Ok(Self { id, profile, conversation, name, exact_name, launch })
+        Ok(Self { id, profile, called, conversation, name, exact_name, launch })
     }
 
     fn carry_out(
@@ -242,7 +284,7 @@ impl Plan {
     ) -> Result<(PaneId, Server), dogwatch_tmux::Error> {
         match &request.place {
             Place::OwnSession => {
-                place::own_session(context, &self.id, &self.profile.name, name, &request.cwd)
+                place::own_session(context, &self.id, &self.called, name, &request.cwd)
             }
             Place::Beside(beside) => place::beside(context, &self.id, beside, &request.cwd),
         }

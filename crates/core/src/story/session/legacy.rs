@@ -1,0 +1,177 @@
+//! Sessions of which nothing is known but their screen: what others started, or what was typed into a shell.
+//!
+//! The rows are tried from above. What earlier looks found is remembered by the caller.
+
+use serde::{Deserialize, Serialize};
+
+use super::cues::{self, Todos};
+use super::row::{self, Row, State, Tongue};
+use super::wait_estimate;
+
+/// Looks for which a session may be silent before that means anything.
+const GRACE: u32 = 10;
+
+/// What earlier looks found.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Polls {
+    pub poll_count: u32,
+    pub has_ever_been_active: bool,
+    pub last_statusline_time: Option<String>,
+}
+
+/// What can be seen.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The screen, without drawn boxes.
+    pub text: &'a str,
+    pub dead: bool,
+    /// The exit code of a dead pane, if tmux knows it.
+    pub exit: Option<i32>,
+    /// An agent runs in it.
+    pub has_agent: bool,
+}
+
+/// Tells it, and what to remember.
+pub fn tell(facts: Facts<'_>, before: &Polls, tongue: Tongue) -> (Row, Polls) {
+    let mut polls = before.clone();
+    polls.poll_count = polls.poll_count.saturating_add(1);
+    let row = match tongue {
+        Tongue::Claude => claude(facts, &mut polls),
+        Tongue::Codex => codex(facts, &mut polls),
+    };
+    let clock = cues::clock(facts.text);
+    let row = row.unwrap_or_else(|| gated(&polls, clock.as_deref()));
+    polls.last_statusline_time = clock.or(polls.last_statusline_time);
+    (row, polls)
+}
+
+fn claude(facts: Facts<'_>, polls: &mut Polls) -> Option<Row> {
+    if let Some(ended) = ended(facts) {
+        return Some(ended);
+    }
+    let todos = cues::todos(facts.text);
+    if cues::shows_an_end(facts.text) {
+        polls.has_ever_been_active = true;
+        return Some(Row { todos, ..Row::plain(State::Completed) });
+    }
+    if cues::is_busy(facts.text) || facts.has_agent {
+        polls.has_ever_been_active = true;
+        let task = cues::label(facts.text).unwrap_or_else(|| Tongue::Claude.working().to_owned());
+        let wait = wait_estimate::of(&task, todos);
+        return Some(Row { state: State::InProgress, todos, task, wait });
+    }
+    polls.has_ever_been_active.then(|| Row::plain(State::Completed))
+}
+
+fn codex(facts: Facts<'_>, polls: &mut Polls) -> Option<Row> {
+    let todos = cues::todos(facts.text);
+    let completed = |todos: Todos| Some(Row { todos, ..Row::plain(State::Completed) });
+    if facts.text.contains("tokens used") {
+        return completed(todos.at_least_one());
+    }
+    if let Some(ended) = ended(facts) {
+        return Some(ended);
+    }
+    if facts.has_agent && !cues::ends_in_a_prompt(facts.text) {
+        polls.has_ever_been_active = true;
+        let task = cues::label(facts.text).unwrap_or_else(|| Tongue::Codex.working().to_owned());
+        return Some(Row { state: State::InProgress, todos, task, wait: 90 });
+    }
+    if cues::ends_in_a_prompt(facts.text) {
+        return completed(todos.at_least_one());
+    }
+    if todos.total > 0 { completed(todos) } else { None }
+}
+
+fn ended(facts: Facts<'_>) -> Option<Row> {
+    match (facts.dead, facts.exit) {
+        (false, _) => None,
+        (true, Some(0)) => {
+            let todos = cues::todos(facts.text).at_least_one();
+            Some(Row { todos, ..Row::plain(State::Completed) })
+        }
+        // tmux does not always know it: then it is not known to have gone well.
+        (true, code) => {
+            let wait = code.and_then(|code| u32::try_from(code).ok()).unwrap_or(1);
+            Some(Row { wait, ..Row::plain(State::Crashed) })
+        }
+    }
+}
+
+/// Nothing speaks for it: time, and the clock of its status line.
+fn gated(polls: &Polls, clock: Option<&str>) -> Row {
+    let before = polls.last_statusline_time.as_deref();
+    let is_alive = polls.poll_count <= GRACE || row::clock_moves(before, clock);
+    Row::plain(if is_alive { State::JustStarted } else { State::Stuck })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(text: &str) -> Facts<'_> {
+        Facts { text, dead: false, exit: None, has_agent: false }
+    }
+
+    fn after(polls: u32) -> Polls {
+        Polls { poll_count: polls, ..Polls::default() }
+    }
+
+    #[test]
+    fn of_claude() {
+        let told = |facts, before: &Polls| tell(facts, before, Tongue::Claude).0.to_string();
+        let was_active = Polls { has_ever_been_active: true, ..after(3) };
+        let table = [
+            (facts("plain text"), after(0), "idle,0,0,,0,just_started"),
+            (facts("plain text"), after(9), "idle,0,0,,0,just_started"),
+            (facts("plain text"), after(10), "idle,0,0,,0,stuck"),
+            (facts("plain text"), was_active, "idle,0,0,,0,completed"),
+            (facts("✻ Cooked for 3m 12s"), after(0), "idle,0,0,,0,completed"),
+            (facts("Thinking about it"), after(0), "active,0,0,Thinking about it,60,in_progress"),
+            (
+                Facts { has_agent: true, ..facts("quiet") },
+                after(99),
+                "active,0,0,Claude working,60,in_progress",
+            ),
+            (
+                Facts { dead: true, exit: Some(7), ..facts("") },
+                after(0),
+                "crashed,0,0,,7,crashed",
+            ),
+            (Facts { dead: true, ..facts("") }, after(0), "crashed,0,0,,1,crashed"),
+            (Facts { dead: true, exit: Some(0), ..facts("") }, after(0), "idle,1,1,,0,completed"),
+        ];
+        for (facts, before, expected) in table {
+            assert_eq!(told(facts, &before), expected, "{facts:?} {before:?}");
+        }
+    }
+
+    #[test]
+    fn of_codex() {
+        let told = |facts| tell(facts, &after(0), Tongue::Codex).0.to_string();
+        for (facts, expected) in [
+            (facts("plain"), "idle,0,0,,0,just_started"),
+            (facts("tokens used\n1,234"), "idle,1,1,,0,completed"),
+            (facts("user@host:~# \n\n\n"), "idle,1,1,,0,completed"),
+            (facts("☒ a\n☐ b"), "idle,1,2,,0,completed"),
+            (
+                Facts { has_agent: true, ..facts("quiet") },
+                "active,0,0,Codex working,90,in_progress",
+            ),
+        ] {
+            assert_eq!(told(facts), expected, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn the_clock_is_the_last_word() {
+        let at = |time: &str| format!("proj | ctx(12%) | {time}");
+        let (row, polls) = tell(facts(&at("10:00:00")), &after(50), Tongue::Claude);
+        assert_eq!(row.state, State::JustStarted, "first sight");
+        let (row, polls) = tell(facts(&at("10:00:00")), &polls, Tongue::Claude);
+        assert_eq!(row.state, State::Stuck, "unchanged");
+        let (row, _) = tell(facts(&at("10:01:00")), &polls, Tongue::Claude);
+        assert_eq!(row.state, State::JustStarted, "it moved");
+    }
+}

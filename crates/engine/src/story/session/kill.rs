@@ -1,0 +1,53 @@
+//! Ending a session, with all that was kept of it.
+
+use dogwatch_tmux::{Command, SessionName};
+use jiff::Timestamp;
+
+use super::{Place, output, polls, remains};
+use crate::act::kill;
+use crate::snapshot;
+use crate::{Context, Error};
+
+/// Ends the session of exactly this name, whoever has started it; that there is none is no error. True if there was one.
+pub fn kill(context: &Context, place: &Place, name: &str) -> Result<bool, Error> {
+    let dashed = name.replace('.', "-");
+    let seen = snapshot::look(context, false)?;
+    let ours: Vec<_> = seen.into_iter().filter(|seen| seen.session.name == dashed).collect();
+    for seen in &ours {
+        output::remove(context, place, name, Some(seen));
+        kill::kill(context, seen, false, Timestamp::now())?;
+    }
+    let is_there = if ours.is_empty() { kill_stranger(context, &dashed)? } else { true };
+    output::remove(context, place, name, None);
+    polls::forget(context, name);
+    remains::of_session(place, name);
+    Ok(is_there)
+}
+
+fn kill_stranger(context: &Context, name: &str) -> Result<bool, Error> {
+    let Ok(name) = SessionName::new(name) else { return Ok(false) };
+    match context.tmux.run_one(Command::new("kill-session").target(&name)) {
+        Ok(_) => Ok(true),
+        Err(dogwatch_tmux::Error::NotFound { .. }) => Ok(false),
+        Err(error) if error.is_no_server() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends many side by side: each may take seconds to leave politely. Returns how many have ended, and what went wrong.
+pub fn kill_all(context: &Context, place: &Place, names: &[String]) -> (usize, Vec<Error>) {
+    let results: Vec<Result<bool, Error>> = std::thread::scope(|scope| {
+        let ending: Vec<_> =
+            names.iter().map(|name| scope.spawn(move || kill(context, place, name))).collect();
+        ending.into_iter().filter_map(|handle| handle.join().ok()).collect()
+    });
+    let mut errors = Vec::new();
+    let mut ended = 0;
+    for result in results {
+        match result {
+            Ok(was_there) => ended += usize::from(was_there),
+            Err(error) => errors.push(error),
+        }
+    }
+    (ended, errors)
+}
