@@ -62,7 +62,10 @@ pub fn inside(context: &Context, session: &mut Session) {
 /// Names of agents, and of their programs.
 fn known(context: &Context) -> Vec<(String, String)> {
     let names = agents::names(context).into_iter();
-    names.filter_map(|name| Some((agents::program(context, &name)?, name))).map(|(p, n)| (n, p)).collect()
+    names
+        .filter_map(|name| Some((agents::program(context, &name)?, name)))
+        .map(|(p, n)| (n, p))
+        .collect()
 }
 
 fn is_headless(words: &[String], profile: &Profile) -> bool {

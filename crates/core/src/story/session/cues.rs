@@ -130,7 +130,9 @@ fn is_duration(word: &str) -> bool {
 
 fn is_blank_or_prompt(line: &str) -> bool {
     let line = line.trim();
-    line.chars().all(|c| matches!(c, '─' | '━' | ' ')) || line.starts_with('❯') || line.ends_with('❯')
+    line.chars().all(|c| matches!(c, '─' | '━' | ' '))
+        || line.starts_with('❯')
+        || line.ends_with('❯')
 }
 
 /// Whether somebody is asked for words: a prompt among the last rows that have anything on them.
@@ -155,7 +157,8 @@ fn ends_in_agent_prompt(line: &str) -> bool {
 
 fn ends_in_shell_prompt(line: &str) -> bool {
     let line = line.trim_end();
-    let is_percentage = || line.strip_suffix('%').is_some_and(|rest| rest.ends_with(char::is_numeric));
+    let is_percentage =
+        || line.strip_suffix('%').is_some_and(|rest| rest.ends_with(char::is_numeric));
     line.ends_with(['$', '#', '%']) && !is_percentage()
 }
 

@@ -134,11 +134,7 @@ mod tests {
                 after(99),
                 "active,0,0,Claude working,60,in_progress",
             ),
-            (
-                Facts { dead: true, exit: Some(7), ..facts("") },
-                after(0),
-                "crashed,0,0,,7,crashed",
-            ),
+            (Facts { dead: true, exit: Some(7), ..facts("") }, after(0), "crashed,0,0,,7,crashed"),
             (Facts { dead: true, ..facts("") }, after(0), "crashed,0,0,,1,crashed"),
             (Facts { dead: true, exit: Some(0), ..facts("") }, after(0), "idle,1,1,,0,completed"),
         ];

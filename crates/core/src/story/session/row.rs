@@ -142,11 +142,8 @@ pub fn of(status: &Status, shown: Shown<'_>) -> Row {
         let has_words = shown.has_pane || !shown.text.trim().is_empty();
         Row { todos: if has_words { todos.at_least_one() } else { todos }, ..row(State::Completed) }
     };
-    let starting = || Row {
-        task: shown.tongue.launching().to_owned(),
-        wait: 15,
-        ..row(State::JustStarted)
-    };
+    let starting =
+        || Row { task: shown.tongue.launching().to_owned(), wait: 15, ..row(State::JustStarted) };
     match status {
         Status::Starting | Status::Idle { after_turn: false, .. } => starting(),
         Status::Working { .. } if shown.is_plain && has_ended(shown.text) => completed(),
@@ -164,7 +161,9 @@ pub fn of(status: &Status, shown: Shown<'_>) -> Row {
             let until = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
             in_progress(cues::told(&format!("limited{until}: {text}")))
         }
-        Status::Idle { after_turn: true, .. } | Status::Error { .. } | Status::Exited => completed(),
+        Status::Idle { after_turn: true, .. } | Status::Error { .. } | Status::Exited => {
+            completed()
+        }
         Status::Crashed { exit } => {
             let code = exit.map_or(0, |exit| u32::from(exit.status())).max(1);
             Row { wait: code, ..row(State::Crashed) }
@@ -225,11 +224,7 @@ mod tests {
             (idle(false), "", "idle,0,0,launching claude,15,just_started"),
             (idle(true), "", "idle,1,1,,0,completed"),
             (idle(true), "☒ a\n☒ b\n☐ c", "idle,2,3,,0,completed"),
-            (
-                Status::Error { kind: "api".into(), text: "500".into() },
-                "",
-                "idle,1,1,,0,completed",
-            ),
+            (Status::Error { kind: "api".into(), text: "500".into() }, "", "idle,1,1,,0,completed"),
             (Status::Exited, "", "idle,1,1,,0,completed"),
             (Status::Crashed { exit: Some(Exit::Code(7)) }, "", "crashed,0,0,,7,crashed"),
             (Status::Crashed { exit: Some(Exit::Signal(15)) }, "", "crashed,0,0,,143,crashed"),

@@ -46,9 +46,9 @@ pub fn provider(project: &Project) -> Provider {
         let skill = |folder: &str| project.root.join(folder).join("skills/bmad-story-automator");
         [".agents", ".codex"].iter().any(|folder| skill(folder).exists())
     };
-    told.or_else(by_root).or_else(by_skill).unwrap_or_else(|| {
-        if has_codex_skill() { Provider::Codex } else { Provider::Claude }
-    })
+    told.or_else(by_root)
+        .or_else(by_skill)
+        .unwrap_or_else(|| if has_codex_skill() { Provider::Codex } else { Provider::Claude })
 }
 
 /// By the folder that skills are in.
@@ -78,7 +78,8 @@ pub fn kind(project: &Project, wishes: &Wishes) -> Provider {
 }
 
 fn by_program(command: &str) -> Option<Provider> {
-    let program = Path::new(command.split_whitespace().next()?).file_name()?.to_str()?.to_lowercase();
+    let program =
+        Path::new(command.split_whitespace().next()?).file_name()?.to_str()?.to_lowercase();
     let names = [("codex", Provider::Codex), ("claude", Provider::Claude)];
     names.into_iter().find(|(name, _)| program.contains(name)).map(|(_, provider)| provider)
 }

@@ -79,7 +79,8 @@ fn of_session(told: &Told, judged: &Judged, agent: Option<&str>, prompt: Prompt)
         (.., None) => over("idle"),
         (.., state, Some(pid)) => {
             let cpu = share(pid);
-            let is_at_work = matches!(status, Status::Working { .. }) && session.agent != profile::COMMAND;
+            let is_at_work =
+                matches!(status, Status::Working { .. }) && session.agent != profile::COMMAND;
             let status = match state {
                 State::Completed => "completed",
                 _ if cpu > ALIVE || is_at_work => "alive",

@@ -7,8 +7,8 @@ use dogwatch_core::story::session::{cues, legacy, row};
 use dogwatch_tmux::PaneFace;
 use jiff::Timestamp;
 
-use super::polls::{self, Remembered};
 use super::Runtime;
+use super::polls::{self, Remembered};
 use crate::act::spawn::TYPED_FILE;
 use crate::sense::capture;
 use crate::sense::sights::Sights;
@@ -56,12 +56,7 @@ pub fn look(context: &Context, looker: &mut Looker<'_>, asked: Asked<'_>) -> Res
     })
 }
 
-fn session(
-    context: &Context,
-    judged: Judged,
-    sights: Option<&Sights>,
-    asked: Asked<'_>,
-) -> Told {
+fn session(context: &Context, judged: Judged, sights: Option<&Sights>, asked: Asked<'_>) -> Told {
     let text = cues::without_boxes(&text_of(context, &judged, sights));
     let session = &judged.seen.session;
     let is_plain = session.agent == profile::COMMAND;
@@ -109,11 +104,7 @@ fn by_screen(facts: legacy::Facts<'_>, remembered: Remembered, asked: Asked<'_>)
 }
 
 /// What the tables for screens need to know of one that was judged; nothing if it is not there at all.
-fn legacy_facts<'a>(
-    status: &Status,
-    text: &'a str,
-    has_agent: bool,
-) -> Option<legacy::Facts<'a>> {
+fn legacy_facts<'a>(status: &Status, text: &'a str, has_agent: bool) -> Option<legacy::Facts<'a>> {
     let facts = legacy::Facts { text, dead: false, exit: None, has_agent };
     match status {
         Status::Exited => Some(legacy::Facts { dead: true, exit: Some(0), ..facts }),

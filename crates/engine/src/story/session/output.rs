@@ -49,7 +49,8 @@ fn path(context: &Context, place: &Place, name: &str, who: &Who) -> Option<PathB
 
 /// Of an agent what was said, since it draws over what it showed; of all others the screen with what has scrolled away.
 fn text_of(context: &Context, seen: &Seen) -> String {
-    let said = if seen.session.agent == profile::COMMAND { None } else { capture::said(context, seen) };
+    let said =
+        if seen.session.agent == profile::COMMAND { None } else { capture::said(context, seen) };
     said.unwrap_or_else(|| {
         let captured = capture::capture(context, seen, Some(LINES), false);
         captured.map(|captured| capture::plain(&captured.text)).unwrap_or_default()

@@ -79,11 +79,8 @@ mod tests {
     #[test]
     fn only_what_is_old_and_over_goes() {
         let tmp = tempfile::tempdir().unwrap();
-        let place = Place {
-            project: "/a".into(),
-            runtime: Runtime::Auto,
-            temp: tmp.path().to_owned(),
-        };
+        let place =
+            Place { project: "/a".into(), runtime: Runtime::Auto, temp: tmp.path().to_owned() };
         let hash = place.hash();
         let make = |file: &str, text: &str, age: u64| {
             let path = tmp.path().join(file.replace('H', &hash));

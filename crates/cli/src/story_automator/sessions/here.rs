@@ -1,0 +1,61 @@
+//! Where a call comes from, and what is wrong with what it asks for.
+
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::story::session::name;
+use dogwatch_engine::story::Project;
+use dogwatch_engine::story::session::agent::Wishes;
+use dogwatch_engine::story::session::{Place, Runtime};
+use dogwatch_engine::{Context, Error};
+use serde_json::json;
+
+use crate::environment;
+use crate::story_automator::call::Call;
+use crate::story_automator::project;
+use crate::story_automator::reply::Reply;
+
+/// The state directory and the tmux server that are used here.
+pub(super) fn context() -> Result<Context, Error> {
+    environment::context(None, None)
+}
+
+pub(super) fn place(call: &Call<'_>) -> Place {
+    let told = call.option("--project-root").filter(|path| !path.is_empty()).map(Path::new);
+    let resolve = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let project = told.and_then(|path| resolve(path).ok()).unwrap_or_else(|| call.project());
+    let runtime = Runtime::of(std::env::var("SA_TMUX_RUNTIME").ok().as_deref());
+    Place { project, runtime, temp: std::env::temp_dir() }
+}
+
+pub(super) fn project() -> Project {
+    project::here()
+}
+
+/// What the environment wishes of agents.
+pub(super) fn wishes() -> Wishes {
+    let text = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    Wishes { agent: text("AI_AGENT"), command: text("AI_COMMAND") }
+}
+
+pub(super) fn shell() -> Option<PathBuf> {
+    std::env::var_os("SHELL").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Refuses a name that no session can have.
+pub(super) fn refuse_bad_name(call: &Call<'_>, session: &str) -> Option<Reply> {
+    if name::is_valid(session) {
+        return None;
+    }
+    let detail = format!("invalid session name: '{session}'");
+    let (error, command) = ("internal_error", call.command);
+    let reply = json!({"ok": false, "error": error, "command": command, "detail": detail});
+    Some(Reply::json(&reply).failed())
+}
+
+/// An error in words, with its remedy.
+pub(super) fn in_words(error: &Error) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}\n{hint}\n"),
+        None => format!("{error}\n"),
+    }
+}
