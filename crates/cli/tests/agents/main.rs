@@ -28,6 +28,7 @@ mod prompts;
 mod record;
 mod send;
 mod status;
+mod story_automator;
 mod team;
 mod turns;
 mod verdict;

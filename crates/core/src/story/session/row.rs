@@ -155,7 +155,8 @@ pub fn of(status: &Status, shown: Shown<'_>) -> Row {
         Status::Waiting { question, .. } => {
             let question = question.as_deref().map(cues::told).filter(|text| !text.is_empty());
             let task = question.unwrap_or_else(|| "waiting for an answer".to_owned());
-            Row { task, wait: 15, ..row(State::InProgress) }
+            // Boxes that can be seen then belong to the question.
+            Row { task, wait: 15, ..Row::plain(State::InProgress) }
         }
         Status::Limited { until, text } => {
             let until = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
