@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{Status, WaitFor};
 use crate::life::Life;
 use crate::record::Exit;
-use crate::screen::Hands;
+use crate::screen::{Hands, Todos};
 
 /// All there is to go by. `None` means that the source was not asked or has nothing.
 #[derive(Debug, Clone)]
@@ -145,6 +145,8 @@ pub struct Screen {
     pub background: u32,
     /// What can be chosen in a dialog.
     pub options: Vec<String>,
+    /// The agent's own list, where it shows one.
+    pub todos: Option<Todos>,
     pub hands: Hands,
 }
 

@@ -49,6 +49,7 @@ fn shows(shows: Shows) -> Option<Screen> {
         draft: None,
         background: 0,
         options: Vec::new(),
+        todos: None,
         hands: Hands::default(),
     })
 }

@@ -46,6 +46,7 @@ fn testimony(reading: Reading) -> Screen {
         draft: details.draft,
         background: details.background.unwrap_or(0),
         options: details.options,
+        todos: details.todos,
         hands: details.hands,
     }
 }

@@ -4,7 +4,7 @@ use dogwatch_core::name::{self, StoryStep};
 use dogwatch_core::story::session::name as session_name;
 use dogwatch_core::story::slug;
 use dogwatch_engine::sense::exists;
-use dogwatch_engine::story::session::agent::{self, Provider};
+use dogwatch_engine::story::session::agent;
 use dogwatch_engine::story::session::spawn::{self, Ask};
 use dogwatch_engine::story::session::{kill, roll};
 use dogwatch_engine::{Context, Error};
@@ -50,11 +50,11 @@ pub(super) fn answer(call: &Call<'_>) -> Reply {
             Reply::line(slug::short_hash(rest.project().to_string_lossy().as_bytes()))
         }
         "story-suffix" => with_word(&rest, |_, story| Reply::line(session_name::suffix(story))),
-        "agent-type" => Reply::line(kind().word()),
+        "agent-type" => Reply::line(kind()),
         "agent-cli" => agent_cli(&rest),
         "skill-prefix" => Reply::line(match kind() {
-            Provider::Claude => "bmad-",
-            Provider::Codex => "none",
+            "codex" => "none",
+            _ => "bmad-",
         }),
         _ => Reply::refused(usage()),
     }
@@ -158,8 +158,8 @@ fn exists(_: &Call<'_>, session: &str) -> Reply {
 
 fn agent_cli(call: &Call<'_>) -> Reply {
     let cli = match kind() {
-        Provider::Claude => "claude --dangerously-skip-permissions",
-        Provider::Codex => "codex exec",
+        "codex" => "codex exec",
+        _ => "claude --dangerously-skip-permissions",
     };
     match (call.flag("--model"), call.option("--model")) {
         (false, _) => Reply::line(cli),
@@ -180,7 +180,7 @@ fn shell_quoted(text: &str) -> String {
     }
 }
 
-fn kind() -> Provider {
+fn kind() -> &'static str {
     agent::kind(&here::project(), &here::wishes())
 }
 

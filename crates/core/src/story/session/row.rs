@@ -121,6 +121,8 @@ impl Tongue {
 pub struct Shown<'a> {
     /// Its screen, without drawn boxes.
     pub text: &'a str,
+    /// The agent's own list, where it shows one.
+    pub todos: Option<Todos>,
     /// Whether tmux still has its pane; a pane is never without words.
     pub has_pane: bool,
     /// No agent that can be asked: the screen alone tells whether it has come to an end.
@@ -132,7 +134,7 @@ pub struct Shown<'a> {
 
 /// Tells a verdict in six columns.
 pub fn of(status: &Status, shown: Shown<'_>) -> Row {
-    let todos = cues::todos(shown.text);
+    let todos = shown.todos.unwrap_or_else(|| cues::todos(shown.text));
     let row = |state| Row { todos, ..Row::plain(state) };
     let in_progress = |task: String| {
         let wait = wait_estimate::of(&task, todos);
@@ -193,7 +195,7 @@ mod tests {
 
     fn shown(text: &str) -> Shown<'_> {
         let tongue = Tongue::Claude;
-        Shown { text, has_pane: true, is_plain: false, clock_moves: false, tongue }
+        Shown { text, todos: None, has_pane: true, is_plain: false, clock_moves: false, tongue }
     }
 
     fn idle(after_turn: bool) -> Status {

@@ -2,31 +2,9 @@
 
 use std::path::Path;
 
-use crate::story::Project;
+use crate::story::{Project, provider};
 
-/// The agents that the helper knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    Claude,
-    Codex,
-}
-
-impl Provider {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-        }
-    }
-
-    fn of(word: &str) -> Option<Self> {
-        match word.trim().to_lowercase().as_str() {
-            "claude" => Some(Self::Claude),
-            "codex" => Some(Self::Codex),
-            _ => None,
-        }
-    }
-}
+const KNOWN: [&str; 2] = ["codex", "claude"];
 
 /// What the caller's environment says of agents.
 #[derive(Debug, Clone, Default)]
@@ -37,29 +15,6 @@ pub struct Wishes {
     pub command: Option<String>,
 }
 
-/// The agent of the project, by what was told and by where the skills are.
-pub fn provider(project: &Project) -> Provider {
-    let told = project.provider.as_deref().and_then(Provider::of);
-    let by_root = || project.skills_root.as_deref().and_then(by_folder);
-    let by_skill = || project.own_skill.as_deref().and_then(by_folder);
-    let has_codex_skill = || {
-        let skill = |folder: &str| project.root.join(folder).join("skills/bmad-story-automator");
-        [".agents", ".codex"].iter().any(|folder| skill(folder).exists())
-    };
-    told.or_else(by_root)
-        .or_else(by_skill)
-        .unwrap_or_else(|| if has_codex_skill() { Provider::Codex } else { Provider::Claude })
-}
-
-/// By the folder that skills are in.
-fn by_folder(path: &Path) -> Option<Provider> {
-    path.ancestors().find_map(|folder| match folder.file_name()?.to_str()? {
-        ".claude" => Some(Provider::Claude),
-        ".agents" | ".codex" => Some(Provider::Codex),
-        _ => None,
-    })
-}
-
 /// The agent for a session: as told, else as the environment wishes, else the project's.
 pub fn of_session(project: &Project, told: Option<&str>, wishes: &Wishes) -> String {
     let open = |word: &&str| matches!(word.to_lowercase().as_str(), "" | "auto" | "runtime");
@@ -68,20 +23,25 @@ pub fn of_session(project: &Project, told: Option<&str>, wishes: &Wishes) -> Str
     }
     let wished = wishes.agent.as_deref().map(str::trim).filter(|word| !word.is_empty());
     let by_command = || wishes.command.as_deref().filter(|_| wished.is_none()).and_then(by_program);
-    let found = wished.and_then(Provider::of).or_else(by_command);
-    found.unwrap_or_else(|| provider(project)).word().to_owned()
+    let found = wished.and_then(known).or_else(by_command);
+    found.unwrap_or_else(|| provider(project)).to_owned()
 }
 
 /// `claude` or `codex` as callers are told of it.
-pub fn kind(project: &Project, wishes: &Wishes) -> Provider {
-    wishes.agent.as_deref().and_then(Provider::of).unwrap_or_else(|| provider(project))
+pub fn kind(project: &Project, wishes: &Wishes) -> &'static str {
+    wishes.agent.as_deref().and_then(known).unwrap_or_else(|| provider(project))
 }
 
-fn by_program(command: &str) -> Option<Provider> {
+/// One of those that the helper knows.
+fn known(word: &str) -> Option<&'static str> {
+    let word = word.trim().to_ascii_lowercase();
+    KNOWN.into_iter().find(|known| *known == word)
+}
+
+fn by_program(command: &str) -> Option<&'static str> {
     let program =
         Path::new(command.split_whitespace().next()?).file_name()?.to_str()?.to_lowercase();
-    let names = [("codex", Provider::Codex), ("claude", Provider::Claude)];
-    names.into_iter().find(|(name, _)| program.contains(name)).map(|(_, provider)| provider)
+    KNOWN.into_iter().find(|name| program.contains(name))
 }
 
 #[cfg(test)]

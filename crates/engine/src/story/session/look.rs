@@ -2,6 +2,7 @@
 
 use dogwatch_core::profile;
 use dogwatch_core::status::Status;
+use dogwatch_core::story::session::cues::Todos;
 use dogwatch_core::story::session::row::{Row, Shown, State, Tongue};
 use dogwatch_core::story::session::{cues, legacy, row};
 use dogwatch_tmux::PaneFace;
@@ -11,6 +12,7 @@ use super::Runtime;
 use super::polls::{self, Remembered};
 use crate::act::spawn::TYPED_FILE;
 use crate::sense::capture;
+use crate::sense::evidence::Memory;
 use crate::sense::sights::Sights;
 use crate::status::{Judged, Looker, Named};
 use crate::{Context, Error};
@@ -47,7 +49,10 @@ pub enum Who {
 /// Looks once.
 pub fn look(context: &Context, looker: &mut Looker<'_>, asked: Asked<'_>) -> Result<Told, Error> {
     Ok(match looker.named(asked.name, Timestamp::now())? {
-        Named::Session(judged, sights) => session(context, *judged, sights.as_ref(), asked),
+        Named::Session(judged, sights) => {
+            let todos = looker.memory(&judged.seen.session.id).and_then(todos);
+            session(context, *judged, sights.as_ref(), todos, asked)
+        }
         Named::Stranger(face, sights) => stranger(context, *face, sights, asked),
         Named::Nobody => {
             polls::forget(context, asked.name);
@@ -56,7 +61,13 @@ pub fn look(context: &Context, looker: &mut Looker<'_>, asked: Asked<'_>) -> Res
     })
 }
 
-fn session(context: &Context, judged: Judged, sights: Option<&Sights>, asked: Asked<'_>) -> Told {
+fn session(
+    context: &Context,
+    judged: Judged,
+    sights: Option<&Sights>,
+    todos: Option<Todos>,
+    asked: Asked<'_>,
+) -> Told {
     let text = cues::without_boxes(&text_of(context, &judged, sights));
     let session = &judged.seen.session;
     let is_plain = session.agent == profile::COMMAND;
@@ -71,10 +82,16 @@ fn session(context: &Context, judged: Judged, sights: Option<&Sights>, asked: As
             let has_pane = judged.seen.pane.is_some();
             let clock_moves = is_doubtful && clock_moves(remembered(), &text);
             let tongue = asked.tongue;
-            row::of(status, Shown { text: &text, has_pane, is_plain, clock_moves, tongue })
+            row::of(status, Shown { text: &text, todos, has_pane, is_plain, clock_moves, tongue })
         }
     };
     Told { row, who: Who::Session(Box::new(judged)), text }
+}
+
+/// The list that an agent shows of what it is about to do.
+fn todos(memory: &Memory) -> Option<Todos> {
+    let shown = memory.screen()?.todos?;
+    Some(Todos { done: shown.done, total: shown.done + shown.doing + shown.open })
 }
 
 fn stranger(context: &Context, face: PaneFace, mut sights: Sights, asked: Asked<'_>) -> Told {
