@@ -45,5 +45,6 @@ mod spawn;
 mod status;
 mod statusline;
 mod store;
+mod story_automator;
 mod watch;
 mod witnesses;

@@ -69,6 +69,9 @@ fn codex_that_answers_once_works_until_it_ends() {
     });
     let output = std::fs::read_to_string(monitored["output_file"].as_str().unwrap()).unwrap();
     assert!(output.contains("Gate passed."), "{output}");
-    assert_eq!(lab.helper(&["codex-status-check", &session]).text().trim(), "idle,1,1,,0,completed");
+    assert_eq!(
+        lab.helper(&["codex-status-check", &session]).text().trim(),
+        "idle,1,1,,0,completed"
+    );
     let _ = lab.helper(&["tmux-wrapper", "kill", &session]).success();
 }

@@ -27,8 +27,11 @@ impl Lab {
     }
 
     fn monitor(&self, session: &str, more: &[&str]) -> serde_json::Value {
-        let call: Vec<&str> =
-            ["monitor-session", session, "--json", "--timeout", "1"].iter().chain(more).copied().collect();
+        let call: Vec<&str> = ["monitor-session", session, "--json", "--timeout", "1"]
+            .iter()
+            .chain(more)
+            .copied()
+            .collect();
         self.helper(&call).success().json()
     }
 }
