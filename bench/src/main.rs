@@ -60,6 +60,7 @@ enum Job {
     Team,
     Told,
     Watching,
+    StoryAutomator,
 }
 
 fn main() -> ExitCode {
@@ -128,6 +129,11 @@ fn measure(args: &Args) -> Result<Report, Error> {
         let world = World::make(args.dogwatch.as_deref())?;
         claude::install(&world)?;
         groups.push(cases::told::measure(&world, WATCHED_SESSIONS, rounds)?);
+        finish(world);
+    }
+    if wanted(Job::StoryAutomator) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        groups.extend(cases::story_automator::measure(&world, rounds)?);
         finish(world);
     }
     let mut costs = Vec::new();

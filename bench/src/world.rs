@@ -76,6 +76,11 @@ impl World {
         self.path().join("tmux.sock")
     }
 
+    /// The dogwatch that is measured.
+    pub(crate) fn program(&self) -> &Path {
+        &self.dogwatch
+    }
+
     /// Stand-ins for programs, found before those of the machine.
     pub(crate) fn programs(&self) -> PathBuf {
         self.path().join("bin")
