@@ -1,0 +1,114 @@
+//! The `agentConfig` block of a state document: which agent does which task.
+
+use serde_json::{Map, Value};
+
+const TASKS: [&str; 5] = ["create", "dev", "auto", "review", "retro"];
+const LEVELS: [&str; 3] = ["low", "medium", "high"];
+
+/// The block, from any of the shapes that a configuration may have: the short names, a `retro` or the levels at the
+/// top.
+pub fn render(config: &Value) -> String {
+    let told = |long: &str, short: &str| config.get(long).or_else(|| config.get(short));
+    let mut block = String::from("agentConfig:\n");
+    let primary = told("defaultPrimary", "primary").and_then(Value::as_str).unwrap_or("auto");
+    block.push_str(&format!("  defaultPrimary: {}\n", quoted(primary)));
+    let fallback = told("defaultFallback", "fallback");
+    block.push_str(&format!("  defaultFallback: {}\n", off_or_name(fallback)));
+    if let Some(model) = told("defaultModel", "model").map(model).filter(|model| !model.is_empty()) {
+        block.push_str(&format!("  defaultModel: {}\n", quoted(&model)));
+    }
+
+    let mut tasks = object(config.get("perTask"));
+    if let Some(retro) = config.get("retro").filter(|_| !tasks.contains_key("retro")) {
+        tasks.insert("retro".to_owned(), retro.clone());
+    }
+    push_tasks(&mut block, "  perTask:\n", 4, &tasks);
+
+    let levels = config.get("complexityOverrides").unwrap_or(config);
+    let levels: Vec<(&str, Map<String, Value>)> = LEVELS
+        .iter()
+        .map(|level| (*level, object(levels.get(*level))))
+        .filter(|(_, tasks)| TASKS.iter().any(|task| tasks.contains_key(*task)))
+        .collect();
+    if !levels.is_empty() {
+        block.push_str("  complexityOverrides:\n");
+    }
+    for (level, tasks) in levels {
+        push_tasks(&mut block, &format!("    {level}:\n"), 6, &tasks);
+    }
+    block
+}
+
+fn push_tasks(block: &mut String, heading: &str, indent: usize, tasks: &Map<String, Value>) {
+    let known: Vec<(&str, &Map<String, Value>)> = TASKS
+        .iter()
+        .filter_map(|task| Some((*task, tasks.get(*task)?.as_object()?)))
+        .filter(|(_, agent)| !agent.is_empty())
+        .collect();
+    if known.is_empty() {
+        return;
+    }
+    block.push_str(heading);
+    let indent = " ".repeat(indent);
+    for (task, agent) in known {
+        block.push_str(&format!("{indent}{task}:\n"));
+        if let Some(primary) = agent.get("primary").and_then(Value::as_str) {
+            block.push_str(&format!("{indent}  primary: {}\n", quoted(primary)));
+        }
+        if let Some(fallback) = agent.get("fallback") {
+            block.push_str(&format!("{indent}  fallback: {}\n", off_or_name(Some(fallback))));
+        }
+        if let Some(told) = agent.get("model") {
+            block.push_str(&format!("{indent}  model: {}\n", quoted(&model(told))));
+        }
+    }
+}
+
+fn object(value: Option<&Value>) -> Map<String, Value> {
+    value.and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+/// `false`, or the name of an agent.
+fn off_or_name(value: Option<&Value>) -> String {
+    match value.and_then(Value::as_str) {
+        Some("" | "false" | "none" | "null") | None => "false".to_owned(),
+        Some(name) => quoted(name),
+    }
+}
+
+/// Words for "the one that the agent takes by itself" become none.
+fn model(value: &Value) -> String {
+    match value.as_str().map(str::trim) {
+        Some("" | "false" | "none" | "null" | "auto" | "default") | None => String::new(),
+        Some(model) => model.to_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_shape_becomes_the_same_block() {
+        let long = json!({
+            "defaultPrimary": "codex", "defaultFallback": "claude",
+            "perTask": {"review": {"primary": "claude", "fallback": false, "model": "auto"}, "retro": {"primary": "claude"}},
+            "complexityOverrides": {"high": {"dev": {"primary": "claude", "model": "opus"}}, "low": {}},
+        });
+        let block = "agentConfig:\n  defaultPrimary: \"codex\"\n  defaultFallback: \"claude\"\n  perTask:\n    review:\n      primary: \"claude\"\n      fallback: false\n      model: \"\"\n    retro:\n      primary: \"claude\"\n  complexityOverrides:\n    high:\n      dev:\n        primary: \"claude\"\n        model: \"opus\"\n";
+        assert_eq!(render(&long), block);
+        let short = json!({
+            "primary": "codex", "fallback": "claude", "retro": {"primary": "claude"},
+            "perTask": {"review": {"primary": "claude", "fallback": "none", "model": ""}},
+            "high": {"dev": {"primary": "claude", "model": "opus"}},
+        });
+        assert_eq!(render(&short), block);
+        assert_eq!(render(&json!({})), "agentConfig:\n  defaultPrimary: \"auto\"\n  defaultFallback: false\n");
+    }
+}

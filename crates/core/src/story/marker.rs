@@ -1,0 +1,137 @@
+//! The marker of an active run: that there is one, how many stories it has left, and when it was last heard of.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// Seconds after which a run that was not heard of counts as gone.
+pub const STALE_AFTER: i64 = 1800;
+
+/// A marker, with whatever else was written into it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marker {
+    fields: Map<String, Value>,
+}
+
+/// What a new marker says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NewMarker<'a> {
+    pub epic: &'a str,
+    pub story: &'a str,
+    pub remaining: i64,
+    pub state_file: &'a str,
+    pub project_slug: &'a str,
+    pub pid: i64,
+    pub heartbeat: Option<&'a str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    Live,
+    Stale,
+    /// It has no time that can be read.
+    Unknown,
+}
+
+impl Marker {
+    pub fn new(new: NewMarker<'_>, now: &str) -> Self {
+        let fields = json!({
+            "epic": new.epic,
+            "currentStory": new.story,
+            "storiesRemaining": new.remaining,
+            "stateFile": new.state_file,
+            "createdAt": now,
+            "heartbeat": new.heartbeat.unwrap_or(now),
+            "pid": new.pid,
+            "projectSlug": new.project_slug,
+        });
+        Self { fields: fields.as_object().cloned().unwrap_or_default() }
+    }
+
+    /// `None` if the text is no marker.
+    pub fn read(text: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        value.as_object().map(|fields| Self { fields: fields.clone() })
+    }
+
+    pub fn text(&self) -> String {
+        format!("{:#}\n", Value::Object(self.fields.clone()))
+    }
+
+    pub fn heard_of(&mut self, now: &str) {
+        self.fields.insert("heartbeat".to_owned(), Value::from(now));
+    }
+
+    pub fn state_file(&self) -> &str {
+        self.fields.get("stateFile").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Stories left; 0 for what is no number.
+    pub fn remaining(&self) -> i64 {
+        match self.fields.get("storiesRemaining") {
+            Some(Value::String(text)) => text.trim().parse().unwrap_or(0),
+            #[expect(clippy::cast_possible_truncation, reason = "a count of stories")]
+            Some(value) => value.as_f64().map_or(0, |number| number.ceil() as i64),
+            None => 0,
+        }
+    }
+
+    pub fn age(&self, now: Timestamp) -> Age {
+        let times = ["heartbeat", "createdAt", "startedAt"];
+        let told = times.iter().filter_map(|key| self.fields.get(*key)?.as_str());
+        let told = told.map(str::trim).find(|text| !text.is_empty());
+        match told.and_then(|text| text.parse::<Timestamp>().ok()) {
+            Some(then) if now.as_second() - then.as_second() > STALE_AFTER => Age::Stale,
+            Some(_) => Age::Live,
+            None => Age::Unknown,
+        }
+    }
+}
+
+/// Whether an agent that wants to stop has to go on, and for how many stories.
+pub fn must_go_on(marker: &Marker, now: Timestamp) -> Option<i64> {
+    let remaining = marker.remaining();
+    (remaining > 0 && marker.age(now) != Age::Stale).then_some(remaining)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-01-01T12:00:00Z";
+
+    fn marker(fields: &Value) -> Marker {
+        Marker::read(&fields.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_new_marker() {
+        let new = NewMarker { epic: "1", remaining: 3, ..NewMarker::default() };
+        let mut made = Marker::new(new, NOW);
+        assert!(made.text().starts_with("{\n  \"epic\": \"1\",\n  \"currentStory\": \"\",\n  \"storiesRemaining\": 3,"));
+        made.heard_of("later");
+        assert!(made.text().contains("\"heartbeat\": \"later\",\n  \"pid\": 0,"));
+        assert_eq!(Marker::read("[]"), None);
+        assert_eq!(Marker::read("{oops"), None);
+    }
+
+    #[test]
+    fn who_must_go_on() {
+        let now: Timestamp = NOW.parse().unwrap();
+        let table = [
+            (json!({"storiesRemaining": 2, "heartbeat": "2026-01-01T11:30:00Z"}), Some(2)),
+            (json!({"storiesRemaining": 2, "heartbeat": "2026-01-01T11:29:59Z"}), None),
+            (json!({"storiesRemaining": 2, "createdAt": "2026-01-01T01:00:00Z"}), None),
+            (json!({"storiesRemaining": 2, "heartbeat": "", "startedAt": "2026-01-01T11:59:00Z"}), Some(2)),
+            (json!({"storiesRemaining": 2, "heartbeat": "soon"}), Some(2)),
+            (json!({"storiesRemaining": "2"}), Some(2)),
+            (json!({"storiesRemaining": "many"}), None),
+            (json!({"storiesRemaining": true}), None),
+            (json!({"storiesRemaining": -1}), None),
+            (json!({"storiesRemaining": 0}), None),
+            (json!({}), None),
+        ];
+        for (fields, stories) in table {
+            assert_eq!(must_go_on(&marker(&fields), now), stories, "{fields}");
+        }
+    }
+}
