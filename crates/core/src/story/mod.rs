@@ -20,6 +20,7 @@
 //! | [`snapshot`] | the policy of one run, pinned |
 //! | [`prompt`] | what a step's session is told, and by which command |
 //! | [`schema`] | what a reading of a transcript must look like |
+//! | [`reading`] | what a transcript says by itself, and what a model is asked |
 //! | [`review`] | whether a review has come to its end |
 //! | [`escalation`] | when a person has to be asked |
 //! | [`fields`] | the fields of that part, read and changed |
@@ -47,6 +48,7 @@ mod policy_check;
 pub mod policy_fault;
 pub mod presets;
 pub mod prompt;
+pub mod reading;
 pub mod review;
 pub mod schema;
 pub mod selection;

@@ -201,6 +201,11 @@ impl<'a> Step<'a> {
         self.text(file.text_at())
     }
 
+    /// Where the review contract was found.
+    pub fn contract_path(self) -> &'a str {
+        self.text("/success/contractPath")
+    }
+
     pub fn default_extra(self) -> &'a str {
         self.text("/prompt/defaultExtraInstruction")
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::policy::{STEPS, VERIFIERS};
 use super::policy_fault::PolicyFault;
 
-const KEYS: [&str; 5] = ["version", "snapshot", "runtime", "workflow", "steps"];
+const KEYS: [&str; 6] = ["version", "snapshot", "runtime", "workflow", "steps", "test"];
 const ASSETS: [&str; 5] = ["skill", "workflow", "instructions", "checklist", "template"];
 
 pub(super) fn check(policy: &Value) -> Result<(), PolicyFault> {

@@ -3,15 +3,27 @@
 //! - [`project`] is what is known of the surroundings: the root, and what the caller's environment says.
 //! - [`Stories`] are the files that agents write: stories, sprint status, epics.
 //! - [`session`] starts sessions, tells of them, and ends them.
+//! - [`policy`] is what holds for a run, with every file that it names.
+//! - [`state`] finds, makes and changes state documents; [`run_marker`] is the marker of the active run.
+//! - [`reading`] asks what a transcript says; [`stop_hook`] is put into an agent's settings.
 //! - [`verify`](fn@verify) asks the files whether a step has done what it is for.
 
 mod artifacts;
+mod layout;
+pub mod policy;
+mod policy_assets;
 pub mod project;
 mod provider;
 pub mod session;
+pub mod reading;
+pub mod run_marker;
+pub mod state;
+pub mod stop_hook;
+mod texts;
 mod verify;
 
 pub use artifacts::{Stories, Story, StoryError, files};
+pub use layout::marker_path;
 pub use project::Project;
 pub use provider::provider;
-pub use verify::{Asked, NotVerified, Verdict, verify};
+pub use verify::{Asked, NotVerified, Verdict, verify, verify_review};

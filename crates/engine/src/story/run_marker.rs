@@ -1,0 +1,82 @@
+//! The marker of the active run, as a file.
+
+use std::fs;
+use std::io;
+
+use dogwatch_core::story::marker::{Age, Marker, must_go_on};
+use jiff::Timestamp;
+
+use super::texts::{self, Readers};
+use super::{Project, marker_path};
+
+/// The text of the marker, `None` if there is none.
+pub fn read(project: &Project) -> io::Result<Option<String>> {
+    texts::read(&marker_path(project))
+}
+
+pub(super) fn is_stale(marker: &Marker) -> bool {
+    marker.age(Timestamp::now()) == Age::Stale
+}
+
+/// Puts a marker in its place. Answers whether one of another run that is still heard of was there.
+pub fn create(project: &Project, marker: &Marker) -> io::Result<bool> {
+    let path = marker_path(project);
+    let _one_at_a_time = texts::lock(&path)?;
+    let before = texts::read(&path).ok().flatten().and_then(|text| Marker::read(&text));
+    texts::replace(&path, &marker.text(), Readers::Owner)?;
+    Ok(before.is_some_and(|before| {
+        before.state_file() != marker.state_file() && before.age(Timestamp::now()) == Age::Live
+    }))
+}
+
+/// What came of a sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    Updated,
+    NoMarker,
+    Corrupt,
+}
+
+/// Notes that the run was heard of. A marker that was removed meanwhile does not come back.
+pub fn heartbeat(project: &Project, now: &str) -> io::Result<Heard> {
+    let path = marker_path(project);
+    if !path.exists() {
+        return Ok(Heard::NoMarker);
+    }
+    let _one_at_a_time = texts::lock(&path)?;
+    let Some(text) = texts::read(&path)? else { return Ok(Heard::NoMarker) };
+    let Some(mut marker) = Marker::read(&text) else { return Ok(Heard::Corrupt) };
+    marker.heard_of(now);
+    texts::replace(&path, &marker.text(), Readers::Owner)?;
+    Ok(Heard::Updated)
+}
+
+pub fn remove(project: &Project) -> io::Result<()> {
+    let path = marker_path(project);
+    if !path.exists() {
+        return Ok(());
+    }
+    let _one_at_a_time = texts::lock(&path)?;
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Stories that an agent which wants to stop has to go on with. What cannot be read holds nobody up.
+pub fn stories_left(project: &Project) -> Option<i64> {
+    let text = read(project).ok().flatten()?;
+    must_go_on(&Marker::read(&text)?, Timestamp::now())
+}
+
+/// Adds a line to a file of names that git ignores. Answers whether it was missing.
+pub fn ignore(file: &std::path::Path, entry: &str) -> io::Result<bool> {
+    let _one_at_a_time = texts::lock(file)?;
+    let before = texts::read(file)?.unwrap_or_default();
+    if before.lines().any(|line| line.trim() == entry) {
+        return Ok(false);
+    }
+    let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    texts::replace(file, &format!("{before}{end}{entry}\n"), Readers::Usual)?;
+    Ok(true)
+}
