@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::story::prompt::quoted;
 use dogwatch_engine::story::Project;
+use dogwatch_engine::story::session::agent::Wishes;
+use jiff::Timestamp;
 
 /// `PROJECT_ROOT`, else the current folder, with links resolved.
 pub(crate) fn root() -> PathBuf {
@@ -33,15 +36,42 @@ pub(crate) fn here() -> Project {
     }
 }
 
+/// What the environment wishes of agents.
+pub(crate) fn wishes() -> Wishes {
+    Wishes { agent: text("AI_AGENT"), command: text("AI_COMMAND") }
+}
+
+/// Whether this is called from within a session of a run.
+pub(crate) fn is_child() -> bool {
+    text("STORY_AUTOMATOR_CHILD").is_some_and(|told| told.trim().eq_ignore_ascii_case("true"))
+}
+
+/// The time as callers are told it.
+pub(crate) fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The words for a shell that call us again, from anywhere.
+pub(crate) fn helper() -> String {
+    if let Some(link) = link() {
+        return quoted(&link.display().to_string());
+    }
+    let binary = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dogwatch"));
+    format!("{} {}", quoted(&binary.display().to_string()), super::NAME)
+}
+
+/// The link that the binary was called by, if it was by a path.
+fn link() -> Option<PathBuf> {
+    let called = PathBuf::from(std::env::args_os().next()?);
+    let is_path = called.components().count() > 1;
+    (is_path && called.file_stem()? == super::NAME).then(|| absolute(&called))
+}
+
 /// The skill that the binary stands in for: it is linked as `<skill>/scripts/story-automator`.
 fn own_skill() -> Option<PathBuf> {
-    let called = PathBuf::from(std::env::args_os().next()?);
-    if called.file_name()? != super::NAME || called.components().count() < 2 {
-        return None;
-    }
-    let scripts = absolute(called.parent()?);
-    let skill = scripts.parent().filter(|_| scripts.ends_with("scripts"))?;
-    skill.join("data").is_dir().then(|| skill.to_owned())
+    let link = link()?;
+    let scripts = link.parent().filter(|folder| folder.ends_with("scripts"))?;
+    scripts.parent().filter(|skill| skill.join("data").is_dir()).map(Path::to_owned)
 }
 
 fn path(name: &str) -> Option<PathBuf> {

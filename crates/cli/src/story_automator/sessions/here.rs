@@ -33,8 +33,7 @@ pub(super) fn project() -> Project {
 
 /// What the environment wishes of agents.
 pub(super) fn wishes() -> Wishes {
-    let text = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    Wishes { agent: text("AI_AGENT"), command: text("AI_COMMAND") }
+    project::wishes()
 }
 
 pub(super) fn shell() -> Option<PathBuf> {
