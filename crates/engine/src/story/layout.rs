@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::texts::{is_below, tidy};
+use super::project_files::{is_below, tidy};
 use super::{Project, provider};
 
 const SKILL: &str = "bmad-story-automator";

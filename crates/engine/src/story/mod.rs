@@ -13,13 +13,14 @@ mod layout;
 pub mod policy;
 mod policy_assets;
 pub mod project;
+mod project_files;
 mod provider;
 pub mod session;
 pub mod reading;
 pub mod run_marker;
 pub mod state;
 pub mod stop_hook;
-mod texts;
+
 mod verify;
 
 pub use artifacts::{Stories, Story, StoryError, files};

@@ -9,7 +9,7 @@ use dogwatch_core::story::snapshot::{self, Pinned};
 use serde_json::Value;
 
 use super::Project;
-use super::texts::{self, is_below, tidy};
+use super::project_files::{self, is_below, tidy};
 use super::policy_assets::{find_contract, resolve};
 use super::run_marker;
 
@@ -61,7 +61,7 @@ fn bundled(project: &Project) -> Result<Value, PolicyFault> {
 
 fn read_json(path: &Path) -> Result<Option<Value>, PolicyFault> {
     let shown = || path.display().to_string();
-    let text = texts::read(path).map_err(|_| PolicyFault::Json(shown()))?;
+    let text = project_files::read(path).map_err(|_| PolicyFault::Json(shown()))?;
     let Some(text) = text else { return Ok(None) };
     let value: Value = serde_json::from_str(&text).map_err(|_| PolicyFault::Json(shown()))?;
     if value.is_object() { Ok(Some(value)) } else { Err(PolicyFault::JsonNotAnObject(shown())) }
@@ -69,7 +69,7 @@ fn read_json(path: &Path) -> Result<Option<Value>, PolicyFault> {
 
 /// The policy of a run: its snapshot, or for a document from before there were any, the bundled one.
 fn of_state_document(project: &Project, path: &Path) -> Result<Value, PolicyFault> {
-    let text = texts::read(path).ok().flatten();
+    let text = project_files::read(path).ok().flatten();
     let text = text.ok_or_else(|| PolicyFault::StateFile(path.display().to_string()))?;
     match pinned_snapshot(project, &text)? {
         Some(snapshot) => Ok(snapshot),
@@ -87,7 +87,7 @@ pub(super) fn pinned_snapshot(project: &Project, document: &str) -> Result<Optio
     if !is_below(&path, &project.root) {
         return Err(PolicyFault::Outside { what: "policy snapshot".to_owned(), path: shown });
     }
-    let text = texts::read(&path).ok().flatten();
+    let text = project_files::read(&path).ok().flatten();
     let text = text.ok_or_else(|| PolicyFault::SnapshotGone(shown.clone()))?;
     let got = dogwatch_core::story::slug::short_hash(&text);
     if got != hash {
@@ -165,7 +165,7 @@ pub fn pin(project: &Project, stamp: &str) -> Result<Snapshot, PolicyFault> {
     if !is_below(&path, &project.root) {
         return Err(PolicyFault::Outside { what: "policy snapshot".to_owned(), path: shown });
     }
-    texts::replace(&path, &text, texts::Readers::Owner)
+    project_files::replace(&path, &text, project_files::Readers::Owner)
         .map_err(|why| PolicyFault::Write { path: shown, why: why.to_string() })?;
     Ok(Snapshot { version: policy.version(), file, hash })
 }

@@ -9,7 +9,7 @@ use dogwatch_core::story::snapshot::BUILT_IN;
 use serde_json::{Map, Value, json};
 
 use super::Project;
-use super::texts::{self, is_below, tidy};
+use super::project_files::{self, is_below, tidy};
 use super::layout::{skill_roots, usual_skill_root};
 
 const PORTABLE: &str = "<skills-root>/";
@@ -112,7 +112,7 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
 }
 
 fn read(path: &Path) -> Option<Found> {
-    let text = texts::read(path).ok().flatten()?;
+    let text = project_files::read(path).ok().flatten()?;
     Some(Found { path: tidy(path).display().to_string(), text })
 }
 

@@ -6,12 +6,12 @@ use std::io;
 use dogwatch_core::story::marker::{Age, Marker, must_go_on};
 use jiff::Timestamp;
 
-use super::texts::{self, Readers};
+use super::project_files::{self, Readers};
 use super::{Project, marker_path};
 
 /// The text of the marker, `None` if there is none.
 pub fn read(project: &Project) -> io::Result<Option<String>> {
-    texts::read(&marker_path(project))
+    project_files::read(&marker_path(project))
 }
 
 pub(super) fn is_stale(marker: &Marker) -> bool {
@@ -21,9 +21,9 @@ pub(super) fn is_stale(marker: &Marker) -> bool {
 /// Puts a marker in its place. Answers whether one of another run that is still heard of was there.
 pub fn create(project: &Project, marker: &Marker) -> io::Result<bool> {
     let path = marker_path(project);
-    let _one_at_a_time = texts::lock(&path)?;
-    let before = texts::read(&path).ok().flatten().and_then(|text| Marker::read(&text));
-    texts::replace(&path, &marker.text(), Readers::Owner)?;
+    let _one_at_a_time = project_files::lock(&path)?;
+    let before = project_files::read(&path).ok().flatten().and_then(|text| Marker::read(&text));
+    project_files::replace(&path, &marker.text(), Readers::Owner)?;
     Ok(before.is_some_and(|before| {
         before.state_file() != marker.state_file() && before.age(Timestamp::now()) == Age::Live
     }))
@@ -43,11 +43,11 @@ pub fn heartbeat(project: &Project, now: &str) -> io::Result<Heard> {
     if !path.exists() {
         return Ok(Heard::NoMarker);
     }
-    let _one_at_a_time = texts::lock(&path)?;
-    let Some(text) = texts::read(&path)? else { return Ok(Heard::NoMarker) };
+    let _one_at_a_time = project_files::lock(&path)?;
+    let Some(text) = project_files::read(&path)? else { return Ok(Heard::NoMarker) };
     let Some(mut marker) = Marker::read(&text) else { return Ok(Heard::Corrupt) };
     marker.heard_of(now);
-    texts::replace(&path, &marker.text(), Readers::Owner)?;
+    project_files::replace(&path, &marker.text(), Readers::Owner)?;
     Ok(Heard::Updated)
 }
 
@@ -56,7 +56,7 @@ pub fn remove(project: &Project) -> io::Result<()> {
     if !path.exists() {
         return Ok(());
     }
-    let _one_at_a_time = texts::lock(&path)?;
+    let _one_at_a_time = project_files::lock(&path)?;
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -71,12 +71,12 @@ pub fn stories_left(project: &Project) -> Option<i64> {
 
 /// Adds a line to a file of names that git ignores. Answers whether it was missing.
 pub fn ignore(file: &std::path::Path, entry: &str) -> io::Result<bool> {
-    let _one_at_a_time = texts::lock(file)?;
-    let before = texts::read(file)?.unwrap_or_default();
+    let _one_at_a_time = project_files::lock(file)?;
+    let before = project_files::read(file)?.unwrap_or_default();
     if before.lines().any(|line| line.trim() == entry) {
         return Ok(false);
     }
     let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-    texts::replace(file, &format!("{before}{end}{entry}\n"), Readers::Usual)?;
+    project_files::replace(file, &format!("{before}{end}{entry}\n"), Readers::Usual)?;
     Ok(true)
 }

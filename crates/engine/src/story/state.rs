@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::policy::{self, Need};
-use super::texts::{self, Readers};
+use super::project_files::{self, Readers};
 use super::{Project, files};
 
 /// Most documents of one epic that may be made within a second.
@@ -33,7 +33,7 @@ pub fn list(folder: &Path) -> Option<Vec<Listed>> {
     }
     let found = files(folder, "orchestration-").into_iter().filter(|path| path.is_file());
     let listed = found.map(|path| {
-        let fields = Fields::read(&texts::read(&path).ok().flatten().unwrap_or_default());
+        let fields = Fields::read(&project_files::read(&path).ok().flatten().unwrap_or_default());
         Listed {
             status: fields.text("status").to_owned(),
             last_updated: fields.text("lastUpdated").to_owned(),
@@ -51,7 +51,7 @@ pub fn latest(listed: Vec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Option<L
 
 /// The text of a document, `None` if there is none.
 pub fn read(path: &Path) -> io::Result<Option<String>> {
-    texts::read(path)
+    project_files::read(path)
 }
 
 /// What is wrong with the policy of a document, if anything: that it is pinned, and its files are there.
@@ -60,7 +60,7 @@ pub fn policy_fault(project: &Project, path: &Path, need: Need) -> Option<Policy
     match need {
         Need::Files => policy::load(project, Some(&told.display().to_string()), need).err(),
         Need::Words => {
-            let text = texts::read(path).ok().flatten().unwrap_or_default();
+            let text = project_files::read(path).ok().flatten().unwrap_or_default();
             policy::pinned_snapshot(project, &text).err()
         }
     }
@@ -72,8 +72,8 @@ pub fn update(path: &Path, values: &[(&str, &str)]) -> io::Result<Option<Vec<Str
     if !path.is_file() {
         return Ok(None);
     }
-    let _one_at_a_time = texts::lock(path)?;
-    let Some(before) = texts::read(path)? else { return Ok(None) };
+    let _one_at_a_time = project_files::lock(path)?;
+    let Some(before) = project_files::read(path)? else { return Ok(None) };
     let mut text = before.clone();
     let mut updated = Vec::new();
     for (key, value) in values {
@@ -83,7 +83,7 @@ pub fn update(path: &Path, values: &[(&str, &str)]) -> io::Result<Option<Vec<Str
         }
     }
     if text != before {
-        texts::replace(path, &text, Readers::Usual)?;
+        project_files::replace(path, &text, Readers::Usual)?;
     }
     Ok(Some(updated))
 }
@@ -115,7 +115,7 @@ pub fn build(
     config: &Map<String, Value>,
     now: Timestamp,
 ) -> Result<Built, NotBuilt> {
-    let template = texts::read(template).ok().flatten().ok_or(NotBuilt::NoTemplate)?;
+    let template = project_files::read(template).ok().flatten().ok_or(NotBuilt::NoTemplate)?;
     let created_at = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let stamp = now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
     let begun = |snapshot: &policy::Snapshot| {
@@ -135,7 +135,7 @@ pub fn build(
     for nth in 1..=MOST_IN_A_SECOND {
         let again = if nth == 1 { String::new() } else { format!("-{nth}") };
         let path = folder.join(format!("{name}{again}.md"));
-        match texts::create(&path, &text, Readers::Usual) {
+        match project_files::create(&path, &text, Readers::Usual) {
             Ok(()) => return Ok(Built { path, created_at }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),

@@ -7,7 +7,7 @@ use dogwatch_core::story::codex_config::{self, ConfigFault};
 use dogwatch_core::story::hook_settings::{self, Hook, SettingsFault};
 
 use super::Project;
-use super::texts::{self, Readers};
+use super::project_files::{self, Readers};
 
 const STATUS_MESSAGE: &str = "Checking story automator state";
 
@@ -82,7 +82,7 @@ pub fn install_codex(project: &Project, command: &str, timeout: u64) -> Result<C
 fn trusted(project: &Project, config: &str) -> bool {
     let root = project.root.display().to_string();
     let users = project.home.as_ref().map(|home| home.join(".codex/config.toml"));
-    let users = users.and_then(|path| texts::read(&path).ok().flatten()).unwrap_or_default();
+    let users = users.and_then(|path| project_files::read(&path).ok().flatten()).unwrap_or_default();
     codex_config::trusts(config, &root) || codex_config::trusts(&users, &root)
 }
 
@@ -101,10 +101,10 @@ fn settings_with(path: &Path, hook: Hook<'_>) -> Result<Done, NotInstalled> {
 }
 
 fn text(path: &Path) -> Result<Option<String>, NotInstalled> {
-    texts::read(path).map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
+    project_files::read(path).map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), NotInstalled> {
-    texts::replace(path, text, Readers::Owner)
+    project_files::replace(path, text, Readers::Owner)
         .map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
 }
