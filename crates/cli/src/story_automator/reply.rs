@@ -52,6 +52,11 @@ fn compact(value: &impl Serialize) -> String {
     })
 }
 
+/// JSON over several lines, everything beyond ASCII escaped.
+pub(crate) fn pretty(value: &impl Serialize) -> String {
+    escaped(&serde_json::to_string_pretty(value).unwrap_or_default())
+}
+
 /// Every letter beyond ASCII as `\uXXXX`, in pairs where one does not suffice.
 fn escaped(json: &str) -> String {
     use std::fmt::Write as _;

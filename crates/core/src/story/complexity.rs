@@ -25,7 +25,7 @@ pub struct Rules {
     low_max: i64,
     medium_max: i64,
     structure: Map<String, Value>,
-    rules: Vec<Rule>,
+    cues: Vec<Rule>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,7 +68,7 @@ impl Rules {
                 .and_then(Value::as_object)
                 .cloned()
                 .unwrap_or_default(),
-            rules: rules.iter().map(rule).collect::<Result<_, _>>()?,
+            cues: rules.iter().map(rule).collect::<Result<_, _>>()?,
         })
     }
 
@@ -76,7 +76,7 @@ impl Rules {
         let text = format!("{title} {} {}", parts.description, parts.criteria.join(" "));
         let mut score = 0;
         let mut reasons = Vec::new();
-        for rule in self.rules.iter().filter(|rule| rule.pattern.is_match(&text)) {
+        for rule in self.cues.iter().filter(|rule| rule.pattern.is_match(&text)) {
             score += rule.score;
             reasons.push(rule.label.clone());
         }

@@ -8,6 +8,8 @@ use dogwatch_core::story::keys::{self, KnownEpics, StoryId};
 use dogwatch_core::story::sprint::Sprint;
 use dogwatch_core::story::story_file::{self, StoryFile};
 
+use super::texts::read_text;
+
 const USUAL: &str = "_bmad-output/implementation-artifacts";
 const OLDER: &str = "_bmad-output";
 const DOCS: &str = "docs/bmad/implementation-artifacts";
@@ -59,7 +61,7 @@ impl Stories {
     /// The same, as it is seen from the project's root.
     pub fn artifacts_below_root(&self) -> Result<String, StoryError> {
         let config = self.root.join("_bmad/bmm/config.yaml");
-        let config = read_if_there(&config)?.unwrap_or_default();
+        let config = read_text(&config)?.unwrap_or_default();
         if let Some(place) = bmm_config::artifacts(&config)? {
             self.stays_inside(&place)?;
             return Ok(place);
@@ -90,7 +92,7 @@ impl Stories {
 
     /// `None` if the project has no sprint file.
     pub fn sprint(&self) -> Result<Option<Sprint>, StoryError> {
-        let text = read_if_there(&self.sprint_file()?)?;
+        let text = read_text(&self.sprint_file()?)?;
         Ok(text.map(|text| Sprint::read(&text)))
     }
 
@@ -131,6 +133,31 @@ impl Stories {
         Ok(Some(Story { id: meant.id, key, by_key: meant.is_key }))
     }
 
+    /// The file of a story: of its very key, else the first one that begins with its prefix.
+    pub fn file_of(&self, story: &Story) -> Result<Option<PathBuf>, StoryError> {
+        let by_key = self.artifacts()?.join(format!("{}.md", story.key));
+        if story.by_key && by_key.is_file() {
+            return Ok(Some(by_key));
+        }
+        let known = self.known_epics()?;
+        let is_its = |path: &PathBuf| {
+            stem(path)
+                .and_then(|stem| keys::read(&stem, &known))
+                .is_some_and(|meant| meant.id == story.id)
+        };
+        Ok(self.story_files(&story.prefix())?.into_iter().find(is_its))
+    }
+
+    /// `epic-<name>.md` or `epic-<name>-….md`, where epics are kept.
+    pub fn epic_file(&self, epic: &str) -> Result<Option<PathBuf>, StoryError> {
+        let exact = format!("epic-{epic}.md");
+        let found = self.epic_folders()?.into_iter().find_map(|folder| {
+            let exact = Some(folder.join(&exact)).filter(|path| path.is_file());
+            exact.or_else(|| files(&folder, &format!("epic-{epic}-")).into_iter().next())
+        });
+        Ok(found)
+    }
+
     /// What a story's file says of itself.
     pub fn story_file(path: &Path) -> Result<StoryFile, StoryError> {
         let text = std::fs::read(path)
@@ -159,18 +186,6 @@ fn has_markdown(folder: &Path) -> bool {
 
 fn stem(path: &Path) -> Option<String> {
     Some(path.file_stem()?.to_str()?.to_owned())
-}
-
-fn read_if_there(path: &Path) -> Result<Option<String>, StoryError> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
-        {
-            Ok(None)
-        }
-        Err(source) => Err(StoryError::Unreadable { path: path.to_owned(), source }),
-    }
 }
 
 #[cfg(test)]

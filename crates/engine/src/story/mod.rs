@@ -15,16 +15,17 @@ mod policy_assets;
 pub mod project;
 mod project_files;
 mod provider;
-pub mod session;
 pub mod reading;
 pub mod run_marker;
+pub mod session;
 pub mod state;
 pub mod stop_hook;
-
+mod texts;
 mod verify;
 
 pub use artifacts::{Stories, Story, StoryError, files};
 pub use layout::marker_path;
 pub use project::Project;
 pub use provider::provider;
+pub use texts::{read_text, write_text};
 pub use verify::{Asked, NotVerified, Verdict, verify, verify_review};

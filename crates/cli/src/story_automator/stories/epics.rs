@@ -1,0 +1,105 @@
+//! `parse-epic`, `parse-story`, `parse-story-range`, `epic-complete`: a Markdown file of epics, and which of its
+//! stories are meant.
+
+use std::path::Path;
+
+use dogwatch_core::story::complexity::Rules;
+use dogwatch_core::story::epic_file::{self, EpicFile};
+use dogwatch_core::story::keys::KnownEpics;
+use dogwatch_core::story::selection;
+use dogwatch_engine::story::read_text;
+use serde_json::{Value, json};
+
+use super::{Call, Reply, no};
+
+/// The file that an option names, if it is there.
+fn text(call: &Call, option: &str) -> Option<String> {
+    let path = call.option(option).filter(|path| !path.is_empty())?;
+    read_text(Path::new(path)).ok().flatten()
+}
+
+/// Which epics are known matters only to names with several numbers in them; a file speaks for itself.
+fn read(text: &str) -> (EpicFile, KnownEpics) {
+    let known = KnownEpics::default();
+    (EpicFile::read(text, &known), known)
+}
+
+pub(super) fn parse_epic(call: &Call) -> Reply {
+    let Some(text) = text(call, "--file") else { return no("epic_file_not_found") };
+    let (file, _) = read(&text);
+    let stories: Vec<Value> = file
+        .stories
+        .iter()
+        .map(|story| {
+            json!({
+                "epicNum": story.id.epic, "epicTitle": story.epic_title, "storyNum": story.id.number,
+                "storyId": story.id.to_string(), "title": story.title,
+            })
+        })
+        .collect();
+    Reply::raw_json(&json!({
+        "ok": true, "epicTitle": file.title, "stories": stories, "count": stories.len(),
+        "file": call.option("--file"),
+    }))
+}
+
+pub(super) fn parse_story(call: &Call) -> Reply {
+    let asked = call.option("--story").filter(|story| !story.is_empty());
+    let (Some(text_of_epic), Some(asked)) = (text(call, "--epic"), asked) else {
+        return no("missing_epic_or_story");
+    };
+    if call.option("--rules").is_none_or(str::is_empty) {
+        return no("rules_file_not_found");
+    }
+    let Some(rules) = text(call, "--rules") else { return no("missing_epic_or_story") };
+    let (file, known) = read(&text_of_epic);
+    let Some(story) = file.story(asked, &known) else { return no("story_not_found") };
+    let rules = serde_json::from_str(&rules)
+        .map_err(|error| error.to_string())
+        .and_then(|rules: Value| Rules::new(&rules).map_err(|error| error.to_string()));
+    let rules = match rules {
+        Ok(rules) => rules,
+        Err(fault) => {
+            // The words for a person go where the caller's JSON is not.
+            let reply = no("invalid_rules_file");
+            return Reply { stderr: format!("{fault}\n"), ..reply };
+        }
+    };
+    let parts = story.parts();
+    let complexity = rules.judge(&story.title, &parts);
+    Reply::raw_json(&json!({
+        "ok": true, "storyId": story.id.to_string(), "title": story.title,
+        "description": parts.description, "acceptanceCriteria": parts.criteria,
+        "dependencies": parts.dependencies, "complexity": complexity,
+    }))
+}
+
+pub(super) fn parse_range(call: &Call) -> Reply {
+    let input = call.option("--input").filter(|input| !input.trim().is_empty());
+    let total: Option<usize> = call.option("--total").and_then(|total| total.trim().parse().ok());
+    let (Some(input), Some(total)) = (input, total.filter(|total| *total > 0)) else {
+        return no("missing_input_or_total");
+    };
+    let places = selection::places(input, total);
+    let ids: Vec<&str> = match call.option("--ids") {
+        None | Some("") => Vec::new(),
+        Some(ids) => ids.split(',').map(str::trim).collect(),
+    };
+    let chosen: Vec<&str> = places.iter().filter_map(|place| ids.get(place - 1).copied()).collect();
+    Reply::raw_json(&json!({
+        "ok": true, "indices": places, "storyIds": chosen, "count": places.len(),
+    }))
+}
+
+pub(super) fn epic_complete(call: &Call) -> Reply {
+    let Some(text) = text(call, "--epic") else { return no("epic_file_not_found") };
+    let (file, known) = read(&text);
+    let chosen: Vec<&str> =
+        call.option("--range").unwrap_or_default().split(',').map(str::trim).collect();
+    match epic_file::reach(&file, &chosen, &known) {
+        None => no("no_stories_found"),
+        Some((reached, last)) => Reply::raw_json(&json!({
+            "ok": true, "epicComplete": reached, "maxEpicStory": last.to_string(),
+        })),
+    }
+}

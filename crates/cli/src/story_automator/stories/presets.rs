@@ -1,0 +1,83 @@
+//! `agent-config`: agent configurations that a user keeps by name.
+
+use std::path::Path;
+
+use dogwatch_core::story::presets::Presets;
+use dogwatch_engine::story::{read_text, write_text};
+use serde_json::{Value, json};
+
+use super::super::reply::pretty;
+use super::{Call, Reply, no, trouble};
+
+pub(super) fn answer(call: &Call) -> Reply {
+    let Some((action, rest)) = call.split() else { return no("missing_subcommand") };
+    if !matches!(action, "list" | "save" | "load" | "delete") {
+        let reply = json!({"ok": false, "error": "unknown_subcommand", "subcommand": action});
+        return Reply::raw_json(&reply).failed();
+    }
+    let Some(file) = given(&rest, "--file") else { return no("missing_file") };
+    let path = Path::new(file);
+    let presets = match read_text(path) {
+        Err(error) => return trouble(call, &error),
+        Ok(None) => Presets::default(),
+        Ok(Some(text)) => match Presets::read(&text) {
+            Ok(presets) => presets,
+            Err(fault) => {
+                let reply = json!({
+                    "ok": false, "error": "presets_file_invalid", "file": file, "detail": fault,
+                });
+                return Reply::raw_json(&reply).failed();
+            }
+        },
+    };
+    let name = given(&rest, "--name");
+    match (action, name) {
+        ("list", _) => {
+            let list = presets.list();
+            Reply::raw_json(&json!({"ok": true, "presets": list, "count": list.len()}))
+        }
+        ("load", Some(name)) => match presets.load(name) {
+            None => unknown(name),
+            Some((name, config)) => {
+                Reply::raw_json(&json!({"ok": true, "name": name, "config": config}))
+            }
+        },
+        ("delete", Some(name)) => delete(call, path, presets, name),
+        ("save", Some(name)) => match given(&rest, "--config-json") {
+            None => no("missing_args"),
+            Some(config) => save(call, path, presets, name, config),
+        },
+        _ => no("missing_args"),
+    }
+}
+
+/// An option with nothing behind it is as good as none.
+fn given<'a>(call: &Call<'a>, option: &str) -> Option<&'a str> {
+    call.option(option).filter(|value| !value.is_empty())
+}
+
+fn unknown(name: &str) -> Reply {
+    Reply::raw_json(&json!({"ok": false, "error": "preset_not_found", "name": name})).failed()
+}
+
+fn save(call: &Call, path: &Path, mut presets: Presets, name: &str, config: &str) -> Reply {
+    let Ok(config @ Value::Object(_)) = serde_json::from_str(config) else {
+        return no("invalid_config_json");
+    };
+    let action = if presets.save(name, config, &super::now()) { "created" } else { "updated" };
+    written(call, path, &presets, name, action)
+}
+
+fn delete(call: &Call, path: &Path, mut presets: Presets, name: &str) -> Reply {
+    if !presets.delete(name) {
+        return unknown(name);
+    }
+    written(call, path, &presets, name, "deleted")
+}
+
+fn written(call: &Call, path: &Path, presets: &Presets, name: &str, action: &str) -> Reply {
+    match write_text(path, &format!("{}\n", pretty(&presets.to_json()))) {
+        Ok(()) => Reply::raw_json(&json!({"ok": true, "name": name, "action": action})),
+        Err(error) => trouble(call, &error),
+    }
+}

@@ -1,0 +1,57 @@
+//! `orchestrator-helper normalize-key` and `story-file-status`: which story is meant, and what its file says.
+
+use dogwatch_engine::story::Stories;
+use serde_json::json;
+
+use super::{Call, Reply, no, stories, trouble};
+
+pub(super) fn normalize(call: &Call) -> Reply {
+    let Some(input) = call.word(0) else { return no("input required") };
+    let story = match stories(call).story(input) {
+        Err(error) => return trouble(call, &error),
+        Ok(None) => {
+            let reply = json!({"ok": false, "error": "unrecognized format", "input": input});
+            return Reply::json(&reply).failed();
+        }
+        Ok(Some(story)) => story,
+    };
+    let form = if call.word(1) == Some("--to") { call.word(2) } else { None };
+    match form {
+        Some("id") => Reply::line(story.id),
+        Some("key") => Reply::line(story.key),
+        Some("prefix") => Reply::line(story.prefix()),
+        _ => Reply::json(&json!({
+            "ok": true, "id": story.id.to_string(), "prefix": story.prefix(), "key": story.key,
+        })),
+    }
+}
+
+pub(super) fn file_status(call: &Call) -> Reply {
+    let Some(input) = call.word(0) else { return no("story input required") };
+    let stories = stories(call);
+    let story = match stories.story(input) {
+        Err(error) => return trouble(call, &error),
+        Ok(None) => {
+            let reply =
+                json!({"ok": false, "error": "could not normalize story key", "input": input});
+            return Reply::json(&reply).failed();
+        }
+        Ok(Some(story)) => story,
+    };
+    let read = stories.file_of(&story).and_then(|path| match path {
+        Some(path) => Stories::story_file(&path).map(|file| Some((path, file))),
+        None => Ok(None),
+    });
+    match read {
+        Err(error) => trouble(call, &error),
+        Ok(None) => {
+            let reply =
+                json!({"ok": false, "error": "story file not found", "prefix": story.prefix()});
+            Reply::json(&reply).failed()
+        }
+        Ok(Some((path, file))) => Reply::json(&json!({
+            "ok": true, "story_key": story.key, "file": path.to_string_lossy(), "status": file.status,
+            "title": file.title,
+        })),
+    }
+}
