@@ -81,7 +81,7 @@ fn step(call: &Call<'_>, cycle_may_be_bare: bool) -> Option<StoryStep> {
     Some(StoryStep {
         step: text(step),
         epic: text(epic),
-        story: session_name::suffix(story),
+        story: text(story),
         cycle: cycle.map(text),
     })
 }

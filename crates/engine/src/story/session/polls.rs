@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use dogwatch_core::story::session::legacy::Polls;
 use dogwatch_core::story::slug;
@@ -11,6 +12,8 @@ use crate::Context;
 
 /// More than any such file has.
 const MAX_FILE: u64 = 64 * 1024;
+
+const OLD: Duration = Duration::from_hours(24);
 
 /// Kept below our own folder, where nobody else can put one.
 #[derive(Debug)]
@@ -50,6 +53,17 @@ impl Remembered {
 pub(super) fn forget(context: &Context, name: &str) {
     if let Some(path) = path(context, name) {
         let _ = fs::remove_file(path);
+    }
+}
+
+/// Removes what belongs to sessions that nobody has looked at for long.
+pub(super) fn forget_old(context: &Context) {
+    let folder = context.state.stories().ok().and_then(|folder| fs::read_dir(folder).ok());
+    for entry in folder.into_iter().flatten().flatten() {
+        let written = entry.metadata().and_then(|meta| meta.modified()).ok();
+        if written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > OLD) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use dogwatch_core::name::StoryStep;
 use dogwatch_tmux::Command;
 use jiff::Zoned;
 
-use super::{Place, Runtime, remains};
+use super::{Place, Runtime, polls, remains};
 use crate::act::kill;
 use crate::act::spawn::{self, Request, Script, Spawned, TYPED_FILE, What};
 use crate::sense::agents;
@@ -30,6 +30,7 @@ pub struct Ask {
 /// Starts the session, and returns once its shell certainly runs. On failure nothing of it is left.
 pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<Spawned, Error> {
     remains::clear(place);
+    polls::forget_old(context);
     let is_typed = place.runtime == Runtime::Legacy;
     let text = format!("{}\n", ask.command.trim_end());
     let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
