@@ -129,8 +129,8 @@ impl<'c> Looker<'c> {
         let server = &self.context.tmux;
         for session in &mut sessions {
             snapshot::complete(self.context, &mut self.store, session);
-            foreign::inside(self.context, session);
         }
+        foreign::inside(self.context, sessions.iter_mut());
         let asked = Sights::ask(server, &panes(&sessions));
         self.listen_ahead(&sessions, now);
         let mut sights = asked.and_then(Asked::finish);
@@ -166,9 +166,7 @@ impl<'c> Looker<'c> {
         let glance = sights.map(|sights| &sights.glance);
         // Who was listened to was looked into before.
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
-        for session in sessions.iter_mut().filter(is_new) {
-            foreign::inside(self.context, session);
-        }
+        foreign::inside(self.context, sessions.iter_mut().filter(is_new));
         let seen = snapshot::join(self.context, &mut self.store, sessions, glance)?;
         let Self { context, store, memories, profiles } = self;
         store.take_in_spool();

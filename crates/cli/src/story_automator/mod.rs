@@ -21,6 +21,10 @@ use reply::Reply;
 /// The name that makes the binary speak this language.
 pub(crate) const NAME: &str = "story-automator";
 
+/// What dogwatch calls itself for, by the path it was called by: a copy may bear the other name. The helper has no such
+/// commands.
+const OWN: [&str; 2] = ["run", "hook"];
+
 /// One command of the helper, and who answers it.
 pub(crate) struct Verb {
     pub(crate) name: &'static str,
@@ -30,7 +34,8 @@ pub(crate) struct Verb {
 /// What comes after the name, if the binary is called by it: by a link, or as its first word.
 pub(crate) fn called(arguments: &[OsString]) -> Option<&[OsString]> {
     let (program, rest) = arguments.split_first()?;
-    if Path::new(program).file_stem().is_some_and(|stem| stem == NAME) {
+    let is_own = rest.first().is_some_and(|word| OWN.iter().any(|own| word == own));
+    if Path::new(program).file_stem().is_some_and(|stem| stem == NAME) && !is_own {
         return Some(rest);
     }
     let (first, rest) = rest.split_first()?;
@@ -119,6 +124,8 @@ mod tests {
         assert_eq!(called(&by_link), Some(&words(&["version"])[..]));
         let by_word = words(&["/x/dogwatch", "story-automator", "version"]);
         assert_eq!(called(&by_word), Some(&words(&["version"])[..]));
+        let by_itself = words(&["/x/story-automator", "run", "--state-dir", "/y", "id"]);
+        assert_eq!(called(&by_itself), None, "a copy of the binary is its own runner too");
         assert_eq!(called(&words(&["/x/dogwatch", "ls", "story-automator"])), None);
     }
 

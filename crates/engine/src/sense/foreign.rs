@@ -41,31 +41,32 @@ pub fn agents(context: &Context, sights: &Sights, ours: &[Session]) -> Vec<Sessi
     free.into_iter().filter_map(|face| agent_in(context, face, &known)).collect()
 }
 
-/// The agent that a plain command of ours has started, and that talks to people: then the session is that agent's. One
+/// The agents that plain commands of ours have started, and that talk to people: then the session is that agent's. One
 /// that answers once and ends is part of the command.
-pub fn inside(context: &Context, session: &mut Session) {
-    if session.agent != profile::COMMAND || session.ended.is_some() {
-        return;
+pub fn inside<'a>(context: &Context, sessions: impl Iterator<Item = &'a mut Session>) {
+    let mut known = None;
+    for session in sessions {
+        if session.agent != profile::COMMAND || session.ended.is_some() {
+            continue;
+        }
+        let Some(started) = &mut session.started else { continue };
+        let known = known.get_or_insert_with(|| self::known(context));
+        let Some((profile, agent)) = running(context, started.agent.pid, known) else { continue };
+        if is_headless(&proc_files::command_line(agent.pid), &profile) {
+            continue;
+        }
+        let told = own_word::conversation(profile.own_word, agent, context.home.clone());
+        session.conversation = told;
+        session.agent = profile.name;
+        started.agent = agent;
     }
-    let Some(started) = &mut session.started else { return };
-    let Some((profile, agent)) = running(context, started.agent.pid, &known(context)) else {
-        return;
-    };
-    if is_headless(&proc_files::command_line(agent.pid), &profile) {
-        return;
-    }
-    session.conversation = own_word::conversation(profile.own_word, agent, context.home.clone());
-    session.agent = profile.name;
-    started.agent = agent;
 }
 
 /// Names of agents, and of their programs.
 fn known(context: &Context) -> Vec<(String, String)> {
     let names = agents::names(context).into_iter();
-    names
-        .filter_map(|name| Some((agents::program(context, &name)?, name)))
-        .map(|(p, n)| (n, p))
-        .collect()
+    let program = |name: String| agents::program(context, &name).map(|program| (name, program));
+    names.filter_map(program).collect()
 }
 
 fn is_headless(words: &[String], profile: &Profile) -> bool {

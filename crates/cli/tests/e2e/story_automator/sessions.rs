@@ -168,3 +168,15 @@ fn heartbeats() {
     assert!(beat.starts_with("idle,0.0,") && beat.ends_with(",false\n"), "{beat}");
     let _ = env.helper(&["tmux-wrapper", "kill", &quiet]).success();
 }
+
+#[test]
+fn a_copy_in_the_helpers_place_works_as_a_link_does() {
+    let env = TestEnv::new();
+    let copy = env.root().join("story-automator");
+    fs::copy(crate::env::dogwatch(), &copy).unwrap();
+    let call = |words: &[&str]| env.run(env.foreign(&copy).args(words)).success().text();
+    let spawn = ["tmux-wrapper", "spawn", "dev", "1", "1.1", "--command", "echo hello"];
+    let session = call(&spawn).trim().to_owned();
+    eventually("its end", || call(&["tmux-status-check", &session]) == "idle,1,1,,0,completed\n");
+    call(&["tmux-wrapper", "kill", &session]);
+}

@@ -52,7 +52,9 @@ pub fn check(
 ) -> Result<Heartbeat, Error> {
     let asked = Asked { name, tongue: Tongue::Claude, runtime, counts: false };
     let told = look::look(context, &mut Looker::new(context)?, asked)?;
-    let prompt = Prompt::Shown(cues::shows_a_prompt(&told.text));
+    let is_idle = |judged: &Judged| matches!(judged.verdict.status, Status::Idle { .. });
+    let at_prompt = matches!(&told.who, Who::Session(judged) if is_idle(judged));
+    let prompt = Prompt::Shown(at_prompt || cues::shows_a_prompt(&told.text));
     let plain = |status, prompt| Heartbeat { status, cpu: 0.0, pid: None, prompt };
     Ok(match &told.who {
         Who::Nobody if runtime == Runtime::Runner => Heartbeat::error("state_missing"),
