@@ -1,7 +1,7 @@
 //! `monitor-session`: waits until a session is over, and says what came of it.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::story::session::cues::Todos;
 use dogwatch_core::story::session::outcome::{Outcome, Proof};
@@ -9,16 +9,20 @@ use dogwatch_core::story::session::row::{Row, State, Tongue};
 use dogwatch_engine::story::session::look::Told;
 use dogwatch_engine::story::session::monitor::{self, Ask, End};
 use dogwatch_engine::story::session::{Place, agent, output};
-use dogwatch_engine::story::{self, NotVerified};
+use dogwatch_engine::story::{self, NotVerified, run_marker};
 use dogwatch_engine::{Context, Error};
 
 use super::here;
 use crate::story_automator::call::Call;
+use crate::story_automator::project;
 use crate::story_automator::reply::Reply;
 
 const USAGE: &str = "Usage: monitor-session <session_name> [options]
 Options: --max-polls N --initial-wait N --project-root PATH --timeout MIN --verbose --json --agent TYPE --workflow TYPE --story-key KEY --state-file PATH
 ";
+
+/// How often the marker of the run hears of us.
+const HEARTBEAT: Duration = Duration::from_mins(1);
 
 pub(super) fn answer(call: &Call<'_>) -> Reply {
     if call.asks_for_help() {
@@ -66,9 +70,16 @@ fn monitored(call: &Call<'_>, name: &str) -> Result<Outcome, Error> {
         at_most: Duration::from_secs(minutes.saturating_mul(60)),
     };
     let verbose = call.flag("--verbose");
-    let monitored = monitor::monitor(&context, ask, |row, after| {
-        if verbose {
-            progress(name, row, after);
+    let project = story::Project { root: place.project.clone(), ..here::project() };
+    let mut heard_of = None;
+    let monitored = monitor::monitor(&context, ask, |look| {
+        if verbose && look.is_news {
+            progress(name, look.row, look.after);
+        }
+        // Whoever waits for a child is alive: the run's marker must not grow old meanwhile.
+        if heard_of.is_none_or(|at: Instant| at.elapsed() >= HEARTBEAT) {
+            heard_of = Some(Instant::now());
+            let _ = run_marker::heartbeat(&project, &project::now());
         }
     })?;
     let todos = monitored.todos;

@@ -19,13 +19,11 @@ const ARTIFACTS: &str = "_bmad-output/implementation-artifacts";
 const STEPS: [&str; 4] = ["create", "dev", "auto", "review"];
 
 #[test]
-#[ignore = "until build-cmd and the verifiers are in"]
 fn a_story_by_claude_from_its_creation_to_its_review() {
     run("1.1", Agent::Claude);
 }
 
 #[test]
-#[ignore = "until build-cmd and the verifiers are in"]
 fn a_story_by_codex_from_its_creation_to_its_review() {
     run("1.2", Agent::Codex);
 }

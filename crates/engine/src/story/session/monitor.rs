@@ -47,11 +47,20 @@ pub enum End {
     Unavailable(Error),
 }
 
-/// Waits. `tell` hears of every row that differs from the one before.
+/// What came of one look.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    pub row: &'a Row,
+    /// It differs from the one before.
+    pub is_news: bool,
+    pub after: Duration,
+}
+
+/// Waits. `tell` hears of every look.
 pub fn monitor(
     context: &Context,
     ask: Ask<'_>,
-    mut tell: impl FnMut(&Row, Duration),
+    mut tell: impl FnMut(Progress<'_>),
 ) -> Result<Monitored, Error> {
     let mut watch = Watch::new(ask);
     if ask.at_most.is_zero() {
@@ -62,9 +71,8 @@ pub fn monitor(
         Ok(match look::look(context, &mut looker, watch.next_look()) {
             Err(error) => watch.failed(error),
             Ok(told) => {
-                if watch.is_news(&told.row) {
-                    tell(&told.row, watch.begun.elapsed());
-                }
+                let is_news = watch.is_news(&told.row);
+                tell(Progress { row: &told.row, is_news, after: watch.begun.elapsed() });
                 watch.judge(told, &looker)
             }
         })
