@@ -168,6 +168,8 @@ impl<'w> Bench<'w> {
         let _ = fs::remove_file(&gate);
         child::run(self.world.command("mkfifo").arg(&gate))?.success()?;
         let session = self.spawn(tool, "read -r word < gate")?;
+        // Until it is under way: then the original looks once a minute.
+        thread::sleep(SETTLE);
         let words = ["monitor-session", session.as_str(), "--initial-wait", "0"];
         let mut monitor = Guard(child::start(self.command(tool, &words).stdout(Stdio::null()))?);
         thread::sleep(SETTLE);

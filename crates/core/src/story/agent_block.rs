@@ -14,7 +14,8 @@ pub fn render(config: &Value) -> String {
     block.push_str(&format!("  defaultPrimary: {}\n", quoted(primary)));
     let fallback = told("defaultFallback", "fallback");
     block.push_str(&format!("  defaultFallback: {}\n", off_or_name(fallback)));
-    if let Some(model) = told("defaultModel", "model").map(model).filter(|model| !model.is_empty()) {
+    if let Some(model) = told("defaultModel", "model").map(model).filter(|model| !model.is_empty())
+    {
         block.push_str(&format!("  defaultModel: {}\n", quoted(&model)));
     }
 
@@ -109,6 +110,9 @@ mod tests {
             "high": {"dev": {"primary": "claude", "model": "opus"}},
         });
         assert_eq!(render(&short), block);
-        assert_eq!(render(&json!({})), "agentConfig:\n  defaultPrimary: \"auto\"\n  defaultFallback: false\n");
+        assert_eq!(
+            render(&json!({})),
+            "agentConfig:\n  defaultPrimary: \"auto\"\n  defaultFallback: false\n"
+        );
     }
 }

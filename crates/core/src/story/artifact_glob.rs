@@ -38,9 +38,9 @@ pub fn expected(
             .trim()
             .parse()
             .map_err(|_| fault("expectedMatches must be an integer".to_owned()))?,
-        Some(value) => value
-            .as_i64()
-            .ok_or_else(|| fault("expectedMatches must be an integer".to_owned()))?,
+        Some(value) => {
+            value.as_i64().ok_or_else(|| fault("expectedMatches must be an integer".to_owned()))?
+        }
     };
     if matches < 0 {
         return Err(fault("expectedMatches must be >= 0".to_owned()));
@@ -159,7 +159,9 @@ mod tests {
         for (glob, words) in table {
             assert_eq!(pattern(glob).unwrap_err(), words);
         }
-        for (matches, words) in [(json!(true), "an integer"), (json!(-1), ">= 0"), (json!("x"), "an integer")] {
+        for (matches, words) in
+            [(json!(true), "an integer"), (json!(-1), ">= 0"), (json!("x"), "an integer")]
+        {
             let fault = expected(None, Some(&matches), STORY, "a").unwrap_err().to_string();
             assert!(fault.ends_with(words), "{fault}");
         }

@@ -90,7 +90,8 @@ fn switch_on(features: &mut dyn TableLike) {
 /// Whether one of the configurations says that the project is trusted. What cannot be read says nothing.
 pub fn trusts(config: &str, project: &str) -> bool {
     let Ok(config) = read(config) else { return false };
-    let level = config.get("projects").and_then(|projects| projects.get(project)?.get("trust_level"));
+    let level =
+        config.get("projects").and_then(|projects| projects.get(project)?.get("trust_level"));
     level.and_then(Item::as_str) == Some("trusted")
 }
 
@@ -107,7 +108,10 @@ mod tests {
         let table = [
             ("", "[features]\nhooks = true\n"),
             ("model = \"x\" # mine\n", "model = \"x\" # mine\n\n[features]\nhooks = true\n"),
-            ("[features]\nhooks = false # no\nother = 1\n", "[features]\nhooks = true # no\nother = 1\n"),
+            (
+                "[features]\nhooks = false # no\nother = 1\n",
+                "[features]\nhooks = true # no\nother = 1\n",
+            ),
             ("features.hooks = false\n", "features.hooks = true\n"),
             ("features = { a = true }\n", "features = { a = true , hooks = true }\n"),
             (
@@ -115,11 +119,16 @@ mod tests {
                 "model = \"x\"\n[features]\n  hooks = true\nother = 1\n",
             ),
             ("features.codex_hooks = true\n", "features.hooks = true\n"),
-            ("[features]\n# a\nx = 1 # b\n# c\ncodex_hooks = false # d\n\n[z]\n", "[features]\n# a\nx = 1 # b\n# c\nhooks = true # d\n\n[z]\n"),
+            (
+                "[features]\n# a\nx = 1 # b\n# c\ncodex_hooks = false # d\n\n[z]\n",
+                "[features]\n# a\nx = 1 # b\n# c\nhooks = true # d\n\n[z]\n",
+            ),
             ("[features]\n\n[other]\na = 1\n", "[features]\nhooks = true\n\n[other]\na = 1\n"),
         ];
         for (before, after) in table {
-            let Ok(Change::Made { text, reason }) = with_hooks(Some(before)) else { panic!("{before}") };
+            let Ok(Change::Made { text, reason }) = with_hooks(Some(before)) else {
+                panic!("{before}")
+            };
             // How a list on one line is spaced is the library's own business.
             assert_eq!(text.replace(" ,", ","), after.replace(" ,", ","), "{before}");
             assert_eq!(reason, "hooks_enabled");

@@ -65,11 +65,19 @@ mod tests {
     fn triggers() {
         let table = [
             ("review-loop", "cycles=4", json!({"escalate": false})),
-            ("review-loop", "a cycles=5 story=1", ask("Review loop exceeded max cycles (5/5)".to_owned())),
+            (
+                "review-loop",
+                "a cycles=5 story=1",
+                ask("Review loop exceeded max cycles (5/5)".to_owned()),
+            ),
             ("review-loop", "", json!({"escalate": false})),
             ("session-crash", "retries=1", json!({"escalate": false, "action": "retry"})),
             ("session-crash", "retries=x", json!({"escalate": false, "action": "retry"})),
-            ("session-crash", "retries=5 story=1.2", ask("Session crashed after 5 retries".to_owned())),
+            (
+                "session-crash",
+                "retries=5 story=1.2",
+                ask("Session crashed after 5 retries".to_owned()),
+            ),
             ("story-validation", "created=1", json!({"escalate": false})),
             ("story-validation", "created=-1", ask("No story file created".to_owned())),
             ("story-validation", "created=4", ask("Runaway creation: 4 files".to_owned())),

@@ -14,7 +14,10 @@ pub struct Hook<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// The new text, and the word for what was done.
-    Made { text: String, reason: &'static str },
+    Made {
+        text: String,
+        reason: &'static str,
+    },
     None,
 }
 
@@ -44,7 +47,9 @@ impl SettingsFault {
 pub fn with_hook(before: Option<&str>, hook: Hook<'_>) -> Result<Change, SettingsFault> {
     let mut settings = match before {
         None => Value::Object(Map::new()),
-        Some(text) => serde_json::from_str(text).map_err(|why| SettingsFault::Json(why.to_string()))?,
+        Some(text) => {
+            serde_json::from_str(text).map_err(|why| SettingsFault::Json(why.to_string()))?
+        }
     };
     let root = settings.as_object_mut().ok_or(SettingsFault::NotAnObject)?;
     let hooks = root.entry("hooks").or_insert_with(|| json!({}));
@@ -114,8 +119,11 @@ fn is_ours(entry: &Value) -> bool {
 mod tests {
     use super::*;
 
-    const HOOK: Hook<'_> =
-        Hook { command: "env PROJECT_ROOT=/p /x/story-automator stop-hook", timeout: 10, status_message: None };
+    const HOOK: Hook<'_> = Hook {
+        command: "env PROJECT_ROOT=/p /x/story-automator stop-hook",
+        timeout: 10,
+        status_message: None,
+    };
 
     fn made(before: Option<&str>) -> (Value, &'static str) {
         match with_hook(before, HOOK).unwrap() {
@@ -131,7 +139,11 @@ mod tests {
         assert_eq!(made(None), (alone.clone(), "created"));
         assert_eq!(made(Some("{}")), (alone.clone(), "added"));
         assert_eq!(made(Some(&alone.to_string())), (Value::Null, "already_configured"));
-        for old in ["/old/story-automator stop-hook", "env PROJECT_ROOT=/x python3 -m story_automator stop-hook", "'/a/dogwatch' story-automator stop-hook"] {
+        for old in [
+            "/old/story-automator stop-hook",
+            "env PROJECT_ROOT=/x python3 -m story_automator stop-hook",
+            "'/a/dogwatch' story-automator stop-hook",
+        ] {
             let before = json!({"a": 1, "hooks": {"Stop": [{"matcher": "x", "hooks": [{"type": "command", "command": "echo hi"}]}, {"hooks": [{"command": old, "timeout": 3, "x": 1}]}], "PreToolUse": []}});
             let (after, reason) = made(Some(&before.to_string()));
             assert_eq!(reason, "hook_normalized");

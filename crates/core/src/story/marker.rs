@@ -107,7 +107,9 @@ mod tests {
     fn a_new_marker() {
         let new = NewMarker { epic: "1", remaining: 3, ..NewMarker::default() };
         let mut made = Marker::new(new, NOW);
-        assert!(made.text().starts_with("{\n  \"epic\": \"1\",\n  \"currentStory\": \"\",\n  \"storiesRemaining\": 3,"));
+        assert!(made.text().starts_with(
+            "{\n  \"epic\": \"1\",\n  \"currentStory\": \"\",\n  \"storiesRemaining\": 3,"
+        ));
         made.heard_of("later");
         assert!(made.text().contains("\"heartbeat\": \"later\",\n  \"pid\": 0,"));
         assert_eq!(Marker::read("[]"), None);
@@ -121,7 +123,10 @@ mod tests {
             (json!({"storiesRemaining": 2, "heartbeat": "2026-01-01T11:30:00Z"}), Some(2)),
             (json!({"storiesRemaining": 2, "heartbeat": "2026-01-01T11:29:59Z"}), None),
             (json!({"storiesRemaining": 2, "createdAt": "2026-01-01T01:00:00Z"}), None),
-            (json!({"storiesRemaining": 2, "heartbeat": "", "startedAt": "2026-01-01T11:59:00Z"}), Some(2)),
+            (
+                json!({"storiesRemaining": 2, "heartbeat": "", "startedAt": "2026-01-01T11:59:00Z"}),
+                Some(2),
+            ),
             (json!({"storiesRemaining": 2, "heartbeat": "soon"}), Some(2)),
             (json!({"storiesRemaining": "2"}), Some(2)),
             (json!({"storiesRemaining": "many"}), None),

@@ -61,7 +61,11 @@ pub fn apply_limits(
     crash_retries: Option<&str>,
 ) -> Result<(), PolicyFault> {
     let limits = [
-        ("MAX_REVIEW_CYCLES", review_cycles, ["workflow", "repeat", "review", "maxCycles"].as_slice()),
+        (
+            "MAX_REVIEW_CYCLES",
+            review_cycles,
+            ["workflow", "repeat", "review", "maxCycles"].as_slice(),
+        ),
         ("MAX_CRASH_RETRIES", crash_retries, ["workflow", "crash", "maxRetries"].as_slice()),
     ];
     for (name, told, path) in limits {
@@ -139,7 +143,8 @@ impl Policy {
     pub fn parser(&self) -> Parser {
         let parser = self.value.pointer("/runtime/parser");
         let model = parser.and_then(|parser| parser.get("model")).and_then(Value::as_str);
-        let timeout = parser.and_then(|parser| parser.get("timeoutSeconds")).and_then(Value::as_u64);
+        let timeout =
+            parser.and_then(|parser| parser.get("timeoutSeconds")).and_then(Value::as_u64);
         Parser {
             model: model.unwrap_or("haiku").to_owned(),
             timeout_seconds: timeout.unwrap_or(120),

@@ -41,11 +41,20 @@ fn what_a_policy_may_not_say() {
         (json!({"steps": {"zap": {}}}), "unknown step names: zap"),
         (json!({"steps": {"dev": []}}), "step contract must be an object: dev"),
         (json!({"steps": {"dev": {"prompt": []}}}), "dev.prompt must be an object"),
-        (json!({"steps": {"dev": {"success": {"verifier": "nope"}}}}), "invalid verifier for dev: nope"),
-        (json!({"steps": {"dev": {"assets": {"required": ["zap"]}}}}), "invalid required assets for dev"),
+        (
+            json!({"steps": {"dev": {"success": {"verifier": "nope"}}}}),
+            "invalid verifier for dev: nope",
+        ),
+        (
+            json!({"steps": {"dev": {"assets": {"required": ["zap"]}}}}),
+            "invalid required assets for dev",
+        ),
         (json!({"workflow": []}), "workflow must be an object"),
         (json!({"workflow": {"sequence": "x"}}), "workflow.sequence must be a string array"),
-        (json!({"workflow": {"sequence": ["zap"]}}), "workflow.sequence references missing step: zap"),
+        (
+            json!({"workflow": {"sequence": ["zap"]}}),
+            "workflow.sequence references missing step: zap",
+        ),
         (
             json!({"workflow": {"repeat": {"review": {"maxCycles": "5"}}}}),
             "workflow.repeat.review.maxCycles must be an integer",
@@ -54,8 +63,14 @@ fn what_a_policy_may_not_say() {
             json!({"workflow": {"repeat": {"review": {"maxCycles": true}}}}),
             "workflow.repeat.review.maxCycles must be an integer",
         ),
-        (json!({"workflow": {"crash": {"maxRetries": 1.5}}}), "workflow.crash.maxRetries must be an integer"),
-        (json!({"runtime": {"parser": {"provider": "codex"}}}), "runtime.parser.provider must be one of: claude"),
+        (
+            json!({"workflow": {"crash": {"maxRetries": 1.5}}}),
+            "workflow.crash.maxRetries must be an integer",
+        ),
+        (
+            json!({"runtime": {"parser": {"provider": "codex"}}}),
+            "runtime.parser.provider must be one of: claude",
+        ),
         (json!({"runtime": {"parser": {"model": " "}}}), "runtime.parser.model must be a string"),
         (
             json!({"runtime": {"parser": {"timeoutSeconds": 0}}}),

@@ -55,7 +55,10 @@ pub enum Program<'a> {
     Told(&'a str),
     Claude,
     /// With a home of its own, so that what the user has configured for talking does not get into the way of working.
-    Codex { project_hash: &'a str, auth: &'a str },
+    Codex {
+        project_hash: &'a str,
+        auth: &'a str,
+    },
 }
 
 /// The command for a shell that runs a step's session.
@@ -84,7 +87,11 @@ pub fn command(program: Program<'_>, model: Option<&str>, prompt: &str) -> Strin
 /// One word of a POSIX shell.
 pub fn quoted(text: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "@%+=:,./-_".contains(letter);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { always_quoted(text) }
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        always_quoted(text)
+    }
 }
 
 fn always_quoted(text: &str) -> String {
@@ -147,6 +154,9 @@ mod tests {
             command(Program::Claude, Some("claude-opus-4-7[1m]"), "x y"),
             "unset CLAUDECODE && claude --dangerously-skip-permissions --model 'claude-opus-4-7[1m]' 'x y'"
         );
-        assert_eq!(command(Program::Told("/opt/claude --foo"), None, ""), "unset CLAUDECODE && /opt/claude --foo ''");
+        assert_eq!(
+            command(Program::Told("/opt/claude --foo"), None, ""),
+            "unset CLAUDECODE && /opt/claude --foo ''"
+        );
     }
 }

@@ -55,7 +55,8 @@ mod tests {
         Schema::read(include_str!("../../story/parse/retro.json")).unwrap()
     }
 
-    const READING: &str = "{\"status\": \"SUCCESS\", \"summary\": \"s\", \"next_action\": \"proceed\"}";
+    const READING: &str =
+        "{\"status\": \"SUCCESS\", \"summary\": \"s\", \"next_action\": \"proceed\"}";
 
     #[test]
     fn the_end_is_looked_at() {

@@ -17,7 +17,10 @@ pub struct Contract {
 
 impl Contract {
     /// From a contract file, with what the policy says laid upon it.
-    pub fn read(mut contract: Map<String, Value>, told: Map<String, Value>) -> Result<Self, PolicyFault> {
+    pub fn read(
+        mut contract: Map<String, Value>,
+        told: Map<String, Value>,
+    ) -> Result<Self, PolicyFault> {
         contract.extend(told);
         let list = |key: &'static str, fallback: &[&str]| list(&contract, key, fallback);
         let done = list("doneValues", &["done"])?;
@@ -55,7 +58,9 @@ impl Contract {
             None => Outcome::NotComplete,
             Some(source) => Outcome::Complete {
                 source: source.clone(),
-                sprint_lags: self.tells_of_sprint && source == STORY_FILE && !self.is_done(&seen.sprint),
+                sprint_lags: self.tells_of_sprint
+                    && source == STORY_FILE
+                    && !self.is_done(&seen.sprint),
             },
         }
     }
@@ -77,7 +82,10 @@ pub struct Seen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// `sprint_lags`: the story's own file is ahead of sprint status.
-    Complete { source: String, sprint_lags: bool },
+    Complete {
+        source: String,
+        sprint_lags: bool,
+    },
     NotComplete,
 }
 
@@ -93,11 +101,8 @@ fn list(
     let items = told.as_array().ok_or_else(|| fault("must be a string array"))?;
     let items: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
     let items = items.ok_or_else(|| fault("must be a string array"))?;
-    let items: Vec<String> = items
-        .iter()
-        .map(|item| item.trim().to_owned())
-        .filter(|item| !item.is_empty())
-        .collect();
+    let items: Vec<String> =
+        items.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect();
     if items.is_empty() { Err(fault("must not be empty")) } else { Ok(items) }
 }
 
@@ -108,9 +113,11 @@ mod tests {
     use super::*;
 
     fn contract(told: Value) -> Result<Contract, String> {
-        let bundled: Value = serde_json::from_str(include_str!("../../story/review-contract.json")).unwrap();
+        let bundled: Value =
+            serde_json::from_str(include_str!("../../story/review-contract.json")).unwrap();
         let told = told.as_object().unwrap().clone();
-        Contract::read(bundled.as_object().unwrap().clone(), told).map_err(|fault| fault.to_string())
+        Contract::read(bundled.as_object().unwrap().clone(), told)
+            .map_err(|fault| fault.to_string())
     }
 
     fn judged(told: Value, sprint: &str, story_file: &str) -> Outcome {
@@ -127,9 +134,18 @@ mod tests {
         assert_eq!(judged(json!({}), "Done", "unknown"), complete(SPRINT, false));
         assert_eq!(judged(json!({}), "review", "done"), complete(STORY_FILE, true));
         assert_eq!(judged(json!({}), "review", "review"), Outcome::NotComplete);
-        assert_eq!(judged(json!({"syncSprintStatus": false}), "review", "done"), complete(STORY_FILE, false));
-        assert_eq!(judged(json!({"doneValues": ["REVIEW"]}), "review", "done"), complete(SPRINT, false));
-        assert_eq!(judged(json!({"sourceOrder": ["story-file"]}), "done", "done"), complete(STORY_FILE, false));
+        assert_eq!(
+            judged(json!({"syncSprintStatus": false}), "review", "done"),
+            complete(STORY_FILE, false)
+        );
+        assert_eq!(
+            judged(json!({"doneValues": ["REVIEW"]}), "review", "done"),
+            complete(SPRINT, false)
+        );
+        assert_eq!(
+            judged(json!({"sourceOrder": ["story-file"]}), "done", "done"),
+            complete(STORY_FILE, false)
+        );
     }
 
     #[test]
@@ -138,8 +154,14 @@ mod tests {
             (json!({"doneValues": []}), "review contract doneValues must not be empty"),
             (json!({"doneValues": [" "]}), "review contract doneValues must not be empty"),
             (json!({"doneValues": "done"}), "review contract doneValues must be a string array"),
-            (json!({"sourceOrder": ["zap"]}), "review contract sourceOrder contains unknown sources: zap"),
-            (json!({"syncSprintStatus": "x"}), "review contract syncSprintStatus must be a boolean"),
+            (
+                json!({"sourceOrder": ["zap"]}),
+                "review contract sourceOrder contains unknown sources: zap",
+            ),
+            (
+                json!({"syncSprintStatus": "x"}),
+                "review contract syncSprintStatus must be a boolean",
+            ),
         ];
         for (told, words) in table {
             assert_eq!(contract(told).unwrap_err(), words);

@@ -72,7 +72,8 @@ fn objects(text: &str) -> impl Iterator<Item = Value> + '_ {
     std::iter::from_fn(move || {
         while let Some(at) = text[from..].find('{') {
             let start = from + at;
-            let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+            let mut values =
+                serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
             if let Some(Ok(value)) = values.next() {
                 from = start + values.byte_offset();
                 return Some(value);

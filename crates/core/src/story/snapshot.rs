@@ -35,7 +35,10 @@ pub fn render(policy: &Value) -> (String, String) {
 pub enum Pinned {
     /// From before there were snapshots: the bundled policy counts.
     Legacy,
-    Snapshot { file: String, hash: String },
+    Snapshot {
+        file: String,
+        hash: String,
+    },
 }
 
 pub fn pinned(fields: &Fields) -> Result<Pinned, PolicyFault> {

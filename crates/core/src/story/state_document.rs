@@ -6,15 +6,8 @@ use super::fields::Fields;
 use super::front_matter::split;
 
 /// Where a run may stand.
-pub const STATUSES: [&str; 7] = [
-    "INITIALIZING",
-    "READY",
-    "IN_PROGRESS",
-    "PAUSED",
-    "EXECUTION_COMPLETE",
-    "COMPLETE",
-    "ABORTED",
-];
+pub const STATUSES: [&str; 7] =
+    ["INITIALIZING", "READY", "IN_PROGRESS", "PAUSED", "EXECUTION_COMPLETE", "COMPLETE", "ABORTED"];
 
 /// What is wrong with a document, in words. Its policy is looked at elsewhere.
 pub fn issues(text: &str) -> Vec<String> {
@@ -59,14 +52,14 @@ pub fn metrics(text: &str) -> Metrics {
     for status in progress(&text) {
         metrics.total += 1;
         let status = status.to_lowercase();
-        if status.contains("done") || status.contains("complete") && !status.contains("incomplete") {
+        if status.contains("done") || status.contains("complete") && !status.contains("incomplete")
+        {
             metrics.completed += 1;
         }
     }
     let words = text.to_lowercase();
     metrics.review_cycles = words.matches("review cycle").count();
-    metrics.escalations =
-        words.matches("escalation").count() + words.matches("escalated").count();
+    metrics.escalations = words.matches("escalation").count() + words.matches("escalated").count();
     metrics
 }
 
@@ -131,7 +124,9 @@ pub fn last_action(text: &str) -> String {
 /// `- **[2026-01-02T01:00:00Z]** …`
 fn is_dated(line: &str) -> bool {
     let line = line.trim_start().trim_start_matches(['-', '*', ' ']);
-    line.strip_prefix('[').and_then(|rest| rest.split_once(']')).is_some_and(|(date, _)| is_time(date))
+    line.strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+        .is_some_and(|(date, _)| is_time(date))
 }
 
 /// Stories of the range before the current one; all of them if there is none.
@@ -154,14 +149,18 @@ mod tests {
         assert_eq!(issues("---\n---\n").len(), 6);
         let bad = HEAD.replace("READY", "zap").replace("2026-01-02T03:04:05Z", "2026-01-02");
         assert_eq!(issues(&bad), ["Invalid status", "Invalid lastUpdated"]);
-        assert!(issues(&HEAD.replace("aiCommand: c", "agentConfig:\n  defaultPrimary: x")).is_empty());
+        assert!(
+            issues(&HEAD.replace("aiCommand: c", "agentConfig:\n  defaultPrimary: x")).is_empty()
+        );
         assert!(issues(&HEAD.replace("05Z", "05+00:00")).is_empty());
     }
 
     #[test]
     fn figures() {
         let table = "| Story | create-story | dev-story | automate | code-review | git-commit | Status |\n|---|---|---|---|---|---|---|\n| 1.1 | x | x | x | x | x | done |\n| 1.2 | - | - | - | - | - | in-progress |\n| 1.3 | - | - | - | - | - | incomplete |\n\n| Session ID | Story | Status |\n|---|---|---|\n| sa-x-1 | 1.1 | done |\n";
-        let text = format!("{HEAD}{table}- Code review cycle 2\n* Escalated to user\n<!-- escalation -->\n");
+        let text = format!(
+            "{HEAD}{table}- Code review cycle 2\n* Escalated to user\n<!-- escalation -->\n"
+        );
         let seen = Metrics { completed: 1, total: 3, review_cycles: 1, escalations: 1 };
         assert_eq!(metrics(&text), seen);
     }

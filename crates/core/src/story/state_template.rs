@@ -187,7 +187,12 @@ mod tests {
     const TEMPLATE: &str = "---\n# doc\nepic: \"\"\nepicName: \"\"\nstoryRange: []\nstatus: \"INITIALIZING\"\ncurrentStory: null\nlastUpdated: \"\"\naiCommand: \"\"  # old\noverrides:\n  skipAutomate: false\n  maxParallel: 1\npolicyVersion: 0\npolicySnapshotFile: \"\"\nlegacyPolicy: false\nagentConfig:\n  defaultPrimary: \"auto\"\n  # perTask:\n\n# Session Tracking\nactiveSessions: []\n---\n\n# Log: {{epicName}} {{zap}}\nstatus: body\n{{storyRange}} {{overrides.maxParallel}}\n<!-- Progress rows will be appended here -->\nend\n";
 
     fn filled(config: &Value) -> Result<String, InvalidMaxParallel> {
-        let begun = Begun { now: "2026-01-01T00:00:00Z", policy_version: 1, snapshot_file: "p/x.json", snapshot_hash: "abcd" };
+        let begun = Begun {
+            now: "2026-01-01T00:00:00Z",
+            policy_version: 1,
+            snapshot_file: "p/x.json",
+            snapshot_hash: "abcd",
+        };
         fill(TEMPLATE, config.as_object().unwrap(), &begun)
     }
 
@@ -200,7 +205,10 @@ mod tests {
         );
         assert!(filled(&json!({})).unwrap().contains("  # perTask:\n\n# Session"));
         for bad in [json!("x"), json!(0), json!(-1), json!(1.5), json!([])] {
-            assert_eq!(filled(&json!({"overrides": {"maxParallel": bad}})), Err(InvalidMaxParallel));
+            assert_eq!(
+                filled(&json!({"overrides": {"maxParallel": bad}})),
+                Err(InvalidMaxParallel)
+            );
         }
     }
 
@@ -212,7 +220,12 @@ mod tests {
 
     #[test]
     fn names_of_files() {
-        for (epic, slug) in [(json!("Epic A/1"), "Epic-A-1"), (json!("../../x y"), "x-y"), (json!(2), "2"), (json!(""), "epic")] {
+        for (epic, slug) in [
+            (json!("Epic A/1"), "Epic-A-1"),
+            (json!("../../x y"), "x-y"),
+            (json!(2), "2"),
+            (json!(""), "epic"),
+        ] {
             assert_eq!(epic_slug(Some(&epic)), slug);
         }
         assert_eq!(epic_slug(None), "epic");

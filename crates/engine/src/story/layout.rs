@@ -91,9 +91,14 @@ mod tests {
         assert_eq!(marker(|project| install(project, ".codex")), ".codex/.story-automator-active");
         assert_eq!(marker(|project| project.marker = Some("run/m.json".into())), "run/m.json");
         assert_eq!(marker(|project| project.marker = Some("/x/m.json".into())), "/x/m.json");
-        let root = |root: &'static str| move |project: &mut Project| project.skills_root = Some(root.into());
+        let root = |root: &'static str| {
+            move |project: &mut Project| project.skills_root = Some(root.into())
+        };
         assert_eq!(marker(root(".codex/skills")), ".codex/.story-automator-active");
-        assert_eq!(marker(root(".agents/skills/bmad-story-automator")), ".agents/.story-automator-active");
+        assert_eq!(
+            marker(root(".agents/skills/bmad-story-automator")),
+            ".agents/.story-automator-active"
+        );
         assert_eq!(marker(root("/x/.codex/skills")), ".agents/.story-automator-active");
         let both = |project: &mut Project| {
             install(project, ".claude");

@@ -9,8 +9,8 @@ use dogwatch_core::story::snapshot::{self, Pinned};
 use serde_json::Value;
 
 use super::Project;
-use super::project_files::{self, is_below, tidy};
 use super::policy_assets::{find_contract, resolve};
+use super::project_files::{self, is_below, tidy};
 use super::run_marker;
 
 const OVERRIDE: &str = "_bmad/bmm/story-automator.policy.json";
@@ -26,7 +26,11 @@ pub enum Need {
 }
 
 /// `state_file` as the caller wrote it, if there is one.
-pub fn load(project: &Project, state_file: Option<&str>, need: Need) -> Result<Policy, PolicyFault> {
+pub fn load(
+    project: &Project,
+    state_file: Option<&str>,
+    need: Need,
+) -> Result<Policy, PolicyFault> {
     let mut value = match state_document(project, state_file)? {
         Some(path) => of_state_document(project, &path)?,
         None => of_project(project)?,
@@ -78,7 +82,10 @@ fn of_state_document(project: &Project, path: &Path) -> Result<Value, PolicyFaul
 }
 
 /// The snapshot that a state document names, `None` if it is from before there were any.
-pub(super) fn pinned_snapshot(project: &Project, document: &str) -> Result<Option<Value>, PolicyFault> {
+pub(super) fn pinned_snapshot(
+    project: &Project,
+    document: &str,
+) -> Result<Option<Value>, PolicyFault> {
     let Pinned::Snapshot { file, hash } = snapshot::pinned(&Fields::read(document))? else {
         return Ok(None);
     };
@@ -109,7 +116,8 @@ fn state_document(project: &Project, told: Option<&str>) -> Result<Option<PathBu
     if let Some(told) = &project.state_file {
         return named_by("env", project, told).map(Some);
     }
-    let Some(text) = run_marker::read(project).map_err(|why| PolicyFault::MarkerInvalid(why.to_string()))?
+    let Some(text) =
+        run_marker::read(project).map_err(|why| PolicyFault::MarkerInvalid(why.to_string()))?
     else {
         return Ok(None);
     };
@@ -123,10 +131,8 @@ fn state_document(project: &Project, told: Option<&str>) -> Result<Option<PathBu
     } else {
         named_by("marker", project, file)
     };
-    let is_gone = matches!(
-        found,
-        Err(PolicyFault::StateFileGone { .. } | PolicyFault::MarkerWithoutState)
-    );
+    let is_gone =
+        matches!(found, Err(PolicyFault::StateFileGone { .. } | PolicyFault::MarkerWithoutState));
     // What a run left behind that is long gone itself must not stand in everybody's way.
     if is_gone && run_marker::is_stale(&marker) { Ok(None) } else { found.map(Some) }
 }

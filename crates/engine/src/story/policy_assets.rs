@@ -9,8 +9,8 @@ use dogwatch_core::story::snapshot::BUILT_IN;
 use serde_json::{Map, Value, json};
 
 use super::Project;
-use super::project_files::{self, is_below, tidy};
 use super::layout::{skill_roots, usual_skill_root};
+use super::project_files::{self, is_below, tidy};
 
 const PORTABLE: &str = "<skills-root>/";
 const KINDS: [&str; 4] = ["workflow", "instructions", "checklist", "template"];
@@ -82,7 +82,9 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
     if let Some(portable) = name.strip_prefix(PORTABLE) {
         for root in skill_roots(project) {
             let path = root.join(portable);
-            if tidy(&path).starts_with(&root) && let Some(found) = read(&path) {
+            if tidy(&path).starts_with(&root)
+                && let Some(found) = read(&path)
+            {
                 return Ok(found);
             }
         }
@@ -108,7 +110,11 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
         return Ok(Found { path: format!("{BUILT_IN}{name}"), text: text.to_owned() });
     }
     let is_inside = name.starts_with(PORTABLE) || is_below(&project.root.join(name), &project.root);
-    if outside && !is_inside { Err(PolicyFault::DataFileOutside(name.to_owned())) } else { Err(missing()) }
+    if outside && !is_inside {
+        Err(PolicyFault::DataFileOutside(name.to_owned()))
+    } else {
+        Err(missing())
+    }
 }
 
 fn read(path: &Path) -> Option<Found> {
@@ -117,7 +123,11 @@ fn read(path: &Path) -> Option<Found> {
 }
 
 /// The files of a step's skill, as an agent in the project is told them.
-fn skill_files(project: &Project, policy: &Policy, name: &str) -> Result<Map<String, Value>, PolicyFault> {
+fn skill_files(
+    project: &Project,
+    policy: &Policy,
+    name: &str,
+) -> Result<Map<String, Value>, PolicyFault> {
     let step = policy.step(name)?;
     let skill = step.skill_name();
     if skill.contains(['/', '\\']) || skill == ".." || skill == "." {

@@ -131,7 +131,10 @@ mod tests {
         let (file, link) = (tmp.path().join("a/f"), tmp.path().join("l"));
         assert_eq!(read(&file).unwrap(), None);
         create(&file, "one", Readers::Owner).unwrap();
-        assert_eq!(create(&file, "x", Readers::Owner).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            create(&file, "x", Readers::Owner).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
         fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
         replace(&link, "two", Readers::Owner).unwrap();

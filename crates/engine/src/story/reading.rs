@@ -51,7 +51,12 @@ pub fn read_transcript(
 
 /// Asks the model. The question is its argument and the transcript its standard input: others on this machine can see
 /// the first, and the second may be long.
-fn ask(project: &Project, parser: &Parser, question: &str, transcript: &str) -> Result<String, NotRead> {
+fn ask(
+    project: &Project,
+    parser: &Parser,
+    question: &str,
+    transcript: &str,
+) -> Result<String, NotRead> {
     let mut child = Command::new("claude")
         .args(["-p", "--model", &parser.model, question])
         .current_dir(&project.root)

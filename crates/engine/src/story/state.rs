@@ -46,7 +46,9 @@ pub fn list(folder: &Path) -> Option<Vec<Listed>> {
 /// The one that was updated last; the later name if several were.
 pub fn latest(listed: Vec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Option<Listed> {
     let found = listed.into_iter().filter(wanted);
-    found.max_by(|one, other| (&one.last_updated, &one.path).cmp(&(&other.last_updated, &other.path)))
+    found.max_by(|one, other| {
+        (&one.last_updated, &one.path).cmp(&(&other.last_updated, &other.path))
+    })
 }
 
 /// The text of a document, `None` if there is none.

@@ -32,7 +32,9 @@ pub enum NotInstalled {
 impl NotInstalled {
     pub fn path(&self) -> &Path {
         match self {
-            Self::Settings { path, .. } | Self::Config { path, .. } | Self::Write { path, .. } => path,
+            Self::Settings { path, .. } | Self::Config { path, .. } | Self::Write { path, .. } => {
+                path
+            }
         }
     }
 
@@ -60,7 +62,11 @@ pub struct Codex {
 }
 
 /// In a project's `.codex` folder. What cannot be understood is found before anything is written.
-pub fn install_codex(project: &Project, command: &str, timeout: u64) -> Result<Codex, NotInstalled> {
+pub fn install_codex(
+    project: &Project,
+    command: &str,
+    timeout: u64,
+) -> Result<Codex, NotInstalled> {
     let folder = project.root.join(".codex");
     let (hooks, config) = (folder.join("hooks.json"), folder.join("config.toml"));
     let hook = Hook { command, timeout, status_message: Some(STATUS_MESSAGE) };
@@ -82,7 +88,8 @@ pub fn install_codex(project: &Project, command: &str, timeout: u64) -> Result<C
 fn trusted(project: &Project, config: &str) -> bool {
     let root = project.root.display().to_string();
     let users = project.home.as_ref().map(|home| home.join(".codex/config.toml"));
-    let users = users.and_then(|path| project_files::read(&path).ok().flatten()).unwrap_or_default();
+    let users =
+        users.and_then(|path| project_files::read(&path).ok().flatten()).unwrap_or_default();
     codex_config::trusts(config, &root) || codex_config::trusts(&users, &root)
 }
 
@@ -101,7 +108,8 @@ fn settings_with(path: &Path, hook: Hook<'_>) -> Result<Done, NotInstalled> {
 }
 
 fn text(path: &Path) -> Result<Option<String>, NotInstalled> {
-    project_files::read(path).map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
+    project_files::read(path)
+        .map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), NotInstalled> {

@@ -114,7 +114,12 @@ fn session_exit(asked: Asked<'_>) -> Value {
     report
 }
 
-fn created(stories: &Stories, policy: &Policy, step: &str, text: &str) -> Result<Value, NotVerified> {
+fn created(
+    stories: &Stories,
+    policy: &Policy,
+    step: &str,
+    text: &str,
+) -> Result<Value, NotVerified> {
     let Some(story) = stories.story(text)? else { return Ok(unknown_key(text)) };
     let step = policy.step(step)?;
     let (id, prefix) = (story.id.to_string(), story.prefix());
@@ -160,7 +165,8 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
 fn reviewed(stories: &Stories, policy: &Policy, text: &str) -> Result<Value, NotVerified> {
     let contract = contract(policy.step("review")?)?;
     let Some(story) = stories.story(text)? else { return Ok(unknown_key(text)) };
-    let seen = Seen { sprint: sprint_status(stories, &story)?, story_file: file_status(stories, &story)? };
+    let seen =
+        Seen { sprint: sprint_status(stories, &story)?, story_file: file_status(stories, &story)? };
     let outcome = contract.judge(&seen);
     let mut report = json!({
         "verified": outcome != Outcome::NotComplete,
@@ -185,16 +191,19 @@ fn contract(step: Step<'_>) -> Result<Contract, PolicyFault> {
     let path = step.contract_path().to_owned();
     let text = step.data_text(DataFile::Contract);
     let file = if text.is_empty() { "{}" } else { text };
-    let file: Value = serde_json::from_str(file).map_err(|_| PolicyFault::ReviewJson(path.clone()))?;
+    let file: Value =
+        serde_json::from_str(file).map_err(|_| PolicyFault::ReviewJson(path.clone()))?;
     let file = file.as_object().ok_or(PolicyFault::ReviewNotAnObject(path))?;
-    let told = review::KEYS.iter().filter_map(|key| Some(((*key).to_owned(), step.success(key)?.clone())));
+    let told =
+        review::KEYS.iter().filter_map(|key| Some(((*key).to_owned(), step.success(key)?.clone())));
     Contract::read(file.clone(), told.collect())
 }
 
 fn sprint_status(stories: &Stories, story: &Story) -> Result<String, StoryError> {
     let Some(sprint) = stories.sprint()? else { return Ok("unknown".to_owned()) };
     let known = stories.known_epics()?;
-    let row = sprint.find(&story.key, &known).or_else(|| sprint.find(&story.id.to_string(), &known));
+    let row =
+        sprint.find(&story.key, &known).or_else(|| sprint.find(&story.id.to_string(), &known));
     Ok(row.map_or_else(|| "not_found".to_owned(), |row| row.status.clone()))
 }
 

@@ -10,8 +10,7 @@ use dogwatch_engine::story::{Project, Stories};
 
 use super::{Call, Reply, project};
 
-const USAGE: &str =
-    "Usage: tmux-wrapper build-cmd <step> <story_id> [--agent TYPE] [--model ID] [--state-file FILE] [extra words]\n";
+const USAGE: &str = "Usage: tmux-wrapper build-cmd <step> <story_id> [--agent TYPE] [--model ID] [--state-file FILE] [extra words]\n";
 const OPTIONS: [&str; 3] = ["--agent", "--model", "--state-file"];
 
 /// What is asked for; `extra` are the words that belong to no option.
@@ -71,7 +70,8 @@ fn command(project: &Project, asked: &Asked) -> Result<String, String> {
     if step.data_file(DataFile::Template).is_empty() {
         return Err(PolicyFault::NoTemplate(asked.step.to_owned()).to_string());
     }
-    let artifacts = Stories::new(&project.root).artifacts_below_root().map_err(|e| e.to_string())?;
+    let artifacts =
+        Stories::new(&project.root).artifacts_below_root().map_err(|e| e.to_string())?;
     let filling = Filling { story_id: asked.story, artifacts: &artifacts, extra: &asked.extra };
     let prompt = prompt::render(step.data_text(DataFile::Template), step, filling);
 

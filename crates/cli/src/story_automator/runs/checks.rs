@@ -41,7 +41,8 @@ fn positional<'a>(call: &Call<'a>) -> Vec<&'a str> {
 /// `verify-step <step> <story|epic> [--state-file FILE] [--output-file FILE]`
 pub(super) fn verify_step(call: &Call) -> Reply {
     let (Some(step), Some(input)) = (call.word(0), call.word(1)) else {
-        return Reply::json(&json!({"verified": false, "reason": "step_and_story_required"})).failed();
+        return Reply::json(&json!({"verified": false, "reason": "step_and_story_required"}))
+            .failed();
     };
     let options = Call::new(call.command, call.words.get(2..).unwrap_or_default());
     let verdict = with_value(&options, "--state-file").and_then(|state_file| {

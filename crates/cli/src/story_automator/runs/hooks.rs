@@ -67,7 +67,8 @@ pub(super) fn ensure(call: &Call) -> Reply {
     let reply = if provider == "codex" {
         stop_hook::install_codex(&project, &command, timeout).map(|done| codex(&done))
     } else {
-        let Some(settings) = call.option("--settings").filter(|path| !path.starts_with("--")) else {
+        let Some(settings) = call.option("--settings").filter(|path| !path.starts_with("--"))
+        else {
             return no("missing_required_args");
         };
         let settings = std::path::absolute(settings).unwrap_or_else(|_| PathBuf::from(settings));
@@ -89,7 +90,9 @@ fn command_words<'a>(call: &Call<'a>) -> Vec<&'a str> {
 
 fn claude(path: &Path, changed: Option<&str>) -> Value {
     let message = match changed {
-        Some(_) => "The stop hook is in Claude's settings now. Restart Claude so that it is loaded.",
+        Some(_) => {
+            "The stop hook is in Claude's settings now. Restart Claude so that it is loaded."
+        }
         None => "The stop hook is in Claude's settings.",
     };
     json!({
@@ -115,7 +118,11 @@ fn codex(done: &Codex) -> Value {
             "configured",
             "The stop hook is in .codex/hooks.json and hooks are on in .codex/config.toml. Trust this project in Codex, then restart it.",
         ),
-        (false, true) => ("already_configured", "verified", "The stop hook is in place, and the project is trusted."),
+        (false, true) => (
+            "already_configured",
+            "verified",
+            "The stop hook is in place, and the project is trusted.",
+        ),
         (false, false) => (
             "pending_trust",
             "pending_trust",
@@ -157,7 +164,10 @@ mod tests {
 
     #[test]
     fn a_command_may_be_one_word_or_many() {
-        for given in [vec!["--command", "sa stop-hook", "--timeout", "3"], vec!["--command", "sa", "stop-hook", "--x"]] {
+        for given in [
+            vec!["--command", "sa stop-hook", "--timeout", "3"],
+            vec!["--command", "sa", "stop-hook", "--x"],
+        ] {
             let words: Vec<String> = given.iter().map(ToString::to_string).collect();
             assert_eq!(command_words(&Call::new("ensure-stop-hook", &words)), ["sa", "stop-hook"]);
         }

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::{Call, Reply, no, project, trouble};
 
-const USAGE: &str = "Usage: orchestrator-helper marker <path|create|remove|check|heartbeat> [args]\n";
+const USAGE: &str =
+    "Usage: orchestrator-helper marker <path|create|remove|check|heartbeat> [args]\n";
 
 pub(super) fn answer(call: &Call) -> Reply {
     let Some((action, rest)) = call.split() else { return Reply::refused(USAGE) };
@@ -52,7 +53,9 @@ fn create(project: &Project, call: &Call) -> Reply {
         Ok(replaced) => {
             let mut reply = Reply::line(format!("Marker created: {file}"));
             if replaced {
-                reply.stderr = format!("{file} was that of another run, heard of within the last half hour; it was replaced\n");
+                reply.stderr = format!(
+                    "{file} was that of another run, heard of within the last half hour; it was replaced\n"
+                );
             }
             reply
         }
@@ -78,7 +81,9 @@ fn heartbeat(project: &Project, call: &Call) -> Reply {
     match run_marker::heartbeat(project, &now) {
         Ok(Heard::Updated) => Reply::line(format!("Heartbeat updated: {now}")),
         Ok(Heard::NoMarker) => Reply::line("No marker file to update").failed(),
-        Ok(Heard::Corrupt) => Reply::json(&json!({"exists": true, "error": "marker_corrupt"})).failed(),
+        Ok(Heard::Corrupt) => {
+            Reply::json(&json!({"exists": true, "error": "marker_corrupt"})).failed()
+        }
         Err(error) => trouble(call, error),
     }
 }
@@ -90,7 +95,8 @@ pub(super) fn ignore(call: &Call) -> Reply {
         return no("missing_args");
     };
     if entry.contains(['\n', '\r']) {
-        return Reply::json(&json!({"ok": false, "error": "invalid_entry", "entry": entry})).failed();
+        return Reply::json(&json!({"ok": false, "error": "invalid_entry", "entry": entry}))
+            .failed();
     }
     match run_marker::ignore(Path::new(file), entry.trim()) {
         Ok(changed) => Reply::json(&json!({"ok": true, "changed": changed, "path": file})),

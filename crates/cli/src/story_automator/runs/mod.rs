@@ -58,6 +58,8 @@ fn no(error: &str) -> Reply {
 fn trouble(call: &Call, why: impl std::fmt::Display) -> Reply {
     let detail = why.to_string();
     let command = call.command;
-    Reply::json(&json!({"ok": false, "error": "internal_error", "command": command, "detail": detail}))
-        .failed()
+    Reply::json(
+        &json!({"ok": false, "error": "internal_error", "command": command, "detail": detail}),
+    )
+    .failed()
 }

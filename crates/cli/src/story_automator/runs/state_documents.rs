@@ -5,9 +5,9 @@ use std::path::Path;
 use dogwatch_core::story::fields::Fields;
 use dogwatch_core::story::sprint::Sprint;
 use dogwatch_core::story::state_document;
+use dogwatch_engine::story::Stories;
 use dogwatch_engine::story::policy::Need;
 use dogwatch_engine::story::state::{self, Listed, NotBuilt};
-use dogwatch_engine::story::Stories;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -16,12 +16,15 @@ use super::{Call, Reply, no, project, trouble};
 /// `build-state-doc --template FILE --output-folder DIR (--config-file FILE | --config-json JSON)`
 pub(super) fn build(call: &Call) -> Reply {
     let (template, folder) = (call.option("--template"), call.option("--output-folder"));
-    let (Some(template), Some(folder)) = (template.filter(|file| Path::new(file).is_file()), folder) else {
+    let (Some(template), Some(folder)) =
+        (template.filter(|file| Path::new(file).is_file()), folder)
+    else {
         return no("missing_template_or_output");
     };
     let Some(config) = config(call) else { return no("missing_config") };
     let project = project::here();
-    match state::build(&project, Path::new(template), Path::new(folder), &config, Timestamp::now()) {
+    match state::build(&project, Path::new(template), Path::new(folder), &config, Timestamp::now())
+    {
         Ok(built) => {
             let path = built.path.display().to_string();
             Reply::json(&json!({"ok": true, "path": path, "createdAt": built.created_at}))
@@ -29,7 +32,8 @@ pub(super) fn build(call: &Call) -> Reply {
         Err(error @ (NotBuilt::NoTemplate | NotBuilt::MaxParallel(_))) => no(&error.to_string()),
         Err(NotBuilt::Policy(fault)) => {
             let reason = fault.to_string();
-            Reply::json(&json!({"ok": false, "error": "policy_snapshot_failed", "reason": reason})).failed()
+            Reply::json(&json!({"ok": false, "error": "policy_snapshot_failed", "reason": reason}))
+                .failed()
         }
         Err(error) => trouble(call, error),
     }
@@ -37,7 +41,8 @@ pub(super) fn build(call: &Call) -> Reply {
 
 /// A file that is there comes before what was given on the line.
 fn config(call: &Call) -> Option<Map<String, Value>> {
-    let file = call.option("--config-file").and_then(|file| state::read(Path::new(file)).ok().flatten());
+    let file =
+        call.option("--config-file").and_then(|file| state::read(Path::new(file)).ok().flatten());
     let text = file.or_else(|| call.option("--config-json").map(ToOwned::to_owned))?;
     let value: Value = serde_json::from_str(&text).ok()?;
     value.as_object().cloned()
@@ -96,7 +101,8 @@ fn listed(call: &Call) -> Option<Vec<Listed>> {
 pub(super) fn list(call: &Call) -> Reply {
     let Some(listed) = listed(call) else {
         let none: [&str; 0] = [];
-        return Reply::json(&json!({"ok": false, "error": "folder_not_found", "files": none})).failed();
+        return Reply::json(&json!({"ok": false, "error": "folder_not_found", "files": none}))
+            .failed();
     };
     let known = |text: String| if text.is_empty() { "unknown".to_owned() } else { text };
     let files: Vec<Value> = listed
@@ -128,7 +134,9 @@ pub(super) fn latest_incomplete(call: &Call) -> Reply {
     match state::latest(listed, |one| !one.status.is_empty() && one.status != "COMPLETE") {
         Some(one) => {
             let path = one.path.display().to_string();
-            Reply::json(&json!({"ok": true, "path": path, "lastUpdated": one.last_updated, "status": one.status}))
+            Reply::json(
+                &json!({"ok": true, "path": path, "lastUpdated": one.last_updated, "status": one.status}),
+            )
         }
         None => Reply::json(&json!({"ok": false, "error": "no_incomplete_state"})),
     }
@@ -179,15 +187,18 @@ pub(super) fn update(call: &Call) -> Reply {
         match pair(operand) {
             Some(pair) => values.push(pair),
             None => {
-                return Reply::json(&json!({"ok": false, "error": "invalid_set_operand", "operand": operand}))
-                    .failed();
+                return Reply::json(
+                    &json!({"ok": false, "error": "invalid_set_operand", "operand": operand}),
+                )
+                .failed();
             }
         }
     }
     match state::update(file, &values) {
         Ok(None) => no("file_not_found"),
         Ok(Some(updated)) if updated.is_empty() => {
-            Reply::json(&json!({"ok": false, "error": "keys_not_found", "updated": updated})).failed()
+            Reply::json(&json!({"ok": false, "error": "keys_not_found", "updated": updated}))
+                .failed()
         }
         Ok(Some(updated)) => Reply::json(&json!({"ok": true, "updated": updated})),
         Err(error) => trouble(call, error),

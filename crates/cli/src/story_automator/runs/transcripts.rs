@@ -15,9 +15,9 @@ pub(super) fn parse_output(call: &Call) -> Reply {
         return nothing();
     }
     let options = Call::new(call.command, call.words.get(2..).unwrap_or_default());
-    let reading = with_value(&options, "--state-file")
-        .map_err(|_| NotRead::Contract)
-        .and_then(|state_file| reading::read_transcript(&project::here(), &transcript, step, state_file));
+    let reading = with_value(&options, "--state-file").map_err(|_| NotRead::Contract).and_then(
+        |state_file| reading::read_transcript(&project::here(), &transcript, step, state_file),
+    );
     match reading {
         Ok(reading) => Reply::json(&reading),
         Err(error) => failed(&error.to_string()),

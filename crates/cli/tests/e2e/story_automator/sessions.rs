@@ -136,7 +136,8 @@ fn typed_into_a_shell_if_that_is_wanted() {
 #[test]
 fn the_clock_of_a_status_line_is_the_last_word_on_a_stranger() {
     let env = TestEnv::new();
-    let script = r#"echo 'proj | ctx(12%) | 10:00:00'; read x; clear; echo 'proj | ctx(12%) | 10:00:01'; cat"#;
+    let script =
+        "echo 'proj | ctx(12%) | 10:00:00'; read x; clear; echo 'proj | ctx(12%) | 10:00:01'; cat";
     env.tmux(&["new-session", "-d", "-s", "sa-work-1", "-x", "80", "-y", "24", script]);
     eventually("its line", || {
         env.tmux(&["capture-pane", "-p", "-t", "sa-work-1"]).contains("10:00")

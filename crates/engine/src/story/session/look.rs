@@ -74,16 +74,16 @@ fn session(
     let remembered = || Remembered::of(context, asked.name, session.id.clone());
     let was_typed = || context.state.session(&session.id).path().join(TYPED_FILE).exists();
     let is_legacy = asked.runtime == Runtime::Legacy || (is_plain && was_typed());
-    let row = match legacy_facts(&judged.verdict.status, &text, !is_plain).filter(|_| is_legacy) {
-        Some(facts) => by_screen(facts, remembered(), asked),
-        None => {
-            let status = &judged.verdict.status;
-            let is_doubtful = matches!(status, Status::Stuck { .. } | Status::Unknown { .. });
-            let has_pane = judged.seen.pane.is_some();
-            let clock_moves = is_doubtful && clock_moves(remembered(), &text);
-            let tongue = asked.tongue;
-            row::of(status, Shown { text: &text, todos, has_pane, is_plain, clock_moves, tongue })
-        }
+    let facts = legacy_facts(&judged.verdict.status, &text, !is_plain);
+    let row = if let Some(facts) = facts.filter(|_| is_legacy) {
+        by_screen(facts, remembered(), asked)
+    } else {
+        let status = &judged.verdict.status;
+        let is_doubtful = matches!(status, Status::Stuck { .. } | Status::Unknown { .. });
+        let has_pane = judged.seen.pane.is_some();
+        let clock_moves = is_doubtful && clock_moves(remembered(), &text);
+        let tongue = asked.tongue;
+        row::of(status, Shown { text: &text, todos, has_pane, is_plain, clock_moves, tongue })
     };
     Told { row, who: Who::Session(Box::new(judged)), text }
 }

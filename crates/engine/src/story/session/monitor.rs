@@ -18,7 +18,7 @@ use crate::{Context, Error};
 /// How often a look counts among those after which a silent session is stuck.
 const COUNTED: Duration = Duration::from_secs(5);
 /// How long nothing may be known of a session before that is told.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is waited for.
 #[derive(Debug, Clone, Copy)]

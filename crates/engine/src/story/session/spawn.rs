@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::name::StoryStep;
-use dogwatch_tmux::Command;
+use dogwatch_tmux::{Command, Running};
 use jiff::Zoned;
 
 use super::{Place, Runtime, polls, remains};
@@ -29,13 +29,16 @@ pub struct Ask {
 
 /// Starts the session, and returns once its shell certainly runs. On failure nothing of it is left.
 pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<Spawned, Error> {
+    let ask_shell = Command::new("show-options").flag('g').flag('v').arg("default-shell");
+    let asked = context.tmux.start(&[ask_shell]);
+    // While tmux makes up its answer.
     remains::clear(place);
     polls::forget_old(context);
     let is_typed = place.runtime == Runtime::Legacy;
     let text = format!("{}\n", ask.command.trim_end());
     let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let script = Script {
-        shell: shell(context, ask.shell, &place.project)?,
+        shell: shell(context, asked, ask.shell, &place.project)?,
         text,
         agent: ask.agent.clone(),
         interactive: is_typed,
@@ -89,13 +92,19 @@ fn undo(context: &Context, spawned: &Spawned, now: &Zoned) {
 }
 
 /// The shell that runs commands: tmux's own choice, else the caller's, else the usual ones.
-fn shell(context: &Context, variable: Option<PathBuf>, cwd: &Path) -> Result<PathBuf, Error> {
-    let ask = Command::new("show-options").flag('g').flag('v').arg("default-shell");
-    let of_tmux = context.tmux.run_one(ask).ok();
-    let of_tmux = of_tmux.map(|reply| PathBuf::from(reply.first_line().into_owned()));
-    let wanted = of_tmux.into_iter().chain(variable).filter(|shell| shell.is_absolute());
+fn shell(
+    context: &Context,
+    asked: Result<Running, dogwatch_tmux::Error>,
+    variable: Option<PathBuf>,
+    cwd: &Path,
+) -> Result<PathBuf, Error> {
+    let of_tmux = asked
+        .and_then(Running::finish)
+        .ok()
+        .and_then(|replies| Some(PathBuf::from(replies.first()?.first_line().into_owned())));
+    let mut wanted = of_tmux.into_iter().chain(variable).filter(|shell| shell.is_absolute());
     let find = |shell: &str| agents::find_program(shell, &context.path, cwd);
-    let found = wanted.filter_map(|shell| find(&shell.to_string_lossy())).next();
+    let found = wanted.find_map(|shell| find(&shell.to_string_lossy()));
     found.or_else(|| find("bash")).or_else(|| find("sh")).ok_or_else(|| {
         let (program, install) = ("bash".to_owned(), "install bash".to_owned());
         Error::ProgramNotFound { program, install }
