@@ -1,6 +1,6 @@
 //! Sessions of which nothing is known but their screen: what others started, or what was typed into a shell.
 //!
-//! The rows are tried from above. What earlier looks found is remembered by the caller.
+//! One with an agent in it that can be asked is not among them. The rows are tried from above. What earlier looks found is remembered by the caller.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +28,6 @@ pub struct Facts<'a> {
     pub dead: bool,
     /// The exit code of a dead pane, if tmux knows it.
     pub exit: Option<i32>,
-    /// An agent runs in it.
-    pub has_agent: bool,
 }
 
 /// Tells it, and what to remember.
@@ -38,7 +36,7 @@ pub fn tell(facts: Facts<'_>, before: &Polls, tongue: Tongue) -> (Row, Polls) {
     polls.poll_count = polls.poll_count.saturating_add(1);
     let row = match tongue {
         Tongue::Claude => claude(facts, &mut polls),
-        Tongue::Codex => codex(facts, &mut polls),
+        Tongue::Codex => codex(facts),
     };
     let clock = cues::clock(facts.text);
     let row = row.unwrap_or_else(|| gated(&polls, clock.as_deref()));
@@ -55,7 +53,7 @@ fn claude(facts: Facts<'_>, polls: &mut Polls) -> Option<Row> {
         polls.has_ever_been_active = true;
         return Some(Row { todos, ..Row::plain(State::Completed) });
     }
-    if cues::is_busy(facts.text) || facts.has_agent {
+    if cues::is_busy(facts.text) {
         polls.has_ever_been_active = true;
         let task = cues::label(facts.text).unwrap_or_else(|| Tongue::Claude.working().to_owned());
         let wait = wait_estimate::of(&task, todos);
@@ -64,7 +62,7 @@ fn claude(facts: Facts<'_>, polls: &mut Polls) -> Option<Row> {
     polls.has_ever_been_active.then(|| Row::plain(State::Completed))
 }
 
-fn codex(facts: Facts<'_>, polls: &mut Polls) -> Option<Row> {
+fn codex(facts: Facts<'_>) -> Option<Row> {
     let todos = cues::todos(facts.text);
     let completed = |todos: Todos| Some(Row { todos, ..Row::plain(State::Completed) });
     if facts.text.contains("tokens used") {
@@ -72,11 +70,6 @@ fn codex(facts: Facts<'_>, polls: &mut Polls) -> Option<Row> {
     }
     if let Some(ended) = ended(facts) {
         return Some(ended);
-    }
-    if facts.has_agent && !cues::ends_in_a_prompt(facts.text) {
-        polls.has_ever_been_active = true;
-        let task = cues::label(facts.text).unwrap_or_else(|| Tongue::Codex.working().to_owned());
-        return Some(Row { state: State::InProgress, todos, task, wait: 90 });
     }
     if cues::ends_in_a_prompt(facts.text) {
         return completed(todos.at_least_one());
@@ -111,7 +104,7 @@ mod tests {
     use super::*;
 
     fn facts(text: &str) -> Facts<'_> {
-        Facts { text, dead: false, exit: None, has_agent: false }
+        Facts { text, dead: false, exit: None }
     }
 
     fn after(polls: u32) -> Polls {
@@ -129,11 +122,6 @@ mod tests {
             (facts("plain text"), was_active, "idle,0,0,,0,completed"),
             (facts("✻ Cooked for 3m 12s"), after(0), "idle,0,0,,0,completed"),
             (facts("Thinking about it"), after(0), "active,0,0,Thinking about it,60,in_progress"),
-            (
-                Facts { has_agent: true, ..facts("quiet") },
-                after(99),
-                "active,0,0,Claude working,60,in_progress",
-            ),
             (Facts { dead: true, exit: Some(7), ..facts("") }, after(0), "crashed,0,0,,7,crashed"),
             (Facts { dead: true, ..facts("") }, after(0), "crashed,0,0,,1,crashed"),
             (Facts { dead: true, exit: Some(0), ..facts("") }, after(0), "idle,1,1,,0,completed"),
@@ -151,10 +139,6 @@ mod tests {
             (facts("tokens used\n1,234"), "idle,1,1,,0,completed"),
             (facts("user@host:~# \n\n\n"), "idle,1,1,,0,completed"),
             (facts("☒ a\n☐ b"), "idle,1,2,,0,completed"),
-            (
-                Facts { has_agent: true, ..facts("quiet") },
-                "active,0,0,Codex working,90,in_progress",
-            ),
         ] {
             assert_eq!(told(facts), expected, "{facts:?}");
         }

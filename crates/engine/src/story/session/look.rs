@@ -73,8 +73,9 @@ fn session(
     let is_plain = session.agent == profile::COMMAND;
     let remembered = || Remembered::of(context, asked.name, session.id.clone());
     let was_typed = || context.state.session(&session.id).path().join(TYPED_FILE).exists();
-    let is_legacy = asked.runtime == Runtime::Legacy || (is_plain && was_typed());
-    let facts = legacy_facts(&judged.verdict.status, &text, !is_plain);
+    // An agent that can be asked is, however it was started.
+    let is_legacy = is_plain && (asked.runtime == Runtime::Legacy || was_typed());
+    let facts = legacy_facts(&judged.verdict.status, &text);
     let row = if let Some(facts) = facts.filter(|_| is_legacy) {
         by_screen(facts, remembered(), asked)
     } else {
@@ -107,7 +108,7 @@ fn stranger(context: &Context, face: PaneFace, mut sights: Sights, asked: Asked<
     let row = &face.row;
     let of = format!("{}-{}-{}", row.server_pid, row.server_start, row.session_no);
     let exit = row.dead_status.or_else(|| row.dead_signal.map(|signal| 128 + signal));
-    let facts = legacy::Facts { text: &text, dead: row.dead, exit, has_agent: false };
+    let facts = legacy::Facts { text: &text, dead: row.dead, exit };
     let row = by_screen(facts, Remembered::of(context, asked.name, of), asked);
     Told { row, who: Who::Stranger(Box::new(face)), text }
 }
@@ -121,8 +122,8 @@ fn by_screen(facts: legacy::Facts<'_>, remembered: Remembered, asked: Asked<'_>)
 }
 
 /// What the tables for screens need to know of one that was judged; nothing if it is not there at all.
-fn legacy_facts<'a>(status: &Status, text: &'a str, has_agent: bool) -> Option<legacy::Facts<'a>> {
-    let facts = legacy::Facts { text, dead: false, exit: None, has_agent };
+fn legacy_facts<'a>(status: &Status, text: &'a str) -> Option<legacy::Facts<'a>> {
+    let facts = legacy::Facts { text, dead: false, exit: None };
     match status {
         Status::Exited => Some(legacy::Facts { dead: true, exit: Some(0), ..facts }),
         Status::Crashed { exit } => {
