@@ -119,6 +119,18 @@ impl Masks {
     }
 }
 
+/// Keys in a text that are keys by their own looks: the kind, and the key. Those that say they are examples do not count.
+pub fn keys_in(text: &str) -> Vec<(&'static str, &str)> {
+    let hay = Haystack::new(text);
+    let rules = RULES.rules.iter().filter(|rule| rule.is_a_key);
+    let mut keys: Vec<(&str, &str)> = rules
+        .flat_map(|rule| rule.spans(&hay).map(|span| (rule.name.as_str(), &text[span.at])))
+        .filter(|(_, key)| !key.to_ascii_lowercase().contains("example"))
+        .collect();
+    keys.extend(pem::spans(&hay).into_iter().map(|span| ("private key", &text[span.at])));
+    keys
+}
+
 /// Masks until there is nothing left to mask, so that a masked text stays as it is when it is masked again. It ends:
 /// each round hides characters for good, and brings in none that a path begins with.
 fn settled(text: &str, mask: impl Fn(&str) -> String) -> String {

@@ -19,8 +19,10 @@ pub(super) struct Rules {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rule {
-    #[cfg_attr(not(test), expect(dead_code, reason = "for people, and for failing tests"))]
     pub(super) name: String,
+    /// What it finds is a key by its own looks, wherever it stands.
+    #[serde(default)]
+    pub(super) is_a_key: bool,
     /// One of these, in small letters, is in whatever the pattern matches.
     words: Vec<String>,
     /// How far before one of them a match may begin.

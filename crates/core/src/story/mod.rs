@@ -10,8 +10,12 @@
 //! | [`complexity`] | how much work a story looks like |
 //! | [`epic_file`] | a Markdown file of epics and their stories |
 //! | [`front_matter`] | the part of a Markdown file between its first two `---` |
+//! | [`git_status`] | what git says of a work tree |
+//! | [`junit`] | the numbers of a test run |
 //! | [`keys`] | which story a text means: id, prefix or key |
+//! | [`left_out`] | what a commit must not take along |
 //! | [`presets`] | agent configurations that are kept by name |
+//! | [`sections`] | one section of a story's file |
 //! | [`selection`] | which of a list a person means |
 //! | [`sprint`] | where each story stands, from `sprint-status.yaml` |
 //! | [`story_file`] | what a story's own file says of itself |
@@ -40,8 +44,11 @@ pub mod epic_file;
 pub mod escalation;
 pub mod fields;
 pub mod front_matter;
+pub mod git_status;
 pub mod hook_settings;
+pub mod junit;
 pub mod keys;
+pub mod left_out;
 pub mod marker;
 pub mod policy;
 mod policy_check;
@@ -51,6 +58,7 @@ pub mod prompt;
 pub mod reading;
 pub mod review;
 pub mod schema;
+pub mod sections;
 pub mod selection;
 pub mod session;
 pub mod slug;

@@ -21,6 +21,8 @@ pub enum StoryError {
     Outside(#[from] Outside),
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    NotWritten { path: PathBuf, source: io::Error },
 }
 
 /// A story, by all its names.

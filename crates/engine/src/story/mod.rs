@@ -9,23 +9,32 @@
 //! - [`verify`](fn@verify) asks the files whether a step has done what it is for.
 
 mod artifacts;
+mod commit;
+mod git;
 mod layout;
 pub mod policy;
 mod policy_assets;
+mod program;
 pub mod project;
 mod project_files;
 mod provider;
 pub mod reading;
+mod reconcile;
 pub mod run_marker;
 pub mod session;
 pub mod state;
 pub mod stop_hook;
+mod test_counts;
 mod texts;
 mod verify;
 
 pub use artifacts::{Stories, Story, StoryError, files};
+pub use commit::{Committed, LeftOut, NotCommitted, commit};
+pub use git::{GitFailed, WorkTree};
 pub use layout::marker_path;
 pub use project::Project;
 pub use provider::provider;
-pub use texts::{read_text, write_text};
+pub use reconcile::{NotReconciled, Reconciled, reconcile};
+pub use test_counts::{NotCounted, Ran, TestCounts, test_counts};
+pub use texts::{read_text, rewrite_text, write_text};
 pub use verify::{Asked, NotVerified, Verdict, verify, verify_review};

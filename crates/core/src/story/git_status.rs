@@ -1,0 +1,80 @@
+//! What `git status --porcelain -z` says.
+
+/// One changed path, as bytes: git knows no encoding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// In the index, against the last commit.
+    pub index: u8,
+    /// In the work tree, against the index.
+    pub tree: u8,
+    pub path: Vec<u8>,
+}
+
+impl Change {
+    pub fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
+    }
+
+    /// Not in the last commit.
+    pub fn is_new(&self) -> bool {
+        matches!(self.index, b'?' | b'A' | b'C') || (self.index == b' ' && self.tree == b'A')
+    }
+
+    /// Something is to be added to the index yet.
+    pub fn is_unstaged(&self) -> bool {
+        self.tree != b' '
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.tree == b'D' || (self.index == b'D' && self.tree == b' ')
+    }
+
+    /// A merge has left it to a person.
+    pub fn is_unmerged(&self) -> bool {
+        self.index == b'U'
+            || self.tree == b'U'
+            || matches!((self.index, self.tree), (b'A', b'A') | (b'D', b'D'))
+    }
+
+    /// A folder that is a repository of its own: git would take it as a mere pointer.
+    pub fn is_repository(&self) -> bool {
+        self.path.ends_with(b"/")
+    }
+}
+
+/// A rename counts by its new name.
+pub fn read(output: &[u8]) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+    while let Some(part) = parts.next() {
+        let [index, tree, b' ', path @ ..] = part else { continue };
+        changes.push(Change { index: *index, tree: *tree, path: path.to_vec() });
+        if matches!(index, b'R' | b'C') || matches!(tree, b'R' | b'C') {
+            parts.next();
+        }
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_prints() {
+        let output =
+            b"?? a b\0 M src/x\0R  new\0old\0D  gone\0UU both\0A  staged\0?? nested/\0!! x";
+        let changes = read(output);
+        let shown: Vec<String> = changes.iter().map(Change::shown).collect();
+        assert_eq!(shown, ["a b", "src/x", "new", "gone", "both", "staged", "nested/", "x"]);
+        let of = |name: &str| changes.iter().find(|change| change.shown() == name).unwrap();
+        assert!(of("a b").is_new() && of("a b").is_unstaged());
+        assert!(!of("src/x").is_new() && of("src/x").is_unstaged());
+        assert!(!of("new").is_unstaged());
+        assert!(of("gone").is_gone());
+        assert!(of("both").is_unmerged());
+        assert!(of("staged").is_new() && !of("staged").is_unstaged());
+        assert!(of("nested/").is_repository());
+        assert!(read(b"").is_empty());
+    }
+}
