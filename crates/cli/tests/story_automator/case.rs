@@ -39,6 +39,7 @@ pub(crate) struct Case {
     /// Patterns and what takes their place before anything is compared.
     #[serde(default)]
     pub(crate) mask: Vec<(String, String)>,
+    /// `null` if it must not be there.
     #[serde(default)]
     pub(crate) files_after: Texts,
     #[serde(default)]

@@ -6,7 +6,7 @@ use std::process::Output;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use super::case::{Case, texts};
+use super::case::Case;
 use super::sandbox::Sandbox;
 
 pub(crate) struct Seen {
@@ -48,10 +48,11 @@ pub(crate) fn compare(case: &Case, sandbox: &Sandbox, seen: &Seen) -> Vec<String
     {
         findings.push(differs("first line of stderr", &stderr, want));
     }
-    for (name, want) in texts(&case.files_after) {
+    for (name, want) in &case.files_after {
         let got = matching(sandbox, name).map(|text| named.apply(&text));
-        if got.as_deref() != Some(want) {
-            findings.push(differs(name, got.as_deref().unwrap_or("(no such file)"), want));
+        if got.as_deref() != want.as_str() {
+            let shown = |text: Option<&str>| text.unwrap_or("(no such file)").to_owned();
+            findings.push(differs(name, &shown(got.as_deref()), &shown(want.as_str())));
         }
     }
     if let Some(want) = &case.check_stdout {

@@ -56,7 +56,7 @@ fn run_all(cases: &[Case], deviations: &Deviations) -> Vec<String> {
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let verdict = deviations.judge(case, sandbox::run(case));
+                    let verdict = deviations.judge(case, run(case));
                     let mut failed = failed.lock().unwrap();
                     match verdict {
                         Ok(note) => println!("ok   {}{note}", case.name()),
@@ -70,4 +70,10 @@ fn run_all(cases: &[Case], deviations: &Deviations) -> Vec<String> {
         }
     });
     failed.into_inner().unwrap()
+}
+
+/// A case that ends us is a failed one, and no more.
+fn run(case: &Case) -> Vec<String> {
+    std::panic::catch_unwind(|| sandbox::run(case))
+        .unwrap_or_else(|_| vec!["   it panicked".to_owned()])
 }

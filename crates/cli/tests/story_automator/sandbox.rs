@@ -11,7 +11,7 @@ use super::case::{Case, texts};
 use super::compare::{Seen, compare};
 
 pub(crate) struct Sandbox {
-    folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
     pub(crate) root: PathBuf,
     pub(crate) begun: Timestamp,
     /// What stands for what in the words of a case.
@@ -38,7 +38,7 @@ impl Sandbox {
             std::fs::create_dir(root.join(name)).unwrap();
         }
         let begun = Timestamp::now();
-        let mut sandbox = Self { folder, root, begun, names: Vec::new(), env: Vec::new() };
+        let mut sandbox = Self { _folder: folder, root, begun, names: Vec::new(), env: Vec::new() };
         let before = |seconds: i64| iso(begun - SignedDuration::from_secs(seconds));
         let path = |name: &str| sandbox.root.join(name).to_str().unwrap().to_owned();
         let project = path("demo-app");
@@ -148,9 +148,7 @@ impl Sandbox {
         let output = child.wait_with_output().unwrap();
         let checked = case.check_cmd.as_ref().map(|script| self.shell(script).stdout);
         let checked = checked.map(|printed| String::from_utf8_lossy(&printed).into_owned());
-        let findings = compare(case, self, &Seen { output, checked });
-        let _ = self.folder.path();
-        findings
+        compare(case, self, &Seen { output, checked })
     }
 }
 

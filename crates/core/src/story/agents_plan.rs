@@ -48,9 +48,9 @@ pub fn build(
         "createdAt": head.created_at, "stories": stories,
     });
     let markdown = format!(
-        "---\nstateFile: \"{}\"\ncreatedAt: \"{}\"\n---\n\n# Agents Plan: {}\n\n```json\n{}\n```\n",
-        head.state_file,
-        head.created_at,
+        "---\nstateFile: {}\ncreatedAt: {}\n---\n\n# Agents Plan: {}\n\n```json\n{}\n```\n",
+        to_text(&json!(head.state_file)),
+        to_text(&json!(head.created_at)),
         head.epic_name,
         to_text(&plan),
     );

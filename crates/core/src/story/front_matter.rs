@@ -29,7 +29,9 @@ fn is_fence(line: &str) -> bool {
 /// The value of a key at the margin; without quotes, empty if there is none.
 pub fn text(front: &str, key: &str) -> Option<String> {
     let value = without_comment(raw(front, key)?).trim();
-    Some(unquoted(value).to_owned())
+    // Ours are written as JSON; what people write in quotes need not be.
+    let json = serde_json::from_str::<String>(value).ok();
+    Some(json.unwrap_or_else(|| unquoted(value).to_owned()))
 }
 
 /// A list: `["1.1", "1.2"]` on the line, or `- 1.1` below it.
@@ -128,6 +130,8 @@ mod tests {
         assert_eq!(text(front, "epic").as_deref(), Some("1"));
         assert_eq!(text(front, "name").as_deref(), Some("It's"));
         assert_eq!(text(front, "nam"), None);
+        assert_eq!(text("a: \"x \\\"y\\\" \\u00e9\"\n", "a").as_deref(), Some("x \"y\" é"));
+        assert_eq!(text("a: \"C:\\d\"\n", "a").as_deref(), Some("C:\\d"));
         assert_eq!(list(front, "storyRange").unwrap(), ["1.1", "1.2"]);
         assert_eq!(list(front, "loose").unwrap(), ["1.10", "2-1-x", "1.3"]);
         assert_eq!(list(front, "below").unwrap(), ["1.1", "1.10"]);
