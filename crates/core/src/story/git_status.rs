@@ -8,6 +8,8 @@ pub struct Change {
     /// In the work tree, against the index.
     pub tree: u8,
     pub path: Vec<u8>,
+    /// What it was called before.
+    pub from: Option<Vec<u8>>,
 }
 
 impl Change {
@@ -48,10 +50,9 @@ pub fn read(output: &[u8]) -> Vec<Change> {
     let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
     while let Some(part) = parts.next() {
         let [index, tree, b' ', path @ ..] = part else { continue };
-        changes.push(Change { index: *index, tree: *tree, path: path.to_vec() });
-        if matches!(index, b'R' | b'C') || matches!(tree, b'R' | b'C') {
-            parts.next();
-        }
+        let has_old_name = matches!(index, b'R' | b'C') || matches!(tree, b'R' | b'C');
+        let from = if has_old_name { parts.next().map(<[u8]>::to_vec) } else { None };
+        changes.push(Change { index: *index, tree: *tree, path: path.to_vec(), from });
     }
     changes
 }
