@@ -105,9 +105,9 @@ fn tag_end(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn counts(numbers: [u64; 4], assertions: Option<u64>) -> Option<Counts> {
+    fn counts(numbers: [u64; 4], assertions: Option<u64>) -> Counts {
         let [tests, failures, errors, skipped] = numbers;
-        Some(Counts { tests, failures, errors, skipped, assertions })
+        Counts { tests, failures, errors, skipped, assertions }
     }
 
     #[test]
@@ -115,13 +115,13 @@ mod tests {
         for (xml, expected) in [
             (
                 "<testsuites><testsuite tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" assertions=\"9\"/><testsuite tests=\"2\"/></testsuites>",
-                counts([5, 1, 0, 1], Some(9)),
+                Some(counts([5, 1, 0, 1], Some(9))),
             ),
             (
                 "<?xml version=\"1.0\"?><!-- a --><testsuite name='a > b' tests='2'><testsuite tests='9'/><testcase><failure><![CDATA[<x>]]></failure></testcase></testsuite>\n",
-                counts([2, 0, 0, 0], None),
+                Some(counts([2, 0, 0, 0], None)),
             ),
-            ("<testsuites tests='7'/>", counts([0, 0, 0, 0], None)),
+            ("<testsuites tests='7'/>", Some(counts([0, 0, 0, 0], None))),
             ("<html></html>", None),
             ("<testsuites><testsuite tests='x'/></testsuites>", None),
             ("<testsuites><testsuite>", None),

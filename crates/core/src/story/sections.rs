@@ -9,21 +9,19 @@ pub fn listed(text: &str, heading: &str) -> Vec<String> {
 /// The same text with the section saying `items`; appended if there is none.
 pub fn with_section(text: &str, heading: &str, items: &[String]) -> String {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let body: String = items.iter().map(|item| format!("- {item}{newline}")).collect();
-    match find(text, heading) {
-        Some((_, from, to)) => {
-            let rest = &text[to..];
-            let gap = if rest.is_empty() { "" } else { newline };
-            let head = &text[..from];
-            let head_end = if head.ends_with('\n') { "" } else { newline };
-            format!("{head}{head_end}{newline}{body}{gap}{rest}")
-        }
-        None => {
-            let above = text.trim_end();
-            let gap = if above.is_empty() { String::new() } else { newline.repeat(2) };
-            format!("{above}{gap}### {heading}{newline}{newline}{body}")
-        }
+    let mut body = String::new();
+    for item in items {
+        body.extend(["- ", item, newline]);
     }
+    let Some((_, from, to)) = find(text, heading) else {
+        let above = text.trim_end();
+        let gap = if above.is_empty() { String::new() } else { newline.repeat(2) };
+        return format!("{above}{gap}### {heading}{newline}{newline}{body}");
+    };
+    let (head, rest) = (&text[..from], &text[to..]);
+    let head_end = if head.ends_with('\n') { "" } else { newline };
+    let gap = if rest.is_empty() { "" } else { newline };
+    format!("{head}{head_end}{newline}{body}{gap}{rest}")
 }
 
 /// Where the heading's line begins, where its body begins, and where that ends.

@@ -21,6 +21,7 @@ const NO_OTHER_FOLDER: &str = "validate-story-creation check no longer supports 
 pub(super) fn validate(call: &Call) -> Reply {
     let Some((action, rest)) = call.split() else { return Reply::refused(USAGE) };
     match action {
+        "" => Reply::refused(USAGE),
         "--help" | "-h" => Reply::text(USAGE),
         "count" => match found(&rest, "count") {
             Ok((_, files)) => Reply::line(files.len()),
