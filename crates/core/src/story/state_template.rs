@@ -34,9 +34,8 @@ pub fn fill(
     let agents = config.get("agentConfig").filter(|agents| agents.is_object());
     let agents = agents.map(agent_block::render);
     for line in head.split_inclusive('\n') {
-        let at_margin = line.starts_with(|letter: char| letter.is_ascii_alphabetic());
-        // A block ends at the next field, or at a blank line.
-        in_agents = in_agents && !at_margin && !line.trim().is_empty();
+        // A block ends where nothing is indented any more, or at a blank line.
+        in_agents = in_agents && line.starts_with([' ', '\t', '#']) && !line.trim().is_empty();
         if in_agents {
             continue;
         }
@@ -204,6 +203,10 @@ mod tests {
             "---\n# doc\nepic: \"1\"\nepicName: \"A \\\"q\\\" é\"\nstoryRange: [\"1.1\", \"1.2\"]\nstatus: \"READY\"\ncurrentStory: null\nlastUpdated: \"2026-01-01T00:00:00Z\"\naiCommand: \"\"\noverrides:\n  skipAutomate: true\n  maxParallel: 2\npolicyVersion: 1\npolicySnapshotFile: \"p/x.json\"\nlegacyPolicy: false\nagentConfig:\n  defaultPrimary: \"codex\"\n  defaultFallback: false\n\n# Session Tracking\nactiveSessions: []\n---\n\n# Log: A \"q\" é {{zap}}\nstatus: body\n1.1, 1.2 2\n| 1.1 | ⏳ | ⏳ | ⏳ | ⏳ | ⏳ | pending |\n| 1.2 | ⏳ | ⏳ | ⏳ | ⏳ | ⏳ | pending |\nend\n"
         );
         assert!(filled(&json!({})).unwrap().contains("  # perTask:\n\n# Session"));
+        let last = TEMPLATE.replace("\n# Session Tracking\nactiveSessions: []\n", "");
+        let begun = Begun { now: "t", policy_version: 1, snapshot_file: "", snapshot_hash: "" };
+        let text = fill(&last, config.as_object().unwrap(), &begun).unwrap();
+        assert!(text.contains("  defaultFallback: false\n---\n\n# Log"), "{text}");
         for bad in [json!("x"), json!(0), json!(-1), json!(1.5), json!([])] {
             assert_eq!(
                 filled(&json!({"overrides": {"maxParallel": bad}})),

@@ -21,8 +21,10 @@ const INSTALLED: &str = "data/orchestration-policy.json";
 pub enum Need {
     /// What it says.
     Words,
-    /// Also every file that it names: skills, prompts, schemas. A missing one is a fault.
-    Files,
+    /// Also the prompts and schemas that it names.
+    Texts,
+    /// Also the skills that its steps work with. A missing one is a fault.
+    Skills,
 }
 
 /// `state_file` as the caller wrote it, if there is one.
@@ -38,8 +40,8 @@ pub fn load(
     // Checked before files are looked for: what is not understood names none.
     Policy::new(value.clone())?;
     find_contract(project, &mut value)?;
-    if need == Need::Files {
-        resolve(project, &mut value)?;
+    if need != Need::Words {
+        resolve(project, &mut value, need)?;
     }
     Policy::new(value)
 }
@@ -163,7 +165,7 @@ pub fn pin(project: &Project, stamp: &str) -> Result<Snapshot, PolicyFault> {
     let mut value = of_project(project)?;
     let policy = Policy::new(value.clone())?;
     find_contract(project, &mut value)?;
-    resolve(project, &mut value)?;
+    resolve(project, &mut value, Need::Skills)?;
     let (text, hash) = snapshot::render(&value);
     let file = format!("{}/{stamp}-{hash}.json", policy.snapshot_folder().trim_end_matches('/'));
     let path = project.root.join(&file);

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Project;
 use super::layout::{skill_roots, usual_skill_root};
 use super::project_files::{self, is_below, tidy};
+use super::policy::Need;
 
 const PORTABLE: &str = "<skills-root>/";
 const KINDS: [&str; 4] = ["workflow", "instructions", "checklist", "template"];
@@ -26,13 +27,15 @@ pub(super) fn find_contract(project: &Project, policy: &mut Value) -> Result<(),
     for_each_step(policy, |_, step| keep(project, step, DataFile::Contract))
 }
 
-/// Every file of every step.
-pub(super) fn resolve(project: &Project, policy: &mut Value) -> Result<(), PolicyFault> {
+/// The files of every step, as far as they are needed.
+pub(super) fn resolve(project: &Project, policy: &mut Value, need: Need) -> Result<(), PolicyFault> {
     let known = Policy::new(policy.clone())?;
     for_each_step(policy, |name, step| {
-        let assets = skill_files(project, &known, name)?;
-        if let Some(kept) = step.get_mut("assets").and_then(Value::as_object_mut) {
-            kept.insert("files".to_owned(), Value::Object(assets));
+        if need == Need::Skills {
+            let assets = skill_files(project, &known, name)?;
+            if let Some(kept) = step.get_mut("assets").and_then(Value::as_object_mut) {
+                kept.insert("files".to_owned(), Value::Object(assets));
+            }
         }
         keep(project, step, DataFile::Template)?;
         keep(project, step, DataFile::Schema)

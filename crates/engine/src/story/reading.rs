@@ -38,7 +38,7 @@ pub fn read_transcript(
     step: &str,
     state_file: Option<&str>,
 ) -> Result<Value, NotRead> {
-    let policy = policy::load(project, state_file, Need::Files).map_err(|_| NotRead::Contract)?;
+    let policy = policy::load(project, state_file, Need::Texts).map_err(|_| NotRead::Contract)?;
     let contract = policy.step(step).map_err(|_| NotRead::Contract)?;
     let schema = Schema::read(contract.data_text(DataFile::Schema)).ok_or(NotRead::Contract)?;
     if let Some(said) = reading::last_word(transcript, &schema) {

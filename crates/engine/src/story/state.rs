@@ -60,7 +60,9 @@ pub fn read(path: &Path) -> io::Result<Option<String>> {
 pub fn policy_fault(project: &Project, path: &Path, need: Need) -> Option<PolicyFault> {
     let told = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match need {
-        Need::Files => policy::load(project, Some(&told.display().to_string()), need).err(),
+        Need::Skills | Need::Texts => {
+            policy::load(project, Some(&told.display().to_string()), need).err()
+        }
         Need::Words => {
             let text = project_files::read(path).ok().flatten().unwrap_or_default();
             policy::pinned_snapshot(project, &text).err()

@@ -65,7 +65,7 @@ fn read<'a>(step: &'a str, story: &'a str, words: &'a [String]) -> Result<Asked<
 
 fn command(project: &Project, asked: &Asked) -> Result<String, String> {
     let words = |fault: PolicyFault| fault.to_string();
-    let policy = policy::load(project, asked.state_file, Need::Files).map_err(words)?;
+    let policy = policy::load(project, asked.state_file, Need::Skills).map_err(words)?;
     let step = policy.step(asked.step).map_err(words)?;
     if step.data_file(DataFile::Template).is_empty() {
         return Err(PolicyFault::NoTemplate(asked.step.to_owned()).to_string());

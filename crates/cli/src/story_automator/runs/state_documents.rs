@@ -61,7 +61,7 @@ pub(super) fn validate(call: &Call) -> Reply {
     let Some(text) = document(call, "--state") else { return no("state_not_found") };
     let mut issues = state_document::issues(&text);
     let file = Path::new(call.option("--state").unwrap_or_default());
-    let fault = state::policy_fault(&project::here(), file, Need::Files);
+    let fault = state::policy_fault(&project::here(), file, Need::Skills);
     issues.extend(fault.map(|fault| fault.to_string()));
     let structure = if issues.is_empty() { "ok" } else { "issues" };
     Reply::json(&json!({"ok": true, "structure": structure, "issues": issues}))
