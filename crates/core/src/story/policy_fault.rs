@@ -38,6 +38,8 @@ pub enum PolicyFault {
     DataFileMissing(String),
     #[error("policy data path escapes allowed roots: {0}")]
     DataFileOutside(String),
+    #[error("missing skillName for {0}")]
+    NoSkillName(String),
     #[error("invalid skill name: {0}")]
     SkillName(String),
     #[error("missing required {kind} asset for {step}: {}", .looked_for.join(", "))]

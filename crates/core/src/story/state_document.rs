@@ -3,7 +3,7 @@
 use jiff::civil::DateTime;
 
 use super::fields::Fields;
-use super::front_matter::split;
+use super::front_matter::{split, tree};
 
 /// Where a run may stand.
 pub const STATUSES: [&str; 7] =
@@ -26,15 +26,22 @@ pub fn issues(text: &str) -> Vec<String> {
             issues.push("Invalid lastUpdated".to_owned());
         }
     }
-    if fields.is_empty("aiCommand") && fields.get("agentConfig").is_none() {
+    if fields.is_empty("aiCommand") && !names_agents(text) {
         issues.push("Missing or empty aiCommand".to_owned());
     }
     issues
 }
 
+/// Whether there is a block of agents with something in it.
+fn names_agents(text: &str) -> bool {
+    let block = tree(split(text).0.unwrap_or_default(), "agentConfig");
+    block.is_some_and(|block| block.map_or(true, |agents| agents != serde_json::json!({})))
+}
+
 /// A moment with a zone, as agents and people write it.
 fn is_time(text: &str) -> bool {
-    text.parse::<jiff::Timestamp>().is_ok() || text.len() > 10 && text.parse::<DateTime>().is_ok()
+    let is_moment = text.parse::<jiff::Timestamp>().is_ok() || text.parse::<DateTime>().is_ok();
+    is_moment && text.get(10..11) == Some("T")
 }
 
 /// A run in figures.

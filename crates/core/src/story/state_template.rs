@@ -98,6 +98,9 @@ fn fill_body(
     };
     for line in body.split_inclusive('\n') {
         if line.trim_start().starts_with(ROWS) {
+            if stories.is_empty() {
+                document.push('\n');
+            }
             for story in &stories {
                 document.push_str(&format!("| {story} | ⏳ | ⏳ | ⏳ | ⏳ | ⏳ | pending |\n"));
             }

@@ -8,14 +8,8 @@ use super::{Project, provider};
 const SKILL: &str = "bmad-story-automator";
 const MARKER: &str = ".story-automator-active";
 
-/// Folders that an agent keeps its skills below, first the usual one.
-fn folders(provider: &str) -> &'static [&'static str] {
-    if provider == "codex" { &[".agents", ".codex"] } else { &[".claude"] }
-}
-
-fn installed_in(project: &Project, folder: &str) -> bool {
-    project.root.join(folder).join("skills").join(SKILL).exists()
-}
+/// Folders that agents keep their skills below, in the order they are looked through.
+const FOLDERS: [&str; 3] = [".agents", ".claude", ".codex"];
 
 /// Our own skill's folder means the one that it is in.
 fn configured_root(project: &Project) -> Option<PathBuf> {
@@ -32,7 +26,7 @@ fn own_root(project: &Project) -> Option<PathBuf> {
 pub(super) fn skill_roots(project: &Project) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = configured_root(project).into_iter().collect();
     roots.extend(own_root(project));
-    for folder in [".agents", ".claude", ".codex"] {
+    for folder in FOLDERS {
         roots.push(project.root.join(folder).join("skills"));
     }
     for folder in [".codex", ".claude"] {
@@ -43,25 +37,26 @@ pub(super) fn skill_roots(project: &Project) -> Vec<PathBuf> {
 
 /// Where a skill would be expected that is nowhere.
 pub(super) fn usual_skill_root(project: &Project) -> PathBuf {
-    let usual = folders(provider(project)).first().copied().unwrap_or(".claude");
-    project.root.join(usual).join("skills")
+    project.root.join(".claude/skills")
 }
 
-/// The marker of the project's active run.
+/// The marker of the project's active run: as told, else beside the skills that we are one of.
 pub fn marker_path(project: &Project) -> PathBuf {
     if let Some(told) = &project.marker {
         return tidy(&project.root.join(told));
     }
-    if let Some(root) = configured_root(project)
-        && is_below(&root, &project.root)
-        && let Some(folder) = root.parent()
-    {
-        return folder.join(MARKER);
-    }
-    let folders = folders(provider(project));
-    let installed = folders.iter().find(|folder| installed_in(project, folder));
-    let folder = installed.or(folders.first()).copied().unwrap_or(".claude");
-    project.root.join(folder).join(MARKER)
+    let is_kept_by_agent = |root: &PathBuf| {
+        let folder = root.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        folder.is_some_and(|folder| FOLDERS.contains(&folder))
+    };
+    let root = configured_root(project).or_else(|| own_root(project).filter(is_kept_by_agent));
+    let installed = || {
+        let folders = FOLDERS.iter().map(|folder| project.root.join(folder).join("skills"));
+        folders.into_iter().find(|root| root.join(SKILL).join("SKILL.md").is_file())
+    };
+    let root = root.or_else(installed).filter(|root| is_below(root, &project.root));
+    let usual = || project.root.join(if provider(project) == "codex" { ".agents" } else { ".claude" });
+    root.and_then(|root| root.parent().map(Path::to_owned)).unwrap_or_else(usual).join(MARKER)
 }
 
 #[cfg(test)]
@@ -80,7 +75,9 @@ mod tests {
     }
 
     fn install(project: &Project, folder: &str) {
-        fs::create_dir_all(project.root.join(folder).join("skills").join(SKILL)).unwrap();
+        let skill = project.root.join(folder).join("skills").join(SKILL);
+        fs::create_dir_all(&skill).unwrap();
+        fs::write(skill.join("SKILL.md"), "x").unwrap();
     }
 
     #[test]

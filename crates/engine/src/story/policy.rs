@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::story::fields::Fields;
+use dogwatch_core::story::marker::Marker;
 use dogwatch_core::story::policy::{self, Policy};
 use dogwatch_core::story::policy_fault::PolicyFault;
 use dogwatch_core::story::snapshot::{self, Pinned};
@@ -123,9 +124,11 @@ fn state_document(project: &Project, told: Option<&str>) -> Result<Option<PathBu
     else {
         return Ok(None);
     };
-    let Some(marker) = dogwatch_core::story::marker::Marker::read(&text) else {
+    let Some(marker) = Marker::read(&text) else {
         let path = super::marker_path(project).display().to_string();
-        return Err(PolicyFault::MarkerInvalid(path));
+        let is_json = serde_json::from_str::<Value>(&text).is_ok();
+        let why = if is_json { PolicyFault::JsonNotAnObject(path) } else { PolicyFault::Json(path) };
+        return Err(PolicyFault::MarkerInvalid(why.to_string()));
     };
     let file = marker.state_file().trim();
     let found = if file.is_empty() {

@@ -37,6 +37,13 @@ pub(super) fn resolve(project: &Project, policy: &mut Value, need: Need) -> Resu
                 kept.insert("files".to_owned(), Value::Object(assets));
             }
         }
+        let contract = known.step(name)?;
+        if contract.data_file(DataFile::Template).is_empty() {
+            return Err(PolicyFault::NoTemplate(name.to_owned()));
+        }
+        if contract.data_file(DataFile::Schema).is_empty() {
+            return Err(PolicyFault::NoSchema(name.to_owned()));
+        }
         keep(project, step, DataFile::Template)?;
         keep(project, step, DataFile::Schema)
     })
@@ -133,13 +140,16 @@ fn skill_files(
 ) -> Result<Map<String, Value>, PolicyFault> {
     let step = policy.step(name)?;
     let skill = step.skill_name();
+    if skill.is_empty() {
+        return Err(PolicyFault::NoSkillName(name.to_owned()));
+    }
     if skill.contains(['/', '\\']) || skill == ".." || skill == "." {
         return Err(PolicyFault::SkillName(skill.to_owned()));
     }
     let mut files = Map::from_iter([("skill".to_owned(), Value::from(""))]);
     files.extend(KINDS.iter().map(|kind| ((*kind).to_owned(), Value::from(""))));
     let mut roots = skill_roots(project).into_iter().map(|root| root.join(skill));
-    let found = roots.find(|folder| !skill.is_empty() && folder.join("SKILL.md").is_file());
+    let found = roots.find(|folder| folder.join("SKILL.md").is_file());
     let folder = found.clone().unwrap_or_else(|| usual_skill_root(project).join(skill));
     let missing = |kind: &str, looked_for: Vec<PathBuf>| PolicyFault::AssetMissing {
         kind: kind.to_owned(),
@@ -155,11 +165,12 @@ fn skill_files(
         let candidates: Vec<PathBuf> =
             step.candidates(kind).iter().map(|file| folder.join(file)).collect();
         let file = candidates.iter().find(|file| is_below(file, &folder) && file.is_file());
-        // A skill without a workflow file is its own workflow.
-        let is_met = file.is_some() || kind == "workflow" && found.is_some();
         if let Some(file) = file {
             files.insert(kind.to_owned(), json!(shown(project, file)));
-        } else if step.requires(kind) && !is_met {
+        } else if step.requires(kind) && kind == "workflow" && found.is_some() {
+            // A skill without a workflow file is its own workflow.
+            files.insert(kind.to_owned(), files["skill"].clone());
+        } else if step.requires(kind) {
             return Err(missing(kind, candidates));
         }
     }

@@ -65,8 +65,7 @@ pub fn verify(project: &Project, asked: Asked<'_>) -> Result<Verdict, NotVerifie
     let report = match verifier.as_str() {
         "session_exit" => session_exit(asked),
         known => {
-            let story = asked.story.filter(|story| !story.is_empty());
-            let story = story.ok_or(NotVerified::StoryKeyRequired)?;
+            let story = asked.story.ok_or(NotVerified::StoryKeyRequired)?;
             let stories = Stories::new(&project.root);
             match known {
                 "create_story_artifact" => created(&stories, &policy, asked.step, story)?,
@@ -217,7 +216,7 @@ fn file_status(stories: &Stories, story: &Story) -> Result<String, StoryError> {
 fn epic_complete(stories: &Stories, text: &str) -> Result<Value, NotVerified> {
     let known = stories.known_epics()?;
     let sprint = stories.sprint()?.unwrap_or_default();
-    let is_number = text.chars().all(|letter| letter.is_ascii_digit());
+    let is_number = !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit());
     let epic = if is_number || !sprint.stories_of(text, &known).is_empty() {
         text.to_owned()
     } else {

@@ -10,7 +10,8 @@ use dogwatch_engine::story::{Project, Stories};
 
 use super::{Call, Reply, project};
 
-const USAGE: &str = "Usage: tmux-wrapper build-cmd <step> <story_id> [--agent TYPE] [--model ID] [--state-file FILE] [extra words]\n";
+const USAGE: &str = "Usage: tmux-wrapper <action> [args...]\n\n  build-cmd <step> <story_id> [--agent TYPE] [--model ID] \
+    [--state-file FILE] [extra words]\n";
 const OPTIONS: [&str; 3] = ["--agent", "--model", "--state-file"];
 
 /// What is asked for; `extra` are the words that belong to no option.
@@ -51,7 +52,7 @@ fn read<'a>(step: &'a str, story: &'a str, words: &'a [String]) -> Result<Asked<
             extra.push(word);
             continue;
         }
-        let value = words.next().filter(|value| !value.starts_with("--"));
+        let value = words.next().filter(|value| !value.is_empty() && !value.starts_with("--"));
         let value = value.ok_or_else(|| format!("{word} requires a value"))?;
         match word {
             "--agent" => asked.agent = Some(value),
@@ -67,11 +68,7 @@ fn command(project: &Project, asked: &Asked) -> Result<String, String> {
     let words = |fault: PolicyFault| fault.to_string();
     let policy = policy::load(project, asked.state_file, Need::Skills).map_err(words)?;
     let step = policy.step(asked.step).map_err(words)?;
-    if step.data_file(DataFile::Template).is_empty() {
-        return Err(PolicyFault::NoTemplate(asked.step.to_owned()).to_string());
-    }
-    let artifacts =
-        Stories::new(&project.root).artifacts_below_root().map_err(|e| e.to_string())?;
+    let artifacts = Stories::new(&project.root).artifacts_below_root().map_err(|e| e.to_string())?;
     let filling = Filling { story_id: asked.story, artifacts: &artifacts, extra: &asked.extra };
     let prompt = prompt::render(step.data_text(DataFile::Template), step, filling);
 

@@ -10,7 +10,7 @@ use super::{Call, Reply, project, with_value};
 /// `escalate <trigger> [context] [--state-file FILE]`. Whatever cannot be known is a person's to decide.
 pub(super) fn escalate(call: &Call) -> Reply {
     let answer = with_value(call, "--state-file").and_then(|state_file| {
-        let policy = policy::load(&project::here(), state_file, Need::Words);
+        let policy = policy::load(&project::here(), state_file, Need::Texts);
         let policy = policy.map_err(|fault| fault.to_string())?;
         let limits = Limits {
             review_cycles: policy.max_review_cycles(),
@@ -62,7 +62,7 @@ pub(super) fn verify_step(call: &Call) -> Reply {
 
 /// `verify-code-review <story> [--state-file FILE]`
 pub(super) fn verify_code_review(call: &Call) -> Reply {
-    let Some(input) = call.word(0).filter(|word| !word.is_empty()) else {
+    let Some(input) = call.word(0) else {
         return Reply::json(&json!({"verified": false, "reason": "story_key_required"})).failed();
     };
     let options = Call::new(call.command, call.words.get(1..).unwrap_or_default());

@@ -43,7 +43,7 @@ pub(crate) const HELPERS: &[Verb] = &[
 /// The value of an option that must have one if it is given.
 fn with_value<'a>(call: &Call<'a>, name: &str) -> Result<Option<&'a str>, String> {
     let Some(at) = call.words.iter().rposition(|word| word == name) else { return Ok(None) };
-    match call.word(at + 1).filter(|value| !value.starts_with("--")) {
+    match call.word(at + 1).filter(|value| !value.is_empty() && !value.starts_with("--")) {
         Some(value) => Ok(Some(value)),
         None => Err(format!("{name} requires a value")),
     }

@@ -1,6 +1,6 @@
 //! State documents: made, found, read, checked and changed.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use dogwatch_core::story::fields::Fields;
 use dogwatch_core::story::sprint::Sprint;
@@ -23,8 +23,7 @@ pub(super) fn build(call: &Call) -> Reply {
     };
     let Some(config) = config(call) else { return no("missing_config") };
     let project = project::here();
-    match state::build(&project, Path::new(template), Path::new(folder), &config, Timestamp::now())
-    {
+    match state::build(&project, Path::new(template), &plain(folder), &config, Timestamp::now()) {
         Ok(built) => {
             let path = built.path.display().to_string();
             Reply::json(&json!({"ok": true, "path": path, "createdAt": built.created_at}))
@@ -94,7 +93,14 @@ pub(super) fn compare(call: &Call) -> Reply {
 }
 
 fn listed(call: &Call) -> Option<Vec<Listed>> {
-    state::list(&call.word(0).map(Path::new)?.components().collect::<std::path::PathBuf>())
+    state::list(&plain(call.word(0)?))
+}
+
+/// A folder as callers are told it: without `./` and the slash at its end.
+fn plain(folder: &str) -> PathBuf {
+    let parts = Path::new(folder).components().filter(|part| *part != Component::CurDir);
+    let folder: PathBuf = parts.collect();
+    if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder }
 }
 
 /// `state-list <folder>`
@@ -209,7 +215,7 @@ pub(super) fn update(call: &Call) -> Reply {
 fn pair(operand: &str) -> Option<(&str, &str)> {
     let (key, value) = operand.split_once('=')?;
     let is_one_line = !operand.contains(|letter: char| letter.is_control() && letter != '\t');
-    (is_one_line && !key.trim().is_empty()).then(|| (key.trim(), value))
+    (is_one_line && !key.trim().is_empty()).then_some((key, value))
 }
 
 #[cfg(test)]
