@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-const TASKS: [&str; 5] = ["create", "dev", "auto", "review", "retro"];
 const LEVELS: [&str; 3] = ["low", "medium", "high"];
 
 /// The block, from any of the shapes that a configuration may have: the short names, a `retro` or the levels at the
@@ -25,33 +24,42 @@ pub fn render(config: &Value) -> String {
     }
     push_tasks(&mut block, "  perTask:\n", 4, &tasks);
 
-    let levels = config.get("complexityOverrides").unwrap_or(config);
-    let levels: Vec<(&str, Map<String, Value>)> = LEVELS
-        .iter()
-        .map(|level| (*level, object(levels.get(*level))))
-        .filter(|(_, tasks)| TASKS.iter().any(|task| tasks.contains_key(*task)))
-        .collect();
+    let levels = match config.get("complexityOverrides") {
+        Some(levels) => object(Some(levels)),
+        None => {
+            let told = LEVELS.iter().filter_map(|level| Some((*level, config.get(*level)?)));
+            told.map(|(level, tasks)| (level.to_owned(), tasks.clone())).collect()
+        }
+    };
+    let levels = sorted(&levels).into_iter().filter(|(_, tasks)| !sorted(tasks).is_empty());
+    let levels: Vec<(&str, &Map<String, Value>)> = levels.collect();
     if !levels.is_empty() {
         block.push_str("  complexityOverrides:\n");
     }
     for (level, tasks) in levels {
-        push_tasks(&mut block, &format!("    {level}:\n"), 6, &tasks);
+        push_tasks(&mut block, &format!("    {level}:\n"), 6, tasks);
     }
     block
 }
 
-fn push_tasks(block: &mut String, heading: &str, indent: usize, tasks: &Map<String, Value>) {
-    let known: Vec<(&str, &Map<String, Value>)> = TASKS
-        .iter()
-        .filter_map(|task| Some((*task, tasks.get(*task)?.as_object()?)))
-        .filter(|(_, agent)| !agent.is_empty())
+/// The entries that say something, by name.
+fn sorted(map: &Map<String, Value>) -> Vec<(&str, &Map<String, Value>)> {
+    let entries = map.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_object()?)));
+    let mut entries: Vec<_> = entries
+        .filter(|(name, entry)| !entry.is_empty() && !name.contains(['\n', '\r', ':']))
         .collect();
-    if known.is_empty() {
+    entries.sort_by_key(|(name, _)| *name);
+    entries
+}
+
+fn push_tasks(block: &mut String, heading: &str, indent: usize, tasks: &Map<String, Value>) {
+    let tasks = sorted(tasks);
+    if tasks.is_empty() {
         return;
     }
     block.push_str(heading);
     let indent = " ".repeat(indent);
-    for (task, agent) in known {
+    for (task, agent) in tasks {
         block.push_str(&format!("{indent}{task}:\n"));
         if let Some(primary) = agent.get("primary").and_then(Value::as_str) {
             block.push_str(&format!("{indent}  primary: {}\n", quoted(primary)));
@@ -71,10 +79,7 @@ fn object(value: Option<&Value>) -> Map<String, Value> {
 
 /// `false`, or the name of an agent.
 fn off_or_name(value: Option<&Value>) -> String {
-    match value.and_then(Value::as_str) {
-        Some("" | "false" | "none" | "null") | None => "false".to_owned(),
-        Some(name) => quoted(name),
-    }
+    value.and_then(Value::as_str).map_or_else(|| "false".to_owned(), quoted)
 }
 
 /// Words for "the one that the agent takes by itself" become none.
@@ -99,14 +104,14 @@ mod tests {
     fn every_shape_becomes_the_same_block() {
         let long = json!({
             "defaultPrimary": "codex", "defaultFallback": "claude",
-            "perTask": {"review": {"primary": "claude", "fallback": false, "model": "auto"}, "retro": {"primary": "claude"}},
+            "perTask": {"review": {"primary": "claude", "fallback": false, "model": "auto"}, "retro": {"primary": "claude"}, "dev": {}},
             "complexityOverrides": {"high": {"dev": {"primary": "claude", "model": "opus"}}, "low": {}},
         });
-        let block = "agentConfig:\n  defaultPrimary: \"codex\"\n  defaultFallback: \"claude\"\n  perTask:\n    review:\n      primary: \"claude\"\n      fallback: false\n      model: \"\"\n    retro:\n      primary: \"claude\"\n  complexityOverrides:\n    high:\n      dev:\n        primary: \"claude\"\n        model: \"opus\"\n";
+        let block = "agentConfig:\n  defaultPrimary: \"codex\"\n  defaultFallback: \"claude\"\n  perTask:\n    retro:\n      primary: \"claude\"\n    review:\n      primary: \"claude\"\n      fallback: false\n      model: \"\"\n  complexityOverrides:\n    high:\n      dev:\n        primary: \"claude\"\n        model: \"opus\"\n";
         assert_eq!(render(&long), block);
         let short = json!({
             "primary": "codex", "fallback": "claude", "retro": {"primary": "claude"},
-            "perTask": {"review": {"primary": "claude", "fallback": "none", "model": ""}},
+            "perTask": {"review": {"primary": "claude", "fallback": false, "model": ""}},
             "high": {"dev": {"primary": "claude", "model": "opus"}},
         });
         assert_eq!(render(&short), block);
