@@ -55,7 +55,8 @@ pub fn marker_path(project: &Project) -> PathBuf {
         folders.into_iter().find(|root| root.join(SKILL).join("SKILL.md").is_file())
     };
     let root = root.or_else(installed).filter(|root| is_below(root, &project.root));
-    let usual = || project.root.join(if provider(project) == "codex" { ".agents" } else { ".claude" });
+    let usual =
+        || project.root.join(if provider(project) == "codex" { ".agents" } else { ".claude" });
     root.and_then(|root| root.parent().map(Path::to_owned)).unwrap_or_else(usual).join(MARKER)
 }
 

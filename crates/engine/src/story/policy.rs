@@ -127,7 +127,8 @@ fn state_document(project: &Project, told: Option<&str>) -> Result<Option<PathBu
     let Some(marker) = Marker::read(&text) else {
         let path = super::marker_path(project).display().to_string();
         let is_json = serde_json::from_str::<Value>(&text).is_ok();
-        let why = if is_json { PolicyFault::JsonNotAnObject(path) } else { PolicyFault::Json(path) };
+        let why =
+            if is_json { PolicyFault::JsonNotAnObject(path) } else { PolicyFault::Json(path) };
         return Err(PolicyFault::MarkerInvalid(why.to_string()));
     };
     let file = marker.state_file().trim();

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::Project;
 use super::layout::{skill_roots, usual_skill_root};
-use super::project_files::{self, is_below, tidy};
 use super::policy::Need;
+use super::project_files::{self, is_below, tidy};
 
 const PORTABLE: &str = "<skills-root>/";
 const KINDS: [&str; 4] = ["workflow", "instructions", "checklist", "template"];
@@ -28,7 +28,11 @@ pub(super) fn find_contract(project: &Project, policy: &mut Value) -> Result<(),
 }
 
 /// The files of every step, as far as they are needed.
-pub(super) fn resolve(project: &Project, policy: &mut Value, need: Need) -> Result<(), PolicyFault> {
+pub(super) fn resolve(
+    project: &Project,
+    policy: &mut Value,
+    need: Need,
+) -> Result<(), PolicyFault> {
     let known = Policy::new(policy.clone())?;
     for_each_step(policy, |name, step| {
         if need == Need::Skills {

@@ -68,7 +68,8 @@ fn command(project: &Project, asked: &Asked) -> Result<String, String> {
     let words = |fault: PolicyFault| fault.to_string();
     let policy = policy::load(project, asked.state_file, Need::Skills).map_err(words)?;
     let step = policy.step(asked.step).map_err(words)?;
-    let artifacts = Stories::new(&project.root).artifacts_below_root().map_err(|e| e.to_string())?;
+    let artifacts =
+        Stories::new(&project.root).artifacts_below_root().map_err(|e| e.to_string())?;
     let filling = Filling { story_id: asked.story, artifacts: &artifacts, extra: &asked.extra };
     let prompt = prompt::render(step.data_text(DataFile::Template), step, filling);
 

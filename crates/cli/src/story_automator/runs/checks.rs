@@ -10,7 +10,7 @@ use super::{Call, Reply, project, with_value};
 /// `escalate <trigger> [context] [--state-file FILE]`. Whatever cannot be known is a person's to decide.
 pub(super) fn escalate(call: &Call) -> Reply {
     let answer = with_value(call, "--state-file").and_then(|state_file| {
-        let policy = policy::load(&project::here(), state_file, Need::Texts);
+        let policy = policy::load(&project::here(), state_file, Need::Skills);
         let policy = policy.map_err(|fault| fault.to_string())?;
         let limits = Limits {
             review_cycles: policy.max_review_cycles(),
