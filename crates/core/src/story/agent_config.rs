@@ -64,15 +64,17 @@ pub fn choose(config: &Value, task: &str, level: &str, provider: &str) -> Choice
     let of_task = config.get("perTask").and_then(|tasks| tasks.get(task));
     let retro = config.get("retro").filter(|_| task == "retro");
     choice.change(of_task.or(retro), provider);
-    let by_level = config.get("complexityOverrides").unwrap_or(config);
-    let level = Some(level).filter(|level| LEVELS.contains(level));
-    choice.change(level.and_then(|level| by_level.get(level)?.get(task)), provider);
+    let of_level = match config.get("complexityOverrides") {
+        Some(overrides) => overrides.get(level),
+        None => config.get(level).filter(|_| LEVELS.contains(&level)),
+    };
+    choice.change(of_level.and_then(|tasks| tasks.get(task)), provider);
     choice
 }
 
 fn primary_of(value: &Value, provider: &str) -> String {
     let name = word(value);
-    if matches!(name.as_str(), "" | "auto" | "runtime" | "null") {
+    if matches!(name.as_str(), "" | "auto" | "runtime" | "null" | "none" | "false" | "true") {
         provider.to_owned()
     } else {
         name
@@ -140,6 +142,8 @@ mod tests {
             choice(&config, "retro", "medium"),
             ("codex".into(), String::new(), String::new())
         );
+        let other = json!({"complexityOverrides": {"huge": {"dev": {"primary": "codex"}}}});
+        assert_eq!(choice(&other, "dev", "huge").0, "codex");
         let both = json!({"low": {"dev": {"primary": "x"}}, "complexityOverrides": {}});
         assert_eq!(choice(&both, "dev", "low").0, "claude");
         assert_eq!(

@@ -175,28 +175,26 @@ fn names(text: &str, id: &StoryId) -> bool {
     })
 }
 
-/// Does a choice of stories reach the last one? Only epics that it names count; all of them if it names none.
-pub fn reach(file: &EpicFile, chosen: &[&str], known: &KnownEpics) -> Option<(bool, StoryId)> {
-    let chosen: Vec<StoryId> = chosen
-        .iter()
-        .filter_map(|text| file.story(text, known))
-        .map(|story| story.id.clone())
-        .collect();
-    let is_named = |id: &StoryId| chosen.iter().any(|chosen| chosen.epic == id.epic);
+/// Is the last of the chosen stories the last one there is? Only epics that the choice names count; all of them if it
+/// names none that the file has.
+pub fn reach(file: &EpicFile, chosen: &[StoryId]) -> Option<(bool, StoryId)> {
+    let ids = || file.stories.iter().map(|story| &story.id);
     let place = |id: &StoryId| -> (usize, u64, u64) {
-        let first = file.stories.iter().position(|story| story.id.epic == id.epic);
         // Epics with a number are in the order of their numbers, those with names after them.
         match id.epic.parse() {
             Ok(number) => (0, number, id.place()),
-            Err(_) => (1 + first.unwrap_or(0), 0, id.place()),
+            Err(_) => {
+                (1 + ids().position(|other| other.epic == id.epic).unwrap_or(0), 0, id.place())
+            }
         }
     };
-    let ids = || file.stories.iter().map(|story| &story.id);
+    let is_named = |id: &&StoryId| chosen.iter().any(|chosen| chosen.epic == id.epic);
     let last = ids()
-        .filter(|id| is_named(id))
+        .filter(is_named)
         .max_by_key(|id| place(id))
         .or_else(|| ids().max_by_key(|id| place(id)))?;
-    Some((chosen.contains(last), last.clone()))
+    let furthest = chosen.iter().max_by_key(|id| place(id));
+    Some((furthest == Some(last), last.clone()))
 }
 
 #[cfg(test)]
@@ -262,12 +260,16 @@ mod tests {
         let known = KnownEpics::default();
         let file = EpicFile::read("### Story 1.1: a\n### Story 1.3: c\n### Story 2.1: b\n", &known);
         let reach = |chosen: &[&str]| {
-            reach(&file, chosen, &known).map(|(reached, last)| (reached, last.to_string()))
+            let ids: Vec<StoryId> =
+                chosen.iter().map(|text| keys::read(text, &known).unwrap().id).collect();
+            reach(&file, &ids).map(|(reached, last)| (reached, last.to_string()))
         };
         assert_eq!(reach(&[]), Some((false, "2.1".into())));
         assert_eq!(reach(&["1.1", "1.3"]), Some((true, "1.3".into())));
         assert_eq!(reach(&["1-3-c"]), Some((true, "1.3".into())));
         assert_eq!(reach(&["1.1"]), Some((false, "1.3".into())));
+        assert_eq!(reach(&["1.3", "1.4"]), Some((false, "1.3".into())));
+        assert_eq!(reach(&["7.1"]), Some((false, "2.1".into())));
         assert_eq!(reach(&["2.9"]), Some((false, "2.1".into())));
     }
 }

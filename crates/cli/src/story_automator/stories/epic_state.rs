@@ -78,7 +78,8 @@ fn epic_file(call: &Call, epic: &str, known: &KnownEpics) -> Result<Option<EpicF
 }
 
 pub(super) fn check_complete(call: &Call) -> Reply {
-    let (Some(epic), Some(story)) = (call.word(0), call.word(1)) else {
+    let given = |index: usize| call.word(index).filter(|word| !word.is_empty());
+    let (Some(epic), Some(story)) = (given(0), given(1)) else {
         return no("epic_number and story_id required");
     };
     let known = match stories(call).known_epics() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dogwatch_core::story::complexity::Rules;
 use dogwatch_core::story::epic_file::{self, EpicFile};
-use dogwatch_core::story::keys::KnownEpics;
+use dogwatch_core::story::keys::{self, KnownEpics};
 use dogwatch_core::story::selection;
 use dogwatch_engine::story::read_text;
 use serde_json::{Value, json};
@@ -51,9 +51,9 @@ pub(super) fn parse_story(call: &Call) -> Reply {
     if call.option("--rules").is_none_or(str::is_empty) {
         return no("rules_file_not_found");
     }
-    let Some(rules) = text(call, "--rules") else { return no("missing_epic_or_story") };
     let (file, known) = read(&text_of_epic);
     let Some(story) = file.story(asked, &known) else { return no("story_not_found") };
+    let Some(rules) = text(call, "--rules") else { return no("missing_epic_or_story") };
     let rules = serde_json::from_str(&rules)
         .map_err(|error| error.to_string())
         .and_then(|rules: Value| Rules::new(&rules).map_err(|error| error.to_string()));
@@ -94,9 +94,19 @@ pub(super) fn parse_range(call: &Call) -> Reply {
 pub(super) fn epic_complete(call: &Call) -> Reply {
     let Some(text) = text(call, "--epic") else { return no("epic_file_not_found") };
     let (file, known) = read(&text);
-    let chosen: Vec<&str> =
-        call.option("--range").unwrap_or_default().split(',').map(str::trim).collect();
-    match epic_file::reach(&file, &chosen, &known) {
+    let range = call.option("--range").unwrap_or_default();
+    let mut chosen = Vec::new();
+    for entry in range.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        let known_here = file.story(entry, &known).map(|story| story.id.clone());
+        match known_here.or_else(|| keys::read(entry, &known).map(|meant| meant.id)) {
+            Some(id) => chosen.push(id),
+            None => {
+                let reply = json!({"ok": false, "error": "unrecognized_story", "input": entry});
+                return Reply::raw_json(&reply).failed();
+            }
+        }
+    }
+    match epic_file::reach(&file, &chosen) {
         None => no("no_stories_found"),
         Some((reached, last)) => Reply::raw_json(&json!({
             "ok": true, "epicComplete": reached, "maxEpicStory": last.to_string(),
