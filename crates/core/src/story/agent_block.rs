@@ -1,5 +1,7 @@
 //! The `agentConfig` block of a state document: which agent does which task.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 const LEVELS: [&str; 3] = ["low", "medium", "high"];
@@ -10,12 +12,12 @@ pub fn render(config: &Value) -> String {
     let told = |long: &str, short: &str| config.get(long).or_else(|| config.get(short));
     let mut block = String::from("agentConfig:\n");
     let primary = told("defaultPrimary", "primary").and_then(Value::as_str).unwrap_or("auto");
-    block.push_str(&format!("  defaultPrimary: {}\n", quoted(primary)));
+    let _ = writeln!(block, "  defaultPrimary: {}", quoted(primary));
     let fallback = told("defaultFallback", "fallback");
-    block.push_str(&format!("  defaultFallback: {}\n", off_or_name(fallback)));
+    let _ = writeln!(block, "  defaultFallback: {}", off_or_name(fallback));
     if let Some(model) = told("defaultModel", "model").map(model).filter(|model| !model.is_empty())
     {
-        block.push_str(&format!("  defaultModel: {}\n", quoted(&model)));
+        let _ = writeln!(block, "  defaultModel: {}", quoted(&model));
     }
 
     let mut tasks = object(config.get("perTask"));
@@ -24,12 +26,11 @@ pub fn render(config: &Value) -> String {
     }
     push_tasks(&mut block, "  perTask:\n", 4, &tasks);
 
-    let levels = match config.get("complexityOverrides") {
-        Some(levels) => object(Some(levels)),
-        None => {
-            let told = LEVELS.iter().filter_map(|level| Some((*level, config.get(*level)?)));
-            told.map(|(level, tasks)| (level.to_owned(), tasks.clone())).collect()
-        }
+    let levels = if config.get("complexityOverrides").is_some() {
+        object(config.get("complexityOverrides"))
+    } else {
+        let told = LEVELS.iter().filter_map(|level| Some((*level, config.get(*level)?)));
+        told.map(|(level, tasks)| (level.to_owned(), tasks.clone())).collect()
     };
     let levels = sorted(&levels).into_iter().filter(|(_, tasks)| !sorted(tasks).is_empty());
     let levels: Vec<(&str, &Map<String, Value>)> = levels.collect();
@@ -60,15 +61,15 @@ fn push_tasks(block: &mut String, heading: &str, indent: usize, tasks: &Map<Stri
     block.push_str(heading);
     let indent = " ".repeat(indent);
     for (task, agent) in tasks {
-        block.push_str(&format!("{indent}{task}:\n"));
+        let _ = writeln!(block, "{indent}{task}:");
         if let Some(primary) = agent.get("primary").and_then(Value::as_str) {
-            block.push_str(&format!("{indent}  primary: {}\n", quoted(primary)));
+            let _ = writeln!(block, "{indent}  primary: {}", quoted(primary));
         }
         if let Some(fallback) = agent.get("fallback") {
-            block.push_str(&format!("{indent}  fallback: {}\n", off_or_name(Some(fallback))));
+            let _ = writeln!(block, "{indent}  fallback: {}", off_or_name(Some(fallback)));
         }
         if let Some(told) = agent.get("model") {
-            block.push_str(&format!("{indent}  model: {}\n", quoted(&model(told))));
+            let _ = writeln!(block, "{indent}  model: {}", quoted(&model(told)));
         }
     }
 }

@@ -15,16 +15,18 @@ pub fn answer(trigger: &str, context: &str, limits: Limits) -> Value {
     match trigger {
         "review-loop" => {
             let (cycles, most) = (count("cycles"), limits.review_cycles);
-            match cycles >= most {
-                true => ask(format!("Review loop exceeded max cycles ({cycles}/{most})")),
-                false => go_on(&[]),
+            if cycles < most {
+                go_on(&[])
+            } else {
+                ask(format!("Review loop exceeded max cycles ({cycles}/{most})"))
             }
         }
         "session-crash" => {
             let retries = count("retries");
-            match retries >= limits.crash_retries {
-                true => ask(format!("Session crashed after {retries} retries")),
-                false => go_on(&[("action", "retry")]),
+            if retries < limits.crash_retries {
+                go_on(&[("action", "retry")])
+            } else {
+                ask(format!("Session crashed after {retries} retries"))
             }
         }
         "story-validation" => match count("created") {

@@ -3,6 +3,8 @@
 //! Only what stands at the margin is a field: `key: value`, a list on one line, or a list of `- item` lines below
 //! an empty value. Nested blocks are left to who wrote them.
 
+use std::fmt::Write as _;
+
 use super::front_matter::split;
 
 /// The fields of one file, in their order.
@@ -90,7 +92,7 @@ pub fn set(text: &str, key: &str, value: &str) -> Option<String> {
         if pair(line).is_some_and(|(known, _)| known == key) {
             found = true;
             let end = line.trim_end_matches(['\n', '\r']).len();
-            changed.push_str(&format!("{key}: {value}{}", &line[end..]));
+            let _ = write!(changed, "{key}: {value}{}", &line[end..]);
         } else {
             changed.push_str(line);
         }

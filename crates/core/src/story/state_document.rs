@@ -112,8 +112,8 @@ pub fn last_action(text: &str) -> String {
     let mut in_log = false;
     let mut last = None;
     for line in split(&text).1.lines() {
-        if line.starts_with("## ") {
-            in_log = line[3..].trim().eq_ignore_ascii_case("action log");
+        if let Some(heading) = line.strip_prefix("## ") {
+            in_log = heading.trim().eq_ignore_ascii_case("action log");
             continue;
         }
         let is_entry = in_log && !line.trim().is_empty() && line.trim() != "---";

@@ -1,5 +1,7 @@
 //! A new state document, from a template and what the run was configured with.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::agent_block;
@@ -46,13 +48,13 @@ pub fn fill(
                 in_agents = true;
             }
             (Some(value), _) => {
-                document.push_str(&format!("{key}: {}\n", json_line(&value)));
+                let _ = writeln!(document, "{key}: {}", json_line(&value));
             }
             _ if key == "  skipAutomate" => {
-                document.push_str(&format!("{key}: {}\n", overrides.skip_automate));
+                let _ = writeln!(document, "{key}: {}", overrides.skip_automate);
             }
             _ if key == "  maxParallel" => {
-                document.push_str(&format!("{key}: {}\n", overrides.max_parallel));
+                let _ = writeln!(document, "{key}: {}", overrides.max_parallel);
             }
             _ => document.push_str(line),
         }
@@ -102,7 +104,7 @@ fn fill_body(
                 document.push('\n');
             }
             for story in &stories {
-                document.push_str(&format!("| {story} | ⏳ | ⏳ | ⏳ | ⏳ | ⏳ | pending |\n"));
+                let _ = writeln!(document, "| {story} | ⏳ | ⏳ | ⏳ | ⏳ | ⏳ | pending |");
             }
             continue;
         }

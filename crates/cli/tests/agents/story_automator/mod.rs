@@ -1,6 +1,7 @@
 //! The drop-in with the real agents: started by a command text, as the published tool's workflows do it.
 
 mod judged;
+mod reading;
 mod real_run;
 
 use crate::lab::Lab;
