@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use dogwatch_core::story::fields::Fields;
-use dogwatch_core::story::sprint::Sprint;
+use dogwatch_core::story::sprint::{Row, Sprint};
 use dogwatch_core::story::state_document;
 use dogwatch_engine::story::Stories;
 use dogwatch_engine::story::policy::Need;
@@ -87,7 +87,7 @@ pub(super) fn compare(call: &Call) -> Reply {
     // Named epics settle what a key means; a project without them has none.
     let known = Stories::new(call.project()).known_epics().unwrap_or_default();
     let checked = state_document::stories_behind(&Fields::read(&text));
-    let is_open = |story: &&String| !sprint.find(story, &known).is_some_and(|row| row.is_done());
+    let is_open = |story: &&String| !sprint.find(story, &known).is_some_and(Row::is_done);
     let incomplete: Vec<&String> = checked.iter().filter(is_open).collect();
     Reply::json(&json!({"ok": true, "incomplete": incomplete, "checked": checked}))
 }

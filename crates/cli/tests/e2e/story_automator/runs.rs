@@ -76,7 +76,7 @@ fn an_update_cannot_add_a_field() {
 fn updates_at_once_are_all_kept() {
     let env = TestEnv::new();
     let keys = ["a", "b", "c", "d", "e", "f"];
-    let lines: String = keys.iter().map(|key| format!("{key}: 0\n")).collect();
+    let lines = keys.map(|key| format!("{key}: 0\n")).concat();
     let file = env.put("s.md", &format!("---\n{lines}---\n"));
     std::thread::scope(|scope| {
         for key in keys {
