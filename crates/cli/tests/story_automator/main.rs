@@ -7,6 +7,14 @@
 //!
 //! Without the usual harness, so that cases have names: `cargo nextest run -p dogwatch --test story_automator sprint`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test, with a harness of its own"
+)]
+
 mod case;
 mod compare;
 mod deviations;

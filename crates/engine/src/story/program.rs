@@ -49,16 +49,15 @@ pub(crate) fn run(mut command: Command, input: &[u8], at_most: Duration) -> Ende
     let errors = child.stderr.take().map(read_all);
     let (sender, ended) = mpsc::channel();
     std::thread::spawn(move || sender.send(child.wait()));
-    let code = match ended.recv_timeout(at_most) {
-        Ok(status) => status.map_or(NOT_STARTED, |status| {
+    let code = if let Ok(status) = ended.recv_timeout(at_most) {
+        status.map_or(NOT_STARTED, |status| {
             status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-        }),
-        Err(_) => {
-            if let Some(group) = group {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            TOO_LONG
+        })
+    } else {
+        if let Some(group) = group {
+            let _ = kill_process_group(group, Signal::KILL);
         }
+        TOO_LONG
     };
     let last = |stream: Option<Receiver<Vec<u8>>>| {
         let mut all = Vec::new();

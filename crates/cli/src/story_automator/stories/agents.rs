@@ -48,7 +48,7 @@ pub(super) fn build(call: &Call) -> Reply {
         created_at: &super::now(),
         provider: provider(&project::here()),
     };
-    let plan = agents_plan::build(head, &complexity, &config, |plan| pretty(plan));
+    let plan = agents_plan::build(head, &complexity, &config, pretty);
     if let Err(error) = write_text(Path::new(output), &plan.markdown) {
         return trouble(call, &error);
     }

@@ -98,13 +98,12 @@ pub(super) fn epic_complete(call: &Call) -> Reply {
     let mut chosen = Vec::new();
     for entry in range.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
         let known_here = file.story(entry, &known).map(|story| story.id.clone());
-        match known_here.or_else(|| keys::read(entry, &known).map(|meant| meant.id)) {
-            Some(id) => chosen.push(id),
-            None => {
-                let reply = json!({"ok": false, "error": "unrecognized_story", "input": entry});
-                return Reply::raw_json(&reply).failed();
-            }
-        }
+        let id = known_here.or_else(|| keys::read(entry, &known).map(|meant| meant.id));
+        let Some(id) = id else {
+            let reply = json!({"ok": false, "error": "unrecognized_story", "input": entry});
+            return Reply::raw_json(&reply).failed();
+        };
+        chosen.push(id);
     }
     match epic_file::reach(&file, &chosen) {
         None => no("no_stories_found"),
