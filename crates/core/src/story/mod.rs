@@ -50,6 +50,8 @@ pub mod junit;
 pub mod keys;
 pub mod left_out;
 pub mod marker;
+#[cfg(test)]
+mod odd_texts;
 pub mod policy;
 mod policy_check;
 pub mod policy_fault;

@@ -28,11 +28,15 @@ pub fn with_section(text: &str, heading: &str, items: &[String]) -> String {
 fn find(text: &str, heading: &str) -> Option<(usize, usize, usize)> {
     let mut at = 0;
     let mut fenced = false;
+    let is_fence = |line: &str| line.starts_with("```");
+    let mut fences = text.lines().filter(|line| is_fence(line)).count();
     let mut found: Option<(usize, usize)> = None;
     for line in text.split_inclusive('\n') {
         let bare = line.trim_end();
-        if bare.starts_with("```") {
-            fenced = !fenced;
+        if is_fence(bare) {
+            fences -= 1;
+            // One that nobody closes hides nothing: what we wrote below it would be written again and again.
+            fenced = !fenced && fences > 0;
         }
         if !fenced && let Some((level, title)) = heading_of(bare) {
             match found {
