@@ -70,3 +70,6 @@ pub mod state_document;
 pub mod state_template;
 pub mod story_file;
 mod yaml;
+
+#[cfg(test)]
+mod any_text_tests;

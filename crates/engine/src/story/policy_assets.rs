@@ -77,12 +77,21 @@ fn keep(project: &Project, step: &mut Value, file: DataFile) -> Result<(), Polic
     if name.is_empty() || part.contains_key(&text_at) {
         return Ok(());
     }
-    let found = find(project, name)?;
-    let hash = short_hash(&found.text);
+    let mut found = find(project, name)?;
     let pinned = part.get(&hash_at).and_then(Value::as_str).filter(|pinned| !pinned.is_empty());
-    if pinned.is_some_and(|pinned| pinned != hash) {
-        return Err(PolicyFault::DataFileChanged { what: word.to_owned(), path: found.path });
+    if let Some(pinned) = pinned.filter(|pinned| *pinned != short_hash(&found.text)) {
+        // A run that was begun with another installation goes on with its files, as long as they are what they were.
+        let kept =
+            part.get(&path_at).and_then(Value::as_str).and_then(|path| read(Path::new(path)));
+        match kept.filter(|kept| pinned == short_hash(&kept.text)) {
+            Some(kept) => found = kept,
+            None => {
+                let what = word.to_owned();
+                return Err(PolicyFault::DataFileChanged { what, path: found.path });
+            }
+        }
     }
+    let hash = short_hash(&found.text);
     part.insert(path_at, Value::from(found.path));
     part.insert(hash_at, Value::from(hash));
     part.insert(text_at, Value::from(found.text));

@@ -10,6 +10,16 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The text of a regular file, `None` if there is none; what is not UTF-8 is replaced.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    Ok(bytes(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The same for a file that is to be changed: what is not UTF-8 would be lost.
+pub(super) fn read_to_change(path: &Path) -> io::Result<Option<String>> {
+    let text = bytes(path)?.map(String::from_utf8).transpose();
+    text.map_err(|_| io::Error::other("it is not UTF-8; it was left as it is"))
+}
+
+fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,
         Err(error) if is_missing(&error) => return Ok(None),
@@ -20,7 +30,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
         return Err(io::Error::other(problem));
     }
     match fs::read(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -142,6 +152,8 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o640);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(read(tmp.path()).is_err());
+        fs::write(tmp.path().join("latin"), b"caf\xe9").unwrap();
+        assert!(read_to_change(&tmp.path().join("latin")).is_err());
         assert_eq!(fs::read_dir(tmp.path().join("a")).unwrap().count(), 1);
     }
 

@@ -72,7 +72,7 @@ pub fn stories_left(project: &Project) -> Option<i64> {
 /// Adds a line to a file of names that git ignores. Answers whether it was missing.
 pub fn ignore(file: &std::path::Path, entry: &str) -> io::Result<bool> {
     let _one_at_a_time = project_files::lock(file)?;
-    let before = project_files::read(file)?.unwrap_or_default();
+    let before = project_files::read_to_change(file)?.unwrap_or_default();
     if before.lines().any(|line| line.trim() == entry) {
         return Ok(false);
     }

@@ -77,7 +77,7 @@ pub fn update(path: &Path, values: &[(&str, &str)]) -> io::Result<Option<Vec<Str
         return Ok(None);
     }
     let _one_at_a_time = project_files::lock(path)?;
-    let Some(before) = project_files::read(path)? else { return Ok(None) };
+    let Some(before) = project_files::read_to_change(path)? else { return Ok(None) };
     let mut text = before.clone();
     let mut updated = Vec::new();
     for (key, value) in values {

@@ -108,7 +108,7 @@ fn settings_with(path: &Path, hook: Hook<'_>) -> Result<Done, NotInstalled> {
 }
 
 fn text(path: &Path) -> Result<Option<String>, NotInstalled> {
-    project_files::read(path)
+    project_files::read_to_change(path)
         .map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
 }
 
