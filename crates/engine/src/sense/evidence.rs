@@ -166,10 +166,10 @@ impl Gatherer<'_> {
         sight: Option<PaneSight>,
     ) -> (Evidence, Option<KeptState>) {
         let session = &seen.session;
+        let heard = memory.ahead.take().unwrap_or_else(|| self.listen(memory, session));
         if let Some(sight) = sight {
             memory.sight = sight;
         }
-        let heard = memory.ahead.take().unwrap_or_else(|| self.listen(memory, session));
         let evidence = Evidence {
             now: self.now,
             life: seen.life.clone(),
