@@ -83,13 +83,11 @@ fn keep(project: &Project, step: &mut Value, file: DataFile) -> Result<(), Polic
         // A run that was begun with another installation goes on with its files, as long as they are what they were.
         let kept =
             part.get(&path_at).and_then(Value::as_str).and_then(|path| read(Path::new(path)));
-        match kept.filter(|kept| pinned == short_hash(&kept.text)) {
-            Some(kept) => found = kept,
-            None => {
-                let what = word.to_owned();
-                return Err(PolicyFault::DataFileChanged { what, path: found.path });
-            }
-        }
+        let Some(kept) = kept.filter(|kept| pinned == short_hash(&kept.text)) else {
+            let what = word.to_owned();
+            return Err(PolicyFault::DataFileChanged { what, path: found.path });
+        };
+        found = kept;
     }
     let hash = short_hash(&found.text);
     part.insert(path_at, Value::from(found.path));
