@@ -19,6 +19,7 @@
 //! | [`briefing`] | what a new member of a team is told |
 //! | [`roles`] | what a role in a team looks like |
 //! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
+//! | [`registry`] | how the roll of sessions differs from what is there, and what to do about it |
 //! | [`window`] | how the panes of a team share their window |
 //! | [`escalation`] | when a person is asked, how grave it is, and what can be answered |
 //! | [`job`] | how far a job has come, from evidence |
@@ -49,6 +50,7 @@ pub mod notice;
 pub mod profile;
 pub mod record;
 pub mod recording;
+pub mod registry;
 pub mod roles;
 pub mod run;
 pub mod screen;

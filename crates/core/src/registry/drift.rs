@@ -1,0 +1,125 @@
+use serde_json::{Value, json};
+
+/// A way in which file and world differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Dead,
+    Unknown,
+    IdAppeared,
+    IdStale,
+    AgentGone,
+    AllGone,
+    IdShared,
+    FolderMoved,
+    Alive,
+    Renamed,
+    IdChanged,
+}
+
+impl Kind {
+    /// The letter of its class.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Dead => "A",
+            Self::Unknown => "B",
+            Self::IdAppeared => "C",
+            Self::IdStale => "D",
+            Self::AgentGone => "E",
+            Self::AllGone => "F",
+            Self::IdShared => "G",
+            Self::FolderMoved => "H",
+            Self::Alive => "I",
+            Self::Renamed => "J",
+            Self::IdChanged => "K",
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Dead => "dead",
+            Self::Unknown => "unknown",
+            Self::IdAppeared => "id_appeared",
+            Self::IdStale => "id_stale",
+            Self::AgentGone => "agent_gone",
+            Self::AllGone => "all_gone",
+            Self::IdShared => "id_shared",
+            Self::FolderMoved => "folder_moved",
+            Self::Alive => "alive",
+            Self::Renamed => "renamed",
+            Self::IdChanged => "id_changed",
+        }
+    }
+}
+
+/// Something that is to be told once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drift {
+    pub kind: Kind,
+    /// All that it is about; the first is the one that it is told of.
+    pub sessions: Vec<String>,
+    pub message: String,
+    pub hint: Option<String>,
+    /// The fields that it is about, in the file before and after.
+    pub before: Value,
+    pub after: Value,
+    /// What makes it the same drift as before.
+    pub key: String,
+}
+
+impl Drift {
+    pub(super) fn new(kind: Kind, session: &str, mark: &str, message: String) -> Self {
+        Self {
+            kind,
+            sessions: vec![session.to_owned()],
+            message,
+            hint: None,
+            before: Value::Null,
+            after: Value::Null,
+            key: key(kind, session, mark),
+        }
+    }
+
+    pub(super) fn changing(mut self, before: Value, after: Value) -> Self {
+        (self.before, self.after) = (before, after);
+        self
+    }
+
+    /// The fields as they are and stay.
+    pub(super) fn about(self, fields: Value) -> Self {
+        self.changing(fields.clone(), fields)
+    }
+
+    pub(super) fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The session that it is about, if it is one.
+    pub fn session(&self) -> Option<&str> {
+        self.sessions.first().filter(|_| self.kind != Kind::AllGone).map(String::as_str)
+    }
+
+    /// Its stable shape, documented in `docs/protocol.md`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "class": self.kind.class(),
+            "kind": self.kind.word(),
+            "session": self.session(),
+            "sessions": self.sessions,
+            "message": self.message,
+            "hint": self.hint,
+            "before": self.before,
+            "after": self.after,
+        })
+    }
+}
+
+/// Names cannot have a newline in tmux, and marks have none.
+fn key(kind: Kind, session: &str, mark: &str) -> String {
+    format!("{}\n{session}\n{mark}", kind.class())
+}
+
+/// The session that a key is about.
+pub(super) fn session_of(key: &str) -> &str {
+    key.split('\n').nth(1).unwrap_or_default()
+}
