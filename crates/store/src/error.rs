@@ -26,6 +26,12 @@ pub enum StoreError {
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("{path} is locked by another process for too long")]
     Busy { path: PathBuf },
+    #[error("the registry {path} cannot be used: {}{message}; it was left as it is", at(*.place))]
+    BadRegistry { path: PathBuf, place: Option<(u64, u64)>, message: String },
+    #[error(
+        "the registry {path} could not be changed without disturbing what else is in it ({what}); it was left as it is"
+    )]
+    NotEditable { path: PathBuf, what: String },
     #[error("the database {path} failed: {message}")]
     Database { path: PathBuf, message: String },
 }
@@ -50,6 +56,12 @@ impl StoreError {
             ),
             Self::Newer { .. } => {
                 "update dogwatch, or set DOGWATCH_STATE_DIR to another folder".into()
+            }
+            Self::BadRegistry { .. } => {
+                "put it right; until then sessions are watched, and nothing is written".into()
+            }
+            Self::NotEditable { .. } => {
+                "write that session as a plain block of `key: value` lines, without anchors".into()
             }
             Self::NotReadable { .. } | Self::Busy { .. } | Self::Database { .. } => return None,
         })
@@ -81,6 +93,10 @@ impl StoreError {
             _ => Self::Database { path, message },
         }
     }
+}
+
+fn at(place: Option<(u64, u64)>) -> String {
+    place.map(|(line, column)| format!("line {line}, column {column}: ")).unwrap_or_default()
 }
 
 fn is_full(path: &Path) -> bool {

@@ -3,6 +3,7 @@
 //! - [`StateDir`]: where everything lives, and that only the owner can read it.
 //! - [`SessionFolder`]: what a session's runner is given and what it writes down.
 //! - [`edit_shared`]: a file that people edit too, and that nobody's save is lost from.
+//! - [`RegistryFile`]: the roll of sessions in YAML, edited without disturbing what a person wrote into it.
 //! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal.
 //!
 //! Any process may be killed at any instant and many may write at once: files are replaced
@@ -18,6 +19,7 @@ mod journal;
 mod looks;
 mod messages;
 mod records;
+mod registry;
 mod regular;
 mod replace;
 mod sessions;
@@ -38,6 +40,7 @@ pub use journal::Entry;
 pub use looks::Look;
 pub use messages::{Message, NewMessage};
 pub use records::keep_record;
+pub use registry::{Act, RegistryFile};
 pub use regular::read_regular;
 pub use replace::{replace, replace_in_passing};
 pub use sessions::{NewSession, Seat, Server, Session, Wanted};

@@ -27,6 +27,8 @@ const QUIET_EMPTY: Duration = Duration::from_secs(3);
 const MOST_WAITING: Duration = Duration::from_secs(4);
 /// Longest file that is taken for one that people read.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// How long what a killed writer left behind is kept.
+const LEFTOVERS: Duration = Duration::from_hours(24);
 /// How often an edit is made again because somebody saved meanwhile.
 const MOST_TRIES: usize = 100;
 
@@ -151,8 +153,10 @@ fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, StoreError> {
 /// The new text in a file beside the old one, flushed to disk, with mode and owner of the old one.
 fn write_beside(path: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<TempPath> {
     let folder = path.parent().unwrap_or(Path::new("."));
+    let prefix = format!(".{}.new-", path.file_name().unwrap_or_default().to_string_lossy());
+    sweep(folder, &prefix);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".new-").permissions(fs::Permissions::from_mode(0o666));
+    builder.prefix(&prefix).permissions(fs::Permissions::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;
     file.write_all(bytes)?;
     if let Some(old) = old {
@@ -165,6 +169,21 @@ fn write_beside(path: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result
     }
     file.as_file().sync_all()?;
     Ok(file.into_temp_path())
+}
+
+/// Removes what writers left behind that were killed. Not at once: one of them may hold a person's save that was about to be
+/// put back.
+fn sweep(folder: &Path, prefix: &str) {
+    let is_old = |meta: Metadata| {
+        let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+        age.is_some_and(|age| age > LEFTOVERS)
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(prefix);
+        if is_ours && entry.metadata().is_ok_and(is_old) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {

@@ -113,6 +113,7 @@ impl Registry {
     }
 
     /// Tells by their names what the entries run that do not say it.
+    #[must_use]
     pub fn with_agents_by_name(mut self, pattern: &NamePattern, agents: &[String]) -> Self {
         for (name, entry) in &mut self.sessions {
             if let (true, Some((_, agent))) = (entry.agent.is_empty(), pattern.read(name, agents)) {

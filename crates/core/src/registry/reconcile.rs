@@ -96,7 +96,7 @@ impl<'a> Pass<'a> {
         last.is_some_and(|last| {
             // One that lies ahead was written by another clock, and says nothing.
             let age = self.now.duration_since(last);
-            (age >= -FRESH && age < FRESH) || (last > self.observed.at && age >= -FRESH)
+            age >= -FRESH && (age < FRESH || last > self.observed.at)
         })
     }
 

@@ -106,141 +106,143 @@ impl World {
     }
 }
 
+type Case = (&'static str, fn(&mut World), &'static [&'static str]);
+
 /// One change of the quiet world each, and the classes that are told of.
+const CASES: [Case; 25] = [
+    ("nothing differs", |_| {}, &[]),
+    ("session gone", |w| w.observed.sessions.clear(), &["A"]),
+    ("pane dead", |w| w.pane().dead = true, &["A"]),
+    (
+        "terminated and gone",
+        |w| {
+            w.set("status", "terminated");
+            w.observed.sessions.clear();
+        },
+        &[],
+    ),
+    ("terminated and alive", |w| w.set("status", "terminated"), &["I"]),
+    (
+        "a word of the person's own",
+        |w| {
+            w.set("status", "parked");
+            w.observed.sessions.clear();
+        },
+        &[],
+    ),
+    (
+        "tmux does not answer",
+        |w| {
+            w.observed.sessions.clear();
+            w.observed.server = TmuxServer::Unreachable;
+        },
+        &[],
+    ),
+    (
+        "another host's",
+        |w| {
+            w.set("host", "other");
+            w.observed.sessions.clear();
+        },
+        &[],
+    ),
+    (
+        "another server's",
+        |w| {
+            w.set("socket", "/other");
+            w.observed.sessions.clear();
+        },
+        &[],
+    ),
+    ("not on the roll", |w| w.file["sessions"] = json!({}), &["B"]),
+    (
+        "not on the roll, by another name",
+        |w| {
+            let seen = w.observed.sessions.remove("w-creator-claude").unwrap();
+            w.file["sessions"] = Value::Null;
+            w.observed.sessions.insert("mine".into(), seen);
+        },
+        &[],
+    ),
+    (
+        "not on the roll, but ours",
+        |w| {
+            let mut seen = w.observed.sessions.remove("w-creator-claude").unwrap();
+            w.file["sessions"] = Value::Null;
+            seen.ours = true;
+            w.observed.sessions.insert("mine".into(), seen);
+        },
+        &["B"],
+    ),
+    (
+        "renamed",
+        |w| {
+            let seen = w.observed.sessions.remove("w-creator-claude").unwrap();
+            w.observed.sessions.insert("v-creator-claude".into(), seen);
+        },
+        &["J"],
+    ),
+    ("id said, and on disk", World::without_id, &["C"]),
+    (
+        "id said, and nothing on disk yet",
+        |w| {
+            w.without_id();
+            w.observed.artifacts.clear();
+        },
+        &[],
+    ),
+    (
+        "id found on disk",
+        |w| {
+            w.without_id();
+            w.pane().conversation = None;
+            w.observed.conversations.push(conversation(OTHER_ID, 7));
+        },
+        &["C"],
+    ),
+    (
+        "a conversation from before",
+        |w| {
+            w.without_id();
+            w.pane().conversation = None;
+            w.observed.conversations.push(conversation(OTHER_ID, -7));
+        },
+        &[],
+    ),
+    (
+        "id remembered, session gone",
+        |w| {
+            w.without_id();
+            w.observed.sessions.clear();
+            w.observed.remembered.insert("w-creator-claude".into(), ID.into());
+        },
+        &["A", "C"],
+    ),
+    (
+        "artifact gone",
+        |w| {
+            w.observed.artifacts.insert(ID.into(), Artifact::Missing("/disk/x".into()));
+        },
+        &["D"],
+    ),
+    ("artifact not looked for", |w| w.observed.artifacts.clear(), &[]),
+    ("agent gone", |w| w.pane().agent = InPane::Nobody, &["E"]),
+    ("agent unknown", |w| w.pane().agent = InPane::Unknown, &[]),
+    ("elsewhere", |w| w.pane().cwd = "/other".into(), &["H"]),
+    ("in a folder below", |w| w.pane().cwd = "/w/src".into(), &[]),
+    (
+        "in another conversation",
+        |w| {
+            w.pane().conversation = Some(OTHER_ID.into());
+            w.find(OTHER_ID);
+        },
+        &["K"],
+    ),
+];
+
 #[test]
 fn every_class() {
-    type Case = (&'static str, fn(&mut World), &'static [&'static str]);
-    let table: [Case; 25] = [
-        ("nothing differs", |_| {}, &[]),
-        ("session gone", |w| w.observed.sessions.clear(), &["A"]),
-        ("pane dead", |w| w.pane().dead = true, &["A"]),
-        (
-            "terminated and gone",
-            |w| {
-                w.set("status", "terminated");
-                w.observed.sessions.clear();
-            },
-            &[],
-        ),
-        ("terminated and alive", |w| w.set("status", "terminated"), &["I"]),
-        (
-            "a word of the person's own",
-            |w| {
-                w.set("status", "parked");
-                w.observed.sessions.clear();
-            },
-            &[],
-        ),
-        (
-            "tmux does not answer",
-            |w| {
-                w.observed.sessions.clear();
-                w.observed.server = TmuxServer::Unreachable;
-            },
-            &[],
-        ),
-        (
-            "another host's",
-            |w| {
-                w.set("host", "other");
-                w.observed.sessions.clear();
-            },
-            &[],
-        ),
-        (
-            "another server's",
-            |w| {
-                w.set("socket", "/other");
-                w.observed.sessions.clear();
-            },
-            &[],
-        ),
-        ("not on the roll", |w| w.file["sessions"] = json!({}), &["B"]),
-        (
-            "not on the roll, by another name",
-            |w| {
-                let seen = w.observed.sessions.remove("w-creator-claude").unwrap();
-                w.file["sessions"] = Value::Null;
-                w.observed.sessions.insert("mine".into(), seen);
-            },
-            &[],
-        ),
-        (
-            "not on the roll, but ours",
-            |w| {
-                let mut seen = w.observed.sessions.remove("w-creator-claude").unwrap();
-                w.file["sessions"] = Value::Null;
-                seen.ours = true;
-                w.observed.sessions.insert("mine".into(), seen);
-            },
-            &["B"],
-        ),
-        (
-            "renamed",
-            |w| {
-                let seen = w.observed.sessions.remove("w-creator-claude").unwrap();
-                w.observed.sessions.insert("v-creator-claude".into(), seen);
-            },
-            &["J"],
-        ),
-        ("id said, and on disk", World::without_id, &["C"]),
-        (
-            "id said, and nothing on disk yet",
-            |w| {
-                w.without_id();
-                w.observed.artifacts.clear();
-            },
-            &[],
-        ),
-        (
-            "id found on disk",
-            |w| {
-                w.without_id();
-                w.pane().conversation = None;
-                w.observed.conversations.push(conversation(OTHER_ID, 7));
-            },
-            &["C"],
-        ),
-        (
-            "a conversation from before",
-            |w| {
-                w.without_id();
-                w.pane().conversation = None;
-                w.observed.conversations.push(conversation(OTHER_ID, -7));
-            },
-            &[],
-        ),
-        (
-            "id remembered, session gone",
-            |w| {
-                w.without_id();
-                w.observed.sessions.clear();
-                w.observed.remembered.insert("w-creator-claude".into(), ID.into());
-            },
-            &["A", "C"],
-        ),
-        (
-            "artifact gone",
-            |w| {
-                w.observed.artifacts.insert(ID.into(), Artifact::Missing("/disk/x".into()));
-            },
-            &["D"],
-        ),
-        ("artifact not looked for", |w| w.observed.artifacts.clear(), &[]),
-        ("agent gone", |w| w.pane().agent = InPane::Nobody, &["E"]),
-        ("agent unknown", |w| w.pane().agent = InPane::Unknown, &[]),
-        ("elsewhere", |w| w.pane().cwd = "/other".into(), &["H"]),
-        ("in a folder below", |w| w.pane().cwd = "/w/src".into(), &[]),
-        (
-            "in another conversation",
-            |w| {
-                w.pane().conversation = Some(OTHER_ID.into());
-                w.find(OTHER_ID);
-            },
-            &["K"],
-        ),
-    ];
-    for (case, change, want) in table {
+    for (case, change, want) in CASES {
         let mut world = World::new();
         change(&mut world);
         assert_eq!(world.pass(), want, "{case}");

@@ -1,0 +1,71 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use dogwatch_core::registry::Registry;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
+
+use super::MOST_BYTES;
+use crate::StoreError;
+
+/// Reads a registry: all that it says, and what of it is of use to us.
+pub(super) fn read(path: &Path, text: &str) -> Result<(Value, Registry), StoreError> {
+    let bad =
+        |place, message: String| StoreError::BadRegistry { path: path.to_owned(), place, message };
+    if text.len() > MOST_BYTES {
+        let message = format!("it has {} bytes, and at most {MOST_BYTES} are read", text.len());
+        return Err(bad(None, message));
+    }
+    let value: Value = parse(text).map_err(|(place, message)| bad(place, message))?;
+    match Registry::from_value(&value) {
+        Ok(registry) => Ok((value, registry)),
+        // Read once more, by a reader that knows where it is.
+        Err(problem) => {
+            let place = parse::<Shape>(text).err().and_then(|(place, _)| place);
+            Err(bad(place, problem.to_string()))
+        }
+    }
+}
+
+/// Any YAML document, as strictly as can be.
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, (Option<(u64, u64)>, String)> {
+    if is_empty(text) {
+        return serde_json::from_value(Value::Null)
+            .or_else(|_| serde_json::from_value(Value::Object(Map::new())))
+            .map_err(|error| (None, error.to_string()));
+    }
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let place = error.location().map(|at| (at.line(), at.column()));
+        (place, first_line(&error.to_string()))
+    })
+}
+
+/// Nothing but comments.
+pub(super) fn is_empty(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').lines().all(|line| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with('#')
+    })
+}
+
+/// The place is told apart from the message, so it need not be in it.
+fn first_line(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    let line = line.strip_prefix("error: ").unwrap_or(line);
+    match line.split_once(": ") {
+        Some((place, rest)) if place.starts_with("line ") => rest.to_owned(),
+        _ => line.split(" at line ").next().unwrap_or(line).to_owned(),
+    }
+}
+
+/// What a registry must look like.
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "only whether it can be read is of interest")]
+struct Shape {
+    #[serde(default)]
+    version: Option<u8>,
+    #[serde(default)]
+    sessions: Option<BTreeMap<String, Option<BTreeMap<String, IgnoredAny>>>>,
+}

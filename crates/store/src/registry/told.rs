@@ -1,0 +1,127 @@
+//! What was told of a registry, and what people did to it, across restarts.
+
+use dogwatch_core::registry::{Drift, Outcome, Told};
+use jiff::Timestamp;
+use rusqlite::params;
+use serde_json::{Value, json};
+
+use crate::{Store, StoreError, journal};
+
+/// What a person's command did to a session of a registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    Created,
+    Adopted,
+    Resumed,
+    Deleted,
+}
+
+impl Act {
+    /// Its word in the journal.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "session_created",
+            Self::Adopted => "session_adopted",
+            Self::Resumed => "session_resumed",
+            Self::Deleted => "session_deleted",
+        }
+    }
+}
+
+impl Store {
+    /// What was told of a registry and done to it.
+    pub fn told(&self, registry: &str) -> Result<Told, StoreError> {
+        self.read(|c| {
+            let drifts = c
+                .prepare_cached("SELECT key FROM told_drifts WHERE registry = ?")?
+                .query_map([registry], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let touched = c
+                .prepare_cached("SELECT session, at FROM touches WHERE registry = ?")?
+                .query_map([registry], |row| {
+                    let at = Timestamp::from_millisecond(row.get(1)?).unwrap_or_default();
+                    Ok((row.get(0)?, at))
+                })?
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(Told { drifts, touched })
+        })
+    }
+
+    /// Writes down what is told now, with the events, and forgets what is over. Before the registry itself is written: whoever
+    /// is killed in between has told of something that the next one does, and nothing is told twice. Returns what nobody else
+    /// has told meanwhile.
+    pub fn tell_drifts(
+        &mut self,
+        registry: &str,
+        outcome: &Outcome,
+        at: Timestamp,
+    ) -> Result<Vec<Drift>, StoreError> {
+        if outcome.drifts.is_empty() && outcome.over.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.transaction(|tx| {
+            for key in &outcome.over {
+                tx.prepare_cached("DELETE FROM told_drifts WHERE registry = ? AND key = ?")?
+                    .execute(params![registry, key])?;
+            }
+            let mut news = Vec::new();
+            for drift in &outcome.drifts {
+                let is_new = tx
+                    .prepare_cached(
+                        "INSERT OR IGNORE INTO told_drifts (registry, key, at) VALUES (?, ?, ?)",
+                    )?
+                    .execute(params![registry, drift.key, at.as_millisecond()])?;
+                if is_new > 0 {
+                    let mut data = drift.to_json();
+                    data["registry"] = registry.into();
+                    journal::append(tx, at, drift.session().unwrap_or_default(), "drift", &data)?;
+                    news.push(drift.clone());
+                }
+            }
+            Ok(news)
+        })
+    }
+
+    /// Notes that a person's command is at a session, so that nobody undoes it.
+    pub fn touch(
+        &mut self,
+        registry: &str,
+        session: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transaction(|tx| touch(tx, registry, session, at))
+    }
+
+    /// Notes what a person's command did to a session.
+    pub fn acted(
+        &mut self,
+        registry: &str,
+        session: &str,
+        act: Act,
+        data: &Value,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            touch(tx, registry, session, at)?;
+            let mut all = json!({ "name": session, "registry": registry });
+            if let (Value::Object(all), Value::Object(data)) = (&mut all, data) {
+                all.extend(data.clone());
+            }
+            journal::append(tx, at, session, act.word(), &all)
+        })
+    }
+}
+
+fn touch(
+    tx: &rusqlite::Transaction<'_>,
+    registry: &str,
+    session: &str,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "INSERT INTO touches (registry, session, at) VALUES (?1, ?2, ?3) \
+         ON CONFLICT DO UPDATE SET at = ?3",
+    )?
+    .execute(params![registry, session, at.as_millisecond()])
+    .map(drop)
+}

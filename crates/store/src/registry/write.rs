@@ -1,0 +1,159 @@
+use std::collections::HashMap;
+use std::str::FromStr;
+
+use dogwatch_core::registry::{Edit, VERSION};
+use serde_json::{Map, Value};
+use yaml_edit::{Document, Mapping, MappingBuilder, SequenceBuilder};
+
+use super::read;
+
+const SESSIONS: &str = "sessions";
+
+/// The text with the edits made; says what could not be done.
+pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, String> {
+    let seeded;
+    let text = if read::is_empty(text) {
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        seeded = format!("{text}{gap}version: {VERSION}\nsessions:\n");
+        &seeded
+    } else {
+        text
+    };
+    let document = Document::from_str(text).map_err(|error| error.to_string())?;
+    let root = document.as_mapping().ok_or("its top level is no map")?;
+    let mut known = Known::default();
+    for edit in edits {
+        known.carry_out(&root, edit)?;
+    }
+    Ok(document.to_string())
+}
+
+/// An edited text must say what was meant, and nothing else.
+pub(super) fn must_say(text: &str, meant: &Value) -> Result<(), String> {
+    let said: Value = read::parse(text).map_err(|(_, message)| message)?;
+    // `sessions:` with nothing in it, or none at all, says the same.
+    let is_same = said == *meant || plain(&said) == plain(meant);
+    if is_same { Ok(()) } else { Err("the edited text would say something else".to_owned()) }
+}
+
+/// Without what we add to a file that was empty.
+fn plain(value: &Value) -> Value {
+    let mut value = value.clone();
+    if let Value::Object(map) = &mut value {
+        if map.get("version") == Some(&VERSION.into()) {
+            map.shift_remove("version");
+        }
+        if map.get(SESSIONS).is_some_and(Value::is_null) {
+            map.shift_remove(SESSIONS);
+        }
+    }
+    value
+}
+
+/// The maps of sessions that were found before: to look for each from the start takes too long where there are many.
+#[derive(Default)]
+struct Known {
+    sessions: Option<Mapping>,
+    entries: HashMap<String, Mapping>,
+}
+
+impl Known {
+    fn carry_out(&mut self, root: &Mapping, edit: &Edit) -> Result<(), String> {
+        let [sessions, session, fields @ ..] = edit.path.as_slice() else {
+            return Err("only sessions are edited".into());
+        };
+        debug_assert_eq!(sessions, SESSIONS);
+        let all = self.sessions(root)?;
+        let Some((last, way)) = fields.split_last() else {
+            self.entries.remove(session);
+            set(&all, session, &edit.value);
+            return Ok(());
+        };
+        let mut map = self.entry(&all, session)?;
+        for key in way {
+            map = child(&map, key)?;
+        }
+        set(&map, last, &edit.value);
+        Ok(())
+    }
+
+    fn sessions(&mut self, root: &Mapping) -> Result<Mapping, String> {
+        if let Some(known) = &self.sessions {
+            return Ok(known.clone());
+        }
+        let all = child(root, SESSIONS)?;
+        for entry in all.entries() {
+            let name = entry.key_node().and_then(|key| Some(key.as_scalar()?.as_string()));
+            let fields = entry.value_node().and_then(|value| value.as_mapping().cloned());
+            if let Some((name, fields)) = name.zip(fields) {
+                self.entries.insert(name, fields);
+            }
+        }
+        self.sessions = Some(all.clone());
+        Ok(all)
+    }
+
+    fn entry(&mut self, all: &Mapping, session: &str) -> Result<Mapping, String> {
+        if let Some(known) = self.entries.get(session) {
+            return Ok(known.clone());
+        }
+        let entry = child(all, session)?;
+        self.entries.insert(session.to_owned(), entry.clone());
+        Ok(entry)
+    }
+}
+
+/// The map under a key, made if there is none.
+fn child(map: &Mapping, key: &str) -> Result<Mapping, String> {
+    if let Some(found) = map.get_mapping(key) {
+        return Ok(found);
+    }
+    map.set(key, Mapping::new_pending_block());
+    map.get_mapping(key).ok_or_else(|| format!("{key:?} cannot be made a map"))
+}
+
+fn set(map: &Mapping, key: &str, value: &Value) {
+    match value {
+        Value::Object(fields) if fields.is_empty() => map.set(key, Mapping::new()),
+        Value::Object(fields) => {
+            let built = object(MappingBuilder::new(), fields).build_document();
+            if let Some(built) = built.as_mapping() {
+                map.set(key, built);
+            }
+        }
+        Value::Array(items) => {
+            let built = list(SequenceBuilder::new(), items).build_document();
+            if let Some(built) = built.as_sequence() {
+                map.set(key, built);
+            }
+        }
+        Value::String(text) => map.set(key, text.as_str()),
+        Value::Bool(word) => map.set(key, *word),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => map.set(key, number),
+            None => map.set(key, number.as_f64().unwrap_or_default()),
+        },
+        Value::Null => map.set(key, None::<&str>),
+    }
+}
+
+fn object(builder: MappingBuilder, fields: &Map<String, Value>) -> MappingBuilder {
+    fields.iter().fold(builder, |builder, (key, value)| match value {
+        Value::Object(fields) => builder.mapping(key, |inner| object(inner, fields)),
+        Value::Array(items) => builder.sequence(key, |inner| list(inner, items)),
+        Value::String(text) => builder.pair(key, text.as_str()),
+        Value::Bool(word) => builder.pair(key, *word),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => builder.pair(key, number),
+            None => builder.pair(key, number.as_f64().unwrap_or_default()),
+        },
+        Value::Null => builder.pair(key, None::<&str>),
+    })
+}
+
+fn list(builder: SequenceBuilder, items: &[Value]) -> SequenceBuilder {
+    items.iter().fold(builder, |builder, item| match item {
+        Value::String(text) => builder.item(text.as_str()),
+        other => builder.item(other.to_string()),
+    })
+}
