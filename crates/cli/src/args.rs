@@ -3,6 +3,7 @@
 mod escalations;
 mod jobs;
 mod messages;
+mod roll;
 mod sessions;
 mod status;
 mod team;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand, ValueHint};
 pub(crate) use escalations::*;
 pub(crate) use jobs::*;
 pub(crate) use messages::*;
+pub(crate) use roll::*;
 pub(crate) use sessions::*;
 pub(crate) use status::*;
 pub(crate) use team::*;
@@ -52,6 +54,8 @@ Examples:
   dogwatch job submit NAME 'Write the tests' --wait        work, followed to its end and its result
   dogwatch escalations                                     what waits for your decision
   dogwatch pane spawn --role dev --task 'Write the parser' an agent beside you, in a team
+  dogwatch create claude                                   an agent on the registry, to be resumed one day
+  dogwatch reconcile --once                                what differs between registry and tmux
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended
   dogwatch record NAME                                     all of it in a folder, for a bug report
   dogwatch kill NAME                                       end it, with everything it started
@@ -73,6 +77,12 @@ pub(crate) enum Command {
     Messages(Messages),
     Job(Job),
     Escalations(Escalations),
+    Create(Box<Create>),
+    Resume(Resume),
+    Delete(Delete),
+    Adopt(Adopt),
+    Registry(RegistryArgs),
+    Reconcile(Reconcile),
     Team(Team),
     Pane(Pane),
     Agent(Agent),
@@ -113,6 +123,12 @@ impl Command {
             Self::Messages(a) => a.json,
             Self::Job(a) => a.wants_json(),
             Self::Escalations(a) => a.wants_json(),
+            Self::Create(a) => a.json,
+            Self::Resume(a) => a.json,
+            Self::Delete(a) => a.json,
+            Self::Adopt(a) => a.json,
+            Self::Registry(a) => a.list().json,
+            Self::Reconcile(a) => a.emit_diff,
             Self::Team(a) => a.json,
             Self::Pane(a) => a.wants_json(),
             Self::Agent(a) => a.wants_json(),

@@ -3,13 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::registry::NamePattern;
 use dogwatch_engine::act::record::Surroundings;
+use dogwatch_engine::roll::Roll;
+use dogwatch_engine::sense::roll::Manner;
 use dogwatch_engine::team_file::Whereabouts;
 use dogwatch_engine::{Context, Error, context};
-use dogwatch_store::{StateDir, StoreError};
+use dogwatch_store::{RegistryFile, StateDir, StoreError};
 use dogwatch_tmux::{PaneId, Server, Socket};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+
+use crate::args::RollArgs;
 
 /// Everything the use cases need to know of their surroundings.
 pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Context, Error> {
@@ -38,6 +43,11 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
         config: config.map(|dir| dir.join("dogwatch/config.toml")),
         path: std::env::var_os("PATH").unwrap_or_default(),
         home,
+        agent_roots: ["CLAUDE_CONFIG_DIR", "CODEX_HOME"]
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), path_variable(name)?)))
+            .collect(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
     })
 }
 
@@ -51,6 +61,28 @@ pub(crate) fn state_dir(told: Option<PathBuf>) -> Result<StateDir, StoreError> {
 /// Where Claude Code keeps the user's settings.
 pub(crate) fn claude_config() -> Option<PathBuf> {
     path_variable("CLAUDE_CONFIG_DIR").or_else(|| path_variable("HOME").map(|h| h.join(".claude")))
+}
+
+/// The registry that is meant, and how it is looked at.
+pub(crate) fn roll<'c>(
+    context: &'c Context,
+    args: &RollArgs,
+    with_status: bool,
+) -> Result<Roll<'c>, Error> {
+    let told = args.registry.clone().or_else(|| path_variable("DOGWATCH_REGISTRY"));
+    let path = match told {
+        Some(path) => current_dir()?.join(path),
+        None => RegistryFile::default_path(&context.state),
+    };
+    let named = std::env::var("DOGWATCH_REGISTRY_PATTERN").ok().filter(|text| !text.is_empty());
+    let pattern = match (&args.pattern, named) {
+        (Some(pattern), _) => pattern.clone(),
+        (None, Some(text)) => NamePattern::parse(&text).map_err(|problem| Error::BadArgument {
+            problem: format!("DOGWATCH_REGISTRY_PATTERN: {problem}"),
+        })?,
+        (None, None) => NamePattern::default(),
+    };
+    Ok(Roll::new(context, RegistryFile::new(path), Manner { pattern, with_status }))
 }
 
 /// The project of the current folder.

@@ -51,6 +51,8 @@ pub struct Ask<'a> {
     pub prompt: Option<&'a str>,
     pub model: Option<&'a str>,
     pub conversation: Option<&'a str>,
+    /// The conversation is one that was begun before.
+    pub resume: bool,
     pub unattended: bool,
     pub session: &'a str,
     pub cwd: PathBuf,
@@ -97,6 +99,9 @@ pub fn plan(ask: &Ask<'_>) -> Launch {
     let mut add = |template: &[String]| {
         shown_args.extend(template.iter().map(|arg| OsString::from(values.fill(arg))));
     };
+    if ask.resume {
+        add(&rules.resume);
+    }
     add(&rules.args);
     if let Some(hooks) = ask.profile.hooks.as_ref().filter(|h| h.way == HookWay::CodexOverrides) {
         add(&codex_hooks::arguments(&hooks.events, &hook_command(ask)));
@@ -107,7 +112,7 @@ pub fn plan(ask: &Ask<'_>) -> Launch {
     if ask.model.is_some() {
         add(&rules.model);
     }
-    if ask.conversation.is_some() {
+    if ask.conversation.is_some() && !ask.resume {
         add(&rules.conversation);
     }
     shown_args.extend(ask.extra_args.iter().cloned());
@@ -293,6 +298,7 @@ mod tests {
             prompt,
             model: None,
             conversation: None,
+            resume: false,
             unattended: false,
             session: "id-1",
             cwd: "/proj/it's here".into(),
@@ -349,6 +355,23 @@ mod tests {
         let profile = builtin("claude").unwrap();
         assert_eq!(plan(&ask(&profile, Some("doctor"))).argv.last().unwrap(), "doctor\n");
         assert_eq!(plan(&ask(&profile, Some("do it"))).argv.last().unwrap(), "do it");
+    }
+
+    #[test]
+    fn a_conversation_is_begun_or_gone_on_with() {
+        let table: [(&str, bool, &[&str]); 5] = [
+            ("claude", false, &["--session-id", "c-1"]),
+            ("claude", true, &["--resume", "c-1"]),
+            ("codex", true, &["resume", "c-1"]),
+            ("agy", true, &["--conversation", "c-1"]),
+            ("gemini", true, &["--resume", "c-1"]),
+        ];
+        for (name, resume, want) in table {
+            let profile = builtin(name).unwrap();
+            let launch = plan(&Ask { conversation: Some("c-1"), resume, ..ask(&profile, None) });
+            assert!(launch.shown.windows(2).any(|pair| pair == want), "{name}: {:?}", launch.shown);
+            assert_eq!(launch.shown.iter().filter(|arg| *arg == "c-1").count(), 1, "{name}");
+        }
     }
 
     #[test]

@@ -51,6 +51,33 @@ pub struct Profile {
     /// How the agent can be asked what it is doing.
     #[serde(default)]
     pub own_word: Option<OwnWordWay>,
+    /// Where its conversations are on disk; without it they are looked for as transcripts.
+    #[serde(default)]
+    pub conversations: Option<ConversationRules>,
+}
+
+/// Where an agent keeps its conversations.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConversationRules {
+    pub way: ConversationWay,
+    /// The folder that they are below, in the home folder.
+    pub root: String,
+    /// The variable that names another one.
+    #[serde(default)]
+    pub root_variable: Option<String>,
+}
+
+/// How conversations lie on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConversationWay {
+    /// `projects/<folder with dashes>/<id>.jsonl`.
+    ClaudeProjects,
+    /// `sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
+    CodexRollouts,
+    /// `conversations/<id>.db`, and the last one of each folder in `cache/last_conversations.json`.
+    AgyDatabases,
 }
 
 /// What an agent can be told by a slash command; one that it does not have is left out.
@@ -102,6 +129,9 @@ pub struct LaunchRules {
     /// Fixes the conversation's id to one of ours, where the agent can be told.
     #[serde(default)]
     pub conversation: Vec<String>,
+    /// Passed first, to go on with the conversation `@conversation@`; without it that cannot be done.
+    #[serde(default)]
+    pub resume: Vec<String>,
     /// Passed last, with the prompt in `@prompt@`.
     #[serde(default)]
     pub prompt: Vec<String>,

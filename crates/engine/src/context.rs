@@ -19,6 +19,9 @@ pub struct Context {
     pub config: Option<PathBuf>,
     pub path: OsString,
     pub home: Option<PathBuf>,
+    /// Folders of agents that are not where they usually are, by the variable that says so.
+    pub agent_roots: Vec<(String, PathBuf)>,
+    pub host: String,
 }
 
 impl Context {

@@ -95,6 +95,24 @@ pub enum Error {
     NotCancelled { id: String, reason: String },
     #[error("{}, {problem}", path.display())]
     BadConfig { path: PathBuf, problem: ConfigError },
+    #[error("{agent} cannot go on with a conversation by its id")]
+    CannotResume { agent: String },
+    #[error("the registry has no session {name:?}")]
+    NotOnRoll { name: String },
+    #[error("the registry has a session {name} already")]
+    OnRoll { name: String },
+    #[error("the session {name} runs already")]
+    StillRuns { name: String },
+    #[error("no conversation of {name} is known that could be gone on with")]
+    NoConversation { name: String },
+    #[error("the conversation {id} of {name} is not on disk: {path}")]
+    ConversationGone { name: String, id: String, path: String },
+    #[error("the conversation {id} of {name} is also that of {other}")]
+    ConversationShared { name: String, id: String, other: String },
+    #[error("the session {name} {did}, but the registry could not be told: {source}")]
+    RollNotTold { name: String, did: &'static str, source: Box<Error> },
+    #[error("no agent runs in {target:?}")]
+    NoAgentThere { target: String },
     #[error("{problem}")]
     BadArgument { problem: String },
     #[error("failed to {action}: {source}")]
@@ -113,6 +131,8 @@ impl Error {
             Self::Store(StoreError::Corrupt { .. }) => "store_corrupt",
             Self::Store(StoreError::Newer { .. }) => "store_newer",
             Self::Store(StoreError::Full { .. }) => "disk_full",
+            Self::Store(StoreError::BadRegistry { .. }) => "bad_registry",
+            Self::Store(StoreError::NotEditable { .. }) => "registry_not_editable",
             Self::Store(_) => "store",
             Self::Tmux(dogwatch_tmux::Error::NotInstalled { .. }) => "tmux_missing",
             Self::Tmux(dogwatch_tmux::Error::TooOld { .. }) => "tmux_too_old",
@@ -152,6 +172,15 @@ impl Error {
             Self::JobOver { .. } => "job_over",
             Self::NotCancelled { .. } => "not_cancelled",
             Self::BadConfig { .. } => "bad_config",
+            Self::CannotResume { .. } => "cannot_resume",
+            Self::NotOnRoll { .. } => "not_on_roll",
+            Self::OnRoll { .. } => "on_roll",
+            Self::StillRuns { .. } => "still_runs",
+            Self::NoConversation { .. } => "no_conversation",
+            Self::ConversationGone { .. } => "conversation_gone",
+            Self::ConversationShared { .. } => "conversation_shared",
+            Self::RollNotTold { .. } => "roll_not_told",
+            Self::NoAgentThere { .. } => "no_agent_there",
             Self::BadArgument { .. } => "bad_argument",
             Self::Io { .. } => "io",
         }
@@ -159,7 +188,9 @@ impl Error {
 
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(_) | Self::BadSessionFile { .. } => exit_code::STORE,
+            Self::Store(_) | Self::BadSessionFile { .. } | Self::RollNotTold { .. } => {
+                exit_code::STORE
+            }
             Self::Tmux(dogwatch_tmux::Error::BadName(_))
             | Self::Name(_)
             | Self::NoSuchFolder { .. }
@@ -174,6 +205,7 @@ impl Error {
             | Self::ProgramNotFound { .. }
             | Self::NotExecutable { .. }
             | Self::LaunchFailed { .. }
+            | Self::CannotResume { .. }
             | Self::PaneNotReady { .. } => exit_code::AGENT,
             Self::NameInUse { .. }
             | Self::IsOver { .. }
@@ -184,6 +216,9 @@ impl Error {
             | Self::OwnPane { .. }
             | Self::Settled { .. }
             | Self::JobOver { .. }
+            | Self::OnRoll { .. }
+            | Self::StillRuns { .. }
+            | Self::ConversationShared { .. }
             | Self::MayNotClose { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
@@ -193,6 +228,10 @@ impl Error {
             | Self::NoSuchEscalation { .. }
             | Self::NoSuchJob { .. }
             | Self::NoSessionFile { .. }
+            | Self::NotOnRoll { .. }
+            | Self::NoConversation { .. }
+            | Self::ConversationGone { .. }
+            | Self::NoAgentThere { .. }
             | Self::NoTask(_) => exit_code::NOT_FOUND,
             Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
             Self::NotEnded { .. }
@@ -239,6 +278,19 @@ impl Error {
                 format!("`dogwatch escalations show {number}` shows them")
             }
             Self::NoSuchJob { .. } => "`dogwatch job ls` lists them".into(),
+            Self::NotOnRoll { .. } => "`dogwatch registry` lists them; `dogwatch adopt NAME` adds one that runs".into(),
+            Self::OnRoll { name } => {
+                format!("bring it back with its conversation: dogwatch resume {name}; or choose another name")
+            }
+            Self::StillRuns { name } => format!("see it: dogwatch attach {name}; or end it: dogwatch delete {name}"),
+            Self::NoConversation { .. } | Self::ConversationGone { .. } => {
+                "start a new session: dogwatch create AGENT --name OTHER".into()
+            }
+            Self::RollNotTold { source, .. } => {
+                let hint = source.hint().map(|hint| format!("{hint}; then ")).unwrap_or_default();
+                format!("{hint}`dogwatch reconcile --once` will find it")
+            }
+            Self::NoAgentThere { .. } => "name the agent: --agent NAME".into(),
             Self::NotReported { .. } => "run it again: nothing is told twice".into(),
             _ => return None,
         })

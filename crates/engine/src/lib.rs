@@ -10,6 +10,8 @@
 //!
 //! [`story`] reads and writes the files of a project with stories.
 //!
+//! [`roll`] holds the registry to what is there.
+//!
 //! [`wait`](mod@wait) blocks until a session is in a state; [`watch`] tells of every change.
 //!
 //! [`tell`] tells people, by what [`config`] says.
@@ -20,6 +22,7 @@ pub mod act;
 pub mod config;
 pub mod context;
 pub mod error;
+pub mod roll;
 pub mod runner;
 pub mod sense;
 pub mod snapshot;

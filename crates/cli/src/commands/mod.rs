@@ -1,10 +1,13 @@
 //! One file a verb.
 
+mod adopt;
 mod agent;
 mod agents;
 mod answer;
 mod attach;
 mod capture;
+mod create;
+mod delete;
 mod demo;
 mod doctor;
 mod escalations;
@@ -18,7 +21,10 @@ mod kill_all;
 mod ls;
 mod messages;
 mod pane;
+mod reconcile;
 mod record;
+mod registry;
+mod resume;
 mod run;
 mod send;
 mod spawn;
@@ -68,6 +74,12 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Messages(args) => messages::messages(&context, &args),
         Command::Job(args) => job::job(&context, &args),
         Command::Escalations(args) => escalations::escalations(&context, &args),
+        Command::Create(args) => create::create(&context, *args),
+        Command::Resume(args) => resume::resume(&context, &args),
+        Command::Delete(args) => delete::delete(&context, &args),
+        Command::Adopt(args) => adopt::adopt(&context, &args),
+        Command::Registry(args) => registry::registry(&context, &args),
+        Command::Reconcile(args) => reconcile::reconcile(&context, &args),
         Command::Team(args) => team::team(&context, &args),
         Command::Pane(args) => pane::pane(&context, args),
         Command::Agent(args) => agent::agent(&context, &args),

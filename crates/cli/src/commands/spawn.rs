@@ -59,6 +59,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         project: environment::project_of(&cwd),
         cwd,
         model: args.model,
+        resume: None,
         unattended: args.unattended,
         env,
         caller_env: std::env::vars_os().collect(),

@@ -2,13 +2,14 @@ use std::time::{Duration, Instant};
 
 use dogwatch_core::ending::{self, How};
 use dogwatch_core::profile::Press;
-use dogwatch_core::record::{Cause, Ended, Exit};
+use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent};
+use dogwatch_core::registry::InPane;
 use dogwatch_tmux::{CaptureOptions, Command, PaneId};
 use jiff::Timestamp;
 use rustix::process::Signal;
 
 use crate::act::spawn::HISTORY;
-use crate::sense::{agents, processes};
+use crate::sense::{agents, foreign, processes};
 use crate::snapshot::Seen;
 use crate::{Context, Error};
 
@@ -130,6 +131,50 @@ fn end(context: &Context, seen: &Seen, at_once: bool) -> By {
             }
         };
         if processes::wait_gone(runner, step.wait) {
+            return by;
+        }
+    }
+    By::Kill
+}
+
+/// Ends an agent that others started, in its pane, and closes the pane.
+pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By, Error> {
+    let mut by = By::Kill;
+    if let InPane::Runs(agent) = agent {
+        let rows = context.tmux.panes()?;
+        let rows = rows.iter().filter(|row| row.pane_id == pane);
+        let process = foreign::agents_in(context, rows).pop().and_then(|found| found.started);
+        if let Some(process) = process.map(|started| started.agent) {
+            by = end_process(context, pane, process, &own_exit(context, agent));
+        }
+    }
+    match context.tmux.run_one(Command::new("kill-pane").target(pane)) {
+        Ok(_) | Err(dogwatch_tmux::Error::NotFound { .. }) => Ok(by),
+        Err(error) if error.is_no_server() => Ok(by),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same steps as for one of ours, but nobody stands in between: signals go to the agent itself.
+fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, own_exit: &[Press]) -> By {
+    for step in ending::plan(own_exit, false) {
+        let by = match &step.how {
+            How::Keys(keys) => {
+                if !press(context, pane, keys) {
+                    continue;
+                }
+                By::ItsOwnExit
+            }
+            How::TellRunner => {
+                processes::signal(process.pid, Signal::TERM);
+                By::Term
+            }
+            How::TellRunnerNow | How::KillFamily => {
+                processes::signal(process.pid, Signal::KILL);
+                By::Kill
+            }
+        };
+        if processes::wait_gone(process, step.wait) {
             return by;
         }
     }

@@ -10,6 +10,7 @@ pub mod job;
 pub mod kill;
 pub mod pane;
 pub mod record;
+pub mod roll;
 pub mod send;
 pub mod spawn;
 pub mod statusline;

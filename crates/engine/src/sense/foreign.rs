@@ -9,7 +9,7 @@ use std::path::Path;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::record::{ProcessIdent, Started};
 use dogwatch_store::{Server, Session};
-use dogwatch_tmux::PaneFace;
+use dogwatch_tmux::PaneRow;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Context;
@@ -26,19 +26,21 @@ pub fn agents(context: &Context, sights: &Sights, ours: &[Session]) -> Vec<Sessi
         .filter(|session| session.ended.is_none())
         .filter_map(|session| session.pane.as_deref())
         .collect();
+    let rows = sights.faces.iter().map(|face| &face.row);
+    agents_in(context, rows.filter(|row| !taken.contains(row.pane_id.to_string().as_str())))
+}
+
+/// The agents in these panes.
+pub fn agents_in<'r>(context: &Context, rows: impl Iterator<Item = &'r PaneRow>) -> Vec<Session> {
     let mut panes = HashSet::new();
-    let free: Vec<&PaneFace> = sights
-        .faces
-        .iter()
-        .filter(|face| !face.row.dead && !taken.contains(face.row.pane_id.to_string().as_str()))
-        // A window that is linked to several sessions is listed in each.
-        .filter(|face| panes.insert(face.row.pane_id))
-        .collect();
+    // A window that is linked to several sessions is listed in each.
+    let living = rows.filter(|row| !row.dead && panes.insert(row.pane_id));
+    let free: Vec<&PaneRow> = living.collect();
     if free.is_empty() {
         return Vec::new();
     }
     let known = known(context);
-    free.into_iter().filter_map(|face| agent_in(context, face, &known)).collect()
+    free.into_iter().filter_map(|row| agent_in(context, row, &known)).collect()
 }
 
 /// The agents that plain commands of ours have started, and that talk to people: then the session is that agent's. One
@@ -84,8 +86,7 @@ pub fn is_foreign(id: &str) -> bool {
     id.starts_with('%')
 }
 
-fn agent_in(context: &Context, face: &PaneFace, known: &[(String, String)]) -> Option<Session> {
-    let row = &face.row;
+fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Option<Session> {
     let pane_pid = i32::try_from(row.pane_pid).ok()?;
     let (profile, agent) = running(context, proc_files::foreground(pane_pid)?, known)?;
     let command = proc_files::command_line(agent.pid);

@@ -48,7 +48,7 @@ pub fn path_in(payload: &str) -> Option<PathBuf> {
 }
 
 /// The transcript of a conversation below the home folder, by the patterns of its agent's profile.
-fn find(home: &Path, patterns: &[String], conversation: &str) -> Option<PathBuf> {
+pub fn find(home: &Path, patterns: &[String], conversation: &str) -> Option<PathBuf> {
     let short = conversation.get(..8)?;
     patterns.iter().find_map(|pattern| {
         let pattern =

@@ -16,7 +16,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     server: Server,
     waker: Waker,
     open: Option<Open>,
@@ -30,14 +30,14 @@ struct Open {
 }
 
 impl Line {
-    pub(super) fn new(server: &Server, waker: Waker) -> Self {
+    pub(crate) fn new(server: &Server, waker: Waker) -> Self {
         let mut server = server.running_only();
         server.deadline = server.deadline.min(PATIENCE);
         Self { server, waker, open: None, tried: None }
     }
 
     /// What tmux has told since the last time, in one word: whether panes may have come or gone.
-    pub(super) fn has_news(&mut self) -> bool {
+    pub(crate) fn has_news(&mut self) -> bool {
         let notes = self.open.iter().flat_map(|open| open.notes.try_iter());
         let mut news = false;
         for note in notes {
@@ -48,7 +48,7 @@ impl Line {
     }
 
     /// All panes, by the connection if there is one or can be, else by a process.
-    pub(super) fn list(&mut self) -> Result<Sights, dogwatch_tmux::Error> {
+    pub(crate) fn list(&mut self) -> Result<Sights, dogwatch_tmux::Error> {
         self.connect();
         let by_line = self.open.as_ref().and_then(|open| Sights::by_line(&open.control).ok());
         let sights = match by_line {
@@ -63,7 +63,7 @@ impl Line {
     }
 
     /// Looks at some panes again.
-    pub(super) fn refresh(
+    pub(crate) fn refresh(
         &mut self,
         sights: &mut Sights,
         panes: &[PaneId],

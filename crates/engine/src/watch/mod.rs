@@ -8,7 +8,7 @@
 //!
 //! The verdicts are those of [`crate::status`], from the same evidence: watching makes no difference to them.
 
-mod line;
+pub(crate) mod line;
 mod pace;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

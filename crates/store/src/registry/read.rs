@@ -3,7 +3,7 @@ use std::path::Path;
 
 use dogwatch_core::registry::Registry;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::MOST_BYTES;
@@ -67,5 +67,5 @@ struct Shape {
     #[serde(default)]
     version: Option<u8>,
     #[serde(default)]
-    sessions: Option<BTreeMap<String, Option<BTreeMap<String, IgnoredAny>>>>,
+    sessions: Option<BTreeMap<String, Option<Map<String, Value>>>>,
 }

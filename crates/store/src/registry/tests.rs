@@ -117,13 +117,13 @@ sessions:
     agent: agy
     status: terminated
     pane:
-      id: '%9'
+      id: \"%9\"
   new-creator-codex:
     agent: codex
     status: running
     role: null
     pane:
-      id: '%4'
+      id: \"%4\"
       pid: 4
 # the end
 ";

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use dogwatch_core::registry::{Edit, VERSION};
 use serde_json::{Map, Value};
-use yaml_edit::{Document, Mapping, MappingBuilder, SequenceBuilder};
+use yaml_edit::{Document, Mapping, MappingBuilder, ScalarValue, SequenceBuilder};
 
 use super::read;
 
@@ -127,7 +127,7 @@ fn set(map: &Mapping, key: &str, value: &Value) {
                 map.set(key, built);
             }
         }
-        Value::String(text) => map.set(key, text.as_str()),
+        Value::String(text) => map.set(key, scalar(text)),
         Value::Bool(word) => map.set(key, *word),
         Value::Number(number) => match number.as_i64() {
             Some(number) => map.set(key, number),
@@ -141,7 +141,7 @@ fn object(builder: MappingBuilder, fields: &Map<String, Value>) -> MappingBuilde
     fields.iter().fold(builder, |builder, (key, value)| match value {
         Value::Object(fields) => builder.mapping(key, |inner| object(inner, fields)),
         Value::Array(items) => builder.sequence(key, |inner| list(inner, items)),
-        Value::String(text) => builder.pair(key, text.as_str()),
+        Value::String(text) => builder.pair(key, scalar(text)),
         Value::Bool(word) => builder.pair(key, *word),
         Value::Number(number) => match number.as_i64() {
             Some(number) => builder.pair(key, number),
@@ -153,7 +153,17 @@ fn object(builder: MappingBuilder, fields: &Map<String, Value>) -> MappingBuilde
 
 fn list(builder: SequenceBuilder, items: &[Value]) -> SequenceBuilder {
     items.iter().fold(builder, |builder, item| match item {
-        Value::String(text) => builder.item(text.as_str()),
+        Value::String(text) => builder.item(scalar(text)),
         other => builder.item(other.to_string()),
     })
+}
+
+/// A text, in quotes where any reader of YAML, an older one too, could take it for something else.
+fn scalar(text: &str) -> ScalarValue {
+    let said: Option<Value> = read::parse(text).ok();
+    if said == Some(Value::from(text)) {
+        ScalarValue::string(text)
+    } else {
+        ScalarValue::double_quoted(text)
+    }
 }

@@ -37,6 +37,8 @@ impl Stage {
             config: None,
             path: std::env::var_os("PATH").unwrap_or_default(),
             home: None,
+            agent_roots: Vec::new(),
+            host: String::new(),
         };
         std::fs::create_dir(folder.path().join("work")).map_err(Error::io("make a work folder"))?;
         Ok(Self { folder, context })
@@ -62,6 +64,7 @@ impl Stage {
             project: cwd.clone(),
             cwd,
             model: None,
+            resume: None,
             unattended: false,
             env: vec![("DOGWATCH_HOOK_COMMAND".into(), hook)],
             caller_env: std::env::vars_os().collect(),

@@ -263,6 +263,7 @@ impl Job<'_> {
             project: request.project.clone(),
             cwd: request.cwd.clone(),
             model: request.model.clone(),
+            resume: None,
             unattended: request.unattended,
             env,
             caller_env: request.caller_env.clone(),

@@ -42,6 +42,8 @@ pub struct Request {
     pub project: PathBuf,
     pub cwd: PathBuf,
     pub model: Option<String>,
+    /// A conversation that it shall go on with.
+    pub resume: Option<String>,
     pub unattended: bool,
     pub env: Vec<(String, String)>,
     pub caller_env: Vec<(OsString, OsString)>,
@@ -152,8 +154,15 @@ impl Plan {
             extra_args = script.arguments(&folder);
             checks::leave_out_marks(context, &script.agent, &mut caller_env);
         }
-        let conversation =
-            (!profile.launch.conversation.is_empty()).then(|| uuid::Uuid::new_v4().to_string());
+        let conversation = match &request.resume {
+            Some(_) if profile.launch.resume.is_empty() => {
+                return Err(Error::CannotResume { agent: profile.title });
+            }
+            Some(id) => Some(id.clone()),
+            None => {
+                (!profile.launch.conversation.is_empty()).then(|| uuid::Uuid::new_v4().to_string())
+            }
+        };
         let mut launch = launch::plan(&Ask {
             profile: &profile,
             program: program.into_os_string(),
@@ -161,6 +170,7 @@ impl Plan {
             prompt: request.prompt.as_deref(),
             model: request.model.as_deref(),
             conversation: conversation.as_deref(),
+            resume: request.resume.is_some(),
             unattended: request.unattended,
             session: &id,
             cwd: request.cwd.clone(),

@@ -62,6 +62,7 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
         caller_env: ask.caller_env,
         place: spawn::Place::OwnSession,
         seat: None,
+        resume: None,
     };
     let spawned = spawn::spawn(context, &request, now)?;
     if is_typed {

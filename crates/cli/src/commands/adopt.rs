@@ -1,0 +1,25 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::act::roll::adopt::{self, Adoption};
+use dogwatch_engine::{Context, Error};
+
+use crate::args::Adopt;
+use crate::{environment, ui};
+
+pub(crate) fn adopt(context: &Context, args: &Adopt) -> Result<u8, Error> {
+    let roll = environment::roll(context, &args.roll, false)?;
+    let adoption = Adoption {
+        name: args.name.clone(),
+        agent: args.agent.clone(),
+        workspace: args.workspace.clone(),
+        role: args.role.clone(),
+    };
+    let entry = adopt::adopt(&roll, &adoption)?;
+    if args.json {
+        let mut said = entry.to_value();
+        said["name"] = args.name.as_str().into();
+        ui::json(&said);
+    } else {
+        ui::line(format_args!("{}: {} is on the registry now", args.name, entry.agent));
+    }
+    Ok(exit_code::OK)
+}

@@ -1,0 +1,52 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::act::roll::create::{self, Creation};
+use dogwatch_engine::act::spawn::{Place, Request, What};
+use dogwatch_engine::{Context, Error};
+
+use crate::args::Create;
+use crate::commands::spawn;
+use crate::{environment, ui};
+
+pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
+    let roll = environment::roll(context, &args.roll, false)?;
+    let here = environment::current_dir()?;
+    let cwd = args.cwd.map_or_else(|| here.clone(), |dir| here.join(dir));
+    let cwd = cwd.canonicalize().unwrap_or(cwd);
+    let project = environment::project_of(&cwd);
+    let workspace = args.workspace.unwrap_or_else(|| workspace(&project));
+    let request = Request {
+        what: What::Agent { name: args.agent, extra_args: args.args },
+        prompt: args.prompt,
+        name: args.name,
+        story: None,
+        project,
+        cwd,
+        model: args.model,
+        resume: None,
+        unattended: args.unattended,
+        env: spawn::variables(&args.env)?,
+        caller_env: std::env::vars_os().collect(),
+        place: Place::OwnSession,
+        seat: None,
+    };
+    let creation = Creation { request, workspace, role: args.role };
+    let spawned = create::create(&roll, &creation, &environment::local_time())?;
+    if args.json {
+        let mut said = spawn::to_json(&spawned);
+        said["workspace"] = creation.workspace.into();
+        said["registry"] = roll.file.path().to_string_lossy().into();
+        ui::json(&said);
+    } else {
+        ui::line(&spawned.name);
+    }
+    Ok(exit_code::OK)
+}
+
+/// The name of the project's folder, as far as it can be in a session's name.
+fn workspace(project: &std::path::Path) -> String {
+    let name = project.file_name().unwrap_or_default().to_string_lossy();
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+    let name: String = name.chars().map(allowed).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "project".to_owned() } else { name.to_owned() }
+}

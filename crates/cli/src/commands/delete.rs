@@ -1,0 +1,35 @@
+use dogwatch_core::exit_code;
+use dogwatch_engine::act::kill::By;
+use dogwatch_engine::act::roll::delete;
+use dogwatch_engine::{Context, Error};
+use serde_json::json;
+
+use crate::args::Delete;
+use crate::{environment, ui};
+
+pub(crate) fn delete(context: &Context, args: &Delete) -> Result<u8, Error> {
+    let roll = environment::roll(context, &args.roll, false)?;
+    let deleted = delete::delete(&roll, &args.name, args.purge_conversation)?;
+    if args.json {
+        ui::json(&json!({
+            "name": args.name,
+            "by": deleted.by.word(),
+            "conversation": deleted.conversation,
+            "purged": deleted.purged,
+        }));
+        return Ok(exit_code::OK);
+    }
+    let how = match deleted.by {
+        By::Nobody => "had ended before",
+        By::ItsOwnExit => "left by its own exit",
+        By::Term => "ended by TERM",
+        By::Kill => "ended by KILL",
+    };
+    let rest = match (&deleted.conversation, deleted.purged.as_slice()) {
+        (Some(id), _) => format!("its conversation {id} stays"),
+        (None, []) => "it had no conversation".to_owned(),
+        (None, purged) => format!("its conversation was removed ({} files)", purged.len()),
+    };
+    ui::line(format_args!("{}: {how}; {rest}", args.name));
+    Ok(exit_code::OK)
+}

@@ -1,0 +1,115 @@
+use std::io;
+use std::sync::atomic::Ordering;
+
+use dogwatch_core::exit_code;
+use dogwatch_core::registry::Drift;
+use dogwatch_engine::roll::monitor::{Monitor, Turn};
+use dogwatch_engine::roll::push::NoBroker;
+use dogwatch_engine::roll::{Pass, Roll};
+use dogwatch_engine::{Context, Error};
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::args::Reconcile;
+use crate::{environment, interrupt, ui};
+
+pub(crate) fn reconcile(context: &Context, args: &Reconcile) -> Result<u8, Error> {
+    let roll = environment::roll(context, &args.roll, args.status)?;
+    if args.once || args.dry_run {
+        let pass = roll.pass(args.dry_run)?;
+        if args.emit_diff {
+            ui::json(&to_json(&pass));
+        } else {
+            in_words(&pass, args.dry_run);
+        }
+        return Ok(exit_code::OK);
+    }
+    monitor(roll, args)
+}
+
+fn monitor(roll: Roll<'_>, args: &Reconcile) -> Result<u8, Error> {
+    let shown = ui::short_path(roll.file.path());
+    let mut monitor = Monitor::new(roll, args.interval)?;
+    if args.subscribe {
+        monitor.listen_to(Box::new(NoBroker));
+    }
+    let stop = interrupt::flag(monitor.waker())?;
+    ui::talk(format_args!("looking after {shown}; Ctrl-C ends"));
+    // The same trouble is told once, and again if it is another.
+    let mut trouble = None;
+    while let Some(turn) = monitor.next(&stop) {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let told = match turn {
+            Turn::Passed(pass) => {
+                if trouble.take().is_some() {
+                    ui::talk(format_args!("{shown} can be used again"));
+                }
+                tell(&pass, args.emit_diff)
+            }
+            Turn::Failed(error) => {
+                let text = error.to_string();
+                if trouble.as_ref() != Some(&text) {
+                    ui::talk(format_args!("error: {text}"));
+                    trouble = Some(text);
+                }
+                Ok(())
+            }
+            Turn::Push { away } => {
+                match away {
+                    Some(why) => ui::talk(format_args!("looking at intervals: {why}")),
+                    None => ui::talk("listening to the broker"),
+                }
+                Ok(())
+            }
+        };
+        match told {
+            Ok(()) => {}
+            // Nobody reads any more: an end like any other.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            Err(error) => return Err(Error::io("write the result")(error)),
+        }
+    }
+    Ok(exit_code::OK)
+}
+
+fn tell(pass: &Pass, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return if pass.drifts.is_empty() { Ok(()) } else { ui::try_line(to_json(pass)) };
+    }
+    let time = pass.checked_at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
+    pass.drifts.iter().try_for_each(|drift| ui::try_line(format_args!("{time}  {}", line(drift))))
+}
+
+fn in_words(pass: &Pass, dry_run: bool) {
+    for drift in &pass.drifts {
+        ui::line(line(drift));
+    }
+    let (checked, news, old) = (pass.checked, pass.drifts.len(), pass.standing.len());
+    let done = match (dry_run, pass.written) {
+        (true, _) => "nothing was written (--dry-run)",
+        (false, true) => "the registry was brought up to date",
+        (false, false) => "the registry was left as it is",
+    };
+    ui::talk(format_args!(
+        "{checked} sessions checked, {news} new differences, {old} known; {done}"
+    ));
+}
+
+fn line(drift: &Drift) -> String {
+    let hint = drift.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    ui::harmless(format!("[{}] {}{hint}", drift.kind.class(), drift.message)).replace('\n', " ")
+}
+
+/// The stable shape of a pass, documented in `docs/protocol.md`.
+fn to_json(pass: &Pass) -> Value {
+    let all = |drifts: &[Drift]| drifts.iter().map(Drift::to_json).collect::<Vec<Value>>();
+    json!({
+        "checked_at": pass.checked_at,
+        "sessions_checked": pass.checked,
+        "drifts": all(&pass.drifts),
+        "standing": all(&pass.standing),
+        "written": pass.written,
+    })
+}

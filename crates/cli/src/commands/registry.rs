@@ -1,0 +1,160 @@
+use anstyle::AnsiColor;
+use dogwatch_core::exit_code;
+use dogwatch_core::registry::{Entry, InPane, Observed, Registry, Status, TmuxServer};
+use dogwatch_engine::roll::Roll;
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::args::RegistryArgs;
+use crate::table::Cell;
+use crate::{environment, ui};
+
+pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Error> {
+    let args = args.list();
+    let roll = environment::roll(context, &args.roll, false)?;
+    let mut store = context.store()?;
+    let (registry, trouble) = match roll.read() {
+        Ok(registry) => (registry, None),
+        // What is there can be told without it.
+        Err(error) => (Registry::default(), Some(error)),
+    };
+    let observed = roll.observe(&mut store, &registry)?;
+    let rows = rows(&registry, &observed);
+    if args.json {
+        let sessions: Vec<Value> = rows.iter().map(Row::to_json).collect();
+        let mut said = json!({ "registry": roll.file.path(), "sessions": sessions });
+        if let Some(error) = &trouble {
+            said["error"] = json!({ "code": error.code(), "message": error.to_string() });
+        }
+        ui::json(&said);
+    } else {
+        print(&roll, &rows);
+        if let Some(error) = &trouble {
+            ui::talk(format_args!("error: {error}"));
+        }
+    }
+    Ok(trouble.as_ref().map_or(exit_code::OK, Error::exit_code))
+}
+
+/// A session of the file, or one that belongs in it.
+struct Row<'a> {
+    name: &'a str,
+    entry: Option<&'a Entry>,
+    agent: &'a str,
+    seen: &'static str,
+    cwd: &'a str,
+    conversation: Option<&'a str>,
+}
+
+fn rows<'a>(registry: &'a Registry, observed: &'a Observed) -> Vec<Row<'a>> {
+    let listed = registry.sessions.iter().map(|(name, entry)| Row {
+        name,
+        entry: Some(entry),
+        agent: &entry.agent,
+        seen: seen(observed, name, entry),
+        cwd: entry.cwd.as_deref().unwrap_or_default(),
+        conversation: entry.conversation(),
+    });
+    let others =
+        observed.sessions.iter().filter(|(name, _)| !registry.sessions.contains_key(*name));
+    let others = others.filter_map(|(name, session)| {
+        let pane = session.panes.iter().find(|pane| !pane.dead)?;
+        let InPane::Runs(agent) = &pane.agent else { return None };
+        let conversation = pane.conversation.as_deref();
+        Some(Row { name, entry: None, agent, seen: "alive", cwd: &pane.cwd, conversation })
+    });
+    listed.chain(others).collect()
+}
+
+/// What tmux has of a session, in a word.
+fn seen(observed: &Observed, name: &str, entry: &Entry) -> &'static str {
+    let is_elsewhere =
+        |said: &Option<String>, here: &str| said.as_deref().is_some_and(|s| s != here);
+    if is_elsewhere(&entry.host, &observed.host) || is_elsewhere(&entry.socket, &observed.socket) {
+        return "elsewhere";
+    }
+    if observed.server == TmuxServer::Unreachable {
+        return "unknown";
+    }
+    let panes = || observed.sessions.get(name).into_iter().flat_map(|session| &session.panes);
+    let living = || panes().filter(|pane| !pane.dead);
+    let nobody = living().all(|pane| pane.agent == InPane::Nobody);
+    match living().count() {
+        0 => "gone",
+        _ if nobody && observed.agents.contains(&entry.agent) => "agent gone",
+        _ => "alive",
+    }
+}
+
+fn print(roll: &Roll<'_>, rows: &[Row<'_>]) {
+    if rows.is_empty() {
+        let path = ui::short_path(roll.file.path());
+        ui::talk(format_args!("nobody is in {path}; start with: dogwatch create claude"));
+        return;
+    }
+    let now = Timestamp::now();
+    let mut table = ui::table(&[
+        "NAME",
+        "AGENT",
+        "REGISTRY",
+        "TMUX",
+        "SINCE",
+        "WORKSPACE",
+        "CONVERSATION",
+        "FOLDER",
+    ]);
+    for row in rows {
+        let since = row.entry.and_then(|entry| entry.terminated_at.or(entry.begun()));
+        let colour = match (row.status(), row.seen) {
+            ("running", "alive") => AnsiColor::Green,
+            ("terminated", "gone") => AnsiColor::Blue,
+            (_, "elsewhere" | "unknown") => AnsiColor::Yellow,
+            _ => AnsiColor::Red,
+        };
+        let text = |text: &str| ui::harmless(text.to_owned()).replace('\n', " ");
+        table.row([
+            text(row.name).into(),
+            text(row.agent).into(),
+            row.status().into(),
+            Cell::painted(row.seen, colour),
+            since.map(|since| ui::age(since, now)).unwrap_or_default().into(),
+            text(row.entry.and_then(|entry| entry.workspace.as_deref()).unwrap_or_default()).into(),
+            text(row.conversation.unwrap_or("-")).into(),
+            text(&ui::short_path(row.cwd.as_ref())).into(),
+        ]);
+    }
+    ui::line(table);
+}
+
+impl Row<'_> {
+    fn status(&self) -> &'static str {
+        match self.entry.map(|entry| &entry.status) {
+            Some(Status::Running) => "running",
+            Some(Status::Terminated) => "terminated",
+            Some(Status::Other) => "other",
+            None => "not listed",
+        }
+    }
+
+    /// The stable shape of a row, documented in `docs/protocol.md`.
+    fn to_json(&self) -> Value {
+        let entry = self.entry;
+        json!({
+            "name": self.name,
+            "agent": self.agent,
+            "listed": entry.is_some(),
+            "status": entry.map(|_| self.status()),
+            "seen": self.seen.replace(' ', "_"),
+            "workspace": entry.and_then(|entry| entry.workspace.as_deref()),
+            "role": entry.and_then(|entry| entry.role.as_deref()),
+            "cwd": self.cwd,
+            "conversation": self.conversation,
+            "created_at": entry.and_then(|entry| entry.created_at),
+            "terminated_at": entry.and_then(|entry| entry.terminated_at),
+            "termination_mode": entry.and_then(|entry| entry.terminated_by).map(|by| by.word()),
+            "last_visible_status": entry.and_then(|entry| entry.last_visible_status.as_deref()),
+            "delegate_job_id": entry.and_then(|entry| entry.job.as_deref()),
+        })
+    }
+}

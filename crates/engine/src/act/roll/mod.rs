@@ -1,0 +1,91 @@
+//! What people do to sessions of the registry. Each changes the world first and the file then, and what it is at is written
+//! down before, so that whoever looks after the registry meanwhile leaves it alone.
+
+pub mod adopt;
+pub mod create;
+pub mod delete;
+pub mod resume;
+
+use dogwatch_core::registry::{Edit, Entry, PaneRecord, Registry};
+use dogwatch_store::Act;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::Error;
+use crate::act::spawn::Spawned;
+use crate::roll::Roll;
+
+/// A session that was started, as the registry has its pane.
+fn pane_of(spawned: &Spawned) -> PaneRecord {
+    PaneRecord {
+        id: Some(spawned.pane.to_string()),
+        pid: Some(spawned.started.agent.pid.into()),
+        cmd: Some(spawned.agent.clone()),
+    }
+}
+
+/// The fields that say that a session runs again, here and now.
+fn running_again(
+    name: &str,
+    roll: &Roll<'_>,
+    pane: &PaneRecord,
+    word: &str,
+    now: Timestamp,
+) -> Vec<Edit> {
+    let now = seconds(now);
+    let socket = roll.context.socket.to_string_lossy();
+    let fields: [(&str, Value); 10] = [
+        ("status", "running".into()),
+        ("resumed_at", now.to_string().into()),
+        ("terminated_at", Value::Null),
+        ("termination_mode", Value::Null),
+        ("pane.id", json!(pane.id)),
+        ("pane.pid", json!(pane.pid)),
+        ("pane.cmd", json!(pane.cmd)),
+        ("last_visible_status", word.into()),
+        ("host", roll.context.host.as_str().into()),
+        ("socket", (*socket).into()),
+    ];
+    fields.into_iter().map(|(field, value)| Edit::field(name, field, value)).collect()
+}
+
+/// The fields of an entry that hold its conversation.
+fn conversation_fields(name: &str, entry: &Entry, id: &Value) -> Vec<Edit> {
+    let identity = format!("agent_identities.{}.session_id", entry.agent);
+    let own = (entry.agent == "claude").then_some("claude_session_id_own");
+    let fields = own.into_iter().chain([identity.as_str()]);
+    fields.map(|field| Edit::field(name, field, id.clone())).collect()
+}
+
+/// Changes the registry and writes down who did what; `did` is what the error says has happened all the same.
+fn write_down(
+    roll: &Roll<'_>,
+    name: &str,
+    act: (Act, &'static str),
+    data: &Value,
+    edits: impl Fn(Option<&Entry>) -> Vec<Edit>,
+) -> Result<(), Error> {
+    let (act, did) = act;
+    let mut noted = false;
+    let mut change = || -> Result<(), Error> {
+        let mut store = roll.context.store()?;
+        let (_, ()) = roll.file.edit(|registry: &Registry| {
+            // Somebody's save may make us do it again, and it is one act all the same.
+            if !noted {
+                store.acted(&roll.file.key(), name, act, data, Timestamp::now())?;
+                noted = true;
+            }
+            Ok::<_, Error>((edits(registry.sessions.get(name)), ()))
+        })?;
+        Ok(())
+    };
+    change().map_err(|source| Error::RollNotTold {
+        name: name.to_owned(),
+        did,
+        source: Box::new(source),
+    })
+}
+
+fn seconds(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
