@@ -78,7 +78,7 @@ fn a_database_of_a_newer_version() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     connection.pragma_update(None, "wal_checkpoint", "truncate").unwrap();
     drop(connection);
-    all_refuse(&env, "was written by a newer dogwatch (schema 99, this one knows 5)");
+    all_refuse(&env, "was written by a newer dogwatch (schema 99, this one knows ");
 }
 
 #[test]

@@ -17,7 +17,15 @@ pub struct Adoption {
     pub role: Option<String>,
 }
 
-/// Registers a session that runs.
+impl Adoption {
+    /// What the person said of it.
+    fn told(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let said = [("agent", &self.agent), ("workspace", &self.workspace), ("role", &self.role)];
+        said.into_iter().filter_map(|(field, said)| Some((field, said.as_deref()?)))
+    }
+}
+
+/// Registers a session that runs; of one that is registered, changes what the person says of it.
 pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
     let name = adoption.name.as_str();
     let mut store = roll.context.store()?;
@@ -29,7 +37,8 @@ pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
     let seen = observed.sessions.get(name);
     let seen = seen.ok_or_else(|| Error::NoSuchSession { target: name.to_owned() })?;
     let (pane, agent) = chosen(seen, adoption)?;
-    if known.as_ref().is_some_and(|known| known.status == Status::Running) {
+    let is_running = known.as_ref().is_some_and(|known| known.status == Status::Running);
+    if is_running && adoption.told().next().is_none() {
         return Err(Error::OnRoll { name: name.to_owned() });
     }
     let by_name = roll.manner.pattern.read(name, &observed.agents).map(|(workspace, _)| workspace);
@@ -52,16 +61,14 @@ pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
     let data = json!({ "agent": agent, "workspace": entry.workspace, "role": entry.role });
     write_down(roll, name, (Act::Adopted, "is as it was"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],
-        Some(_) => {
-            let mut edits = running_again(name, roll, &entry.pane, "adopted", now);
-            let told = [
-                ("role", &adoption.role),
-                ("workspace", &adoption.workspace),
-                ("agent", &adoption.agent),
-            ];
-            let told = told.into_iter().filter_map(|(field, told)| Some((field, told.clone()?)));
-            edits.extend(told.map(|(field, told)| Edit::field(name, field, told)));
-            edits
+        Some(there) => {
+            let again = if there.status == Status::Running {
+                Vec::new()
+            } else {
+                running_again(name, roll, &entry.pane, "adopted", now)
+            };
+            let told = adoption.told().map(|(field, told)| Edit::field(name, field, told));
+            again.into_iter().chain(told).collect()
         }
     })?;
     Ok(entry)

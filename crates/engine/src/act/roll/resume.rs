@@ -116,8 +116,10 @@ impl<'r, 'c> Resumption<'r, 'c> {
         if self.is_alive(name) {
             return Err(Error::StillRuns { name: own });
         }
-        let id =
-            entry.conversation().or_else(|| self.observed.remembered.get(name).map(String::as_str));
+        let is_there =
+            |id: &&String| matches!(self.observed.artifacts.get(*id), Some(Artifact::Found(_)));
+        let remembered = || self.observed.remembered.get(name).filter(is_there).map(String::as_str);
+        let id = entry.conversation().or_else(remembered);
         let id = id.ok_or_else(|| Error::NoConversation { name: own.clone() })?.to_owned();
         let has_it = |(other, entry): &(&String, &Entry)| {
             let lives = self.is_alive(other) || self.resumed.contains(*other);
