@@ -63,10 +63,12 @@ fn nothing_is_lost() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
-        let last: Vec<_> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
-        let notes = person.join().unwrap();
+        let last: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        let notes = person.join();
         over.store(true, Ordering::Relaxed);
         reader.join().unwrap();
+        let last: Vec<_> = last.into_iter().map(Result::unwrap).collect();
+        let notes = notes.unwrap();
         (last, notes)
     });
     let text = fs::read_to_string(&file).unwrap();
@@ -147,7 +149,8 @@ fn edit(file: &Path, until: Instant) -> usize {
                 swap();
             }
         }
-        std::thread::sleep(Duration::from_millis(150));
+        // Who saves without a pause is waited for: they may be at it.
+        std::thread::sleep(Duration::from_millis(1200));
     }
     notes
 }
