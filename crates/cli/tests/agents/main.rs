@@ -26,6 +26,7 @@ mod job;
 mod opencode;
 mod prompts;
 mod record;
+mod registry;
 mod send;
 mod status;
 mod story_automator;
