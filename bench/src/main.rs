@@ -27,6 +27,9 @@ use crate::world::World;
 /// How many sessions there are when it is measured how soon one is told.
 const WATCHED_SESSIONS: usize = 50;
 
+/// How many sessions there are on the registries that are looked after.
+const ROLLS: [usize; 3] = [10, 100, 1000];
+
 /// Measures dogwatch side by side with bare tmux calls
 #[derive(Debug, Parser)]
 #[command(name = "dogwatch-bench", version)]
@@ -56,6 +59,7 @@ enum Job {
     Look,
     Send,
     Sweep,
+    Reconcile,
     Status,
     Team,
     Told,
@@ -118,6 +122,13 @@ fn measure(args: &Args) -> Result<Report, Error> {
     if wanted(Job::Send) {
         let world = World::make(args.dogwatch.as_deref())?;
         groups.extend(cases::send::measure(&world, rounds.div_ceil(10))?);
+        finish(world);
+    }
+    if wanted(Job::Reconcile) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        for count in ROLLS {
+            groups.push(cases::reconcile::measure(&world, count, rounds.div_ceil(5))?);
+        }
         finish(world);
     }
     if wanted(Job::Team) {

@@ -1,6 +1,8 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_core::registry::{Entry, InPane, Observed, Registry, Status, TmuxServer};
+use dogwatch_core::registry::{
+    Entry, InPane, Observed, Registry, Status, TerminatedBy, TmuxServer,
+};
 use dogwatch_engine::roll::Roll;
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
@@ -152,7 +154,7 @@ impl Row<'_> {
             "conversation": self.conversation,
             "created_at": entry.and_then(|entry| entry.created_at),
             "terminated_at": entry.and_then(|entry| entry.terminated_at),
-            "termination_mode": entry.and_then(|entry| entry.terminated_by).map(|by| by.word()),
+            "termination_mode": entry.and_then(|entry| entry.terminated_by).map(TerminatedBy::word),
             "last_visible_status": entry.and_then(|entry| entry.last_visible_status.as_deref()),
             "delegate_job_id": entry.and_then(|entry| entry.job.as_deref()),
         })

@@ -1,3 +1,4 @@
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -170,7 +171,7 @@ fn what_cannot_be_read_is_left_and_said() {
     for n in 1..12 {
         let last = n - 1;
         let many = vec![format!("*a{last}"); 9].join(",");
-        laughs.push_str(&format!("a{n}: &a{n} [{many}]\n"));
+        writeln!(laughs, "a{n}: &a{n} [{many}]").unwrap();
     }
     let long = format!("# {}\nsessions: {{}}\n", "x".repeat(10_000_000));
     let table: [(&str, &str, &str); 10] = [
@@ -233,9 +234,8 @@ fn links_and_modes_stay() {
 fn a_thousand_sessions() {
     let mut text = "sessions:\n".to_owned();
     for n in 0..1000 {
-        text.push_str(&format!(
-            "  s{n}-creator-claude: # {n}\n    agent: claude\n    status: running\n"
-        ));
+        writeln!(text, "  s{n}-creator-claude: # {n}\n    agent: claude\n    status: running")
+            .unwrap();
     }
     let desk = Desk::new(&text);
     let edits: Vec<Edit> = (0..1000)
@@ -333,7 +333,7 @@ fn registry() -> impl Strategy<Value = (String, Vec<String>)> {
             ["# top", "# v", "# unknown", "# all"].map(Into::into).into();
         let mut say = |text: &mut String, line: String| {
             let comment = format!("# c{}", comments.len());
-            text.push_str(&format!("{line} {comment}\n"));
+            writeln!(text, "{line} {comment}").unwrap();
             comments.push(comment);
         };
         for (n, (flow, gap, own, extra)) in entries.into_iter().enumerate() {
