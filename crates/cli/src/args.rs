@@ -3,6 +3,7 @@
 mod escalations;
 mod jobs;
 mod messages;
+mod monitor;
 mod roll;
 mod sessions;
 mod status;
@@ -17,6 +18,7 @@ use clap::{Parser, Subcommand, ValueHint};
 pub(crate) use escalations::*;
 pub(crate) use jobs::*;
 pub(crate) use messages::*;
+pub(crate) use monitor::*;
 pub(crate) use roll::*;
 pub(crate) use sessions::*;
 pub(crate) use status::*;
@@ -83,6 +85,7 @@ pub(crate) enum Command {
     Adopt(Adopt),
     Registry(RegistryArgs),
     Reconcile(Reconcile),
+    Monitor(MonitorArgs),
     Team(Team),
     Pane(Pane),
     Agent(Agent),
@@ -129,6 +132,7 @@ impl Command {
             Self::Adopt(a) => a.json,
             Self::Registry(a) => a.list().json,
             Self::Reconcile(a) => a.emit_diff,
+            Self::Monitor(a) => a.json,
             Self::Team(a) => a.json,
             Self::Pane(a) => a.wants_json(),
             Self::Agent(a) => a.wants_json(),

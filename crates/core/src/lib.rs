@@ -23,6 +23,8 @@
 //! | [`window`] | how the panes of a team share their window |
 //! | [`escalation`] | when a person is asked, how grave it is, and what can be answered |
 //! | [`job`] | how far a job has come, from evidence |
+//! | [`beat`] | what is due every so often, whatever the clocks do |
+//! | [`kanban`] | what the command line of Hermes Kanban says |
 //! | [`notice`] | what a person is told by bell, desktop, command or webhook |
 //! | [`config`] | what the configuration file may say |
 //! | [`transcript`] | readable text from an agent's own transcript |
@@ -32,6 +34,7 @@
 //! | [`story`] | stories: their names, states and files |
 
 pub mod answer;
+pub mod beat;
 pub mod briefing;
 mod codex_hooks;
 pub mod config;
@@ -42,6 +45,7 @@ pub mod exit_code;
 pub mod family;
 pub mod http;
 pub mod job;
+pub mod kanban;
 pub mod launch;
 pub mod life;
 pub mod mask;

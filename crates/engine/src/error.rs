@@ -113,6 +113,10 @@ pub enum Error {
     RollNotTold { name: String, did: &'static str, source: Box<Error> },
     #[error("no agent runs in {target:?}")]
     NoAgentThere { target: String },
+    #[error("there is no card {task:?}")]
+    NoSuchCard { task: String },
+    #[error("the {desk} cannot be reported to: {problem}")]
+    Desk { desk: String, problem: String, is_taken: bool },
     #[error("{problem}")]
     BadArgument { problem: String },
     #[error("failed to {action}: {source}")]
@@ -181,6 +185,9 @@ impl Error {
             Self::ConversationShared { .. } => "conversation_shared",
             Self::RollNotTold { .. } => "roll_not_told",
             Self::NoAgentThere { .. } => "no_agent_there",
+            Self::NoSuchCard { .. } => "no_such_card",
+            Self::Desk { is_taken: true, .. } => "desk_taken",
+            Self::Desk { .. } => "desk",
             Self::BadArgument { .. } => "bad_argument",
             Self::Io { .. } => "io",
         }
@@ -219,6 +226,7 @@ impl Error {
             | Self::OnRoll { .. }
             | Self::StillRuns { .. }
             | Self::ConversationShared { .. }
+            | Self::Desk { is_taken: true, .. }
             | Self::MayNotClose { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
@@ -227,6 +235,7 @@ impl Error {
             | Self::NoSuchPane { .. }
             | Self::NoSuchEscalation { .. }
             | Self::NoSuchJob { .. }
+            | Self::NoSuchCard { .. }
             | Self::NoSessionFile { .. }
             | Self::NotOnRoll { .. }
             | Self::NoConversation { .. }
@@ -237,6 +246,7 @@ impl Error {
             Self::NotEnded { .. }
             | Self::NotReported { .. }
             | Self::NotCancelled { .. }
+            | Self::Desk { .. }
             | Self::Io { .. } => exit_code::FAILED,
         }
     }

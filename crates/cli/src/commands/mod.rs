@@ -20,6 +20,7 @@ mod kill;
 mod kill_all;
 mod ls;
 mod messages;
+mod monitor;
 mod pane;
 mod reconcile;
 mod record;
@@ -80,6 +81,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Adopt(args) => adopt::adopt(&context, &args),
         Command::Registry(args) => registry::registry(&context, &args),
         Command::Reconcile(args) => reconcile::reconcile(&context, &args),
+        Command::Monitor(args) => monitor::monitor(&context, &args),
         Command::Team(args) => team::team(&context, &args),
         Command::Pane(args) => pane::pane(&context, args),
         Command::Agent(args) => agent::agent(&context, &args),

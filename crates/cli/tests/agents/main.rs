@@ -23,6 +23,7 @@ mod process;
 
 mod ending;
 mod job;
+mod kanban;
 mod opencode;
 mod prompts;
 mod record;

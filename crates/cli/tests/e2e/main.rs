@@ -27,6 +27,7 @@ mod hook;
 mod interrupted;
 mod job_control;
 mod judge;
+mod kanban;
 mod kill;
 mod kill_all;
 mod mistaken;

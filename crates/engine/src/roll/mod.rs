@@ -2,6 +2,7 @@
 
 pub mod monitor;
 pub mod push;
+pub mod report;
 
 use dogwatch_core::registry::{Drift, Observed, Outcome, Registry, reconcile};
 use dogwatch_store::{RegistryFile, Store};

@@ -1,0 +1,89 @@
+use std::io;
+use std::sync::atomic::Ordering;
+
+use dogwatch_core::exit_code;
+use dogwatch_engine::roll::report::{Pace, Report, Reporter};
+use dogwatch_engine::sense::agents::find_program;
+use dogwatch_engine::tell::desk::{Desk, People};
+use dogwatch_engine::tell::kanban::Kanban;
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::args::MonitorArgs;
+use crate::{environment, interrupt, ui};
+
+pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error> {
+    let roll = environment::roll(context, &args.roll, false)?;
+    let desk: Box<dyn Desk + '_> = match &args.kanban {
+        Some(task) => {
+            let program = program(context, &args.hermes)?;
+            let (board, author) = (args.board.clone(), args.author.clone());
+            Box::new(Kanban::new(program, board, task.clone(), author))
+        }
+        None => Box::new(People { context }),
+    };
+    let pace = Pace { interval: args.interval, heartbeat: args.heartbeat };
+    let (shown, key) = (ui::short_path(roll.file.path()), desk.key());
+    let mut reporter = Reporter::new(roll, desk, pace)?;
+    let stop = interrupt::flag(reporter.waker())?;
+    ui::talk(format_args!("looking after {shown} for {key}; Ctrl-C ends"));
+    while !stop.load(Ordering::Relaxed) {
+        let Some(reports) = reporter.next(&stop)? else { break };
+        for report in &reports {
+            match tell(report, args.json) {
+                Ok(()) => {}
+                // Nobody reads any more: the card goes on being told.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                Err(error) => return Err(Error::io("write the result")(error)),
+            }
+        }
+        if reports.iter().any(|report| matches!(report, Report::Stopped { .. })) {
+            break;
+        }
+    }
+    Ok(exit_code::OK)
+}
+
+/// Where the program is, before anything is begun.
+fn program(context: &Context, name: &str) -> Result<String, Error> {
+    let found = find_program(name, &context.path, &environment::current_dir()?);
+    let found = found.ok_or_else(|| Error::ProgramNotFound {
+        program: name.to_owned(),
+        install: "pip install hermes-agent".to_owned(),
+    })?;
+    Ok(found.to_string_lossy().into_owned())
+}
+
+fn tell(report: &Report, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return ui::try_line(to_json(report));
+    }
+    let now = Timestamp::now().to_zoned(TimeZone::system());
+    let (word, text) = in_words(report);
+    let text = ui::harmless(text.to_owned()).replace('\n', " ");
+    ui::try_line(format_args!("{}  {word}{text}", now.strftime("%H:%M:%S")))
+}
+
+fn in_words(report: &Report) -> (&'static str, &str) {
+    match report {
+        Report::Told(title) => ("told: ", title),
+        Report::Beat(note) => ("heartbeat: ", note),
+        Report::Trouble(problem) => ("trouble: ", problem),
+        Report::Well => ("the trouble is over", ""),
+        Report::Stopped { by } => ("stopped, as asked by ", by),
+    }
+}
+
+/// One line of the stream, documented in `docs/protocol.md`.
+fn to_json(report: &Report) -> Value {
+    let (event, text): (&str, &str) = match report {
+        Report::Told(title) => ("told", title),
+        Report::Beat(note) => ("heartbeat", note),
+        Report::Trouble(problem) => ("trouble", problem),
+        Report::Well => ("well", ""),
+        Report::Stopped { by } => ("stopped", by),
+    };
+    json!({ "event": event, "at": Timestamp::now(), "text": text })
+}
