@@ -188,6 +188,12 @@ impl Store {
         })
     }
 
+    /// Forgets those that were settled before that moment.
+    pub fn forget_settled(&mut self, before: Timestamp) -> Result<(), StoreError> {
+        let sql = "DELETE FROM escalations WHERE settled < ?";
+        self.transaction(|tx| tx.execute(sql, [before.as_millisecond()]).map(drop))
+    }
+
     /// All of them, oldest first, or those that are open.
     pub fn escalations(&self, open_only: bool) -> Result<Vec<Escalation>, StoreError> {
         self.read(|c| list(c, open_only))
@@ -387,6 +393,8 @@ mod tests {
         assert!(store.withdraw("three", "it works now", at(5)).unwrap());
         assert!(!store.withdraw("three", "again", at(6)).unwrap());
         assert_eq!(store.escalations(true).unwrap(), []);
+        store.forget_settled(at(101)).unwrap();
+        assert_eq!(store.escalations(false).unwrap(), []);
         let (kept, _) = raise(&mut store, "d", "four", true);
         assert_eq!(kept.told, None);
         store.told_of("d", at(7)).unwrap();

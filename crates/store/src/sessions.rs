@@ -216,7 +216,8 @@ impl Store {
     /// Forgets an ended session with all that was noted of it.
     pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
-            for table in ["signals", "heartbeats", "looks", "states", "messages", "journal"] {
+            for table in ["signals", "heartbeats", "looks", "states", "messages", "jobs", "journal"]
+            {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?"), [id])?;
             }
             tx.execute("DELETE FROM sessions WHERE id = ?", [id]).map(drop)
@@ -237,6 +238,7 @@ impl Store {
             ("looks", "moved"),
             ("states", "seen"),
             ("messages", "posted"),
+            ("jobs", "submitted"),
             ("journal", "at"),
         ];
         self.transaction(|tx| {

@@ -64,7 +64,8 @@ pub(crate) struct Reconcile {
 Examples:
   dogwatch create claude
   dogwatch create codex --workspace api --cwd ../api --role reviewer
-  dogwatch create claude --prompt 'Read the README' --unattended")]
+  dogwatch create claude --prompt 'Read the README' --unattended
+  dogwatch create claude --submit-job 'Fix the failing test'    delivered with proof; dogwatch job ls")]
 pub(crate) struct Create {
     /// Agent to start (`dogwatch agents` lists them)
     pub(crate) agent: String,
@@ -83,6 +84,12 @@ pub(crate) struct Create {
     /// First message to it
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
+    /// File a job for it, and deliver its prompt once the agent is ready
+    #[arg(long, value_name = "PROMPT", allow_hyphen_values = true)]
+    pub(crate) submit_job: Option<String>,
+    /// How long the agent may take to take the job; without it, as long as it takes
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "submit_job")]
+    pub(crate) timeout: Option<Duration>,
     /// Environment variable for the session; may be repeated
     #[arg(long, short, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,

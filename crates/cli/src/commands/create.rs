@@ -2,9 +2,10 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::act::roll::create::{self, Creation};
 use dogwatch_engine::act::spawn::{Place, Request, What};
 use dogwatch_engine::{Context, Error};
+use serde_json::Value;
 
 use crate::args::Create;
-use crate::commands::spawn;
+use crate::commands::{job, spawn};
 use crate::{environment, ui};
 
 pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
@@ -31,15 +32,23 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
     };
     let creation = Creation { request, workspace, role: args.role };
     let spawned = create::create(&roll, &creation, &environment::local_time())?;
+    let job = args
+        .submit_job
+        .map(|prompt| create::submit_job(&roll, &spawned, &prompt, args.timeout))
+        .transpose()?;
+    if let Some(trouble) = job.as_ref().and_then(|submitted| submitted.trouble.as_ref()) {
+        ui::talk(format_args!("warning: the job is not delivered yet: {trouble}"));
+    }
     if args.json {
         let mut said = spawn::to_json(&spawned);
         said["workspace"] = creation.workspace.into();
         said["registry"] = roll.file.path().to_string_lossy().into();
+        said["job"] = job.as_ref().map_or(Value::Null, |submitted| job::beside(&submitted.job));
         ui::json(&said);
     } else {
         ui::line(&spawned.name);
     }
-    Ok(exit_code::OK)
+    Ok(job.map_or(exit_code::OK, |submitted| job::code_of_submitted(&submitted.job)))
 }
 
 /// The name of the project's folder, as far as it can be in a session's name.

@@ -81,10 +81,14 @@ fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     } else {
         ui::line(&found.id);
     }
-    match found.state {
-        JobState::Queued => Ok(exit_code::TIMEOUT),
-        JobState::Delivered | JobState::Running => Ok(exit_code::OK),
-        _ => Ok(code(&found)),
+    Ok(code_of_submitted(&found))
+}
+
+/// The exit code for one that was to be delivered.
+pub(super) fn code_of_submitted(job: &Job) -> u8 {
+    match job.state {
+        JobState::Delivered | JobState::Running => exit_code::OK,
+        _ => code(job),
     }
 }
 

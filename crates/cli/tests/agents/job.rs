@@ -234,3 +234,16 @@ fn a_watcher_follows_jobs() {
     watch.wait().unwrap();
     lab.end(&["--now"]);
 }
+
+#[test]
+fn one_is_created_with_a_job() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    let create = ["create", "claude", "--name", "a", "--submit-job", "[hello]", "--json"];
+    let made = lab.dogwatch(&create).success().json();
+    let id = made["job"]["id"].as_str().unwrap_or_else(|| panic!("{made:#}"));
+    let done = lab.dogwatch(&["job", "wait", id, "--timeout", "60s", "--json"]).success().json();
+    assert_eq!(done["result"], "Hello from the double.");
+    let listed = lab.dogwatch(&["registry", "--json"]).success().json();
+    assert_eq!(listed["sessions"][0]["delegate_job_id"], id, "{listed:#}");
+    lab.end(&["--now"]);
+}

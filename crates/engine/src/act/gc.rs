@@ -63,6 +63,7 @@ pub fn gc(
     collected.folders = unowned_folders(context, now)?;
     if !dry_run {
         context.store()?.forget_strangers(before)?;
+        context.store()?.forget_settled(before)?;
         for id in &collected.folders {
             context.state.session(id).remove();
         }

@@ -2,7 +2,7 @@ use dogwatch_store::{StateDir, Store, StoreError};
 use dogwatch_tmux::{Server, Version};
 
 use crate::sense::agents;
-use crate::{Context, Error};
+use crate::{Context, Error, config};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone)]
@@ -98,6 +98,18 @@ fn tempfile_in(root: &std::path::Path) -> Result<(), StoreError> {
     dogwatch_store::replace(&probe, b"probe")?;
     let _ = std::fs::remove_file(&probe);
     Ok(())
+}
+
+/// What the user has set up.
+pub fn configuration(context: &Context) -> Vec<Check> {
+    let Some(path) = context.config.as_ref().filter(|path| path.exists()) else {
+        return Vec::new();
+    };
+    let found = format!("{}, can be used", path.display());
+    vec![match config::read(context) {
+        Ok(_) => check("configuration", Health::Good, found, None),
+        Err(error) => failed("configuration", &error),
+    }]
 }
 
 /// The agents on this machine.

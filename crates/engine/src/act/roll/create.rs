@@ -1,10 +1,13 @@
-use dogwatch_core::registry::{Edit, Entry, Status};
+use std::time::Duration;
+
+use dogwatch_core::registry::{Edit, Entry, Registry, Status};
 use dogwatch_store::Act;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
 use super::{pane_of, seconds, write_down};
 use crate::Error;
+use crate::act::job::{self, Submitted};
 use crate::act::spawn::{self, Request, Spawned, What};
 use crate::roll::Roll;
 
@@ -37,6 +40,26 @@ pub fn create(roll: &Roll<'_>, creation: &Creation, now: &Zoned) -> Result<Spawn
     let spawned = spawn::spawn(roll.context, &request, now)?;
     register(roll, creation, &name, &spawned)?;
     Ok(spawned)
+}
+
+/// Files a job for a session of the roll, writes its id down there, and brings the prompt to the agent: in that order, so that
+/// whoever is killed in between leaves a job that is known and can be gone on with.
+pub fn submit_job(
+    roll: &Roll<'_>,
+    spawned: &Spawned,
+    prompt: &str,
+    timeout: Option<Duration>,
+) -> Result<Submitted, Error> {
+    let context = roll.context;
+    let filed = job::file(context, &spawned.id, prompt)?;
+    let name = spawned.name.to_string();
+    let field = Edit::field(&name, "delegate_job_id", filed.id.as_str());
+    roll.file.edit(|registry: &Registry| {
+        let is_there = registry.sessions.contains_key(&name);
+        Ok::<_, Error>((is_there.then(|| field.clone()).into_iter().collect(), ()))
+    })?;
+    let trouble = job::bring(context, &filed, timeout).err().map(|error| error.to_string());
+    Ok(Submitted { job: job::find(context, &filed.id)?, trouble })
 }
 
 fn register(
