@@ -13,7 +13,7 @@ impl Lab {
     }
 
     /// The registry's row of session `a`.
-    fn row(&self) -> Value {
+    fn listed(&self) -> Value {
         let said = self.dogwatch(&["registry", "--json"]).success().json();
         said["sessions"][0].clone()
     }
@@ -54,14 +54,14 @@ fn goes_on(agent: Agent) {
     let _ = lab.dogwatch(&create).success();
     lab.wait_state("idle");
     lab.told("C");
-    let id = lab.row()["conversation"].as_str().unwrap().to_owned();
+    let id = lab.listed()["conversation"].as_str().unwrap().to_owned();
 
     let deleted = lab.dogwatch(&["delete", "a", "--json"]).success().json();
     assert_eq!(
         (&deleted["by"], &deleted["conversation"]),
         (&"own_exit".into(), &id.as_str().into())
     );
-    assert_eq!(lab.row()["status"], "terminated");
+    assert_eq!(lab.listed()["status"], "terminated");
 
     let _ = lab.dogwatch(&["resume", "a", "--unattended"]).success();
     lab.wait_state("idle");
@@ -70,7 +70,7 @@ fn goes_on(agent: Agent) {
     lab.wait_state("idle");
     let request = lab.last_request("which word was it");
     assert!(request.contains("marzipan"), "the first turn is not in the second: {request}");
-    let row = lab.row();
+    let row = lab.listed();
     assert_eq!(
         (&row["status"], &row["seen"], &row["conversation"]),
         (&"running".into(), &"alive".into(), &id.as_str().into())
@@ -106,15 +106,15 @@ fn found(agent: Agent) {
         let seen: Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
         if seen["state"] == "idle" { Ok(()) } else { Err(format!("{seen:#}")) }
     });
-    assert_eq!(lab.row()["conversation"], Value::Null, "nothing was said yet");
+    assert_eq!(lab.listed()["conversation"], Value::Null, "nothing was said yet");
     let sent = lab.dogwatch(&["send", &pane, "[hello] you there", "--json"]);
     let sent: Value = serde_json::from_slice(&sent.stdout).unwrap();
     assert_eq!(sent["outcome"], "delivered", "{sent:#}");
     lab.told("C");
-    assert!(lab.row()["conversation"].is_string());
+    assert!(lab.listed()["conversation"].is_string());
     let deleted = lab.dogwatch(&["delete", &name, "--json"]).success().json();
     assert_eq!(deleted["by"], "own_exit");
-    assert_eq!(lab.row()["seen"], "gone");
+    assert_eq!(lab.listed()["seen"], "gone");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl TestEnv {
     }
 
     /// A row of `registry --json`.
-    fn row(&self, name: &str) -> Value {
+    fn listed(&self, name: &str) -> Value {
         let said = self.roll(&["registry", "--json"]).success().json();
         let rows = said["sessions"].as_array().cloned().unwrap();
         rows.into_iter().find(|row| row["name"] == name).unwrap_or(Value::Null)
@@ -118,7 +118,7 @@ fn created_talked_to_deleted_and_resumed() {
     let env = TestEnv::with_claude();
     let name = "work-creator-claude";
     assert_eq!(env.roll(&["create", "claude", "--role", "writer"]).success().text().trim(), name);
-    let row = env.row(name);
+    let row = env.listed(name);
     assert_eq!(
         (&row["status"], &row["seen"], &row["role"]),
         (&"running".into(), &"alive".into(), &"writer".into())
@@ -136,7 +136,7 @@ fn created_talked_to_deleted_and_resumed() {
     let (classes, said) = env.pass(&[]);
     assert_eq!((classes.as_slice(), &said["written"]), (["C".to_owned()].as_slice(), &true.into()));
     assert_eq!(env.pass(&[]).0, [""; 0], "told once");
-    let id = env.row(name)["conversation"].as_str().unwrap().to_owned();
+    let id = env.listed(name)["conversation"].as_str().unwrap().to_owned();
     assert!(env.registry().contains(&format!("claude_session_id_own: {id}")), "{}", env.registry());
 
     let deleted = env.roll(&["delete", name, "--json"]).success().json();
@@ -144,7 +144,7 @@ fn created_talked_to_deleted_and_resumed() {
         (&deleted["conversation"], &deleted["purged"]),
         (&id.as_str().into(), &Value::Array(vec![]))
     );
-    let row = env.row(name);
+    let row = env.listed(name);
     assert_eq!(
         (&row["status"], &row["termination_mode"], &row["seen"]),
         (&"terminated".into(), &"user".into(), &"gone".into())
@@ -203,7 +203,7 @@ fn started_by_hand_left_and_ended() {
     assert_eq!(classes, ["A"]);
     assert!(said["drifts"][0]["message"].as_str().unwrap().contains("marked terminated"));
     assert_eq!(env.pass(&[]).0, [""; 0]);
-    let row = env.row(name);
+    let row = env.listed(name);
     assert_eq!(
         (&row["status"], &row["termination_mode"]),
         (&"terminated".into(), &"auto-detected".into())
@@ -217,9 +217,9 @@ fn started_by_hand_left_and_ended() {
     assert_eq!(env.pass(&[]).1["standing"][0]["class"], "E");
     env.tmux(&["send-keys", "-t", &shell, "claude() { :; }", "Enter"]);
 
-    assert_eq!(env.row("private"), Value::Null);
+    assert_eq!(env.listed("private"), Value::Null);
     let _ = env.roll(&["adopt", "private", "--role", "own"]).success();
-    assert_eq!(env.row("private")["role"], "own");
+    assert_eq!(env.listed("private")["role"], "own");
     assert_eq!(
         env.roll(&["adopt", "private", "--json"]).code(4).json()["error"]["code"],
         "on_roll"
@@ -230,7 +230,7 @@ fn started_by_hand_left_and_ended() {
     );
     let ended = env.roll(&["delete", "private", "--json"]).success().json();
     assert_eq!(ended["by"], "own_exit");
-    assert_eq!(env.row("private")["seen"], "gone");
+    assert_eq!(env.listed("private")["seen"], "gone");
 }
 
 #[test]
@@ -243,10 +243,10 @@ fn all_gone_at_once_and_brought_back() {
     }
     env.let_settle();
     env.pass(&[]);
-    let ids: Vec<Value> = names.iter().map(|name| env.row(name)["conversation"].clone()).collect();
+    let ids: Vec<Value> = names.iter().map(|name| env.listed(name)["conversation"].clone()).collect();
     assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids.iter().all(Value::is_string), "{ids:?}");
     env.tmux(&["kill-server"]);
-    eventually("all are gone", || names.iter().all(|name| env.row(name)["seen"] == "gone"));
+    eventually("all are gone", || names.iter().all(|name| env.listed(name)["seen"] == "gone"));
     let (classes, said) = env.pass(&[]);
     assert_eq!(classes, ["F"], "{said:#}");
     assert_eq!(said["drifts"][0]["sessions"].as_array().unwrap().len(), 3);
@@ -254,7 +254,7 @@ fn all_gone_at_once_and_brought_back() {
     let resumed = env.roll(&["resume", "--all", "--json"]).success().json();
     assert_eq!(resumed["resumed"].as_array().unwrap().len(), 3, "{resumed:#}");
     for (name, id) in names.iter().zip(&ids) {
-        let row = env.row(name);
+        let row = env.listed(name);
         assert_eq!(
             (&row["status"], &row["seen"], &row["conversation"]),
             (&"running".into(), &"alive".into(), id)
