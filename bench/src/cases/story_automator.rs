@@ -20,6 +20,7 @@ use crate::world::World;
 /// What callers find in its place.
 const OURS: &str = "dogwatch as story-automator";
 const THEIRS: &str = "story-automator 1.15.0";
+const BARE: &str = "the same, without its script";
 const SLEEP: &str = "exec sleep 100000";
 /// For a process that was just started to have looked for the first time; nobody tells when it has.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -30,13 +31,15 @@ const PATIENCE: Duration = Duration::from_mins(3);
 pub(crate) fn measure(world: &World, rounds: usize) -> Result<Vec<Group>, Error> {
     let Some(bench) = Bench::make(world)? else { return Ok(Vec::new()) };
     let sessions = (bench.spawn(Tool::Theirs, SLEEP)?, bench.spawn(Tool::Ours, SLEEP)?);
-    let ask = |words: &[&str]| -> Vec<(Tool, Vec<String>)> {
-        let words = |session: &str| {
-            let fill =
-                |word: &&str| if *word == "@" { session.to_owned() } else { (*word).to_owned() };
+    let all = |words: &dyn Fn(&str) -> Vec<String>| {
+        let (theirs, ours) = (words(&sessions.0), words(&sessions.1));
+        vec![(Tool::Theirs, theirs.clone()), (Tool::Ours, ours), (Tool::Bare, theirs)]
+    };
+    let ask = |words: &[&str]| {
+        all(&|session| {
+            let fill = |word: &&str| if *word == "@" { session } else { word }.to_owned();
             words.iter().map(fill).collect()
-        };
-        vec![(Tool::Theirs, words(&sessions.0)), (Tool::Ours, words(&sessions.1))]
+        })
     };
     let mut groups = Vec::new();
     for (title, words, goal) in [
@@ -73,8 +76,11 @@ fn group(title: &str, runners: Vec<Runner>, faster: Option<f64>) -> Group {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tool {
+    /// As it is installed and called: by its script.
     Theirs,
     Ours,
+    /// Its interpreter alone.
+    Bare,
 }
 
 impl Tool {
@@ -82,15 +88,15 @@ impl Tool {
         match self {
             Self::Theirs => THEIRS,
             Self::Ours => OURS,
+            Self::Bare => BARE,
         }
     }
 }
 
 struct Bench<'w> {
     world: &'w World,
-    /// The interpreter itself, not what stands before it on the path.
     python: PathBuf,
-    source: PathBuf,
+    skill: PathBuf,
     link: PathBuf,
     project: PathBuf,
 }
@@ -102,7 +108,7 @@ impl<'w> Bench<'w> {
         };
         let modules =
             program.parent().and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
-        let source = modules.join("bmad-story-automator/skills/bmad-story-automator/src");
+        let skill = modules.join("bmad-story-automator/skills/bmad-story-automator");
         let ask = ["-c", "import sys; print(sys.executable)"];
         let python = child::run(world.command("python3").args(ask));
         let Ok(Ok(python)) = python.map(child::Done::success) else { return Ok(None) };
@@ -113,18 +119,25 @@ impl<'w> Bench<'w> {
         }
         let link = bin.join("story-automator");
         symlink(world.program(), &link).map_err(Error::io("make a link"))?;
-        Ok(Some(Self { world, python: python.text().into(), source, link, project }))
+        let python = PathBuf::from(python.text());
+        // The interpreter itself, not what may stand before it on the path.
+        fs::create_dir_all(world.programs()).map_err(Error::io("make a folder"))?;
+        symlink(&python, world.programs().join("python3")).map_err(Error::io("make a link"))?;
+        Ok(Some(Self { world, python, skill, link, project }))
     }
 
     fn command<W: AsRef<OsStr>>(&self, tool: Tool, words: &[W]) -> Command {
         let mut command = match tool {
-            Tool::Theirs => self.world.command(&self.python),
+            Tool::Theirs => self.world.command(self.skill.join("scripts/story-automator")),
             Tool::Ours => self.world.command(&self.link),
+            Tool::Bare => self.world.command(&self.python),
         };
-        if tool == Tool::Theirs {
+        if tool == Tool::Bare {
+            command.env("PYTHONPATH", self.skill.join("src")).args(["-m", "story_automator"]);
+        }
+        if tool != Tool::Ours {
             // It has no choice of servers but this one.
             command.env("TMUX_TMPDIR", self.world.path().join("theirs"));
-            command.env("PYTHONPATH", &self.source).args(["-m", "story_automator"]);
         }
         command.args(words).env("TMPDIR", self.world.path()).current_dir(&self.project);
         command
