@@ -111,6 +111,8 @@ pub enum Error {
     ConversationShared { name: String, id: String, other: String },
     #[error("the session {name} {did}, but the registry could not be told: {source}")]
     RollNotTold { name: String, did: &'static str, source: Box<Error> },
+    #[error("the session {name} is on {place}")]
+    Elsewhere { name: String, place: String },
     #[error("no agent runs in {target:?}")]
     NoAgentThere { target: String },
     #[error("there is no card {task:?}")]
@@ -184,6 +186,7 @@ impl Error {
             Self::ConversationGone { .. } => "conversation_gone",
             Self::ConversationShared { .. } => "conversation_shared",
             Self::RollNotTold { .. } => "roll_not_told",
+            Self::Elsewhere { .. } => "elsewhere",
             Self::NoAgentThere { .. } => "no_agent_there",
             Self::NoSuchCard { .. } => "no_such_card",
             Self::Desk { is_taken: true, .. } => "desk_taken",
@@ -225,6 +228,7 @@ impl Error {
             | Self::JobOver { .. }
             | Self::OnRoll { .. }
             | Self::StillRuns { .. }
+            | Self::Elsewhere { .. }
             | Self::ConversationShared { .. }
             | Self::Desk { is_taken: true, .. }
             | Self::MayNotClose { .. } => exit_code::CONFLICT,
@@ -300,6 +304,7 @@ impl Error {
                 let hint = source.hint().map(|hint| format!("{hint}; then ")).unwrap_or_default();
                 format!("{hint}`dogwatch reconcile --once` will find it")
             }
+            Self::Elsewhere { .. } => "run this there; if it is a mistake, put `host` and `socket` right in the registry".into(),
             Self::NoAgentThere { .. } => "name the agent: --agent NAME".into(),
             Self::NotReported { .. } => "run it again: nothing is told twice".into(),
             _ => return None,

@@ -204,7 +204,11 @@ pub(super) fn register_unknown(pass: &mut Pass<'_>) {
         .filter_map(|entry| Some((entry.pane.id.as_deref()?, entry.pane.pid?)))
         .collect();
     for (name, seen) in &observed.sessions {
-        if pass.registry.sessions.contains_key(name) || pass.is_fresh(name, None) {
+        if pass.registry.sessions.contains_key(name) {
+            continue;
+        }
+        if pass.is_fresh(name, None) {
+            pass.held = true;
             continue;
         }
         let by_name = observed.pattern.read(name, &observed.agents);

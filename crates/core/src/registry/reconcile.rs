@@ -8,6 +8,8 @@ use super::{Drift, Edit, Entry, Observed, Registry, TmuxServer, identity, lives}
 
 /// How long what a person did is left alone, whatever is seen.
 pub const FRESH: SignedDuration = SignedDuration::from_secs(5);
+/// How far ahead a command may say that it is still at it. What lies further ahead was written by another clock.
+const AHEAD: SignedDuration = SignedDuration::from_mins(1);
 
 /// What was said and done before.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -30,6 +32,8 @@ pub struct Outcome {
     pub over: BTreeSet<String>,
     /// How many sessions of the file were looked at.
     pub checked: usize,
+    /// Something was left alone because a person had just been at it: it should be looked at again soon.
+    pub held: bool,
 }
 
 /// Holds the file against what was seen.
@@ -58,6 +62,7 @@ pub(super) struct Pass<'a> {
     pub(super) alive: BTreeMap<&'a str, &'a SeenPane>,
     pub(super) edits: Vec<Edit>,
     pub(super) found: Vec<Drift>,
+    pub(super) held: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -72,14 +77,17 @@ impl<'a> Pass<'a> {
             alive: BTreeMap::new(),
             edits: Vec::new(),
             found: Vec::new(),
+            held: false,
         };
         for (name, entry) in &registry.sessions {
             let is_elsewhere = |said: &Option<String>, here: &str| {
                 said.as_deref().is_some_and(|said| said != here)
             };
-            if is_elsewhere(&entry.host, &observed.host)
+            let is_fresh = pass.is_fresh(name, Some(entry));
+            pass.held |= is_fresh;
+            if is_fresh
+                || is_elsewhere(&entry.host, &observed.host)
                 || is_elsewhere(&entry.socket, &observed.socket)
-                || pass.is_fresh(name, Some(entry))
             {
                 pass.unsure.insert(name);
             } else {
@@ -94,9 +102,8 @@ impl<'a> Pass<'a> {
         let by_command = self.told.touched.get(name).copied();
         let last = by_command.max(entry.and_then(Entry::last_change));
         last.is_some_and(|last| {
-            // One that lies ahead was written by another clock, and says nothing.
             let age = self.now.duration_since(last);
-            age >= -FRESH && (age < FRESH || last > self.observed.at)
+            age >= -AHEAD && (age < FRESH || last > self.observed.at)
         })
     }
 
@@ -108,6 +115,6 @@ impl<'a> Pass<'a> {
         let checked = self.judged.len();
         let is_old = |drift: &Drift| self.told.drifts.contains(&drift.key);
         let (standing, drifts) = self.found.into_iter().partition(is_old);
-        Outcome { edits: self.edits, drifts, standing, over, checked }
+        Outcome { edits: self.edits, drifts, standing, over, checked, held: self.held }
     }
 }

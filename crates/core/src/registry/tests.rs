@@ -350,6 +350,11 @@ fn what_a_person_just_did_stands() {
 
     let mut world = World::new();
     world.observed.sessions.clear();
+    touched(&mut world, -20);
+    assert!(world.look().edits.is_empty() && world.look().held, "a command is still at it");
+
+    let mut world = World::new();
+    world.observed.sessions.clear();
     touched(&mut world, -86_400);
     assert_ne!(world.look().edits, [], "a clock that was set back holds nothing up");
 }

@@ -30,6 +30,8 @@ pub struct Pass {
     /// What was told before and is still so.
     pub standing: Vec<Drift>,
     pub written: bool,
+    /// Something was left alone because a person had just been at it.
+    pub held: bool,
 }
 
 impl<'c> Roll<'c> {
@@ -69,8 +71,8 @@ impl<'c> Roll<'c> {
             };
             (written, ()) = self.file.edit(decide)?;
         }
-        let Outcome { standing, checked, .. } = outcome;
-        Ok(Pass { checked_at: now, checked, drifts, standing, written })
+        let Outcome { standing, checked, held, .. } = outcome;
+        Ok(Pass { checked_at: now, checked, drifts, standing, written, held })
     }
 
     fn complete(&self, registry: Registry) -> Registry {

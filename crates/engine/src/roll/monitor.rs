@@ -21,6 +21,8 @@ const LONG_INTERVAL: Duration = Duration::from_mins(1);
 const MANY: usize = 5;
 /// The least time between two looks, whatever is said: news comes in flurries.
 const LEAST: Duration = Duration::from_millis(200);
+/// When to look again at what a person had just been at.
+const HELD: Duration = Duration::from_secs(6);
 
 /// Somebody who looks after a registry.
 #[derive(Debug)]
@@ -35,6 +37,7 @@ pub struct Monitor<'c> {
     /// Somebody said something since the last look.
     is_called: bool,
     sessions: usize,
+    is_held: bool,
     away: Option<String>,
 }
 
@@ -57,7 +60,7 @@ impl<'c> Monitor<'c> {
         let changes = Changes::new();
         let line = Line::new(&context.tmux, changes.waker());
         let store = context.store()?;
-        let (last, is_called, sessions, away) = (None, false, 0, None);
+        let (last, is_called, sessions, is_held, away) = (None, false, 0, false, None);
         Ok(Self {
             roll,
             store,
@@ -68,6 +71,7 @@ impl<'c> Monitor<'c> {
             last,
             is_called,
             sessions,
+            is_held,
             away,
         })
     }
@@ -116,7 +120,12 @@ impl<'c> Monitor<'c> {
     fn due(&self) -> Instant {
         let Some(last) = self.last else { return Instant::now() };
         let usual = if self.sessions > MANY { LONG_INTERVAL } else { INTERVAL };
-        last + if self.is_called { LEAST } else { self.interval.unwrap_or(usual).max(LEAST) }
+        let usual = self.interval.unwrap_or(usual).max(LEAST);
+        last + match (self.is_called, self.is_held) {
+            (true, _) => LEAST,
+            (false, true) => usual.min(HELD),
+            (false, false) => usual,
+        }
     }
 
     fn look(&mut self) -> Turn {
@@ -128,7 +137,7 @@ impl<'c> Monitor<'c> {
         let _ = self.line.list();
         match registry.and_then(|_| self.roll.pass(false)) {
             Ok(pass) => {
-                self.sessions = pass.checked;
+                (self.sessions, self.is_held) = (pass.checked, pass.held);
                 Turn::Passed(pass)
             }
             Err(error) => Turn::Failed(error),

@@ -5,7 +5,7 @@ use dogwatch_store::Act;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
-use super::{pane_of, seconds, write_down};
+use super::{be_at, pane_of, seconds, write_down};
 use crate::Error;
 use crate::act::job::{self, Submitted};
 use crate::act::spawn::{self, Request, Spawned, What};
@@ -35,8 +35,7 @@ pub fn create(roll: &Roll<'_>, creation: &Creation, now: &Zoned) -> Result<Spawn
     if roll.read()?.sessions.contains_key(&name) {
         return Err(Error::OnRoll { name });
     }
-    let mut store = roll.context.store()?;
-    store.touch(&roll.file.key(), &name, now.timestamp())?;
+    be_at(roll, &name)?;
     let spawned = spawn::spawn(roll.context, &request, now)?;
     register(roll, creation, &name, &spawned)?;
     Ok(spawned)

@@ -8,7 +8,7 @@ use dogwatch_store::Act;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{conversation_fields, seconds, write_down};
+use super::{be_at, conversation_fields, must_be_here, seconds, write_down};
 use crate::act::kill::{self, By};
 use crate::roll::Roll;
 use crate::sense::agents;
@@ -32,15 +32,14 @@ pub fn delete(roll: &Roll<'_>, name: &str, purge: bool) -> Result<Deleted, Error
     let registry = roll.read()?;
     let entry = registry.sessions.get(name).cloned();
     let entry = entry.ok_or_else(|| Error::NotOnRoll { name: name.to_owned() })?;
-    store.touch(&roll.file.key(), name, Timestamp::now())?;
+    must_be_here(roll, name, &entry)?;
+    be_at(roll, name)?;
     let observed = roll.observe(&mut store, &registry)?;
     let conversation = conversation(&observed, name, &entry);
     if purge {
         must_be_alone(&registry, name, conversation.as_deref())?;
     }
     let by = end(roll, name, &entry, &observed)?;
-    // It took a while, and counts from now.
-    store.touch(&roll.file.key(), name, Timestamp::now())?;
     let purged = if purge { remove(roll, &entry, conversation.as_deref())? } else { Vec::new() };
     let kept = conversation.clone().filter(|_| !purge);
     let data =

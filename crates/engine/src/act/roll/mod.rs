@@ -8,7 +8,7 @@ pub mod resume;
 
 use dogwatch_core::registry::{Edit, Entry, PaneRecord, Registry};
 use dogwatch_store::Act;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::Error;
@@ -84,6 +84,27 @@ fn write_down(
         did,
         source: Box::new(source),
     })
+}
+
+/// How long a command may be at a session; it says so again when it is done.
+const AT_IT: SignedDuration = SignedDuration::from_secs(30);
+
+/// Says that a command is at a session, so that nobody takes what it does for something that happened.
+fn be_at(roll: &Roll<'_>, name: &str) -> Result<(), Error> {
+    let until = Timestamp::now() + AT_IT;
+    Ok(roll.context.store()?.touch(&roll.file.key(), name, until)?)
+}
+
+/// A session of another host or server is not ours to change.
+fn must_be_here(roll: &Roll<'_>, name: &str, entry: &Entry) -> Result<(), Error> {
+    let socket = roll.context.socket.to_string_lossy();
+    let elsewhere = |said: &Option<String>, here: &str| said.clone().filter(|said| said != here);
+    let place = elsewhere(&entry.host, &roll.context.host).map(|host| format!("the host {host}"));
+    let server = || elsewhere(&entry.socket, &socket).map(|path| format!("the tmux server {path}"));
+    match place.or_else(server) {
+        Some(place) => Err(Error::Elsewhere { name: name.to_owned(), place }),
+        None => Ok(()),
+    }
 }
 
 fn seconds(at: Timestamp) -> Timestamp {

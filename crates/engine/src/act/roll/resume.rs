@@ -9,7 +9,7 @@ use dogwatch_store::Act;
 use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
-use super::{conversation_fields, pane_of, running_again, write_down};
+use super::{be_at, conversation_fields, must_be_here, pane_of, running_again, write_down};
 use crate::act::spawn::{self, Place, Request, Spawned, What};
 use crate::roll::Roll;
 use crate::sense::project;
@@ -68,6 +68,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
     pub fn resume(&mut self, name: &str, manner: &Manner, now: &Zoned) -> Result<Spawned, Error> {
         let entry = self.registry.sessions.get(name).cloned();
         let entry = entry.ok_or_else(|| Error::NotOnRoll { name: name.to_owned() })?;
+        must_be_here(self.roll, name, &entry)?;
         let id = self.conversation(name, &entry)?;
         let context = self.roll.context;
         let cwd = entry.cwd.clone().map(PathBuf::from);
@@ -89,7 +90,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
             place: Place::OwnSession,
             seat: None,
         };
-        context.store()?.touch(&self.roll.file.key(), name, now.timestamp())?;
+        be_at(self.roll, name)?;
         let spawned = spawn::spawn(context, &request, now)?;
         let data = json!({ "agent": spawned.agent, "id": spawned.id, "conversation": id });
         write_down(self.roll, name, (Act::Resumed, "was brought back"), &data, |there| {
