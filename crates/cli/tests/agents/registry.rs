@@ -101,9 +101,15 @@ fn found(agent: Agent) {
     lab.env.tmux(&["rename-session", "-t", &pane, &name]);
     lab.told("B");
     assert_eq!(lab.listed()["conversation"], Value::Null, "nothing was said yet");
-    // Its launcher is the agent until the agent itself runs, which is another one by its process: then nothing was sent.
+    // Its launcher is the agent until the agent itself runs, which is another one by its process.
+    eventually_or("it is idle", || {
+        let seen = lab.dogwatch(&["why", &pane, "--json"]);
+        let seen: Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
+        if seen["state"] == "idle" { Ok(()) } else { Err(format!("{seen:#}")) }
+    });
     eventually_or("a message arrives", || {
-        let sent = lab.dogwatch(&["send", &pane, "[hello] you there", "--json"]);
+        let sent =
+            lab.dogwatch(&["send", &pane, "[hello] you there", "--json", "--timeout", "20s"]);
         let sent: Value = serde_json::from_slice(&sent.stdout).unwrap();
         if sent["outcome"] == "delivered" { Ok(()) } else { Err(format!("{sent:#}")) }
     });
