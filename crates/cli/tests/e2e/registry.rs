@@ -243,7 +243,8 @@ fn all_gone_at_once_and_brought_back() {
     }
     env.let_settle();
     env.pass(&[]);
-    let ids: Vec<Value> = names.iter().map(|name| env.listed(name)["conversation"].clone()).collect();
+    let ids: Vec<Value> =
+        names.iter().map(|name| env.listed(name)["conversation"].clone()).collect();
     assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids.iter().all(Value::is_string), "{ids:?}");
     env.tmux(&["kill-server"]);
     eventually("all are gone", || names.iter().all(|name| env.listed(name)["seen"] == "gone"));
