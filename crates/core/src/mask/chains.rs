@@ -70,29 +70,31 @@ pub(super) fn blocks(cells: &[Cell], rows: &[Range<usize>], width: usize) -> Vec
 }
 
 /// From each block on, its cells and those of the words that go on below it: as long as such a word is all there is in its
-/// block. From each, because what seems to go on may as well begin there.
+/// block. From each, because what seems to go on may as well begin there, and up to each, because it may as well end there.
 pub(super) fn chains(
     cells: &[Cell],
     blocks: &[Block],
     goes_on: impl Fn(&Block, &Block) -> bool,
 ) -> Vec<Vec<usize>> {
     let from = |first: usize| {
+        let mut chains: Vec<Vec<usize>> = Vec::new();
         let mut chain: Vec<usize> = blocks[first].cells.clone().collect();
         let mut at = first;
-        for rows in 0..LONGEST {
+        for _ in 0..LONGEST {
             let next = below(blocks, at).find(|next| goes_on(&blocks[at], &blocks[*next]));
-            let Some(next) = next else { return (rows > 0).then_some(chain) };
+            let Some(next) = next else { break };
             let below = blocks[next].cells.clone();
             let word = below.clone().take_while(|cell| cells[*cell].shown != ' ');
             let end = word.inspect(|cell| chain.push(*cell)).last();
+            chains.push(chain.clone());
             if end != Some(below.end - 1) {
                 break;
             }
             at = next;
         }
-        Some(chain)
+        chains
     };
-    (0..blocks.len()).filter_map(from).collect()
+    (0..blocks.len()).flat_map(from).collect()
 }
 
 /// Blocks of the next row in which a block could go on.

@@ -205,6 +205,12 @@ fn a_key_below_a_sentence_leaves_the_next_row_alone() {
 }
 
 #[test]
+fn a_key_ends_where_its_row_is_full_but_for_a_column() {
+    let screen = "  ┃  and the key AKIA   a panel\n  ┃  AB1CD2EF3GH4IJ5K   a panel\n  ┃  a                  a panel\n";
+    assert!(!masks().screen(screen, 41).contains("GH4IJ5K"));
+}
+
+#[test]
 fn every_rule_has_a_part_to_hide_and_a_name() {
     for rule in &RULES.rules {
         assert!(!rule.name.is_empty() && rule.has_hidden_part(), "{}", rule.name);
