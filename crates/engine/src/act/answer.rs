@@ -15,6 +15,9 @@ use crate::{Context, Error};
 
 /// How long a key may take to show its effect.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Agents swallow an Enter now and then, right after a dialog has come up. As long as the same option of the same dialog is
+/// marked, it is pressed again.
+const ENTERS: usize = 3;
 /// How long another who types is waited for.
 const LOCKED: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
@@ -67,9 +70,17 @@ pub fn answer(
         reason: "its pane is gone".to_owned(),
     })?;
     go_to(context, &mut looker, &session.id, pane, &first, wanted)?;
-    hands::press(&context.tmux, pane, &["Enter"])?;
     let is_gone = |dialog: &Option<Dialog>| dialog.as_ref().is_none_or(|d| d.mark != first.mark);
-    let is_proven = until(context, &mut looker, &session.id, is_gone)?;
+    let mut is_proven = false;
+    for _ in 0..ENTERS {
+        hands::press(&context.tmux, pane, &["Enter"])?;
+        is_proven = until(context, &mut looker, &session.id, is_gone)?;
+        let (_, dialog) = look(&mut looker, &session.id)?;
+        let is_as_it_was = dialog.is_some_and(|d| d.mark == first.mark && d.marked == Some(wanted));
+        if is_proven || !is_as_it_was {
+            break;
+        }
+    }
     let chosen = first.options[wanted].clone();
     Ok(Answered { name, dialog: first.mark, question: first.question, choice: chosen, is_proven })
 }
