@@ -217,3 +217,25 @@ fn a_sink_that_hangs_holds_nobody_up_for_long() {
     env.raise(&["budget", "p", "--run", "r"]);
     assert!(begun.elapsed() < Duration::from_secs(20));
 }
+
+/// Whoever raises a question is killed while people are told: raised again, it is the same, and they are told.
+#[test]
+fn a_crash_between_asking_and_telling() {
+    let env = TestEnv::new();
+    env.configure("[[notify]]\nkind = 'command'\ncommand = ['sleep', '5']\ntimeout = 30\n");
+    let words = ["escalations", "raise", "budget", "p", "--run", "r", "--key", "k", "--json"];
+    let mut killed = env.command(&words).stdout(Stdio::null()).spawn().unwrap();
+    let open = || env.dogwatch(&["escalations", "--json"]).success().json()["escalations"].clone();
+    eventually("it is asked", || open()[0]["number"] == 1);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let told = env.work().join("told");
+    let program = env.write_program("tell", &format!("cat >> {}", told.display()));
+    env.configure(&format!("[[notify]]\nkind = 'command'\ncommand = ['{}']\n", program.display()));
+    for _ in 0..2 {
+        let again = env.dogwatch(&words).success().json();
+        assert_eq!(again["number"], 1, "asked once");
+    }
+    let told = std::fs::read_to_string(told).unwrap();
+    assert_eq!(told.matches("escalation_raised").count(), 1, "told once: {told}");
+}
