@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_core::status::{Verdict, judge};
 use dogwatch_store::{KeptState, Session, Store};
-use dogwatch_tmux::{PaneFace, PaneId};
+use dogwatch_tmux::{PaneFace, PaneId, SessionName};
 use jiff::Timestamp;
 
 use crate::sense::agents::Profiles;
@@ -36,6 +36,24 @@ pub fn all(context: &Context, now: Timestamp) -> Result<Vec<Judged>, Error> {
     Looker::new(context)?.all(now)
 }
 
+/// Whoever bears a name, and one who may look again. tmux is asked first of all: it takes longest.
+pub fn named<'c>(
+    context: &'c Context,
+    name: &str,
+    now: Timestamp,
+) -> Result<(Looker<'c>, Named), Error> {
+    let asked = ask_named(context, name);
+    let mut looker = Looker::new(context)?;
+    let named = looker.named_among(name, asked, now)?;
+    Ok((looker, named))
+}
+
+/// A name that tmux would not take is asked for otherwise.
+fn ask_named(context: &Context, name: &str) -> Option<Result<Asked, dogwatch_tmux::Error>> {
+    let name = SessionName::new(name.replace('.', "-")).ok()?;
+    Some(Sights::ask_session(&context.tmux, &name))
+}
+
 /// The session meant by a name, id or pane.
 pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<Judged, Error> {
     Looker::new(context)?.one(target, now)
@@ -61,7 +79,7 @@ impl<'c> Looker<'c> {
         let context = self.context;
         let sessions = self.store.sessions(&context.socket, false)?;
         let others = |sights: &Sights, ours: &[Session]| foreign::agents(context, sights, ours);
-        Ok(self.look(sessions, others, now)?.0)
+        Ok(self.look(sessions, None, others, now)?.0)
     }
 
     pub fn one(&mut self, target: &str, now: Timestamp) -> Result<Judged, Error> {
@@ -71,6 +89,15 @@ impl<'c> Looker<'c> {
     /// Whoever bears this name, and what tmux showed. A tmux session in which there is no agent is nobody's, but it is
     /// there.
     pub fn named(&mut self, name: &str, now: Timestamp) -> Result<Named, Error> {
+        self.named_among(name, ask_named(self.context, name), now)
+    }
+
+    fn named_among(
+        &mut self,
+        name: &str,
+        asked: Option<Result<Asked, dogwatch_tmux::Error>>,
+        now: Timestamp,
+    ) -> Result<Named, Error> {
         let context = self.context;
         // Dots become dashes in our names, and in those that others give to tmux something else.
         let (dashed, by_tmux) = (name.replace('.', "-"), name.replace('.', "_"));
@@ -83,7 +110,7 @@ impl<'c> Looker<'c> {
             found.retain(|session| is_meant(&session.name));
             found
         };
-        let (mut judged, sights) = self.look(sessions, others, now)?;
+        let (mut judged, sights) = self.look(sessions, asked, others, now)?;
         let at = judged.iter().position(|one| !one.seen.life.state.is_over()).unwrap_or(0);
         let is_over = judged.get(at).is_none_or(|one| one.seen.life.state.is_over());
         let stranger = sights.as_ref().filter(|_| is_over).and_then(|sights| {
@@ -116,13 +143,14 @@ impl<'c> Looker<'c> {
             found.retain(|session| foreign::is_meant(session, target));
             found
         };
-        let (judged, sights) = self.look(sessions, others, now)?;
+        let (judged, sights) = self.look(sessions, None, others, now)?;
         Ok((snapshot::meant(context, judged, |one| &one.seen, target)?, sights))
     }
 
     fn look(
         &mut self,
         mut sessions: Vec<Session>,
+        asked: Option<Result<Asked, dogwatch_tmux::Error>>,
         others: impl FnOnce(&Sights, &[Session]) -> Vec<Session>,
         now: Timestamp,
     ) -> Result<(Vec<Judged>, Option<Sights>), Error> {
@@ -131,10 +159,12 @@ impl<'c> Looker<'c> {
             snapshot::complete(self.context, &mut self.store, session);
         }
         foreign::inside(self.context, sessions.iter_mut());
-        let asked = Sights::ask(server, &panes(&sessions));
+        let wanted = panes(&sessions);
+        let asked = asked.unwrap_or_else(|| Sights::ask(server, &wanted));
         self.listen_ahead(&sessions, now);
         let mut sights = asked.and_then(Asked::finish);
         if let Ok(sights) = &mut sights {
+            let _ = sights.capture(server, &wanted);
             let found = others(sights, &sessions);
             // Without their text less is known of them, and that is all.
             let _ = sights.capture(server, &panes(&found));

@@ -1,7 +1,9 @@
 //! The text of panes, one or many in one go.
 
 use crate::oneshot::Broken;
-use crate::{Command, Error, PaneDetail, PaneId, PaneRow, Reply, RowQuery, Running, Server};
+use crate::{
+    Command, Error, PaneDetail, PaneId, PaneRow, Reply, RowQuery, Running, Server, Target,
+};
 
 /// What of a pane is captured. The default is the visible screen as plain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,8 +17,8 @@ pub struct CaptureOptions {
 }
 
 impl CaptureOptions {
-    /// The command for one pane, for a chain or control mode.
-    pub fn command(self, pane: PaneId) -> Command {
+    /// The command for one pane, for a chain or control mode. Of a session it is the pane in front.
+    pub fn command(self, pane: impl Into<Target>) -> Command {
         let command = Command::new("capture-pane")
             .flag('p')
             .flag_if(self.ansi, 'e')

@@ -7,7 +7,7 @@ use std::thread;
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{
     CaptureOptions, Command, Error, Glance, PaneFace, PaneGlance, PaneId, Reply, RowQuery, Running,
-    Server,
+    Server, SessionName,
 };
 
 use crate::sense::evidence::PaneSight;
@@ -42,7 +42,19 @@ impl Sights {
         commands.extend(first.map(|pane| how().command(*pane).runs_on()));
         let running = server.start(&commands)?;
         commands.truncate(FIXED);
-        Ok(Asked { server: server.clone(), wanted: wanted.to_owned(), query, commands, running })
+        let (server, wanted) = (server.clone(), Wanted::Panes(wanted.to_owned()));
+        Ok(Asked { server, wanted, query, commands, running })
+    }
+
+    /// Asks for all panes and the text of a session, before it is known which panes it has.
+    pub fn ask_session(server: &Server, name: &SessionName) -> Result<Asked, Error> {
+        let query = RowQuery::new();
+        let capture = how().command(name).runs_on();
+        let mut commands = vec![Glance::server_command(), query.faces_command(), capture];
+        let running = server.start(&commands)?;
+        commands.truncate(FIXED);
+        let (server, wanted) = (server.clone(), Wanted::Session(name.to_string()));
+        Ok(Asked { server, wanted, query, commands, running })
     }
 
     /// From an open line: all panes, without any text.
@@ -100,6 +112,16 @@ impl Sights {
         }
     }
 
+    /// The text is that of the session's only pane. Where there are more, nobody has said which it is.
+    fn take_whole(&mut self, screen: Reply, session: &str) {
+        let mut panes = self.faces.iter().filter(|face| face.row.session_name == session);
+        if let (Some(face), None) = (panes.next(), panes.next())
+            && !screen.bytes().is_empty()
+        {
+            self.texts.insert(face.row.pane_id, screen);
+        }
+    }
+
     fn not_captured(&self, wanted: &[PaneId]) -> Vec<PaneId> {
         let is_there = |pane: &PaneId| self.faces.iter().any(|face| face.row.pane_id == *pane);
         let rest = wanted.iter().filter(|pane| !self.texts.contains_key(pane) && is_there(pane));
@@ -151,12 +173,18 @@ impl Sights {
 /// Commands before those for the text of panes.
 const FIXED: usize = 2;
 
+#[derive(Debug)]
+enum Wanted {
+    Panes(Vec<PaneId>),
+    Session(String),
+}
+
 /// What tmux was asked, and has not answered yet.
 #[derive(Debug)]
 #[must_use = "nothing is seen until `finish`"]
 pub struct Asked {
     server: Server,
-    wanted: Vec<PaneId>,
+    wanted: Wanted,
     query: RowQuery,
     commands: Vec<Command>,
     running: Running,
@@ -174,8 +202,13 @@ impl Asked {
         let faces = replies.get(1).map(|r| query.parse_faces(r)).transpose()?.unwrap_or_default();
         let glance = Glance::of_server(replies.first(), glances(&faces))?;
         let mut sights = Sights { glance, faces, texts: HashMap::new() };
-        sights.take_apart(&screens, &wanted);
-        sights.capture(&server, &wanted)?;
+        match wanted {
+            Wanted::Panes(wanted) => {
+                sights.take_apart(&screens, &wanted);
+                sights.capture(&server, &wanted)?;
+            }
+            Wanted::Session(name) => sights.take_whole(screens, &name),
+        }
         Ok(sights)
     }
 }

@@ -1,9 +1,9 @@
 //! `tmux-status-check` and `codex-status-check`: one session in six columns.
 
 use dogwatch_core::story::session::row::{Row, State, Tongue};
+use dogwatch_engine::Error;
 use dogwatch_engine::story::session::look::{self, Asked};
 use dogwatch_engine::story::session::output;
-use dogwatch_engine::{Error, status};
 
 use super::here;
 use crate::story_automator::call::Call;
@@ -41,9 +41,8 @@ fn told(row: &Row, tongue: Tongue) -> Reply {
 fn check(call: &Call<'_>, name: &str, tongue: Tongue) -> Result<Row, Error> {
     let context = here::context()?;
     let place = here::place(call);
-    let mut looker = status::Looker::new(&context)?;
     let asked = Asked { name, tongue, runtime: place.runtime, counts: true };
-    let mut told = look::look(&context, &mut looker, asked)?;
+    let mut told = look::once(&context, asked)?;
     let is_over = matches!(told.row.state, State::Completed | State::Crashed | State::Stuck);
     if is_over && call.flag("--full") {
         let path = output::keep(&context, &place, name, &told);

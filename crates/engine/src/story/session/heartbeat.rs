@@ -11,7 +11,7 @@ use dogwatch_core::story::session::row::{State, Tongue};
 use super::Runtime;
 use super::look::{self, Asked, Told, Who};
 use crate::sense::{proc_files, processes};
-use crate::status::{Judged, Looker};
+use crate::status::Judged;
 use crate::{Context, Error};
 
 /// How long is measured what it uses. The kernel counts in hundredths of a second.
@@ -51,7 +51,7 @@ pub fn check(
     runtime: Runtime,
 ) -> Result<Heartbeat, Error> {
     let asked = Asked { name, tongue: Tongue::Claude, runtime, counts: false };
-    let told = look::look(context, &mut Looker::new(context)?, asked)?;
+    let told = look::once(context, asked)?;
     let is_idle = |judged: &Judged| matches!(judged.verdict.status, Status::Idle { .. });
     let at_prompt = matches!(&told.who, Who::Session(judged) if is_idle(judged));
     let prompt = Prompt::Shown(at_prompt || cues::shows_a_prompt(&told.text));

@@ -14,7 +14,7 @@ use crate::act::spawn::TYPED_FILE;
 use crate::sense::capture;
 use crate::sense::evidence::Memory;
 use crate::sense::sights::Sights;
-use crate::status::{Judged, Looker, Named};
+use crate::status::{self, Judged, Looker, Named};
 use crate::{Context, Error};
 
 /// Lines of an ended session that are looked at.
@@ -47,8 +47,19 @@ pub enum Who {
 }
 
 /// Looks once.
+pub fn once(context: &Context, asked: Asked<'_>) -> Result<Told, Error> {
+    let (looker, named) = status::named(context, asked.name, Timestamp::now())?;
+    Ok(tell(context, &looker, named, asked))
+}
+
+/// Looks again.
 pub fn look(context: &Context, looker: &mut Looker<'_>, asked: Asked<'_>) -> Result<Told, Error> {
-    Ok(match looker.named(asked.name, Timestamp::now())? {
+    let named = looker.named(asked.name, Timestamp::now())?;
+    Ok(tell(context, looker, named, asked))
+}
+
+fn tell(context: &Context, looker: &Looker<'_>, named: Named, asked: Asked<'_>) -> Told {
+    match named {
         Named::Session(judged, sights) => {
             let todos = looker.memory(&judged.seen.session.id).and_then(todos);
             session(context, *judged, sights.as_ref(), todos, asked)
@@ -58,7 +69,7 @@ pub fn look(context: &Context, looker: &mut Looker<'_>, asked: Asked<'_>) -> Res
             polls::forget(context, asked.name);
             Told { row: Row::plain(State::NotFound), who: Who::Nobody, text: String::new() }
         }
-    })
+    }
 }
 
 fn session(
