@@ -1,19 +1,26 @@
 //! What the configuration file may say. It is read by `engine/config.rs`; a word that is not known is an error with its
 //! place, because a setting that is misspelt and passed over is worse than one that is refused.
 
+mod mqtt;
+
 use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::notice::Occasion;
+pub use mqtt::{Address, FleetTable, MqttTable};
 
 /// The longest time that a sink may take: whoever tells waits for it.
 const MAX_SECONDS: u64 = 30;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// The broker that events are told to.
+    pub mqtt: Option<MqttTable>,
+    /// What other hosts may ask.
+    pub fleet: FleetTable,
     /// Who is told of what needs a person. Without any, the terminal's bell.
     pub notify: Vec<Notify>,
 }
@@ -106,6 +113,10 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
             return Err(ConfigError::at(text, notify.kind.span().start, problem));
         }
     }
+    if let Some(mqtt) = &config.mqtt {
+        mqtt.check(text)?;
+    }
+    config.fleet.check(text)?;
     Ok(config)
 }
 

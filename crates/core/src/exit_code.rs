@@ -4,7 +4,7 @@
 pub const OK: u8 = 0;
 /// The answer is no (`exists`), or something failed that no other code names.
 pub const FAILED: u8 = 1;
-/// The command line itself is wrong.
+/// The command line or the configuration is wrong.
 pub const USAGE: u8 = 2;
 /// There is no such session.
 pub const NOT_FOUND: u8 = 3;

@@ -14,7 +14,7 @@ use crate::profile::{HookWay, Profile};
 pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Variables that describe the caller's own terminal and place; the pane has better ones.
-const OF_THE_CALLER: [&str; 20] = [
+const OF_THE_CALLER: [&str; 21] = [
     "TMUX",
     "TMUX_PANE",
     "TERM",
@@ -35,6 +35,8 @@ const OF_THE_CALLER: [&str; 20] = [
     "DOGWATCH_ROLE",
     "DOGWATCH_SPAWNER_PANE",
     "DOGWATCH_SESSION_FILE",
+    // The broker's password is none of the agents' business.
+    "DOGWATCH_MQTT_PASSWORD",
 ];
 
 /// Variables that the runner takes from its own environment, because tmux set them for the pane.
@@ -312,6 +314,7 @@ mod tests {
                 ("TMUX".into(), "outer".into()),
                 ("CLAUDECODE".into(), "1".into()),
                 ("DOGWATCH_SESSION".into(), "outer".into()),
+                ("DOGWATCH_MQTT_PASSWORD".into(), "secret".into()),
             ],
             set_env: vec![("A".into(), "1".into()), ("HOME".into(), "/home/v".into())],
         }
@@ -334,6 +337,7 @@ mod tests {
             ("STORY_AUTOMATOR_CHILD", Some("true")),
             ("AI_AGENT", Some("claude")),
             ("DOGWATCH_SESSION", Some("id-1")),
+            ("DOGWATCH_MQTT_PASSWORD", None),
             ("PWD", Some("/proj/it's here")),
             ("DOGWATCH_PROMPT_FILE", Some("/state/sessions/id-1/prompt")),
         ] {

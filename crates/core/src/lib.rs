@@ -16,6 +16,8 @@
 //! | [`ending`] | the next step in ending a session politely |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
+//! | [`event`] | what happened, in the shape that is told |
+//! | [`fleet`] | what hosts tell each other: topics, orders, the picture of all |
 //! | [`briefing`] | what a new member of a team is told |
 //! | [`roles`] | what a role in a team looks like |
 //! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
@@ -41,8 +43,10 @@ pub mod config;
 pub mod delivery;
 pub mod ending;
 pub mod escalation;
+pub mod event;
 pub mod exit_code;
 pub mod family;
+pub mod fleet;
 pub mod http;
 pub mod job;
 pub mod kanban;

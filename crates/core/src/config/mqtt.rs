@@ -1,0 +1,183 @@
+//! What the configuration may say of a broker, and of what other hosts may ask.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::ConfigError;
+use crate::fleet::{Topics, Verb};
+
+/// Where the broker is, and who we are to it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MqttTable {
+    url: Spanned<String>,
+    prefix: Option<Spanned<String>>,
+    host: Option<Spanned<String>>,
+    pub user: Option<String>,
+    /// Relative to the file that names them, as is the next.
+    pub password_file: Option<PathBuf>,
+    pub ca_file: Option<PathBuf>,
+}
+
+/// What is carried out for other hosts: nothing that is not named.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FleetTable {
+    allow: Vec<Spanned<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    pub host: String,
+    pub port: u16,
+    pub tls: bool,
+}
+
+impl MqttTable {
+    pub(super) fn check(&self, text: &str) -> Result<(), ConfigError> {
+        let at = |word: &Spanned<String>, problem: String| {
+            Err(ConfigError::at(text, word.span().start, problem))
+        };
+        if let Err(problem) = Address::parse(self.url.get_ref()) {
+            return at(&self.url, problem);
+        }
+        if let Some(prefix) = &self.prefix
+            && let Err(problem) = Topics::new(prefix.get_ref())
+        {
+            let named = prefix.get_ref();
+            return at(prefix, format!("the prefix {named:?} cannot be used: {problem}"));
+        }
+        if let Some(host) = &self.host {
+            let name = host.get_ref();
+            if let Err(problem) = Topics::check_level(name) {
+                return at(host, format!("the host {name:?} cannot be used: {problem}"));
+            }
+            // The branch of answers.
+            if name == "reply" {
+                return at(host, "no host can be called \"reply\": answers go there".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    pub fn address(&self) -> Result<Address, String> {
+        Address::parse(self.url.get_ref())
+    }
+
+    pub fn topics(&self) -> Topics {
+        let prefix = self.prefix.as_ref().map_or(Topics::PREFIX, |prefix| prefix.get_ref());
+        Topics::new(prefix).unwrap_or_default()
+    }
+
+    /// The name of this host in topics, by the machine's name unless it has one of its own.
+    pub fn host(&self, machine: &str) -> String {
+        match &self.host {
+            Some(host) => host.get_ref().clone(),
+            None => machine.replace(['/', '+', '#'], "-"),
+        }
+    }
+}
+
+impl FleetTable {
+    pub(super) fn check(&self, text: &str) -> Result<(), ConfigError> {
+        let unknown = self.allow.iter().find(|word| Verb::from_word(word.get_ref()).is_none());
+        let Some(word) = unknown else { return Ok(()) };
+        let known = Verb::ALL.map(Verb::word).join(", ");
+        let problem = format!("there is no verb {:?}; known are {known}", word.get_ref());
+        Err(ConfigError::at(text, word.span().start, problem))
+    }
+
+    /// The verbs that are carried out for others.
+    pub fn allow(&self) -> Vec<&'static str> {
+        let verbs = self.allow.iter().filter_map(|word| Verb::from_word(word.get_ref()));
+        verbs.map(Verb::word).collect()
+    }
+}
+
+impl Address {
+    fn parse(url: &str) -> Result<Self, String> {
+        let (tls, rest) = match url.split_once("://") {
+            Some(("mqtt", rest)) => (false, rest),
+            Some(("mqtts", rest)) => (true, rest),
+            _ => {
+                return Err(format!(
+                    "{url:?} is not of the form mqtt://HOST:PORT or mqtts://HOST:PORT"
+                ));
+            }
+        };
+        if rest.contains('@') {
+            return Err("user and password do not belong in the url; use `user`, and `password_file` or DOGWATCH_MQTT_PASSWORD".to_owned());
+        }
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (host, port) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, port)) => (host, port.strip_prefix(':').filter(|port| !port.is_empty())),
+            None => rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port))),
+        };
+        if host.is_empty() || host.contains('/') {
+            return Err(format!("{url:?} names no host"));
+        }
+        let port = match port {
+            Some(port) => port.parse().map_err(|_| format!("{port:?} is not a port"))?,
+            None if tls => 8883,
+            None => 1883,
+        };
+        Ok(Self { host: host.to_owned(), port, tls })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "mqtts" } else { "mqtt" };
+        let (open, close) = if self.host.contains(':') { ("[", "]") } else { ("", "") };
+        write!(f, "{scheme}://{open}{}{close}:{}", self.host, self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+    use super::*;
+
+    #[test]
+    fn a_broker_and_what_is_allowed() {
+        let text = "[mqtt]\nurl = 'mqtts://[::1]:8884'\nprefix = 'team/x'\nhost = 'desk'\nuser = 'me'\n\
+                    [fleet]\nallow = ['kill', 'send']";
+        let config = parse(text).unwrap();
+        assert_eq!(config.fleet.allow(), ["kill", "send"]);
+        let mqtt = config.mqtt.unwrap();
+        let address = mqtt.address().unwrap();
+        assert_eq!(address, Address { host: "::1".into(), port: 8884, tls: true });
+        assert_eq!(address.to_string(), "mqtts://[::1]:8884");
+        assert_eq!(mqtt.topics().status(&mqtt.host("box")), "team/x/desk/status");
+        let plain = parse("[mqtt]\nurl = 'mqtt://broker'").unwrap().mqtt.unwrap();
+        assert_eq!(plain.address().unwrap().port, 1883);
+        assert_eq!(plain.topics().status(&plain.host("a/b")), "dogwatch/a-b/status");
+        assert!(parse("").unwrap().fleet.allow().is_empty(), "nothing unless it is named");
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_place() {
+        let table = [
+            ("[mqtt]\nurl = ", 2, "string"),
+            ("[mqtt]\nurl = 'mqtt://x'\n  prefx = 'y'", 3, "prefx"),
+            ("[mqtt]\nurl = 'http://x'", 2, "mqtt://HOST:PORT"),
+            ("[mqtt]\nurl = 'mqtt://me:secret@x'", 2, "password_file"),
+            ("[mqtt]\nurl = 'mqtt://x:99999'", 2, "99999"),
+            ("[mqtt]\nurl = 'mqtt://x'\nprefix = 'a/+'", 3, "'+'"),
+            ("[mqtt]\nurl = 'mqtt://x'\nhost = 'a/b'", 3, "'/'"),
+            ("[mqtt]\nurl = 'mqtt://x'\nhost = 'reply'", 3, "reply"),
+            ("[mqtt]\nprefix = 'x'", 1, "url"),
+            ("[fleet]\nallow = ['send',\n  'format']", 3, "format"),
+            ("[mqt]", 1, "mqt"),
+        ];
+        for (text, line, says) in table {
+            let error = parse(text).unwrap_err();
+            assert_eq!(error.line, line, "{text}: {error}");
+            assert!(error.problem.contains(says), "{text}: {error}");
+            assert!(!error.problem.contains("secret"), "{error}");
+        }
+    }
+}

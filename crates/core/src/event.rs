@@ -1,0 +1,94 @@
+//! What happened, in the one shape that the journal, `dogwatch events` and MQTT share.
+//!
+//! The shape is an interface, described by `docs/schemas/event.json`: fields may be added, none changes its meaning.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The version of the shape.
+pub const VERSION: u32 = 1;
+
+/// The words for kinds of events. A reader passes over those that it does not know.
+pub mod kind {
+    /// A session is about to be made: `{name, agent}`.
+    pub const CREATED: &str = "created";
+    /// Its program runs.
+    pub const STARTED: &str = "started";
+    /// It was brought back with its conversation.
+    pub const RESUMED: &str = "resumed";
+    /// It is in another state than before: the state, with `from` and `since`.
+    pub const STATE: &str = "state";
+    /// Its program has ended: the exit record.
+    pub const ENDED: &str = "ended";
+    /// Somebody wants it ended.
+    pub const KILL_REQUESTED: &str = "kill_requested";
+    /// It is done with, and lists no longer show it.
+    pub const DELETED: &str = "deleted";
+    /// A message to it was posted, and settled.
+    pub const MESSAGE_POSTED: &str = "message_posted";
+    pub const MESSAGE_SETTLED: &str = "message_settled";
+    /// What is written down and what is there differ.
+    pub const DRIFT: &str = "drift";
+    /// A job is in another state than before.
+    pub const JOB: &str = "job";
+    /// A command changed a registry.
+    pub const SESSION_CREATED: &str = "session_created";
+    pub const SESSION_ADOPTED: &str = "session_adopted";
+    pub const SESSION_RESUMED: &str = "session_resumed";
+    pub const SESSION_DELETED: &str = "session_deleted";
+    /// A person is asked, and has answered.
+    pub const ESCALATION_RAISED: &str = "escalation_raised";
+    pub const ESCALATION_ANSWERED: &str = "escalation_answered";
+    /// The host is there: how many sessions it has, by state.
+    pub const HEARTBEAT: &str = "heartbeat";
+    /// Another host's order was taken: `{id, verb, from}`.
+    pub const REQUEST: &str = "request";
+}
+
+/// The session that an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    pub id: String,
+    pub name: String,
+    pub agent: String,
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub v: u32,
+    /// A UUID of version 7. Whoever gets the same id again has been told already.
+    pub id: String,
+    pub at: Timestamp,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Subject>,
+    #[serde(default)]
+    pub data: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_shape_of_version_1_is_read_for_ever() {
+        let written = json!({
+            "v": 1, "id": "019a7f00-0000-7000-8000-000000000001", "at": "2026-11-15T12:00:00Z", "host": "box",
+            "kind": "state", "session": { "id": "s", "name": "fix", "agent": "claude" },
+            "data": { "state": "idle", "from": "working" }, "added": "later",
+        });
+        let event: Event = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!((event.kind.as_str(), &event.data["from"]), (kind::STATE, &json!("working")));
+        let mut again = serde_json::to_value(&event).unwrap();
+        again["added"] = json!("later");
+        assert_eq!(again, written);
+        let bare =
+            json!({ "v": 1, "id": "x", "at": "2026-11-15T12:00:00Z", "kind": "of the future" });
+        assert_eq!(serde_json::from_value::<Event>(bare).unwrap().session, None);
+    }
+}

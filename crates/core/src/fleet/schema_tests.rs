@@ -1,0 +1,106 @@
+//! What is published is what `docs/schemas` says.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    Envelope, HostStatus, Kill, Order, Presence, Reply, ReplyState, Send, SessionState, Spawn,
+};
+use crate::delivery::When;
+use crate::event::{Event, Subject};
+
+/// Every field is described, and every field that must be there is.
+fn fits(schema: &str, value: impl Serialize) {
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let value = serde_json::to_value(value).unwrap();
+    let fields = value.as_object().unwrap();
+    for field in fields.keys() {
+        assert!(schema["properties"][field].is_object(), "{field} is not in {}", schema["title"]);
+    }
+    for required in schema["required"].as_array().unwrap() {
+        assert!(fields.contains_key(required.as_str().unwrap()), "{required} is not in {value}");
+    }
+}
+
+#[test]
+fn what_is_published_is_what_is_described() {
+    let at = Timestamp::from_second(1_794_700_000).unwrap();
+    let subject = Subject { id: "1".into(), name: "fix".into(), agent: "claude".into() };
+    let (host, text) = ("desk".to_owned(), Some("x".to_owned()));
+    fits(
+        include_str!("../../../../docs/schemas/event.json"),
+        Event {
+            v: 1,
+            id: "1".into(),
+            at,
+            host: host.clone(),
+            kind: "state".into(),
+            session: Some(subject.clone()),
+            data: json!({}),
+        },
+    );
+    fits(
+        include_str!("../../../../docs/schemas/host-status.json"),
+        HostStatus {
+            v: 1,
+            host: host.clone(),
+            state: Presence::Gone,
+            since: at,
+            because: text.clone(),
+            allow: vec![],
+            version: "0".into(),
+        },
+    );
+    fits(
+        include_str!("../../../../docs/schemas/session-state.json"),
+        SessionState {
+            v: 1,
+            host: host.clone(),
+            session: subject,
+            ours: true,
+            at,
+            since: Some(at),
+            basis: "asserted".into(),
+            status: json!({ "state": "exited" }),
+        },
+    );
+    fits(
+        include_str!("../../../../docs/schemas/reply.json"),
+        Reply {
+            v: 1,
+            id: "1".into(),
+            host,
+            verb: "kill".into(),
+            state: ReplyState::Done,
+            because: text.clone(),
+            code: text.clone(),
+            exit: Some(0),
+            result: json!({}),
+        },
+    );
+    let envelope = Envelope { id: "1".into(), from: None, expires: None };
+    let send = Send {
+        session: "s".into(),
+        text: "t".into(),
+        slash: false,
+        when: When::Idle,
+        timeout: Some(1),
+    };
+    let spawn = Spawn {
+        agent: "a".into(),
+        cwd: "/".into(),
+        name: text.clone(),
+        prompt: text.clone(),
+        model: text,
+        unattended: false,
+    };
+    let kill = Kill { session: "s".into(), now: false };
+    for (schema, order) in [
+        (include_str!("../../../../docs/schemas/request-send.json"), Order::Send(send)),
+        (include_str!("../../../../docs/schemas/request-spawn.json"), Order::Spawn(spawn)),
+        (include_str!("../../../../docs/schemas/request-kill.json"), Order::Kill(kill)),
+    ] {
+        fits(schema, order.write(&envelope));
+    }
+}
