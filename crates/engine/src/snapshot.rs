@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dogwatch_core::event::Subject;
 use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_store::{Server, Session, Store};
@@ -28,6 +29,12 @@ impl Seen {
         }
         let (name, reason) = (self.session.name.clone(), self.life.reason.clone());
         Err(Error::NotReachable { name, reason })
+    }
+
+    /// Whom events about it are about.
+    pub fn subject(&self) -> Subject {
+        let Session { id, name, agent, .. } = self.session.clone();
+        Subject { id, name, agent }
     }
 
     /// Whether dogwatch started it.

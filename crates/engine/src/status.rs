@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use dogwatch_core::event::Subject;
 use dogwatch_core::status::{Verdict, judge};
 use dogwatch_store::{KeptState, Session, Store};
 use dogwatch_tmux::{PaneFace, PaneId, SessionName};
@@ -216,8 +217,8 @@ impl<'c> Looker<'c> {
         let looks = gatherer.looks;
         // A disk that is full must not keep anybody from being told.
         let _ = self.store.keep_looks(&looks);
-        for (session, state) in &news {
-            let _ = self.store.keep_state(session, state);
+        for (subject, state) in &news {
+            let _ = self.store.keep_state(subject, state);
         }
         Ok(judged)
     }
@@ -250,8 +251,7 @@ fn date(
     seen: &Seen,
     verdict: &mut Verdict,
     now: Timestamp,
-) -> Option<(String, KeptState)> {
-    let session = &seen.session.id;
+) -> Option<(Subject, KeptState)> {
     let key = verdict.status.key();
     if let Some(before) = before.filter(|before| before.key == key) {
         verdict.since.get_or_insert(before.since);
@@ -260,7 +260,7 @@ fn date(
     let since = verdict.since.unwrap_or(now);
     let status = serde_json::to_value(&verdict.status).unwrap_or_default();
     verdict.since.get_or_insert(now);
-    Some((session.clone(), KeptState { key, since, seen: now, status }))
+    Some((seen.subject(), KeptState { key, since, seen: now, status }))
 }
 
 /// Panes whose text is wanted.

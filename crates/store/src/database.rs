@@ -11,7 +11,7 @@ use crate::{StateDir, StoreError};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One entry a schema version, applied in order. Never change one that was released: add another.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -20,6 +20,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("schema/6.sql"),
     include_str!("schema/7.sql"),
     include_str!("schema/8.sql"),
+    include_str!("schema/9.sql"),
 ];
 
 /// The database: what the machine owns. Safe for many processes at once.
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    const NEWEST: i64 = 8;
+    const NEWEST: i64 = 9;
 
     #[test]
     fn an_older_one_is_brought_up_to_date() {
@@ -179,11 +180,18 @@ mod tests {
         connection.pragma_update(None, "user_version", 1).unwrap();
         let looked = "INSERT INTO looks (session, print, moved) VALUES ('a', 'p', 7)";
         connection.execute(looked, []).unwrap();
+        let noted = "INSERT INTO journal (at, session, event, data) VALUES (1794700000123, 'a', 'put_away', '{}')";
+        connection.execute(noted, []).unwrap();
         drop(connection);
         let store = Store::open(&dir).unwrap();
         assert_eq!(store.version().unwrap(), NEWEST);
         assert_eq!(store.state("a").unwrap(), None);
         assert_eq!(store.last_look("a").unwrap().unwrap().moved.as_millisecond(), 7);
+        let event = &store.journal("a").unwrap()[0].event;
+        assert_eq!(event.kind, "deleted");
+        let id = uuid::Uuid::parse_str(&event.id).unwrap();
+        assert_eq!(id.get_version_num(), 7);
+        assert_eq!(id.get_timestamp().unwrap().to_unix().0, 1_794_700_000);
     }
 
     fn dir() -> (tempfile::TempDir, StateDir) {

@@ -1,6 +1,7 @@
 //! Questions to people: kept from the moment they are raised until somebody has answered, and answered once.
 
 use dogwatch_core::escalation::{Action, Choice, Kind, Situation, choices};
+use dogwatch_core::event::kind;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,7 @@ impl Store {
             let kept = by(tx, "number", tx.last_insert_rowid())?;
             let kept = kept.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
             let data = json!({ "number": kept.number, "id": kept.id, "kind": kept.kind, "situation": situation, "options": kept.options });
-            append(tx, &kept, new.raised, "escalation_raised", &data)?;
+            append(tx, &kept, new.raised, kind::ESCALATION_RAISED, &data)?;
             Ok((kept, true))
         })
     }
@@ -243,7 +244,7 @@ fn settle(tx: &Transaction<'_>, mut one: Escalation, how: Settled) -> rusqlite::
         params![how.at.as_millisecond(), outcome.to_string(), one.number],
     )?;
     let data = json!({ "number": one.number, "id": one.id, "outcome": outcome });
-    append(tx, &one, how.at, "escalation_answered", &data)?;
+    append(tx, &one, how.at, kind::ESCALATION_ANSWERED, &data)?;
     one.settled = Some(how);
     Ok(one)
 }
@@ -371,7 +372,8 @@ mod tests {
         assert_eq!(store.escalation("id-number-1").unwrap(), Some(taken.clone()));
         assert_eq!(store.escalation(&taken.number.to_string()).unwrap(), Some(taken));
         assert_eq!(store.escalation("id-numbe").unwrap(), None, "two begin so");
-        let told: Vec<String> = store.journal("s").unwrap().into_iter().map(|e| e.event).collect();
+        let told: Vec<String> =
+            store.journal("s").unwrap().into_iter().map(|e| e.event.kind).collect();
         assert_eq!(told, ["escalation_raised", "escalation_answered", "escalation_raised"]);
     }
 

@@ -1,5 +1,6 @@
 //! Work that was given to sessions, and how far it has come. Each change is an event of its own, in its transaction.
 
+use dogwatch_core::event::kind;
 use dogwatch_core::job::{JobState, Step};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -173,7 +174,7 @@ fn tell(
         state.remove("result");
         data.extend(state);
     }
-    journal::append(tx, at, session, "job", &data)
+    journal::append(tx, at, session, kind::JOB, &data)
 }
 
 /// A result that can be kept.
@@ -257,7 +258,7 @@ mod tests {
         assert!(store.open_jobs().unwrap().is_empty());
         assert!(!store.want_cancelled(id, "ann", at(5)).unwrap());
         assert_eq!(store.last_jobs().unwrap(), store.jobs(Some("s"), 9).unwrap());
-        let word = |e: crate::Entry| e.data["state"].as_str().unwrap().to_owned();
+        let word = |e: crate::Entry| e.event.data["state"].as_str().unwrap().to_owned();
         let told: Vec<String> = store.journal("s").unwrap().into_iter().map(word).collect();
         assert_eq!(told, ["queued", "delivered", "running", "done"]);
         assert_eq!(store.job("01a1").unwrap(), None, "too short");

@@ -4,7 +4,8 @@
 //! - [`SessionFolder`]: what a session's runner is given and what it writes down.
 //! - [`edit_shared`]: a file that people edit too, and that nobody's save is lost from.
 //! - [`RegistryFile`]: the roll of sessions in YAML, edited without disturbing what a person wrote into it.
-//! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal.
+//! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal, outbox.
+//! - [`Mqtt`]: the broker that the configuration names, with its password.
 //!
 //! Any process may be killed at any instant and many may write at once: files are replaced
 //! atomically or written in one piece, and rows change in transactions.
@@ -19,10 +20,13 @@ mod journal;
 mod looks;
 mod messages;
 mod monitors;
+mod mqtt;
+mod outbox;
 mod records;
 mod registry;
 mod regular;
 mod replace;
+mod requests;
 mod sessions;
 mod shared_file;
 mod signals;
@@ -37,14 +41,17 @@ pub use escalations::{
 };
 pub use folder::{KeptScreen, SessionFolder};
 pub use jobs::{Job, NewJob};
-pub use journal::Entry;
+pub use journal::{Entry, MOST_ENTRIES, Range};
 pub use looks::Look;
 pub use messages::{Message, NewMessage};
 pub use monitors::{Post, ToldDrift};
+pub use mqtt::{Mqtt, MqttError, Secret, Surroundings};
+pub use outbox::{Backlog, MOST_WAITING, Waiting};
 pub use records::keep_record;
 pub use registry::{Act, RegistryFile};
 pub use regular::read_regular;
 pub use replace::{replace, replace_in_passing};
+pub use requests::Taken;
 pub use sessions::{NewSession, Seat, Server, Session, Wanted};
 pub use shared_file::{edit_shared, read_shared};
 pub use signals::{Signal, SignalNo};

@@ -1,6 +1,7 @@
 //! Messages to agents: kept from the moment they are posted until somebody knows what became of them.
 
 use dogwatch_core::delivery::{Outcome, Phase};
+use dogwatch_core::event::kind;
 use dogwatch_core::record::ProcessIdent;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
@@ -60,7 +61,7 @@ impl Store {
                     word(Phase::Before),
                 ],
             )?;
-            journal::append(tx, new.posted, new.session, "message_posted", &json!({ "id": new.id }))
+            journal::append(tx, new.posted, new.session, kind::MESSAGE_POSTED, &json!({ "id": new.id }))
         })
     }
 
@@ -160,7 +161,7 @@ impl Store {
             match session {
                 Some(session) => {
                     let data = json!({ "id": id, "outcome": told });
-                    journal::append(tx, at, &session, "message_settled", &data)
+                    journal::append(tx, at, &session, kind::MESSAGE_SETTLED, &data)
                 }
                 None => Ok(()),
             }

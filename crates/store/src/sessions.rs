@@ -2,6 +2,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::event::kind;
 use dogwatch_core::name::{NameError, SessionName, StoryStep};
 use dogwatch_core::record::{Ended, ProcessIdent, Started};
 use jiff::Timestamp;
@@ -107,8 +108,12 @@ impl Store {
     /// Forgets a session that could not be made.
     pub fn unregister(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
+            let Some(subject) = journal::subject(tx, id)? else { return Ok(()) };
             tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
-            tx.execute("DELETE FROM journal WHERE session = ?", [id]).map(drop)
+            tx.execute("DELETE FROM journal WHERE session = ?", [id])?;
+            // Somebody may have been told already that it is being made.
+            let data = json!({ "because": "it could not be started" });
+            journal::append_of(tx, Timestamp::now(), id, Some(&subject), kind::DELETED, &data)
         })
         .inspect(|()| self.dir.tell_roll())
     }
@@ -145,7 +150,7 @@ impl Store {
                 ],
             )?;
             if changed > 0 {
-                journal::append(tx, *at, id, "started", &json!({}))?;
+                journal::append(tx, *at, id, kind::STARTED, &json!({}))?;
             }
             Ok(())
         })
@@ -160,7 +165,7 @@ impl Store {
                 params![ended.at.as_millisecond(), ending.to_string(), id],
             )?;
             if changed > 0 {
-                journal::append(tx, ended.at, id, "ended", &ending)?;
+                journal::append(tx, ended.at, id, kind::ENDED, &ending)?;
             }
             Ok(())
         })
@@ -174,7 +179,7 @@ impl Store {
                 params![at.as_millisecond(), id],
             )?;
             if changed > 0 {
-                journal::append(tx, at, id, "put_away", &json!({}))?;
+                journal::append(tx, at, id, kind::DELETED, &json!({}))?;
             }
             Ok(())
         })
@@ -216,11 +221,19 @@ impl Store {
     /// Forgets an ended session with all that was noted of it.
     pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
+            let sql = "SELECT 1 FROM sessions WHERE id = ? AND put_away IS NULL";
+            let was_listed = tx.query_row(sql, [id], |_| Ok(())).optional()?.is_some();
+            let subject = journal::subject(tx, id)?.filter(|_| was_listed);
             for table in ["signals", "heartbeats", "looks", "states", "messages", "jobs", "journal"]
             {
                 tx.execute(&format!("DELETE FROM {table} WHERE session = ?"), [id])?;
             }
-            tx.execute("DELETE FROM sessions WHERE id = ?", [id]).map(drop)
+            tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
+            if subject.is_some() {
+                let (at, data) = (Timestamp::now(), json!({ "because": "it was forgotten" }));
+                journal::append_of(tx, at, id, subject.as_ref(), kind::DELETED, &data)?;
+            }
+            Ok(())
         })
         .inspect(|()| {
             let _ = fs::remove_file(self.dir.news_of(id));
@@ -319,7 +332,7 @@ fn insert(tx: &Transaction<'_>, new: &NewSession<'_>, name: &SessionName) -> rus
         ],
     )?;
     let data = json!({ "name": name, "agent": new.agent });
-    journal::append(tx, new.created, new.id, "created", &data)
+    journal::append(tx, new.created, new.id, kind::CREATED, &data)
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
@@ -456,7 +469,7 @@ mod tests {
         let found = store.named(Path::new("/s"), "x").unwrap();
         assert_eq!(found[0].ended, Some(first));
         let events: Vec<String> =
-            store.journal("a").unwrap().into_iter().map(|e| e.event).collect();
+            store.journal("a").unwrap().into_iter().map(|e| e.event.kind).collect();
         assert_eq!(events, ["created", "ended"]);
     }
 

@@ -53,6 +53,11 @@ impl StateDir {
         self.root.join("dogwatch.db")
     }
 
+    /// What the database writes each change to first: a write to it means that there is something new.
+    pub fn database_log(&self) -> PathBuf {
+        self.root.join("dogwatch.db-wal")
+    }
+
     /// The folder of one session, which may or may not exist.
     pub fn session(&self, id: &str) -> SessionFolder {
         SessionFolder::new(self.sessions().join(id))
@@ -99,7 +104,7 @@ impl StateDir {
         self.news_of("roll")
     }
 
-    /// Locked by the one who types into a session.
+    /// Locked by the one who types into a session, or does what one at a time may do.
     pub fn typing_lock(&self, session: &str) -> Result<PathBuf, StoreError> {
         let folder = self.root.join("locks");
         make_private(&folder)?;

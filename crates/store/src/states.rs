@@ -1,6 +1,7 @@
 //! The state that each session was last seen in. Whoever looks writes down what is new, so that there is a history
 //! whether or not anybody watches.
 
+use dogwatch_core::event::{Subject, kind};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::Value;
@@ -43,9 +44,10 @@ impl Store {
     /// Writes down the state that a session was found in, if that is news.
     pub fn keep_state(
         &mut self,
-        session: &str,
+        subject: &Subject,
         state: &KeptState,
     ) -> Result<StateNews, StoreError> {
+        let session = subject.id.as_str();
         // Nearly always the same as before: that needs no write lock.
         if let Some(before) = self.state(session)?
             && before.key == state.key
@@ -74,12 +76,24 @@ impl Store {
                         state.seen.as_millisecond(),
                         state.status.to_string()
                     ])?;
-                    journal::append(tx, state.seen, session, "state", &state.status)?;
+                    let data = told(before.as_ref(), state);
+                    journal::append_of(tx, state.seen, session, Some(subject), kind::STATE, &data)?;
                     Ok(StateNews::New { before })
                 }
             }
         })
     }
+}
+
+/// What is told of it: the state, the one before, and since when it holds.
+fn told(before: Option<&KeptState>, state: &KeptState) -> Value {
+    let mut data = state.status.clone();
+    if let Some(data) = data.as_object_mut() {
+        let from = before.and_then(|before| before.status.get("state").cloned());
+        data.insert("from".into(), from.unwrap_or_default());
+        data.insert("since".into(), Value::String(state.since.to_string()));
+    }
+    data
 }
 
 /// Two that look at once differ by milliseconds; by more only a clock that was set back does.
@@ -110,15 +124,19 @@ mod tests {
     fn news_is_told_once_and_in_order() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
-        let mut keep = |key: &str, seen| store.keep_state("a", &kept(key, seen)).unwrap();
+        let subject = Subject { id: "a".into(), name: "n".into(), agent: "x".into() };
+        let mut keep = |key: &str, seen| store.keep_state(&subject, &kept(key, seen)).unwrap();
         assert_eq!(keep("idle", 0), StateNews::New { before: None });
         assert_eq!(keep("idle", 5), StateNews::Same(kept("idle", 0)));
         assert_eq!(keep("working", 9), StateNews::New { before: Some(kept("idle", 0)) });
         assert_eq!(keep("idle", 8), StateNews::Overtaken(kept("working", 9)), "a slow looker");
         let day = 86_400;
         assert_eq!(keep("idle", -day), StateNews::New { before: Some(kept("working", 9)) });
-        let told: Vec<_> = store.journal("a").unwrap().into_iter().map(|e| e.data).collect();
-        let state = |word: &str| json!({ "state": word });
-        assert_eq!(told, [state("idle"), state("working"), state("idle")]);
+        let told = store.journal("a").unwrap().into_iter().map(|e| e.event);
+        let told: Vec<_> =
+            told.map(|e| (e.data["from"].clone(), e.data["state"].clone())).collect();
+        let pair = |from: Value, to: &str| (from, json!(to));
+        let [idle, working] = ["idle", "working"].map(|word| json!(word));
+        assert_eq!(told, [pair(Value::Null, "idle"), pair(idle, "working"), pair(working, "idle")]);
     }
 }

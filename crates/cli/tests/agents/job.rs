@@ -34,8 +34,8 @@ impl Lab {
         let dir = dogwatch_store::StateDir::open(self.env.state_dir()).unwrap();
         let session = self.session("a").id;
         let journal = dogwatch_store::Store::open(&dir).unwrap().journal(&session).unwrap();
-        let jobs = journal.into_iter().filter(|entry| entry.event == "job");
-        jobs.map(|entry| entry.data["state"].as_str().unwrap().to_owned()).collect()
+        let jobs = journal.into_iter().filter(|entry| entry.event.kind == "job");
+        jobs.map(|entry| entry.event.data["state"].as_str().unwrap().to_owned()).collect()
     }
 }
 

@@ -270,11 +270,12 @@ fn told_once_across_restarts_and_again_once_it_was_over() {
     let over = Outcome { over: ["k".to_owned()].into(), ..Outcome::default() };
     store.tell_drifts("/r", &over, at).unwrap();
     assert_eq!(told("k"), 1);
-    let events: Vec<String> = store.journal("a").unwrap().into_iter().map(|e| e.event).collect();
+    let events: Vec<String> =
+        store.journal("a").unwrap().into_iter().map(|e| e.event.kind).collect();
     assert_eq!(events, ["drift"; 3]);
     store.acted("/r", "a", Act::Resumed, &json!({ "id": "x" }), at).unwrap();
     assert_eq!(store.told("/r").unwrap().touched["a"], at);
-    assert_eq!(store.journal("a").unwrap().pop().unwrap().data["id"], "x");
+    assert_eq!(store.journal("a").unwrap().pop().unwrap().event.data["id"], "x");
 }
 
 /// Texts that are hard on YAML.

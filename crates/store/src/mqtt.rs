@@ -1,0 +1,142 @@
+//! The broker that the configuration names, with what only files and the environment know.
+
+use std::fmt;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::config::{Address, MqttTable};
+use dogwatch_core::fleet::Topics;
+
+use crate::read_regular;
+
+/// More than any password has.
+const MOST_BYTES: u64 = 64 * 1024;
+
+/// Why the broker that is set up cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MqttError {
+    #[error("{} cannot be read: {source}", path.display())]
+    NotReadable { path: PathBuf, source: io::Error },
+    #[error("{} can be read by others (mode {mode:03o}), and a password is in it", path.display())]
+    TooOpen { path: PathBuf, mode: u32 },
+    #[error("no broker is set up: there is no [mqtt] in {}", path.display())]
+    NoBroker { path: PathBuf },
+    #[error("{0}")]
+    BadAddress(String),
+}
+
+impl MqttError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::TooOpen { path, .. } => Some(format!("chmod 600 {}", path.display())),
+            Self::NoBroker { path } => Some(format!(
+                "write `[mqtt]` and `url = \"mqtt://127.0.0.1:1883\"` to {}; `dogwatch broker` runs one there",
+                path.display()
+            )),
+            Self::NotReadable { .. } | Self::BadAddress(_) => None,
+        }
+    }
+}
+
+/// A word that is shown to nobody.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// Where the broker is, and who we are to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mqtt {
+    pub address: Address,
+    pub topics: Topics,
+    /// This host's name in topics.
+    pub host: String,
+    pub user: Option<String>,
+    pub password: Option<Secret>,
+    pub ca_file: Option<PathBuf>,
+}
+
+/// What the configuration is completed with.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The file that names the broker.
+    pub file: &'a Path,
+    /// This machine's name.
+    pub machine: &'a str,
+    /// The password, if the environment has it.
+    pub password: Option<&'a str>,
+}
+
+impl Mqtt {
+    pub fn resolve(table: &MqttTable, around: &Surroundings<'_>) -> Result<Self, MqttError> {
+        let near = |file: &PathBuf| around.file.parent().unwrap_or(Path::new(".")).join(file);
+        let password = match (around.password, &table.password_file) {
+            (Some(password), _) => Some(Secret(password.to_owned())),
+            (None, Some(file)) => Some(read_password(&near(file))?),
+            (None, None) => None,
+        };
+        Ok(Self {
+            address: table.address().map_err(MqttError::BadAddress)?,
+            topics: table.topics(),
+            host: table.host(around.machine),
+            user: table.user.clone(),
+            password,
+            ca_file: table.ca_file.as_ref().map(near),
+        })
+    }
+}
+
+/// The first line of a file that only its owner can read.
+fn read_password(path: &Path) -> Result<Secret, MqttError> {
+    let failed = |source| MqttError::NotReadable { path: path.to_owned(), source };
+    let mode = std::fs::metadata(path).map_err(failed)?.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(MqttError::TooOpen { path: path.to_owned(), mode });
+    }
+    let text = String::from_utf8(read_regular(path, MOST_BYTES).map_err(failed)?)
+        .map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8")))?;
+    Ok(Secret(text.lines().next().unwrap_or_default().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn passwords_are_read_where_only_the_owner_can() {
+        let tmp = tempfile::tempdir().unwrap();
+        for (name, mode) in [("private", 0o600), ("open", 0o644)] {
+            let path = tmp.path().join(name);
+            fs::write(&path, "hunter2\n").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let file = tmp.path().join("config.toml");
+        let read = |name: &str, password| {
+            let text =
+                format!("[mqtt]\nurl = 'mqtt://x'\npassword_file = '{name}'\nca_file = 'ca'");
+            let table = dogwatch_core::config::parse(&text).unwrap().mqtt.unwrap();
+            Mqtt::resolve(&table, &Surroundings { file: &file, machine: "box", password })
+        };
+        let mqtt = read("private", None).unwrap();
+        assert_eq!(mqtt.password.as_ref().map(Secret::reveal), Some("hunter2"));
+        assert_eq!(format!("{:?}", mqtt.password), "Some((secret))");
+        assert_eq!((mqtt.host.as_str(), mqtt.ca_file), ("box", Some(tmp.path().join("ca"))));
+        assert!(matches!(read("open", None), Err(MqttError::TooOpen { mode: 0o644, .. })));
+        assert!(matches!(read("none", None), Err(MqttError::NotReadable { .. })));
+        let told = read("none", Some("s3")).unwrap();
+        assert_eq!(told.password.as_ref().map(Secret::reveal), Some("s3"), "the environment wins");
+    }
+}
