@@ -1,6 +1,7 @@
 //! The command line. The doc comments here are the help.
 
 mod escalations;
+mod fleet;
 mod jobs;
 mod messages;
 mod monitor;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand, ValueHint};
 
 pub(crate) use escalations::*;
+pub(crate) use fleet::*;
 pub(crate) use jobs::*;
 pub(crate) use messages::*;
 pub(crate) use monitor::*;
@@ -52,6 +54,8 @@ Examples:
   dogwatch why NAME                                        and why we think so
   dogwatch wait NAME --for idle,waiting                    wait until it is done, or needs you
   dogwatch watch                                           every change, as it happens
+  dogwatch events --follow                                 what happened, and what happens
+  dogwatch fleet                                           the sessions of all hosts
   dogwatch send NAME 'Now write the tests'                 a message, with proof
   dogwatch job submit NAME 'Write the tests' --wait        work, followed to its end and its result
   dogwatch escalations                                     what waits for your decision
@@ -74,6 +78,10 @@ pub(crate) enum Command {
     Why(Why),
     Wait(Wait),
     Watch(Watch),
+    Events(Events),
+    Relay(Relay),
+    Fleet(Fleet),
+    Broker(Broker),
     Send(Send),
     Answer(Answer),
     Messages(Messages),
@@ -121,6 +129,8 @@ impl Command {
             Self::Why(a) => a.json,
             Self::Wait(a) => a.json,
             Self::Watch(a) => a.json,
+            Self::Events(a) => a.json,
+            Self::Fleet(a) => a.wants_json(),
             Self::Send(a) => a.json,
             Self::Answer(a) => a.json,
             Self::Messages(a) => a.json,
@@ -146,7 +156,13 @@ impl Command {
             Self::Gc(a) => a.json,
             Self::Doctor(a) => a.json,
             Self::Agents(a) => a.json,
-            Self::Attach(_) | Self::Demo(_) | Self::Hook(_) | Self::Run(_) | Self::Lab(_) => false,
+            Self::Relay(_)
+            | Self::Broker(_)
+            | Self::Attach(_)
+            | Self::Demo(_)
+            | Self::Hook(_)
+            | Self::Run(_)
+            | Self::Lab(_) => false,
         }
     }
 }

@@ -8,8 +8,10 @@ use dogwatch_engine::act::record::Surroundings;
 use dogwatch_engine::roll::Roll;
 use dogwatch_engine::sense::roll::Manner;
 use dogwatch_engine::team_file::Whereabouts;
-use dogwatch_engine::{Context, Error, context};
-use dogwatch_store::{RegistryFile, StateDir, StoreError};
+use dogwatch_engine::{Context, Error, config, context};
+use dogwatch_store::{
+    Mqtt, MqttError, RegistryFile, StateDir, StoreError, Surroundings as ConfigSurroundings,
+};
 use dogwatch_tmux::{PaneId, Server, Socket};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -115,7 +117,7 @@ pub(crate) fn local_time() -> Zoned {
 
 /// What tells who the user is and where, and what else here is private.
 pub(crate) fn surroundings() -> Surroundings {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = host();
     let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let short = host.split('.').next().unwrap_or_default().to_owned();
     let lossy = |text: OsString| text.to_string_lossy().into_owned();
@@ -123,6 +125,29 @@ pub(crate) fn surroundings() -> Surroundings {
         names: vec![host, short, machine.trim().to_owned()],
         variables: std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect(),
     }
+}
+
+/// The broker, if one is set up.
+pub(crate) fn mqtt(context: &Context) -> Result<Option<Mqtt>, Error> {
+    let Some(table) = config::read(context)?.mqtt else { return Ok(None) };
+    let password = std::env::var("DOGWATCH_MQTT_PASSWORD").ok().filter(|word| !word.is_empty());
+    let around = ConfigSurroundings {
+        file: context.config.as_deref().unwrap_or(Path::new("")),
+        machine: &host(),
+        password: password.as_deref(),
+    };
+    Ok(Some(Mqtt::resolve(&table, &around)?))
+}
+
+/// The broker, which must be set up.
+pub(crate) fn broker(context: &Context) -> Result<Mqtt, Error> {
+    let path = context.config.clone().unwrap_or_default();
+    Ok(mqtt(context)?.ok_or(MqttError::NoBroker { path })?)
+}
+
+/// This machine's name.
+pub(crate) fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The session this process was started in, if any: hooks have it from their agent.

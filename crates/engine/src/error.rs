@@ -6,13 +6,15 @@ use dogwatch_core::exit_code;
 use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
 use dogwatch_core::session_file::{FileProblem, Missing, NoTask, TaskId};
-use dogwatch_store::StoreError;
+use dogwatch_store::{MqttError, StoreError};
 
 /// Why a use case did not succeed. Each kind has an exit code and, where there is one, a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Mqtt(#[from] MqttError),
     #[error(transparent)]
     Tmux(#[from] dogwatch_tmux::Error),
     #[error(transparent)]
@@ -121,6 +123,16 @@ pub enum Error {
     Desk { desk: String, problem: String, is_taken: bool },
     #[error("{problem}")]
     BadArgument { problem: String },
+    #[error("the broker {broker} {problem}")]
+    Broker { broker: String, problem: String, refused: bool },
+    #[error("another dogwatch relays the events of this state folder already")]
+    AlreadyRelayed,
+    #[error("there is no host {host:?} on the broker")]
+    NoSuchHost { host: String },
+    #[error("the host {host} is gone: {because}")]
+    HostGone { host: String, because: String },
+    #[error("the host {host} did not answer within {seconds} s")]
+    NoReply { host: String, seconds: u64, taken: bool },
     #[error("failed to {action}: {source}")]
     Io { action: String, source: io::Error },
 }
@@ -177,7 +189,7 @@ impl Error {
             Self::NoSuchJob { .. } => "no_such_job",
             Self::JobOver { .. } => "job_over",
             Self::NotCancelled { .. } => "not_cancelled",
-            Self::BadConfig { .. } => "bad_config",
+            Self::BadConfig { .. } | Self::Mqtt(_) => "bad_config",
             Self::CannotResume { .. } => "cannot_resume",
             Self::NotOnRoll { .. } => "not_on_roll",
             Self::OnRoll { .. } => "on_roll",
@@ -192,6 +204,12 @@ impl Error {
             Self::Desk { is_taken: true, .. } => "desk_taken",
             Self::Desk { .. } => "desk",
             Self::BadArgument { .. } => "bad_argument",
+            Self::Broker { refused: true, .. } => "broker_refused",
+            Self::Broker { .. } => "broker",
+            Self::AlreadyRelayed => "already_relayed",
+            Self::NoSuchHost { .. } => "no_such_host",
+            Self::HostGone { .. } => "host_gone",
+            Self::NoReply { .. } => "no_reply",
             Self::Io { .. } => "io",
         }
     }
@@ -208,6 +226,7 @@ impl Error {
             | Self::BadPrompt { .. }
             | Self::NoSuchOption { .. }
             | Self::BadConfig { .. }
+            | Self::Mqtt(_)
             | Self::BadArgument { .. } => exit_code::USAGE,
             Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
@@ -231,6 +250,7 @@ impl Error {
             | Self::Elsewhere { .. }
             | Self::ConversationShared { .. }
             | Self::Desk { is_taken: true, .. }
+            | Self::AlreadyRelayed
             | Self::MayNotClose { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
@@ -240,17 +260,20 @@ impl Error {
             | Self::NoSuchEscalation { .. }
             | Self::NoSuchJob { .. }
             | Self::NoSuchCard { .. }
+            | Self::NoSuchHost { .. }
             | Self::NoSessionFile { .. }
             | Self::NotOnRoll { .. }
             | Self::NoConversation { .. }
             | Self::ConversationGone { .. }
             | Self::NoAgentThere { .. }
             | Self::NoTask(_) => exit_code::NOT_FOUND,
-            Self::StartNotConfirmed { .. } => exit_code::TIMEOUT,
+            Self::StartNotConfirmed { .. } | Self::NoReply { .. } => exit_code::TIMEOUT,
             Self::NotEnded { .. }
             | Self::NotReported { .. }
             | Self::NotCancelled { .. }
             | Self::Desk { .. }
+            | Self::Broker { .. }
+            | Self::HostGone { .. }
             | Self::Io { .. } => exit_code::FAILED,
         }
     }
@@ -259,6 +282,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Store(error) => return error.hint(),
+            Self::Mqtt(error) => return error.hint(),
             Self::Tmux(error) => return error.hint().map(ToOwned::to_owned),
             Self::UnknownAgent { .. } => {
                 "`dogwatch agents` lists them; any program can be run with `dogwatch spawn -- PROGRAM`"
@@ -306,6 +330,17 @@ impl Error {
             }
             Self::Elsewhere { .. } => "run this there; if it is a mistake, put `host` and `socket` right in the registry".into(),
             Self::NoAgentThere { .. } => "name the agent: --agent NAME".into(),
+            Self::Broker { refused: true, .. } => {
+                "look at `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml".into()
+            }
+            Self::Broker { .. } => "is it running? `dogwatch broker` runs one on this machine".into(),
+            Self::NoSuchHost { .. } | Self::HostGone { .. } => {
+                "`dogwatch fleet` lists the hosts; `dogwatch relay` makes this one known".into()
+            }
+            Self::NoReply { taken: true, .. } => {
+                "it has taken the order and will carry it out; `dogwatch fleet` shows what came of it".into()
+            }
+            Self::NoReply { .. } => "the order expires by itself; `dogwatch fleet` shows the hosts".into(),
             Self::NotReported { .. } => "run it again: nothing is told twice".into(),
             _ => return None,
         })

@@ -14,7 +14,7 @@
 //!
 //! [`wait`](mod@wait) blocks until a session is in a state; [`watch`] tells of every change.
 //!
-//! [`tell`] tells people, by what [`config`] says.
+//! [`tell`] tells people and other hosts, by what [`config`] says; [`events`] reads the journal.
 //!
 //! Decisions are made in `dogwatch-core`; this crate performs them.
 
@@ -22,6 +22,7 @@ pub mod act;
 pub mod config;
 pub mod context;
 pub mod error;
+pub mod events;
 pub mod roll;
 pub mod runner;
 pub mod sense;

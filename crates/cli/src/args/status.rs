@@ -44,7 +44,8 @@ pub(crate) struct Why {
 /// Tell of every change of state, as it happens
 ///
 /// First what each session is doing now, then a line for each change, until Ctrl-C; with names, until all of them are over.
-/// Agents that dogwatch did not start are watched as well.
+/// Agents that dogwatch did not start are watched as well. With a broker in config.toml and no names, changes are published
+/// too, as `dogwatch relay` does.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

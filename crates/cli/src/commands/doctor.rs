@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::Doctor;
 use crate::table::Cell;
-use crate::ui;
+use crate::{environment, ui};
 
 /// Also looks around when the state folder cannot be used at all: that is when it is needed most.
 pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
@@ -16,6 +16,7 @@ pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
             let mut checks = doctor::tmux(context);
             checks.extend(doctor::state(&context.state));
             checks.extend(doctor::configuration(context));
+            checks.extend(doctor::broker(&context.state, environment::mqtt(context)));
             checks.extend(doctor::agents(context));
             checks
         }

@@ -5,13 +5,16 @@ mod agent;
 mod agents;
 mod answer;
 mod attach;
+mod broker;
 mod capture;
 mod create;
 mod delete;
 mod demo;
 mod doctor;
 mod escalations;
+mod events;
 mod exists;
+mod fleet;
 mod gc;
 mod hook;
 mod job;
@@ -25,6 +28,7 @@ mod pane;
 mod reconcile;
 mod record;
 mod registry;
+mod relay;
 mod resume;
 mod run;
 mod send;
@@ -88,6 +92,10 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Task(args) => task::task(&context, &args),
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),
+        Command::Events(args) => events::events(&context, &args),
+        Command::Relay(args) => relay::relay(&context, &args),
+        Command::Fleet(args) => fleet::fleet(&context, args),
+        Command::Broker(args) => broker::broker(&context, &args),
         Command::Why(args) => why::why(&context, &args),
         Command::Record(args) => record::record(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),

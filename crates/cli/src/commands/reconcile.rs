@@ -6,6 +6,7 @@ use dogwatch_core::registry::Drift;
 use dogwatch_engine::roll::monitor::{Monitor, Turn};
 use dogwatch_engine::roll::push::NoBroker;
 use dogwatch_engine::roll::{Pass, Roll};
+use dogwatch_engine::tell::mqtt::BrokerPush;
 use dogwatch_engine::{Context, Error};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -24,14 +25,17 @@ pub(crate) fn reconcile(context: &Context, args: &Reconcile) -> Result<u8, Error
         }
         return Ok(exit_code::OK);
     }
-    monitor(roll, args)
+    monitor(context, roll, args)
 }
 
-fn monitor(roll: Roll<'_>, args: &Reconcile) -> Result<u8, Error> {
+fn monitor(context: &Context, roll: Roll<'_>, args: &Reconcile) -> Result<u8, Error> {
     let shown = ui::short_path(roll.file.path());
     let mut monitor = Monitor::new(roll, args.interval)?;
     if args.subscribe {
-        monitor.listen_to(Box::new(NoBroker));
+        monitor.listen_to(match environment::mqtt(context)? {
+            Some(mqtt) => Box::new(BrokerPush::start(&mqtt, monitor.waker())?),
+            None => Box::new(NoBroker),
+        });
     }
     let stop = interrupt::flag(monitor.waker())?;
     ui::talk(format_args!("looking after {shown}; Ctrl-C ends"));

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::args::Watch;
-use crate::commands::status as words;
+use crate::commands::{relay, status as words};
 use crate::{interrupt, ui};
 
 /// The longest wait without a look at whether to go on.
@@ -21,8 +21,18 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     if !args.json {
         ui::talk("watching; Ctrl-C ends");
     }
+    let mut publisher = None;
+    let mut is_first = true;
     while !stop.load(Ordering::Relaxed) {
-        for change in watcher.next(LONGEST, &stop)? {
+        let changes = watcher.next(LONGEST, &stop)?;
+        // Who watches some of them only must not speak for all.
+        if std::mem::take(&mut is_first) && args.sessions.is_empty() {
+            publisher = relay::beside(context, &changes);
+        }
+        for change in changes {
+            if let Some(publisher) = &publisher {
+                publisher.show(&change);
+            }
             if let Err(error) = tell(&change, args.json) {
                 return ended_by(&error);
             }
@@ -36,7 +46,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
 }
 
 /// Nobody reads any more: that is an end like any other, and the watcher cleans up behind it.
-fn ended_by(error: &io::Error) -> Result<u8, Error> {
+pub(super) fn ended_by(error: &io::Error) -> Result<u8, Error> {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Ok(exit_code::OK);
     }

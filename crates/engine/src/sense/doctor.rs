@@ -1,4 +1,4 @@
-use dogwatch_store::{StateDir, Store, StoreError};
+use dogwatch_store::{Mqtt, StateDir, Store, StoreError};
 use dogwatch_tmux::{Server, Version};
 
 use crate::sense::agents;
@@ -110,6 +110,29 @@ pub fn configuration(context: &Context) -> Vec<Check> {
         Ok(_) => check("configuration", Health::Good, found, None),
         Err(error) => failed("configuration", &error),
     }]
+}
+
+/// The broker, if one is set up, and what waits for it. It is not asked: that may take seconds.
+pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check> {
+    let mqtt = match mqtt {
+        Ok(mqtt) => mqtt?,
+        Err(error) => return Some(failed("broker", &error)),
+    };
+    let backlog = Store::open(dir).and_then(|store| store.backlog()).ok().flatten();
+    let found = format!("{}, as {}", mqtt.address, mqtt.host);
+    Some(match backlog {
+        None => check("broker", Health::Missing, found, Some("dogwatch relay &".to_owned())),
+        Some(backlog) if backlog.dropped > 0 => {
+            let found = format!(
+                "{found}, {} events wait, {} were given up",
+                backlog.waiting, backlog.dropped
+            );
+            check("broker", Health::Missing, found, Some("is it running, and a relay?".to_owned()))
+        }
+        Some(backlog) => {
+            check("broker", Health::Good, format!("{found}, {} events wait", backlog.waiting), None)
+        }
+    })
 }
 
 /// The agents on this machine.

@@ -1,6 +1,9 @@
-//! Telling others: people, by whatever they have set up, and those who keep a monitor.
+//! Telling others: people, by whatever they have set up, those who keep a monitor, and other hosts, by a broker.
 
+#[cfg(feature = "broker")]
+pub mod broker;
 pub mod desk;
 pub mod kanban;
+pub mod mqtt;
 mod process;
 pub mod sinks;

@@ -7,7 +7,7 @@
 mod deliver;
 pub(super) mod hands;
 mod looking;
-pub(super) mod turn;
+pub(crate) mod turn;
 
 use std::time::Duration;
 

@@ -1,0 +1,68 @@
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use dogwatch_core::event::{Event, kind};
+use dogwatch_core::exit_code;
+use dogwatch_engine::events::{Journal, Query};
+use dogwatch_engine::{Context, Error};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::args::Events;
+use crate::{environment, interrupt, ui};
+
+/// The longest wait without a look at whether to go on.
+const LONGEST: Duration = Duration::from_mins(1);
+
+pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
+    // A mistake in the configuration must not keep anybody from reading the journal.
+    let mqtt = environment::mqtt(context).ok().flatten();
+    let host = mqtt.map_or_else(environment::host, |mqtt| mqtt.host);
+    let query = Query {
+        since: args.since,
+        session: args.session.clone(),
+        kind: args.kind.clone(),
+        last: args.last,
+    };
+    let mut journal = Journal::open(context, query, host)?;
+    let stop = interrupt::flag(journal.waker())?;
+    loop {
+        for event in journal.read()? {
+            if let Err(error) = tell(&event, args.json) {
+                return super::watch::ended_by(&error);
+            }
+        }
+        if !args.follow || stop.load(Ordering::Relaxed) {
+            return Ok(exit_code::OK);
+        }
+        journal.wait(LONGEST);
+    }
+}
+
+fn tell(event: &Event, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return ui::try_line(serde_json::to_string(event).unwrap_or_default());
+    }
+    let time = event.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let name = event.session.as_ref().map_or("-", |session| session.name.as_str());
+    let line = format!("{time}  {name}  {}{}", event.kind, detail(event));
+    ui::try_line(ui::harmless(line).replace('\n', " "))
+}
+
+/// The rest of it, in a few words.
+pub(super) fn detail(event: &Event) -> String {
+    let data = &event.data;
+    let word = |key: &str| data.get(key).and_then(Value::as_str);
+    if event.kind == kind::STATE {
+        let from = word("from").map(|from| format!("{from} → ")).unwrap_or_default();
+        let more = word("question").or(word("text")).or(word("task")).or(word("missing"));
+        let more = more.map(|more| format!(": {more}")).unwrap_or_default();
+        return format!(": {from}{}{more}", word("state").unwrap_or("?"));
+    }
+    match word("because").or(word("message")).or(word("agent")) {
+        Some(more) => format!(": {more}"),
+        None if data.as_object().is_none_or(serde_json::Map::is_empty) => String::new(),
+        None => format!(": {data}"),
+    }
+}

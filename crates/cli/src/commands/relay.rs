@@ -1,0 +1,58 @@
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use dogwatch_core::exit_code;
+use dogwatch_engine::tell::mqtt::{Host, Notice, Publisher};
+use dogwatch_engine::watch::{Change, Watcher};
+use dogwatch_engine::{Context, Error, config};
+use dogwatch_store::Mqtt;
+
+use crate::args::Relay;
+use crate::{environment, interrupt, ui};
+
+/// The longest wait without a look at whether to go on.
+const LONGEST: Duration = Duration::from_mins(1);
+
+pub(crate) fn relay(context: &Context, args: &Relay) -> Result<u8, Error> {
+    if args.stop_keeping {
+        context.store()?.end_relay()?;
+        return Ok(exit_code::OK);
+    }
+    let mqtt = environment::broker(context)?;
+    let mut watcher = Watcher::new(context, &[])?;
+    let stop = interrupt::flag(watcher.waker())?;
+    // Sessions of which something was said before are not said to be gone only because nobody looked yet.
+    let shown = watcher.next(Duration::ZERO, &stop)?;
+    let publisher = publisher(context, mqtt, &shown)?;
+    while !stop.load(Ordering::Relaxed) {
+        for change in watcher.next(LONGEST, &stop)? {
+            publisher.show(&change);
+        }
+    }
+    Ok(exit_code::OK)
+}
+
+/// Publishes beside a watch, if a broker is set up and nobody else does.
+pub(super) fn beside(context: &Context, shown: &[Change]) -> Option<Publisher> {
+    let trouble = |error: &Error| ui::talk(format_args!("note: nothing is published: {error}"));
+    let mqtt = environment::mqtt(context).inspect_err(trouble).ok()??;
+    publisher(context, mqtt, shown).inspect_err(trouble).ok()
+}
+
+fn publisher(context: &Context, mqtt: Mqtt, shown: &[Change]) -> Result<Publisher, Error> {
+    let allow = config::read(context)?.fleet.allow();
+    let host = Host {
+        context: context.clone(),
+        mqtt,
+        allow,
+        env: std::env::vars_os().collect(),
+        clock: environment::local_time,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Publisher::start(host, shown, |notice| match notice {
+        Notice::Connected { broker } => ui::talk(format_args!("publishing to {broker}")),
+        Notice::Trouble { broker, problem } => {
+            ui::talk(format_args!("note: the broker {broker} {problem}; trying again"));
+        }
+    })
+}

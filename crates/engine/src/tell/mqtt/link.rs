@@ -1,0 +1,276 @@
+//! One connection to a broker, from its making to its loss.
+
+use std::fmt;
+use std::fs;
+use std::time::Duration;
+
+use dogwatch_store::{Mqtt, Secret};
+use rumqttc::{
+    AsyncClient, ConnectReturnCode, ConnectionError, DisconnectReasonCode, Event, LastWill,
+    MqttOptions, NetworkOptions, Packet, Publish, PublishNotice, PublishOptions, PublishProperties,
+    QoS, StateError, SubscribeFilterInput, TlsConfiguration, Transport,
+};
+use serde::Serialize;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::Error;
+
+/// A broker that is there answers much sooner.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How soon a broken line is noticed by either side, at most: once and a half as long.
+const KEEP_ALIVE: u16 = 15;
+const MOST_BYTES: u32 = 1024 * 1024;
+
+/// Why a connection could not be made, or was lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) problem: String,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It may come back any moment.
+    Away,
+    /// It does not want us, and will not soon.
+    Refused,
+    /// It is not whom we want to talk to, or we cannot tell.
+    Tls,
+}
+
+impl Trouble {
+    pub(super) fn new(kind: Kind, problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), kind }
+    }
+
+    pub(super) fn error(self, mqtt: &Mqtt) -> Error {
+        let refused = self.kind == Kind::Refused;
+        Error::Broker { broker: mqtt.address.to_string(), problem: self.problem, refused }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
+    }
+}
+
+/// What came over the line.
+#[derive(Debug)]
+pub(super) enum Heard {
+    Connected,
+    /// The broker has taken our subscriptions. What is published before may overtake them: the client sends in two queues.
+    Subscribed,
+    Message(Box<Publish>),
+    Lost(Trouble),
+}
+
+#[derive(Debug)]
+pub(super) struct Link {
+    client: AsyncClient,
+    heard: UnboundedReceiver<Heard>,
+    reader: JoinHandle<()>,
+}
+
+impl Link {
+    /// Begins to connect; within a runtime.
+    pub(super) fn open(mqtt: &Mqtt, id: &str, will: Option<LastWill>) -> Result<Self, Trouble> {
+        let options = options(mqtt, id, will)?;
+        let (client, mut eventloop) = AsyncClient::builder(options).unbounded().build();
+        let (sender, heard) = unbounded_channel();
+        // A task of its own: to leave a poll and begin another would begin the connection anew.
+        let reader = tokio::spawn(async move {
+            let mut was_taken = false;
+            loop {
+                let heard = match eventloop.poll().await {
+                    Ok(Event::Incoming(Packet::ConnAck(_))) => {
+                        was_taken = true;
+                        Heard::Connected
+                    }
+                    Ok(Event::Incoming(Packet::SubAck(_))) => Heard::Subscribed,
+                    Ok(Event::Incoming(Packet::Publish(publish))) => {
+                        Heard::Message(Box::new(publish))
+                    }
+                    Ok(_) => continue,
+                    Err(error) => Heard::Lost(explain(&error, was_taken)),
+                };
+                let is_last = matches!(heard, Heard::Lost(_));
+                if sender.send(heard).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        Ok(Self { client, heard, reader })
+    }
+
+    pub(super) async fn next(&mut self) -> Heard {
+        let lost = || Heard::Lost(Trouble::new(Kind::Away, "closed the connection"));
+        self.heard.recv().await.unwrap_or_else(lost)
+    }
+
+    /// Waits until the broker has taken us.
+    pub(super) async fn connected(&mut self) -> Result<(), Trouble> {
+        loop {
+            match self.next().await {
+                Heard::Connected => return Ok(()),
+                Heard::Lost(trouble) => return Err(trouble),
+                Heard::Subscribed | Heard::Message(_) => {}
+            }
+        }
+    }
+
+    /// Asks to be told. What cannot be sent shows as a loss soon after.
+    pub(super) fn subscribe(&self, filters: impl IntoIterator<Item = (String, QoS)>) {
+        let filters = filters.into_iter().map(|(path, qos)| SubscribeFilterInput::new(path, qos));
+        let _ = self.client.try_subscribe_many(filters);
+    }
+
+    pub(super) fn publish(&self, topic: String, payload: Vec<u8>, options: PublishOptions) {
+        let _ = self.client.try_publish(topic, payload, options);
+    }
+
+    /// The same, with a word of the broker's when it has it.
+    pub(super) fn publish_tracked(
+        &self,
+        topic: String,
+        payload: Vec<u8>,
+        options: PublishOptions,
+    ) -> Result<PublishNotice, Trouble> {
+        let sent = self.client.try_publish_tracked(topic, payload, options);
+        sent.map_err(|error| Trouble::new(Kind::Away, error.to_string()))
+    }
+
+    /// Says goodbye after all that was sent has been confirmed, so that the broker does not send the last will.
+    pub(super) async fn close(mut self, patience: Duration) {
+        if self.client.try_disconnect_with_timeout(patience).is_ok() {
+            let drained = async { while !matches!(self.next().await, Heard::Lost(_)) {} };
+            let _ = tokio::time::timeout(patience, drained).await;
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+/// A runtime for whoever talks to a broker.
+pub(super) fn runtime() -> Result<Runtime, Error> {
+    let built = Builder::new_current_thread().enable_io().enable_time().build();
+    built.map_err(Error::io("start a runtime"))
+}
+
+/// QoS 1, JSON.
+pub(super) fn confirmed() -> PublishOptions {
+    PublishOptions::at_least_once().properties(as_json())
+}
+
+pub(super) fn as_json() -> PublishProperties {
+    PublishProperties {
+        payload_format_indicator: Some(1),
+        content_type: Some("application/json".to_owned()),
+        ..PublishProperties::default()
+    }
+}
+
+pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+fn options(mqtt: &Mqtt, id: &str, will: Option<LastWill>) -> Result<MqttOptions, Trouble> {
+    let address = &mqtt.address;
+    let mut options = MqttOptions::new(id, (address.host.clone(), address.port));
+    let mut network = NetworkOptions::new();
+    network.set_tcp_nodelay(true);
+    options
+        .set_keep_alive(KEEP_ALIVE)
+        .set_clean_start(true)
+        .set_connect_timeout(CONNECT)
+        .set_max_packet_size(Some(MOST_BYTES))
+        .set_network_options(network);
+    if let Some(will) = will {
+        options.set_last_will(will);
+    }
+    if let Some(user) = &mqtt.user {
+        let password = mqtt.password.as_ref().map(Secret::reveal).unwrap_or_default();
+        options.set_credentials(user.clone(), password.to_owned());
+    }
+    if address.tls {
+        options.set_transport(Transport::tls_with_config(tls(mqtt)?));
+    }
+    Ok(options)
+}
+
+fn tls(mqtt: &Mqtt) -> Result<TlsConfiguration, Trouble> {
+    let Some(file) = &mqtt.ca_file else {
+        return TlsConfiguration::try_default_rustls().map_err(|error| {
+            Trouble::new(
+                Kind::Tls,
+                format!("cannot be trusted: the system's certificates: {error}"),
+            )
+        });
+    };
+    let ca = fs::read(file).map_err(|error| {
+        let problem = format!("cannot be trusted: {} cannot be read: {error}", file.display());
+        Trouble::new(Kind::Tls, problem)
+    })?;
+    Ok(TlsConfiguration::Simple { ca, alpn: None, client_auth: None })
+}
+
+fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
+    let (kind, problem) = match error {
+        ConnectionError::Io(error) | ConnectionError::Tls(rumqttc::TlsError::Io(error)) => {
+            match certificate(error) {
+                Some(problem) => (Kind::Tls, problem),
+                None => (Kind::Away, format!("cannot be reached: {error}")),
+            }
+        }
+        ConnectionError::Tls(error) => (Kind::Tls, format!("cannot be trusted: {error}")),
+        ConnectionError::Timeout(_) => {
+            (Kind::Away, format!("does not answer within {} s", CONNECT.as_secs()))
+        }
+        ConnectionError::ConnectionRefused(code)
+        | ConnectionError::MqttState(StateError::ConnFail { reason: code }) => refusal(*code),
+        ConnectionError::MqttState(StateError::ServerDisconnect {
+            reason_code: DisconnectReasonCode::SessionTakenOver,
+            ..
+        }) => (
+            Kind::Refused,
+            "has given our place to another: is the name of this host used twice?".to_owned(),
+        ),
+        // Some brokers, ours among them, say no by hanging up.
+        ConnectionError::MqttState(StateError::ConnectionAborted | StateError::Io(_))
+            if !was_taken =>
+        {
+            let problem = "hung up before it took us: are user name and password right?";
+            (Kind::Away, problem.to_owned())
+        }
+        ConnectionError::MqttState(StateError::ConnectionAborted) => {
+            (Kind::Away, "hung up".to_owned())
+        }
+        other => (Kind::Away, format!("was lost: {other}")),
+    };
+    Trouble::new(kind, problem)
+}
+
+fn refusal(code: ConnectReturnCode) -> (Kind, String) {
+    match code {
+        ConnectReturnCode::BadUserNamePassword | ConnectReturnCode::NotAuthorized => {
+            (Kind::Refused, "refuses us: wrong user name or password".to_owned())
+        }
+        ConnectReturnCode::UnsupportedProtocolVersion
+        | ConnectReturnCode::RefusedProtocolVersion => {
+            (Kind::Refused, "does not speak MQTT 5".to_owned())
+        }
+        other => (Kind::Away, format!("refuses us: {other:?}")),
+    }
+}
+
+/// What rustls had against the other side, if that was it.
+fn certificate(error: &std::io::Error) -> Option<String> {
+    let inner = error.get_ref()?.downcast_ref::<rumqttc::tokio_rustls::rustls::Error>()?;
+    Some(format!("cannot be trusted: {inner}"))
+}

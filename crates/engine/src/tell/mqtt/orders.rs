@@ -1,0 +1,217 @@
+//! What other hosts ask: refused, or carried out once and answered.
+
+use std::collections::HashMap;
+use std::thread;
+
+use dogwatch_core::event::{VERSION, kind};
+use dogwatch_core::fleet::{Envelope, Order, OrderError, Reply, ReplyState, Verb};
+use dogwatch_store::{Store, Taken};
+use jiff::Timestamp;
+use rumqttc::Publish;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::carry_out::carry_out;
+use super::publisher::Host;
+
+/// Orders under way at once. A message may wait for its agent for minutes.
+const MOST_RUNNING: usize = 32;
+
+/// Where an answer goes, and by what the asker knows it.
+#[derive(Debug, Clone)]
+pub(super) struct ReplyTo {
+    pub(super) topic: String,
+    pub(super) correlation: Option<Vec<u8>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) reply: Reply,
+    pub(super) to: ReplyTo,
+}
+
+#[derive(Debug)]
+pub(super) struct Orders {
+    done: UnboundedSender<Reply>,
+    finished: UnboundedReceiver<Reply>,
+    /// Those under way, with who wants to know.
+    running: HashMap<String, Vec<ReplyTo>>,
+    /// What is to be said as soon as there is a connection.
+    answers: Vec<Answer>,
+}
+
+impl Orders {
+    pub(super) fn new() -> Self {
+        let (done, finished) = unbounded_channel();
+        Self { done, finished, running: HashMap::new(), answers: Vec::new() }
+    }
+
+    /// The next that is done.
+    pub(super) async fn next(&mut self) -> Reply {
+        match self.finished.recv().await {
+            Some(reply) => reply,
+            // We hold a sender ourselves.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Remembers how one went, and answers.
+    pub(super) fn keep(&mut self, store: &mut Store, reply: Reply) {
+        let text = serde_json::to_string(&reply).unwrap_or_default();
+        let _ = store.answer_request(&reply.id, &text);
+        for to in self.running.remove(&reply.id).unwrap_or_default() {
+            self.answers.push(Answer { reply: reply.clone(), to });
+        }
+    }
+
+    pub(super) fn take_answers(&mut self) -> Vec<Answer> {
+        std::mem::take(&mut self.answers)
+    }
+
+    /// Takes an order: it is answered at once, if only to say that it was taken.
+    pub(super) fn take(&mut self, host: &Host, store: &mut Store, verb: &str, message: &Publish) {
+        // Nobody can mean an order that the broker would give anew at each connection.
+        if message.retain {
+            return;
+        }
+        let to = reply_to(host, message);
+        let (id, said) = match Order::envelope(&message.payload) {
+            Ok((envelope, value)) => {
+                let said = self.consider(host, store, verb, &envelope, value, to.as_ref());
+                (envelope.id, said)
+            }
+            Err(problem) => (String::new(), unreadable(&problem)),
+        };
+        if let Some(to) = to {
+            let reply = match said {
+                Said::Again(reply) => *reply,
+                Said::New(state, because) => reply(host, &id, verb, state, because),
+            };
+            self.answers.push(Answer { reply, to });
+        }
+    }
+
+    fn consider(
+        &mut self,
+        host: &Host,
+        store: &mut Store,
+        verb: &str,
+        envelope: &Envelope,
+        value: Value,
+        to: Option<&ReplyTo>,
+    ) -> Said {
+        let says = |state, because: String| Said::New(state, Some(because));
+        let Some(known) = Verb::from_word(verb) else {
+            let known = Verb::ALL.map(Verb::word).join(", ");
+            return says(
+                ReplyState::Refused,
+                format!("there is no verb {verb:?}; known are {known}"),
+            );
+        };
+        if !host.allow.contains(&known.word()) {
+            return says(ReplyState::Refused, not_allowed(host, verb));
+        }
+        let order = match Order::read(known, value) {
+            Ok(order) => order,
+            Err(problem) => return unreadable(&problem),
+        };
+        let now = Timestamp::now();
+        if envelope.expires.is_some_and(|expires| expires < now) {
+            return says(ReplyState::Expired, "it came too late".to_owned());
+        }
+        let id = &envelope.id;
+        if self.running.len() >= MOST_RUNNING && !self.running.contains_key(id) {
+            let because = format!("{MOST_RUNNING} orders are under way already");
+            return says(ReplyState::Failed, because);
+        }
+        match store.take_request(id, verb, now) {
+            Ok(Taken::New) => {}
+            Ok(Taken::Before { reply }) => return self.again(id, reply, to),
+            // What cannot be remembered could be carried out twice.
+            Err(error) => return says(ReplyState::Failed, error.to_string()),
+        }
+        let data = json!({ "id": id, "verb": verb, "from": envelope.from });
+        let _ = store.tell(now, None, kind::REQUEST, &data);
+        self.running.insert(id.clone(), to.cloned().into_iter().collect());
+        self.start(host.clone(), order, id.clone());
+        Said::New(ReplyState::Accepted, None)
+    }
+
+    /// It came before.
+    fn again(&mut self, id: &str, reply: Option<String>, to: Option<&ReplyTo>) -> Said {
+        if let Some(waiting) = self.running.get_mut(id) {
+            waiting.extend(to.cloned());
+            return Said::New(ReplyState::Accepted, None);
+        }
+        let because = "it was begun before, and nobody knows how it went".to_owned();
+        reply
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .map_or(Said::New(ReplyState::Unknown, Some(because)), Said::Again)
+    }
+
+    /// Carries an order out beside everything else.
+    fn start(&self, host: Host, order: Order, id: String) {
+        let done = self.done.clone();
+        let verb = order.verb().word();
+        let failed = reply(&host, &id, verb, ReplyState::Failed, Some("no thread for it".into()));
+        let work = move || {
+            let result = carry_out(&host, &order);
+            let (state, because) = match &result {
+                Ok(_) => (ReplyState::Done, None),
+                Err(error) => (ReplyState::Failed, Some(error.to_string())),
+            };
+            let mut reply = reply(&host, &id, verb, state, because);
+            match result {
+                Ok((value, exit)) => (reply.result, reply.exit) = (value, Some(exit)),
+                Err(error) => {
+                    reply.code = Some(error.code().to_owned());
+                    reply.exit = Some(error.exit_code());
+                }
+            }
+            let _ = done.send(reply);
+        };
+        if thread::Builder::new().name("order".to_owned()).spawn(work).is_err() {
+            let _ = self.done.send(failed);
+        }
+    }
+}
+
+/// What is said at once.
+enum Said {
+    New(ReplyState, Option<String>),
+    /// What was said before.
+    Again(Box<Reply>),
+}
+
+fn unreadable(problem: &OrderError) -> Said {
+    Said::New(ReplyState::Failed, Some(format!("the request cannot be read: {problem}")))
+}
+
+fn not_allowed(host: &Host, verb: &str) -> String {
+    let allowed = if host.allow.is_empty() { "nothing".to_owned() } else { host.allow.join(", ") };
+    format!(
+        "the host {} does not do `{verb}` for others; [fleet] allow in its config.toml names {allowed}",
+        host.mqtt.host
+    )
+}
+
+fn reply(host: &Host, id: &str, verb: &str, state: ReplyState, because: Option<String>) -> Reply {
+    Reply {
+        v: VERSION,
+        id: id.to_owned(),
+        host: host.mqtt.host.clone(),
+        verb: verb.to_owned(),
+        state,
+        because,
+        code: None,
+        exit: None,
+        result: Value::Null,
+    }
+}
+
+fn reply_to(host: &Host, message: &Publish) -> Option<ReplyTo> {
+    let properties = message.properties.as_ref()?;
+    let topic = properties.response_topic.clone()?;
+    let correlation = properties.correlation_data.as_ref().map(|data| data.to_vec());
+    host.mqtt.topics.is_reply(&topic).then_some(ReplyTo { topic, correlation })
+}

@@ -1,0 +1,162 @@
+//! All hosts as the broker has them, once or as it changes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use dogwatch_core::fleet::{Pace, Picture};
+use dogwatch_store::Mqtt;
+use rumqttc::{PublishOptions, QoS};
+use tokio::runtime::Runtime;
+use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
+
+use super::ask::slow;
+use super::link::{self, Heard, Kind, Link, Trouble};
+use crate::Error;
+
+/// How long the broker may take to say all that it has.
+const BROKER: Duration = Duration::from_secs(10);
+/// How often a wait looks whether to go on.
+const PULSE: Duration = Duration::from_millis(100);
+/// What comes within this time is one change, unless it is quiet before.
+const TOGETHER: Duration = Duration::from_millis(500);
+
+/// What all hosts said, from retained messages alone.
+pub fn picture(mqtt: &Mqtt) -> Result<Picture, Error> {
+    let mut viewer = Viewer::new(mqtt)?;
+    let deadline = Instant::now() + BROKER;
+    let Viewer { runtime, view } = &mut viewer;
+    let seen = runtime.block_on(async {
+        let all = async {
+            while !view.is_complete {
+                view.step().await?;
+            }
+            Ok(())
+        };
+        timeout_at(deadline, all).await.unwrap_or_else(|_| Err(slow()))
+    });
+    seen.map_err(|trouble| trouble.error(mqtt))?;
+    Ok(viewer.view.picture)
+}
+
+/// One who looks at the fleet for as long as it likes.
+#[derive(Debug)]
+pub struct Viewer<'a> {
+    runtime: Runtime,
+    view: View<'a>,
+}
+
+#[derive(Debug)]
+struct View<'a> {
+    mqtt: &'a Mqtt,
+    link: Option<Link>,
+    id: String,
+    picture: Picture,
+    /// The broker has said all that it had when we came.
+    is_complete: bool,
+    pace: Pace,
+    retry: Instant,
+    trouble: Option<Trouble>,
+}
+
+impl<'a> Viewer<'a> {
+    pub fn new(mqtt: &'a Mqtt) -> Result<Self, Error> {
+        let id = Uuid::now_v7().to_string();
+        let (picture, pace) = (Picture::default(), Pace::default());
+        let view = View {
+            mqtt,
+            link: None,
+            id,
+            picture,
+            is_complete: false,
+            pace,
+            retry: Instant::now(),
+            trouble: None,
+        };
+        Ok(Self { runtime: link::runtime()?, view })
+    }
+
+    pub fn picture(&self) -> &Picture {
+        &self.view.picture
+    }
+
+    /// Why the broker cannot be asked right now, if it cannot.
+    pub fn trouble(&self) -> Option<String> {
+        let trouble = self.view.trouble.as_ref()?;
+        Some(format!("the broker {} {trouble}", self.view.mqtt.address))
+    }
+
+    /// Waits until the picture has changed, at most so long; a broker that is lost is found again.
+    pub fn next(&mut self, at_most: Duration, stop: &AtomicBool) -> bool {
+        let Self { runtime, view } = self;
+        runtime.block_on(async {
+            let until = Instant::now() + at_most;
+            let (before, said) = (view.picture.clone(), view.trouble.clone());
+            let mut first_news = None;
+            loop {
+                let pulse = until.min(Instant::now() + PULSE);
+                let step = timeout_at(pulse, view.keep_looking()).await;
+                let is_over = Instant::now() >= until || stop.load(Ordering::Relaxed);
+                let has_news = view.is_complete && view.picture != before || view.trouble != said;
+                // More may be on its way: a change of many sessions is one change, but it is told in time.
+                let since = has_news.then(|| *first_news.get_or_insert_with(Instant::now));
+                let is_told = since.is_some_and(|at| step.is_err() || at.elapsed() > TOGETHER);
+                if is_over || is_told {
+                    return has_news;
+                }
+            }
+        })
+    }
+}
+
+impl View<'_> {
+    async fn keep_looking(&mut self) {
+        tokio::time::sleep_until(self.retry).await;
+        if let Err(trouble) = self.step().await {
+            self.link = None;
+            self.is_complete = false;
+            let wait = self.pace.after_failure(trouble.kind != Kind::Away, 0.0);
+            self.retry = Instant::now() + wait;
+            self.trouble = Some(trouble);
+        }
+    }
+
+    /// Hears one thing.
+    async fn step(&mut self) -> Result<(), Trouble> {
+        if self.link.is_none() {
+            let id = format!("dogwatch-fleet-{}", self.id);
+            self.link = Some(Link::open(self.mqtt, &id, None)?);
+        }
+        let Some(link) = &mut self.link else { return Ok(()) };
+        let topics = &self.mqtt.topics;
+        let inbox = topics.reply(&self.id);
+        match link.next().await {
+            Heard::Connected => {
+                self.pace.after_success();
+                self.trouble = None;
+                // What was said before may not hold any more; the broker says it again.
+                self.picture = Picture::default();
+                // QoS 0: brokers limit how many confirmations are open, and drop what goes beyond.
+                link.subscribe([
+                    (topics.status("+"), QoS::AtMostOnce),
+                    (topics.state("+", "+"), QoS::AtMostOnce),
+                    (inbox, QoS::AtMostOnce),
+                ]);
+            }
+            // It comes back to us behind everything that the broker has retained.
+            Heard::Subscribed => {
+                link.publish(inbox, b"mark".to_vec(), PublishOptions::at_most_once());
+            }
+            Heard::Message(message) => {
+                let topic = String::from_utf8_lossy(&message.topic);
+                if topic == inbox {
+                    self.is_complete = true;
+                } else {
+                    self.picture.take_in(topics, &topic, &message.payload);
+                }
+            }
+            Heard::Lost(trouble) => return Err(trouble),
+        }
+        Ok(())
+    }
+}
