@@ -20,6 +20,7 @@ mod disk;
 mod doctor;
 mod environment;
 mod escalations;
+mod events;
 mod exists;
 mod family;
 mod gc;

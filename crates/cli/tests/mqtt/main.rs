@@ -1,0 +1,31 @@
+//! Events, MQTT and the fleet from end to end: the real binary, a real Mosquitto on a port of the test's own, real processes.
+//!
+//! `./test` installs Mosquitto; where it is missing the tests say so and pass, unless `DOGWATCH_REQUIRE_MOSQUITTO` is set, as
+//! `./test` does.
+
+#![expect(
+    clippy::expect_used,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
+#[expect(dead_code, reason = "shared with the other end-to-end tests")]
+#[path = "../e2e/env.rs"]
+mod env;
+mod mosquitto;
+#[expect(dead_code, reason = "shared with the other end-to-end tests")]
+#[path = "../e2e/output.rs"]
+mod output;
+#[expect(dead_code, reason = "shared with the other end-to-end tests")]
+#[path = "../e2e/process.rs"]
+mod process;
+mod relay;
+
+mod delivery;
+mod embedded;
+mod fleet;
+mod orders;
+mod presence;
+mod subscription;
+mod trust;

@@ -1,0 +1,185 @@
+//! What one host may ask of another.
+
+use jiff::Timestamp;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::env::{TestEnv, dogwatch, eventually};
+use crate::mosquitto::{self, Mosquitto, Sub, publish};
+use crate::process;
+use crate::relay::{Relay, configure, journal, store};
+
+const ALL: &str = "[fleet]\nallow = ['send', 'spawn', 'kill']";
+
+/// An agent that takes messages and tells of them by its hook.
+fn add_agent(env: &TestEnv) {
+    let prompt = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
+    env.write("prompt.txt", prompt);
+    let hook = format!("command = ['{}', 'hook', 'codex']", dogwatch());
+    let scenario = format!(
+        "record = 'received'\n[[step]]\nraw = true\n[[step]]\nbracketed_paste = true\n\
+         [[step]]\nlabel = 'ready'\n[[step]]\nscreen = {{ file = 'prompt.txt', cursor = [2, 4] }}\n\
+         [[step]]\n[step.input]\nwant = 'line'\n\
+         [[step]]\nhook = {{ event = 'UserPromptSubmit', payload = {{ prompt = '{{input}}' }}, {hook} }}\n\
+         [[step]]\nhook = {{ event = 'Stop', {hook} }}\n[[step]]\ngoto = 'ready'\n"
+    );
+    let file = env.write("agent.toml", scenario);
+    let script = format!("exec '{}' lab actor '{}'", dogwatch(), file.display());
+    env.add_profile("codex", "[input]\ncommand_prefixes = ['!', '/']\n", &script);
+}
+
+#[test]
+fn started_told_and_ended_from_another_host() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let (desk, attic) = (TestEnv::new(), TestEnv::new());
+    let broker = Mosquitto::start(&desk);
+    configure(&desk, broker.port, "desk", "");
+    configure(&attic, broker.port, "attic", ALL);
+    add_agent(&attic);
+    let relay = Relay::start(&attic);
+    relay.says("publishing");
+    let work = attic.work().display().to_string();
+    let spawn = ["fleet", "spawn", "attic/far", "codex", "--cwd", &work, "--json"];
+    let reply = desk.dogwatch(&spawn).success().json();
+    assert_eq!((&reply["state"], &reply["result"]["session"]), (&json!("done"), &json!("far")));
+    eventually("it is at its prompt", || {
+        attic.dogwatch(&["why", "far", "--json"]).success().json()["state"] == "idle"
+    });
+    let send = ["fleet", "send", "attic/far", "hello from the desk", "--timeout", "20s", "--json"];
+    let reply = desk.dogwatch(&send).success().json();
+    assert_eq!(reply["result"]["outcome"], "delivered", "{reply:#}");
+    let received = std::fs::read(attic.work().join("received")).unwrap();
+    assert!(String::from_utf8_lossy(&received).contains("hello from the desk"));
+    let killed = desk.dogwatch(&["fleet", "kill", "attic/far"]).success().text();
+    assert!(killed.contains("attic/far: ended"), "{killed}");
+    assert_eq!(attic.seen("far")["put_away"], true);
+    let requests: Vec<Value> =
+        journal(&attic).into_iter().filter(|event| event["kind"] == "request").collect();
+    let verbs: Vec<_> = requests.iter().map(|event| &event["data"]["verb"]).collect();
+    assert_eq!(verbs, ["spawn", "send", "kill"]);
+    assert_eq!(requests[0]["data"]["from"], "desk");
+    // What goes wrong there is said here, with the exit code it would have had there.
+    let none = desk.dogwatch(&["fleet", "kill", "attic/nosuch", "--json"]).code(3).json();
+    assert_eq!((&none["state"], &none["code"]), (&json!("failed"), &json!("no_such_session")));
+    let _ = desk.dogwatch(&["fleet", "spawn", "attic", "nosuch", "--cwd", &work]).code(7);
+    let _ = desk.dogwatch(&["fleet", "spawn", "attic", "codex", "--cwd", "relative"]).code(2);
+    relay.ended();
+    let gone = desk.dogwatch(&["fleet", "kill", "attic/far"]).code(1);
+    assert!(gone.stderr.contains("the host attic is gone: it was ended"), "{}", gone.stderr);
+    let _ = desk.dogwatch(&["fleet", "kill", "cellar/x"]).code(3);
+    let _ = desk.dogwatch(&["fleet", "kill", "cellar"]).code(2);
+}
+
+#[test]
+fn nothing_is_done_that_is_not_allowed() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let env = TestEnv::new();
+    let broker = Mosquitto::start(&env);
+    configure(&env, broker.port, "desk", "");
+    let one = env.spawn_script("one", "exec sleep 300");
+    let relay = Relay::start(&env);
+    relay.says("publishing");
+    let refused = env.dogwatch(&["fleet", "kill", "desk/one"]).code(4);
+    assert!(refused.stderr.contains("does not do `kill` for others"), "{}", refused.stderr);
+    relay.ended();
+    configure(&env, broker.port, "desk", "[fleet]\nallow = ['send']");
+    let relay = Relay::start(&env);
+    relay.says("publishing");
+    let refused = env.dogwatch(&["fleet", "kill", "desk/one", "--json"]).code(4).json();
+    assert_eq!(refused["state"], "refused");
+    assert!(refused["because"].as_str().unwrap().ends_with("names send"), "{refused}");
+    assert!(process::is_alive(one.pid));
+    relay.ended();
+    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+}
+
+#[test]
+fn by_hand_with_mosquitto_pub_and_only_once() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let env = TestEnv::new();
+    let broker = Mosquitto::start(&env);
+    configure(&env, broker.port, "desk", ALL);
+    let [one, two] = ["one", "two"].map(|name| env.spawn_script(name, "exec sleep 300"));
+    let sub = Sub::start(&env, broker.port, "dogwatch/reply/#", &["-V", "5"]);
+    let relay = Relay::start(&env);
+    relay.says("publishing");
+    let ask = |verb: &str, payload: &str, more: &[&str]| {
+        let topic = format!("dogwatch/desk/request/{verb}");
+        let mut options = vec!["-D", "publish", "response-topic", "dogwatch/reply/hand"];
+        options.extend(["-D", "publish", "correlation-data", "c1"]);
+        options.extend(more);
+        publish(&env, broker.port, &topic, payload, &options);
+    };
+    let answer = |state: &str| sub.hears(state, |message| message.json()["state"] == state).json();
+    let order = r#"{"id":"r1","session":"one"}"#;
+    ask("kill", order, &[]);
+    answer("accepted");
+    let first = answer("done");
+    process::wait_gone(one.pid);
+    // The same again, as after a broker that was killed: it is answered, and not done.
+    env.spawn_script("one", "exec sleep 300");
+    ask("kill", order, &[]);
+    assert_eq!(answer("done"), first);
+    relay.killed();
+    let relay = Relay::start(&env);
+    relay.says("publishing");
+    ask("kill", order, &[]);
+    assert_eq!(answer("done"), first, "remembered across a restart");
+    assert_eq!(env.seen("one")["state"], "running");
+    // What cannot be meant.
+    ask("kill", "not json", &[]);
+    assert!(answer("failed")["because"].as_str().unwrap().contains("not JSON"));
+    ask("kill", r#"{"session":"two"}"#, &[]);
+    assert!(answer("failed")["because"].as_str().unwrap().contains("\"id\""));
+    ask("send", r#"{"id":"r2","session":"two"}"#, &[]);
+    assert!(answer("failed")["because"].as_str().unwrap().contains("text"));
+    ask("reboot", r#"{"id":"r3"}"#, &[]);
+    assert!(answer("refused")["because"].as_str().unwrap().contains("no verb"));
+    ask("kill", r#"{"id":"r4","session":"two","expires":"2026-01-01T00:00:00Z"}"#, &[]);
+    answer("expired");
+    // Its live copy is an order like any other; retained, it would be done anew at each connection, had it another id.
+    ask("kill", r#"{"id":"r5","session":"two"}"#, &["-r"]);
+    answer("done");
+    process::wait_gone(two.pid);
+    store(&env).forget_requests(Timestamp::MAX).unwrap();
+    let three = env.spawn_script("two", "exec sleep 300");
+    relay.ended();
+    let relay = Relay::start(&env);
+    relay.says("publishing");
+    // One after the other: that this one is answered means that those before were passed over.
+    ask("send", r#"{"id":"r6"}"#, &[]);
+    answer("failed");
+    assert!(process::is_alive(three.pid));
+    relay.ended();
+    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+}
+
+#[test]
+fn an_order_that_waited_too_long_is_not_carried_out() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let env = TestEnv::new();
+    let broker = Mosquitto::start(&env);
+    configure(&env, broker.port, "desk", ALL);
+    let one = env.spawn_script("one", "exec sleep 300");
+    let relay = Relay::start(&env);
+    relay.says("publishing");
+    process::signal(relay.pid(), Signal::STOP);
+    let late = env.dogwatch(&["fleet", "kill", "desk/one", "--expires", "1s"]).code(124);
+    assert!(late.stderr.contains("did not answer"), "{}", late.stderr);
+    let sub = Sub::start(&env, broker.port, "dogwatch/reply/#", &["-V", "5"]);
+    eventually("it listens", || broker.log().contains("dogwatch/reply/# (QoS 1)"));
+    process::signal(relay.pid(), Signal::CONT);
+    let answer = sub.hears("that it was too late", |message| message.json()["id"].is_string());
+    assert_eq!(answer.json()["state"], "expired");
+    assert!(process::is_alive(one.pid));
+    relay.ended();
+    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+}
