@@ -29,6 +29,8 @@ const WATCHED_SESSIONS: usize = 50;
 
 /// How many sessions there are on the registries that are looked after.
 const ROLLS: [usize; 3] = [10, 100, 1000];
+/// How many there are when events are brought to a broker.
+const RELAYED_SESSIONS: usize = 20;
 
 /// Measures dogwatch side by side with bare tmux calls
 #[derive(Debug, Parser)]
@@ -63,6 +65,7 @@ enum Job {
     Status,
     Team,
     Told,
+    Relay,
     Watching,
     StoryAutomator,
 }
@@ -148,10 +151,23 @@ fn measure(args: &Args) -> Result<Report, Error> {
         finish(world);
     }
     let mut costs = Vec::new();
+    if wanted(Job::Relay) {
+        for broker in [cases::relay::Broker::Mosquitto, cases::relay::Broker::Ours] {
+            let world = World::make(args.dogwatch.as_deref())?;
+            claude::install(&world)?;
+            if cases::relay::is_possible(&world) {
+                let (group, cost) =
+                    cases::relay::measure(&world, broker, RELAYED_SESSIONS, rounds)?;
+                groups.push(group);
+                costs.extend(cost);
+            }
+            finish(world);
+        }
+    }
     if wanted(Job::Watching) {
         let world = World::make(args.dogwatch.as_deref())?;
         claude::install(&world)?;
-        costs = cases::watching::measure(&world, most)?;
+        costs.extend(cases::watching::measure(&world, most)?);
         finish(world);
     }
     Ok(Report { machine, groups, costs })

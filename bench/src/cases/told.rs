@@ -126,7 +126,7 @@ impl Watch {
 }
 
 /// As Claude Code does it at the ends of a turn: its state file, and a process for the hook.
-fn say(world: &World, agent: &Session, status: &str, event: &str) -> Result<(), Error> {
+pub(super) fn say(world: &World, agent: &Session, status: &str, event: &str) -> Result<(), Error> {
     if let Some(started) = &agent.started {
         let file = json!({
             "pid": started.agent.pid,
