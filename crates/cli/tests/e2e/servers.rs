@@ -47,9 +47,11 @@ fn inside_tmux_it_is_the_server_around() {
     env.tmux_on(&around, &["new-session", "-d", "-s", "outer", &line]);
     let names = || env.tmux_on(&around, &["list-sessions", "-F", "#{session_name}"]);
     crate::env::eventually("it is on the same server", || names() == "inner\nouter");
-    let mut command = env.command(&["ls", "--json"]);
-    let listed = env.run(command.env("DOGWATCH_TMUX", &around)).json();
-    assert_eq!(listed["sessions"][0]["state"], "running");
+    crate::env::eventually("it runs", || {
+        let mut command = env.command(&["ls", "--json"]);
+        let listed = env.run(command.env("DOGWATCH_TMUX", &around)).json();
+        listed["sessions"][0]["state"] == "running"
+    });
 }
 
 #[test]
