@@ -29,6 +29,7 @@
 //! | [`kanban`] | what the command line of Hermes Kanban says |
 //! | [`notice`] | what a person is told by bell, desktop, command or webhook |
 //! | [`config`] | what the configuration file may say |
+//! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`http`] | a question to an agent that listens, and its answer, as bytes |
 //! | [`mask`] | what others must not see of a recording |
@@ -68,3 +69,4 @@ pub mod story;
 mod text;
 pub mod transcript;
 pub mod window;
+pub mod workflow;

@@ -1,0 +1,121 @@
+//! What a run is to do: which items, in which order, by whom. Written down once, when the run begins.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Plan {
+    pub items: Vec<Item>,
+    /// Steps that are left out on purpose.
+    #[serde(default)]
+    pub skip: Vec<String>,
+    /// More than one: each item gets a worktree of its own.
+    #[serde(default)]
+    pub side_by_side: u32,
+    /// Who does the steps of a group.
+    #[serde(default)]
+    pub group_agents: BTreeMap<String, Crew>,
+    #[serde(default)]
+    pub budget: Budget,
+}
+
+impl Plan {
+    pub fn item(&self, id: &str) -> Option<&Item> {
+        self.items.iter().find(|item| item.id == id)
+    }
+
+    pub fn has_worktrees(&self) -> bool {
+        self.side_by_side > 1
+    }
+
+    /// Groups in the order of their first items.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for group in self.items.iter().filter_map(|item| item.group.as_deref()) {
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
+    }
+}
+
+/// One thing that all steps are done for: a story.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Item {
+    pub id: String,
+    #[serde(default)]
+    pub title: String,
+    /// Its epic.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Others need it, so its failure concerns them.
+    #[serde(default)]
+    pub blocking: bool,
+    /// Items of this run that must be done before.
+    #[serde(default)]
+    pub after: Vec<String>,
+    /// Who does which step.
+    #[serde(default)]
+    pub agents: BTreeMap<String, Crew>,
+    /// Steps that somebody else did before this run began.
+    #[serde(default)]
+    pub done: Vec<String>,
+}
+
+/// Who does a step, and who if that one cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Crew {
+    pub primary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// Belongs to the first: another agent knows other models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// What one item may use up; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Budget {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// In millionths of a dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
+}
+
+/// What was used up, as the agent's transcript says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    #[serde(default)]
+    pub input: u64,
+    #[serde(default)]
+    pub output: u64,
+    #[serde(default)]
+    pub cached: u64,
+    #[serde(default)]
+    pub micro_usd: u64,
+}
+
+impl Spent {
+    /// Read from the cache costs next to nothing, and is not counted.
+    pub fn tokens(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: self.cached.saturating_add(other.cached),
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+        }
+    }
+
+    pub fn is_over(self, budget: Budget) -> bool {
+        budget.tokens.is_some_and(|limit| self.tokens() > limit)
+            || budget.micro_usd.is_some_and(|limit| self.micro_usd > limit)
+    }
+}

@@ -1,0 +1,3 @@
+mod files;
+mod journeys;
+mod world;
