@@ -3,9 +3,10 @@
 
 use jiff::Timestamp;
 
-use super::definition::{Failure, Step, Trigger, Work};
+use super::definition::{Failure, Step, Work};
 use super::fact::{How, Job, Subject};
 use super::state::{Attempt, JobState, Outcome, Phase, Run, Standing};
+use crate::escalation::{Gravity, Kind, Trigger};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
@@ -329,8 +330,8 @@ impl Run {
     }
 
     fn is_over_budget(&self, item: &str) -> bool {
-        let told = self.items.get(item).is_some_and(|state| state.over_budget_is_fine);
-        !told && self.spent(item).is_over(self.plan.budget)
+        let raised = self.items.get(item).map_or(0, |state| state.raised);
+        self.spent(item).is_over(self.plan.budget.times(u64::from(raised) + 1))
     }
 
     fn question_id(&self, job: &Job) -> String {
@@ -356,9 +357,9 @@ impl Run {
             let why = format!("every attempt ended after {reached} tasks");
             return Decision::Defer { job, why };
         }
-        let blocking = self.is_blocking(&job);
+        let gravity = Gravity { blocking: self.is_blocking(&job), retries_left: 0 };
         let trigger = trigger(step, state, failure);
-        let (id, critical) = (self.question_id(&job), trigger.is_critical(blocking));
+        let (id, critical) = (self.question_id(&job), trigger.kind(gravity) == Kind::Critical);
         Decision::Escalate { id, job, trigger, critical, why: why.to_owned() }
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
+use crate::escalation::Trigger;
+
 /// A whole workflow, checked: what it says can be carried out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workflow {
@@ -251,44 +253,4 @@ pub enum Count {
 pub enum Tree {
     Clean,
     Dirty,
-}
-
-/// Why a person is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    ReviewLoop,
-    OutputUnclear,
-    SpawnFailed,
-    CommitFailed,
-    Unexpected,
-    DependencyConflict,
-    DevFailed,
-    SessionIncomplete,
-    Budget,
-}
-
-impl Trigger {
-    pub fn number(self) -> u8 {
-        match self {
-            Self::ReviewLoop => 1,
-            Self::OutputUnclear => 2,
-            Self::SpawnFailed => 3,
-            Self::CommitFailed => 4,
-            Self::Unexpected => 5,
-            Self::DependencyConflict => 6,
-            Self::DevFailed => 7,
-            Self::SessionIncomplete => 8,
-            Self::Budget => 9,
-        }
-    }
-
-    /// Whether the whole run waits for the answer.
-    pub fn is_critical(self, blocking: bool) -> bool {
-        match self {
-            Self::OutputUnclear | Self::DependencyConflict => false,
-            Self::DevFailed => blocking,
-            _ => true,
-        }
-    }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::definition::{Failure, Trigger};
+use super::definition::Failure;
 use super::plan::Spent;
+use crate::escalation::{Action, Trigger};
 
 /// A step of an item or of a group; written as `1.2/dev` or `epic 1/retro`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -203,26 +204,4 @@ pub enum How {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
     },
-}
-
-/// What a person can decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// Try the step again.
-    Retry,
-    /// Try it again with another agent.
-    OtherAgent,
-    /// It is good as it is.
-    Accept,
-    /// It was put right by hand: look again.
-    Fixed,
-    SkipStep,
-    SkipStory,
-    AbortStory,
-    AbortRun,
-    /// Do the item over, after those before it.
-    OneByOne,
-    /// Do nothing until told.
-    Pause,
 }

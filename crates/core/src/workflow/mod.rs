@@ -19,8 +19,8 @@ mod tests;
 use std::sync::OnceLock;
 
 pub use decide::Decision;
-pub use definition::{Failure, Per, Step, Trigger, Verifier, Work, Workflow};
-pub use fact::{Action, Dated, Fact, How, Job, Subject};
+pub use definition::{Failure, Per, Step, Verifier, Work, Workflow};
+pub use fact::{Dated, Fact, How, Job, Subject};
 pub use plan::{Budget, Crew, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};
 pub use state::{Outcome, Phase, Run, Standing};

@@ -85,6 +85,14 @@ pub struct Budget {
     pub micro_usd: Option<u64>,
 }
 
+impl Budget {
+    #[must_use]
+    pub fn times(self, n: u64) -> Self {
+        let times = |limit: Option<u64>| limit.map(|limit| limit.saturating_mul(n));
+        Self { tokens: times(self.tokens), micro_usd: times(self.micro_usd) }
+    }
+}
+
 /// What was used up, as the agent's transcript says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Spent {

@@ -8,9 +8,8 @@ use regex_lite::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::definition::{
-    Count, Failure, MERGE, Per, Retry, Step, Tree, Trigger, Verifier, Work, Workflow,
-};
+use super::definition::{Count, Failure, MERGE, Per, Retry, Step, Tree, Verifier, Work, Workflow};
+use crate::escalation::Trigger;
 
 /// A workflow file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::definition::{Failure, Per, Step, Trigger, Work, Workflow};
-use super::fact::{Action, Dated, Fact, How, Job, Subject};
+use super::definition::{Failure, Per, Step, Work, Workflow};
+use super::fact::{Dated, Fact, How, Job, Subject};
 use super::plan::{Crew, Plan, Spent};
+use crate::escalation::Action;
+use crate::escalation::Trigger;
 
 /// Where one step of one item stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,8 +157,8 @@ pub struct ItemState {
     pub dropped: Option<String>,
     pub deferred: bool,
     pub finished: Option<Timestamp>,
-    /// A person knows that it uses more than was planned.
-    pub over_budget_is_fine: bool,
+    /// How often a person allowed it as much again.
+    pub raised: u32,
 }
 
 /// Whether the run as a whole goes on.
@@ -468,22 +470,12 @@ impl Run {
         let job = question.job;
         let item = job.item().map(ToOwned::to_owned);
         let is_asked = matches!(&self.job(&job).phase, Phase::Asked { id: asked } if asked == id);
-        if question.trigger == Trigger::Budget
-            && let Some(item) = &item
-        {
-            self.items.entry(item.clone()).or_default().over_budget_is_fine = true;
-            if is_asked && matches!(choice, Action::Retry | Action::Accept | Action::FixByHand) {
-                // It was stopped before it began: what was tried before still counts.
-                self.state(&job).phase = Phase::Todo;
-                return;
-            }
-        }
-        match choice {
+        match action {
             Action::AbortRun => {
                 self.standing = Standing::Aborted { why: "somebody chose so".into() };
             }
             Action::SkipStory | Action::AbortStory => {
-                let why = if choice == Action::SkipStory { "skipped" } else { "aborted" };
+                let why = if action == Action::SkipStory { "skipped" } else { "aborted" };
                 match &item {
                     Some(item) => self.drop_item(item, &format!("{why} by a person"), at),
                     None => self.settle(&job, Outcome::Skipped { why: why.into() }, at),
@@ -496,15 +488,22 @@ impl Run {
                 }
             }
             _ if !is_asked => {}
-            Action::Retry => self.again(&job, Phase::Todo, None),
+            Action::RaiseBudget => {
+                if let Some(item) = item {
+                    self.items.entry(item).or_default().raised += 1;
+                }
+                // It was stopped before it began: what was tried before still counts.
+                self.state(&job).phase = Phase::Todo;
+            }
+            Action::Retry | Action::GoOn => self.again(&job, Phase::Todo, None),
             Action::OtherAgent => {
                 let crew = self.crew(&job);
                 let other = agent.map(ToOwned::to_owned).or(crew.fallback);
                 self.again(&job, Phase::Todo, other);
             }
             Action::FixByHand => self.again(&job, Phase::LookAgain { asked_by_pause: false }, None),
-            Action::Accept => self.settle(&job, Outcome::Accepted, at),
-            Action::SkipStep => {
+            Action::Accept | Action::GoOnUncommitted => self.settle(&job, Outcome::Accepted, at),
+            Action::SkipStep | Action::Leave => {
                 self.settle(&job, Outcome::Skipped { why: "skipped by a person".into() }, at);
             }
             Action::OneByOne => {

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::world::{End, Play, World};
-use crate::workflow::definition::{Failure, Trigger};
+use crate::escalation::Action;
+use crate::escalation::Trigger;
+use crate::workflow::definition::Failure;
 use crate::workflow::plan::{Budget, Crew, Item, Plan};
 use crate::workflow::state::{Outcome, Standing};
-use crate::workflow::{Action, Decision, Fact, Job, Run, bmad};
+use crate::workflow::{Decision, Fact, Job, Run, bmad};
 
 fn item(id: &str) -> Item {
     let group = id.split_once('.').map(|(epic, _)| epic.to_owned());
@@ -165,7 +167,7 @@ fn who_asks_what() {
 
 #[test]
 fn answers() {
-    for (choice, end, sessions_of_next) in [
+    for (action, end, sessions_of_next) in [
         (Action::Accept, "done", true),
         (Action::SkipStep, "done", true),
         (Action::SkipStory, "dropped", true),
@@ -180,7 +182,7 @@ fn answers() {
             if job.step == "dev" && n <= 4 { End::Bad(Failure::Failed) } else { End::Good }
         });
         world.answers =
-            Box::new(move |_, number| if number == 1 { choice } else { Action::Accept });
+            Box::new(move |_, number| if number == 1 { action } else { Action::Accept });
         let (run, _) = play(&["1.1", "1.2"], &mut world);
         let first = &run.items["1.1"];
         let found = match (&run.standing, &first.dropped) {
@@ -189,11 +191,11 @@ fn answers() {
             (Standing::Complete, None) => "done",
             other => panic!("{other:?}"),
         };
-        assert_eq!(found, end, "{choice:?}");
+        assert_eq!(found, end, "{action:?}");
         assert_eq!(
             sessions(&world).contains(&"1.2/commit#1".to_owned()),
             sessions_of_next,
-            "{choice:?}"
+            "{action:?}"
         );
     }
 }
@@ -225,6 +227,7 @@ fn what_may_fail_stops_nothing() {
 fn a_budget_is_asked_about_once_per_story() {
     let mut world = World::new(|_, _| End::Good);
     world.tokens = 600;
+    world.answers = Box::new(|_, _| Action::RaiseBudget);
     let plan =
         Plan { budget: Budget { tokens: Some(1000), micro_usd: None }, ..plan(&["1.1", "1.2"]) };
     let run = Play::new(bmad().unwrap(), plan).to_the_end(&mut world, || false);
@@ -283,6 +286,8 @@ fn an_action() -> impl Strategy<Value = Action> {
         Action::SkipStory,
         Action::Pause,
         Action::OneByOne,
+        Action::RaiseBudget,
+        Action::GoOn,
     ])
 }
 

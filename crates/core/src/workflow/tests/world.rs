@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::workflow::definition::{Failure, Trigger};
-use crate::workflow::{
-    Action, Dated, Decision, Fact, How, Job, Plan, Run, Spent, Standing, Workflow,
-};
+use crate::escalation::Action;
+use crate::escalation::Trigger;
+use crate::workflow::definition::Failure;
+use crate::workflow::{Dated, Decision, Fact, How, Job, Plan, Run, Spent, Standing, Workflow};
 
 /// How an attempt ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl World {
             }
             Decision::AwaitAnswer { id } => {
                 let number = u32::try_from(self.asked.len()).unwrap();
-                let choice = (self.answers)(self.questions[&id], number);
+                let action = (self.answers)(self.questions[&id], number);
                 vec![Fact::Answered { id, action, by: "me".into(), agent: None }]
             }
             Decision::Complete => vec![Fact::Completed],
