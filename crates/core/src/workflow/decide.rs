@@ -43,6 +43,7 @@ pub enum Decision {
         n: u32,
         how: How,
         output: Option<String>,
+        held: bool,
     },
     Commit {
         job: Job,
@@ -296,7 +297,7 @@ impl Run {
             Phase::Resting { .. } => Some(self.begin(job, step, state)),
             Phase::LookAgain { .. } => {
                 let n = state.attempts;
-                Some(Decision::Verify { job, n, how: How::Finished, output: None })
+                Some(Decision::Verify { job, n, how: How::Finished, output: None, held: false })
             }
             Phase::Exhausted { failure, why } => {
                 Some(self.give_up(job, step, state, *failure, why))
@@ -373,7 +374,8 @@ fn trying(job: Job, step: &Step, attempt: &Attempt) -> Decision {
     }
     match (&attempt.session, &attempt.ended) {
         (_, Some(how)) => {
-            Decision::Verify { job, n, how: how.clone(), output: attempt.output.clone() }
+            let (how, output, held) = (how.clone(), attempt.output.clone(), attempt.held);
+            Decision::Verify { job, n, how, output, held }
         }
         (Some(session), None) => Decision::Await { job, n, session: session.clone() },
         (None, None) => Decision::Spawn { job, attempt: attempt.clone() },

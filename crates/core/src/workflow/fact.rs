@@ -111,6 +111,9 @@ pub enum Fact {
         name: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
+        /// The step was verified already before this attempt: then only an attempt that ends well proves anything.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        held: bool,
     },
     Spawned {
         job: Job,

@@ -12,9 +12,11 @@ pub mod definition;
 pub mod fact;
 pub mod plan;
 pub mod reading;
+pub mod spending;
 pub mod state;
 #[cfg(test)]
 mod tests;
+pub mod until;
 
 use std::sync::OnceLock;
 
@@ -23,6 +25,7 @@ pub use definition::{Failure, Per, Step, Verifier, Work, Workflow};
 pub use fact::{Dated, Fact, How, Job, Subject};
 pub use plan::{Budget, Crew, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};
+pub use spending::Prices;
 pub use state::{Outcome, Phase, Run, Standing};
 
 /// The text of the built-in workflow.

@@ -47,6 +47,7 @@ pub struct Attempt {
     /// What its session is to be called: by this it is found again if nobody wrote down that it was made.
     pub name: Option<String>,
     pub head: Option<String>,
+    pub held: bool,
     pub session: Option<String>,
     pub ended: Option<How>,
     pub output: Option<String>,
@@ -272,7 +273,7 @@ impl Run {
             Fact::Skipped { job, why } => {
                 self.settle(job, Outcome::Skipped { why: why.clone() }, at);
             }
-            Fact::Attempted { job, n, agent, model, name, head } => {
+            Fact::Attempted { job, n, agent, model, name, head, held } => {
                 let attempt = Attempt {
                     n: *n,
                     at,
@@ -280,6 +281,7 @@ impl Run {
                     model: model.clone(),
                     name: name.clone(),
                     head: head.clone(),
+                    held: *held,
                     session: None,
                     ended: None,
                     output: None,
