@@ -7,6 +7,8 @@ use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
 use dogwatch_core::session_file::{FileProblem, Missing, NoTask, TaskId};
 use dogwatch_store::{MqttError, StoreError};
+use dogwatch_core::workflow::BadWorkflow;
+use dogwatch_store::StoreError;
 
 /// Why a use case did not succeed. Each kind has an exit code and, where there is one, a remedy.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +123,16 @@ pub enum Error {
     NoSuchCard { task: String },
     #[error("the {desk} cannot be reported to: {problem}")]
     Desk { desk: String, problem: String, is_taken: bool },
+    #[error("{0}")]
+    BadWorkflow(#[from] BadWorkflow),
+    #[error("there is no run {target:?}")]
+    NoSuchRun { target: String },
+    #[error("somebody carries out a run in {} already", project.display())]
+    RunIsAttended { project: PathBuf },
+    #[error("{} is in no git repository", path.display())]
+    NotARepository { path: PathBuf },
+    #[error("git {what} failed in {}: {said}", dir.display())]
+    Git { what: String, dir: PathBuf, said: String },
     #[error("{problem}")]
     BadArgument { problem: String },
     #[error("the broker {broker} {problem}")]
@@ -203,6 +215,11 @@ impl Error {
             Self::NoSuchCard { .. } => "no_such_card",
             Self::Desk { is_taken: true, .. } => "desk_taken",
             Self::Desk { .. } => "desk",
+            Self::BadWorkflow(_) => "bad_workflow",
+            Self::NoSuchRun { .. } => "no_such_run",
+            Self::RunIsAttended { .. } => "run_is_attended",
+            Self::NotARepository { .. } => "not_a_repository",
+            Self::Git { .. } => "git",
             Self::BadArgument { .. } => "bad_argument",
             Self::Broker { refused: true, .. } => "broker_refused",
             Self::Broker { .. } => "broker",
@@ -227,6 +244,8 @@ impl Error {
             | Self::NoSuchOption { .. }
             | Self::BadConfig { .. }
             | Self::Mqtt(_)
+            | Self::BadWorkflow(_)
+            | Self::NotARepository { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
             Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
@@ -244,6 +263,7 @@ impl Error {
             | Self::Busy { .. }
             | Self::OwnPane { .. }
             | Self::Settled { .. }
+            | Self::RunIsAttended { .. }
             | Self::JobOver { .. }
             | Self::OnRoll { .. }
             | Self::StillRuns { .. }
@@ -261,6 +281,7 @@ impl Error {
             | Self::NoSuchJob { .. }
             | Self::NoSuchCard { .. }
             | Self::NoSuchHost { .. }
+            | Self::NoSuchRun { .. }
             | Self::NoSessionFile { .. }
             | Self::NotOnRoll { .. }
             | Self::NoConversation { .. }
@@ -274,6 +295,7 @@ impl Error {
             | Self::Desk { .. }
             | Self::Broker { .. }
             | Self::HostGone { .. }
+            | Self::Git { .. }
             | Self::Io { .. } => exit_code::FAILED,
         }
     }
@@ -341,6 +363,11 @@ impl Error {
                 "it has taken the order and will carry it out; `dogwatch fleet` shows what came of it".into()
             }
             Self::NoReply { .. } => "the order expires by itself; `dogwatch fleet` shows the hosts".into(),
+            Self::BadWorkflow(bad) => return bad.hint.clone(),
+            Self::NoSuchRun { .. } => "`dogwatch story status` shows them".into(),
+            Self::RunIsAttended { .. } => {
+                "`dogwatch story status` shows how far it is; `dogwatch story pause` stops it".into()
+            }
             Self::NotReported { .. } => "run it again: nothing is told twice".into(),
             _ => return None,
         })

@@ -34,6 +34,7 @@ pub mod team_file;
 pub mod tell;
 pub mod wait;
 pub mod watch;
+pub mod work;
 
 pub use context::Context;
 pub use error::Error;

@@ -77,6 +77,13 @@ impl StateDir {
         Ok(stories)
     }
 
+    /// The folder for what the sessions of a run said.
+    pub fn run(&self, id: &str) -> Result<PathBuf, StoreError> {
+        let folder = self.root.join("runs").join(id);
+        make_private(&folder)?;
+        Ok(folder)
+    }
+
     pub(crate) fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
     }

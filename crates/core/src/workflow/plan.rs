@@ -45,6 +45,9 @@ impl Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Item {
     pub id: String,
+    /// What its file and its row in sprint status are called, if that is more than the id.
+    #[serde(default)]
+    pub key: String,
     #[serde(default)]
     pub title: String,
     /// Its epic.
@@ -62,6 +65,12 @@ pub struct Item {
     /// Steps that somebody else did before this run began.
     #[serde(default)]
     pub done: Vec<String>,
+}
+
+impl Item {
+    pub fn key(&self) -> &str {
+        if self.key.is_empty() { &self.id } else { &self.key }
+    }
 }
 
 /// Who does a step, and who if that one cannot.

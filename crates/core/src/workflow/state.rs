@@ -250,6 +250,20 @@ impl Run {
         })
     }
 
+    /// When the attempt that is under way began.
+    pub fn attempt_at(&self, job: &Job) -> Option<Timestamp> {
+        match &self.jobs.get(job)?.phase {
+            Phase::Trying(attempt) => Some(attempt.at),
+            _ => None,
+        }
+    }
+
+    /// Whether a question was written down, answered or not.
+    pub fn has_asked(&self, id: &str) -> bool {
+        let number = id.rsplit_once('?').and_then(|(_, number)| number.parse::<u32>().ok());
+        number.is_some_and(|number| number <= self.asked)
+    }
+
     pub fn is_blocking(&self, job: &Job) -> bool {
         job.item().and_then(|item| self.plan.item(item)).is_some_and(|item| item.blocking)
     }

@@ -63,7 +63,7 @@ pub fn find(home: &Path, patterns: &[String], conversation: &str) -> Option<Path
 }
 
 /// What in a folder fits one part of a pattern.
-fn entries(dir: &Path, part: &str) -> Vec<PathBuf> {
+pub(crate) fn entries(dir: &Path, part: &str) -> Vec<PathBuf> {
     if !part.contains('*') {
         let path = dir.join(part);
         return path.exists().then_some(path).into_iter().collect();

@@ -1,0 +1,121 @@
+//! The journal of a run, held by whoever carries the run out, and added to by others too: a person who pauses it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dogwatch_core::workflow::{self, Dated, Fact, Run};
+use dogwatch_store::{Appended, KeptRun, Store};
+use jiff::Timestamp;
+
+use crate::{Context, Error};
+
+#[derive(Debug)]
+pub(super) struct Journal {
+    pub(super) id: String,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    known: u64,
+    facts: Vec<Dated>,
+    run: Run,
+}
+
+impl Journal {
+    /// Reads everything that happened so far.
+    pub(super) fn open(context: &Context, kept: &KeptRun) -> Result<Self, Error> {
+        let run = replay(kept, &[])?;
+        let inner = Inner { store: context.store()?, known: 0, facts: vec![], run };
+        let journal = Self { id: kept.id.clone(), inner: Mutex::new(inner) };
+        journal.refresh()?;
+        Ok(journal)
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what others added.
+    pub(super) fn refresh(&self) -> Result<(), Error> {
+        self.inner().refresh(&self.id)
+    }
+
+    /// Where the run stands now.
+    pub(super) fn run(&self) -> Run {
+        self.inner().run.clone()
+    }
+
+    /// The facts behind the first `known`.
+    pub(super) fn facts_after(&self, known: usize) -> Vec<Dated> {
+        self.inner().facts.get(known..).unwrap_or_default().to_vec()
+    }
+
+    /// Writes a fact down. Until then it did not happen, for whoever comes after us.
+    pub(super) fn append(&self, fact: Fact) -> Result<(), Error> {
+        let mut inner = self.inner();
+        rehearsed_death::before();
+        // The database counts in milliseconds, and what is read again must be what we went by.
+        let now = Timestamp::from_millisecond(Timestamp::now().as_millisecond());
+        let dated = Dated { at: now.unwrap_or_default(), fact };
+        loop {
+            let known = inner.known;
+            match inner.store.append_facts(&self.id, known, std::slice::from_ref(&dated))? {
+                Appended::At(count) => {
+                    inner.known = count;
+                    inner.run.take(&dated);
+                    inner.facts.push(dated);
+                    rehearsed_death::after();
+                    return Ok(());
+                }
+                Appended::Outdated => inner.refresh(&self.id)?,
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn refresh(&mut self, id: &str) -> Result<(), Error> {
+        for dated in self.store.facts(id, self.known)? {
+            self.known += 1;
+            self.run.take(&dated);
+            self.facts.push(dated);
+        }
+        Ok(())
+    }
+}
+
+/// A run as its journal says.
+pub fn replay(kept: &KeptRun, facts: &[Dated]) -> Result<Run, Error> {
+    let workflow = workflow::read(&kept.workflow, &kept.definition)?;
+    Ok(Run::replay(workflow, kept.plan.clone(), facts))
+}
+
+/// Tests have us killed at each write: `DOGWATCH_TEST_DIE_AT=7` is right after the seventh, `7-` right before it.
+mod rehearsed_death {
+    #[cfg(debug_assertions)]
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[cfg(debug_assertions)]
+    static WRITES: AtomicU32 = AtomicU32::new(0);
+
+    #[cfg(debug_assertions)]
+    fn die_at(text: &str) {
+        if std::env::var("DOGWATCH_TEST_DIE_AT").is_ok_and(|at| at == text) {
+            let _ = rustix::process::kill_process(
+                rustix::process::getpid(),
+                rustix::process::Signal::KILL,
+            );
+        }
+    }
+
+    pub(super) fn before() {
+        #[cfg(debug_assertions)]
+        die_at(&format!("{}-", WRITES.load(Ordering::Relaxed) + 1));
+    }
+
+    pub(super) fn after() {
+        #[cfg(debug_assertions)]
+        die_at(&(WRITES.fetch_add(1, Ordering::Relaxed) + 1).to_string());
+    }
+}

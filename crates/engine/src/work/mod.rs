@@ -1,0 +1,20 @@
+//! Carrying out work that is done step by step: whole stories, unattended.
+//!
+//! What is next is decided in `core::workflow` from the run's journal; here it is done. [`driver`] is the loop, `perform` one
+//! decision. Every decision may have been carried out already by somebody who was killed before it was written down, so each
+//! begins with a look at the world: is the session of this attempt there, is the commit made, is the branch merged?
+
+mod driver;
+pub mod git;
+mod journal;
+mod keeping;
+mod perform;
+mod program;
+mod sessions;
+mod site;
+mod stories;
+mod verify;
+
+pub use driver::{Left, Terms, drive, is_attended};
+pub use journal::replay;
+pub use site::Settings;

@@ -1,0 +1,225 @@
+//! One decision, carried out. Each begins by looking whether it was carried out before, by somebody who was killed before they
+//! could say so.
+
+use dogwatch_core::escalation::{self, Situation};
+use dogwatch_core::workflow::state::Attempt;
+use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Step, Subject, Work};
+use jiff::Timestamp;
+
+use super::git::{Tree, Went};
+use super::site::Site;
+use super::verify::{self, Asked};
+use super::{sessions, stories};
+use crate::Error;
+use crate::act::escalation as ask;
+
+/// Carries a decision out and writes down what came of it.
+pub(super) fn perform(site: &Site<'_>, decision: &Decision) -> Result<(), Error> {
+    let run = site.journal.run();
+    let step = |job: &Job| -> Result<Step, Error> {
+        run.step(job)
+            .cloned()
+            .ok_or_else(|| Error::BadArgument { problem: format!("no step {job}") })
+    };
+    let write = |fact: Fact| site.journal.append(fact);
+    match decision {
+        Decision::Begin { item } => write(begin(site, item)?),
+        Decision::Skip { job, why } => write(Fact::Skipped { job: job.clone(), why: why.clone() }),
+        Decision::Attempt { job, n, agent, model, look_first } => {
+            write(attempt(site, &step(job)?, job, *n, agent, model.clone(), *look_first)?)
+        }
+        Decision::Spawn { job, attempt } => write(spawn(site, &step(job)?, job, attempt)?),
+        Decision::Await { job, n, session } => {
+            let step = step(job)?;
+            let begun = run.attempt_at(job).unwrap_or_else(Timestamp::now);
+            match sessions::wait(site, session, begun, step.timeout)? {
+                Some(how) => {
+                    let (output, spent) = sessions::hear(site, session, job, *n);
+                    write(Fact::Ended { job: job.clone(), n: *n, how, output, spent })
+                }
+                None => Ok(()),
+            }
+        }
+        Decision::Verify { job, n, how, output, held } => {
+            let asked = Asked { job, n: *n, how, output: output.as_deref(), held: *held };
+            write(verify::verify(site, &step(job)?, &asked).unwrap_or_else(|error| {
+                failed(job, *n, Failure::Error, format!("it could not be verified: {error}"))
+            }))
+        }
+        Decision::Commit { job, attempt } => write(commit(site, &step(job)?, job, attempt)?),
+        Decision::Merge { job, attempt } => write(merge(site, job, attempt)?),
+        Decision::Close { job, n, session } => {
+            sessions::close(site, session)?;
+            write(Fact::Closed { job: job.clone(), n: *n })
+        }
+        Decision::Escalate { id, job, trigger, critical, why } => {
+            escalate(site, id, job, *trigger, why)?;
+            write(Fact::Escalated {
+                id: id.clone(),
+                job: job.clone(),
+                trigger: *trigger,
+                critical: *critical,
+                why: why.clone(),
+            })
+        }
+        Decision::Defer { job, why } => {
+            write(Fact::Deferred { job: job.clone(), why: why.clone() })
+        }
+        Decision::CheckGroup { group } => {
+            let (complete, why) = stories::epic_is_complete(site, group)?;
+            write(Fact::GroupChecked { group: group.clone(), complete, why })
+        }
+        Decision::Complete => write(Fact::Completed),
+        Decision::Rest { .. } | Decision::AwaitAnswer { .. } => Ok(()),
+    }
+}
+
+fn failed(job: &Job, n: u32, failure: Failure, why: String) -> Fact {
+    Fact::Failed {
+        job: job.clone(),
+        n,
+        failure,
+        why,
+        until: None,
+        progress: None,
+        not_clean: false,
+    }
+}
+
+fn begin(site: &Site<'_>, item: &str) -> Result<Fact, Error> {
+    let tree = Tree::of(&site.project);
+    let base = tree.as_ref().and_then(Tree::head);
+    let mut worktree = None;
+    if site.journal.run().plan.has_worktrees() {
+        let tree = tree.ok_or_else(|| Error::NotARepository { path: site.project.clone() })?;
+        let (dir, branch) = site.worktree(item);
+        tree.add_worktree(&dir, &branch)?;
+        worktree = Some(dir.to_string_lossy().into_owned());
+    }
+    Ok(Fact::Begun { item: item.to_owned(), base, worktree })
+}
+
+fn attempt(
+    site: &Site<'_>,
+    step: &Step,
+    job: &Job,
+    n: u32,
+    agent: &str,
+    model: Option<String>,
+    look_first: bool,
+) -> Result<Fact, Error> {
+    let job = job.clone();
+    let has_session = step.work.has_session();
+    let holds = if has_session { verify::holds(site, step, &job)? } else { None };
+    if let Some(evidence) = holds.as_ref().filter(|_| look_first) {
+        return Ok(Fact::Skipped { job, why: format!("done before: {evidence}") });
+    }
+    let name = has_session.then(|| sessions::name_for(site, &job, step, n)).transpose()?;
+    let head = Tree::of(&site.folder(&job)).and_then(|tree| tree.head());
+    Ok(Fact::Attempted {
+        job,
+        n,
+        agent: agent.to_owned(),
+        model,
+        name: name.map(|name| name.to_string()),
+        head: head.filter(|_| !has_session),
+        held: holds.is_some(),
+    })
+}
+
+fn spawn(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+    let n = attempt.n;
+    match sessions::spawn(site, job, step, attempt) {
+        Ok(session) => Ok(Fact::Spawned { job: job.clone(), n, session }),
+        // Ours, not the session's.
+        Err(error @ Error::Store(_)) => Err(error),
+        Err(error) => Ok(failed(job, n, Failure::Spawn, error.to_string())),
+    }
+}
+
+fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+    let n = attempt.n;
+    let Work::Commit { message } = &step.work else {
+        return Ok(failed(job, n, Failure::Error, "not a commit".into()));
+    };
+    let folder = site.folder(job);
+    let Some(tree) = Tree::of(&folder) else {
+        let why = format!("{} is in no git repository", folder.display());
+        return Ok(failed(job, n, Failure::Failed, why));
+    };
+    let mark = format!("Dogwatch-Run: {} {job}", site.journal.id);
+    let before =
+        if folder == site.project { site.settings.dirty.clone() } else { Default::default() };
+    Ok(match tree.commit(&site.fill(message, job, n), &mark, &before)? {
+        Went::Well(sha) => Fact::Verified { job: job.clone(), n, evidence: sha },
+        Went::Nothing => {
+            Fact::Skipped { job: job.clone(), why: "there is nothing to commit".into() }
+        }
+        Went::Badly(why) => failed(job, n, Failure::Failed, why),
+    })
+}
+
+fn merge(site: &Site<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+    let (n, item) = (attempt.n, job.subject.name());
+    let tree = Tree::of(&site.project)
+        .ok_or_else(|| Error::NotARepository { path: site.project.clone() })?;
+    let (dir, branch) = site.worktree(item);
+    let message = site.fill("Merge story {item}: {title}", job, n);
+    Ok(match tree.merge(&branch, &message, stories::mend)? {
+        Went::Badly(why) => failed(job, n, Failure::Failed, why),
+        went => {
+            tree.remove_worktree(&dir, &branch);
+            let evidence = match went {
+                Went::Well(sha) => sha,
+                _ => "there was nothing to merge".into(),
+            };
+            Fact::Verified { job: job.clone(), n, evidence }
+        }
+    })
+}
+
+/// What the question is known by: asked again by whoever comes after us, it is the same one.
+pub(super) fn question_key(run: &str, id: &str) -> String {
+    format!("run {run}: {id}")
+}
+
+fn escalate(
+    site: &Site<'_>,
+    id: &str,
+    job: &Job,
+    trigger: escalation::Trigger,
+    why: &str,
+) -> Result<(), Error> {
+    let run = site.journal.run();
+    let state = run.job(job);
+    let fact = |(n, failure, why): &(u32, Failure, String)| escalation::Fact {
+        name: format!("try {n}"),
+        value: format!("{}: {why}", failure.word()),
+    };
+    let recent = state.failures.len().saturating_sub(6);
+    let mut facts: Vec<escalation::Fact> = state.failures[recent..].iter().map(fact).collect();
+    let output = site.output(job, state.attempts);
+    if output.exists() {
+        facts.push(escalation::Fact { name: "output".into(), value: output.display().to_string() });
+    }
+    let situation = Situation {
+        run: Some(site.journal.id.clone()),
+        story: match &job.subject {
+            Subject::Item(item) => Some(item.clone()),
+            Subject::Group(group) => Some(format!("epic {group}")),
+        },
+        step: Some(job.step.clone()),
+        blocking: run.is_blocking(job),
+        facts,
+        ..Situation::new(trigger, why)
+    };
+    let within =
+        |(time, option): (jiff::SignedDuration, u32)| Some((time.try_into().ok()?, option));
+    let request = ask::Request {
+        key: &question_key(&site.journal.id, id),
+        situation: &situation,
+        deadline: site.settings.answer_within.and_then(within),
+        anew: false,
+    };
+    ask::raise(site.context, &request).map(drop)
+}

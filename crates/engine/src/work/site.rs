@@ -1,0 +1,106 @@
+//! What whoever carries a run out has at hand.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use dogwatch_core::workflow::{Job, Prices, Subject, fill};
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use super::journal::Journal;
+use crate::Context;
+
+/// What was settled when the run began, besides its plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Where stories are, from the project's root.
+    pub artifacts: String,
+    /// Files that were changed before the run began, with a mark of what was in them: they are in no commit of ours.
+    pub dirty: BTreeMap<String, String>,
+    pub prices: Prices,
+    /// How long a person has to answer, and the option that counts then.
+    pub answer_within: Option<(SignedDuration, u32)>,
+    /// The state document, from the project's root.
+    pub state_file: Option<String>,
+    /// Whether this is a BMAD project, with state document and marker.
+    pub is_bmad: bool,
+    /// Texts that take the place of a step's own.
+    pub prompts: BTreeMap<String, String>,
+    /// Passed on to the agents.
+    pub agent_args: Vec<String>,
+}
+
+pub(super) struct Site<'a> {
+    pub(super) context: &'a Context,
+    pub(super) project: PathBuf,
+    pub(super) settings: Settings,
+    pub(super) caller_env: Vec<(OsString, OsString)>,
+    pub(super) journal: &'a Journal,
+    /// Set when nothing is waited for any more.
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Site<'_> {
+    /// The folder in which a job is done.
+    pub(super) fn folder(&self, job: &Job) -> PathBuf {
+        let run = self.journal.run();
+        let worktree = job.item().and_then(|item| run.items.get(item)?.worktree.clone());
+        worktree.map_or_else(|| self.project.clone(), PathBuf::from)
+    }
+
+    /// Where an item's worktree is, and the name of its branch.
+    pub(super) fn worktree(&self, item: &str) -> (PathBuf, String) {
+        let run = &self.journal.id;
+        let dir = self.context.state.root().join("worktrees").join(run).join(item);
+        (dir, format!("dogwatch/{run}/{item}"))
+    }
+
+    /// Where the words of a job's attempt are kept.
+    pub(super) fn output(&self, job: &Job, n: u32) -> PathBuf {
+        let name = format!("{}-{}-{n}.txt", job.subject.name(), job.step);
+        self.outputs().join(name)
+    }
+
+    pub(super) fn outputs(&self) -> PathBuf {
+        self.context.state.root().join("runs").join(&self.journal.id)
+    }
+
+    /// A text with the job's own words in it.
+    pub(super) fn fill(&self, text: &str, job: &Job, n: u32) -> String {
+        let run = self.journal.run();
+        let item = job.item().and_then(|item| run.plan.item(item));
+        let name = job.subject.name().to_owned();
+        let group = match &job.subject {
+            Subject::Group(group) => group.clone(),
+            Subject::Item(_) => item.and_then(|item| item.group.clone()).unwrap_or_default(),
+        };
+        let label = run.step(job).map(|step| step.label.clone()).unwrap_or_default();
+        fill(text, |word| {
+            Some(match word {
+                "item" | "story" => name.clone(),
+                "prefix" => name.replace('.', "-"),
+                "key" => item.map_or_else(|| name.clone(), |item| item.key().to_owned()),
+                "group" | "epic" => group.clone(),
+                "title" => item.map(|item| item.title.clone()).unwrap_or_default(),
+                "step" => job.step.clone(),
+                "label" => label.clone(),
+                "attempt" => n.to_string(),
+                "artifacts" => self.settings.artifacts.clone(),
+                _ => return None,
+            })
+        })
+    }
+
+    pub(super) fn stop_is_wanted(&self) -> bool {
+        self.stop.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+/// Whether a path leads out of its folder.
+pub(super) fn stays_inside(path: &Path) -> bool {
+    use std::path::Component;
+    path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
