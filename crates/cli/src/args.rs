@@ -8,6 +8,7 @@ mod monitor;
 mod roll;
 mod sessions;
 mod status;
+mod story;
 mod team;
 mod tools;
 
@@ -24,6 +25,7 @@ pub(crate) use monitor::*;
 pub(crate) use roll::*;
 pub(crate) use sessions::*;
 pub(crate) use status::*;
+pub(crate) use story::*;
 pub(crate) use team::*;
 pub(crate) use tools::*;
 
@@ -62,6 +64,7 @@ Examples:
   dogwatch pane spawn --role dev --task 'Write the parser' an agent beside you, in a team
   dogwatch create claude                                   an agent on the registry, to be resumed one day
   dogwatch reconcile --once                                what differs between registry and tmux
+  dogwatch story run --epic 1                              whole stories, unattended
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended
   dogwatch record NAME                                     all of it in a folder, for a bug report
   dogwatch kill NAME                                       end it, with everything it started
@@ -98,6 +101,7 @@ pub(crate) enum Command {
     Pane(Pane),
     Agent(Agent),
     Task(Task),
+    Story(Box<Story>),
     Judge(Judge),
     Record(Record),
     Capture(Capture),
@@ -147,6 +151,7 @@ impl Command {
             Self::Pane(a) => a.wants_json(),
             Self::Agent(a) => a.wants_json(),
             Self::Task(a) => a.wants_json(),
+            Self::Story(a) => a.wants_json(),
             Self::Judge(a) => a.json,
             Self::Record(a) => a.json,
             Self::Capture(a) => a.json,

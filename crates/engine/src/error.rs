@@ -131,6 +131,8 @@ pub enum Error {
     RunIsAttended { project: PathBuf },
     #[error("{} is in no git repository", path.display())]
     NotARepository { path: PathBuf },
+    #[error("the tree is not clean: {files}")]
+    DirtyTree { files: String },
     #[error("git {what} failed in {}: {said}", dir.display())]
     Git { what: String, dir: PathBuf, said: String },
     #[error("{problem}")]
@@ -219,6 +221,7 @@ impl Error {
             Self::NoSuchRun { .. } => "no_such_run",
             Self::RunIsAttended { .. } => "run_is_attended",
             Self::NotARepository { .. } => "not_a_repository",
+            Self::DirtyTree { .. } => "dirty_tree",
             Self::Git { .. } => "git",
             Self::BadArgument { .. } => "bad_argument",
             Self::Broker { refused: true, .. } => "broker_refused",
@@ -264,6 +267,7 @@ impl Error {
             | Self::OwnPane { .. }
             | Self::Settled { .. }
             | Self::RunIsAttended { .. }
+            | Self::DirtyTree { .. }
             | Self::JobOver { .. }
             | Self::OnRoll { .. }
             | Self::StillRuns { .. }
@@ -365,6 +369,9 @@ impl Error {
             Self::NoReply { .. } => "the order expires by itself; `dogwatch fleet` shows the hosts".into(),
             Self::BadWorkflow(bad) => return bad.hint.clone(),
             Self::NoSuchRun { .. } => "`dogwatch story status` shows them".into(),
+            Self::DirtyTree { .. } => {
+                "commit or stash them, or say --allow-dirty: then they are left out of the commits".into()
+            }
             Self::RunIsAttended { .. } => {
                 "`dogwatch story status` shows how far it is; `dogwatch story pause` stops it".into()
             }

@@ -34,6 +34,7 @@ mod run;
 mod send;
 mod spawn;
 mod status;
+mod story;
 mod task;
 mod team;
 mod told;
@@ -90,6 +91,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Pane(args) => pane::pane(&context, args),
         Command::Agent(args) => agent::agent(&context, &args),
         Command::Task(args) => task::task(&context, &args),
+        Command::Story(args) => story::story(&context, &args),
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),
         Command::Events(args) => events::events(&context, &args),

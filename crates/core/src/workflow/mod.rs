@@ -10,8 +10,10 @@
 pub mod decide;
 pub mod definition;
 pub mod fact;
+pub mod page;
 pub mod plan;
 pub mod reading;
+pub mod report;
 pub mod spending;
 pub mod state;
 #[cfg(test)]
@@ -25,6 +27,7 @@ pub use definition::{Failure, Per, Step, Verifier, Work, Workflow};
 pub use fact::{Dated, Fact, How, Job, Subject};
 pub use plan::{Budget, Crew, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};
+pub use report::{Report, report};
 pub use spending::Prices;
 pub use state::{Outcome, Phase, Run, Standing};
 

@@ -4,12 +4,15 @@
 //! decision. Every decision may have been carried out already by somebody who was killed before it was written down, so each
 //! begins with a look at the world: is the session of this attempt there, is the commit made, is the branch merged?
 
+mod bmad;
 mod driver;
 pub mod git;
 mod journal;
 mod keeping;
 mod perform;
+pub mod planner;
 mod program;
+mod resuming;
 mod sessions;
 mod site;
 mod stories;
@@ -17,4 +20,5 @@ mod verify;
 
 pub use driver::{Left, Terms, drive, is_attended};
 pub use journal::replay;
+pub use resuming::{to_resume, validate};
 pub use site::Settings;

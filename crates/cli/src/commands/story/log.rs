@@ -1,0 +1,28 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::workflow::Dated;
+use dogwatch_engine::{Context, Error};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::run::words;
+use crate::args::StoryOne;
+use crate::ui;
+
+pub(super) fn log(context: &Context, args: &StoryOne) -> Result<u8, Error> {
+    let (_, run, facts) = super::look(context, args.run.as_deref())?;
+    for dated in &facts {
+        if args.json {
+            ui::json(&to_json(dated));
+        } else if let Some(words) = words(&run, &dated.fact) {
+            let time = dated.at.to_zoned(TimeZone::system()).strftime("%F %T");
+            ui::line(format_args!("{time}  {}", ui::harmless(words).replace('\n', " · ")));
+        }
+    }
+    Ok(exit_code::OK)
+}
+
+pub(super) fn to_json(dated: &Dated) -> Value {
+    let mut value = serde_json::to_value(&dated.fact).unwrap_or_default();
+    value["at"] = dated.at.to_string().into();
+    value
+}

@@ -1,0 +1,163 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dogwatch_core::exit_code;
+use dogwatch_core::workflow::{Budget, Crew, Per, Prices, Work};
+use dogwatch_engine::work::planner::{self, Planned, Wanted};
+use dogwatch_engine::{Context, Error};
+use serde_json::{Value, json};
+
+use crate::args::{StoryPlan, StoryWhat};
+use crate::table::Cell;
+use crate::{environment, ui};
+
+pub(super) fn plan(context: &Context, args: &StoryPlan) -> Result<u8, Error> {
+    // Whether the tree is clean matters when it begins.
+    let wanted = Wanted { allow_dirty: true, ..wanted(&args.what, None)? };
+    let planned = planner::plan(context, &environment::project()?, &wanted)?;
+    show(&planned, args.json);
+    Ok(exit_code::OK)
+}
+
+/// What was asked for on the command line.
+pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Result<Wanted, Error> {
+    let bad = |problem: String| Error::BadArgument { problem };
+    let mut agent_for = BTreeMap::new();
+    for pair in &what.agent_for {
+        let (step, agent) = pair
+            .split_once('=')
+            .filter(|(step, agent)| !step.is_empty() && !agent.is_empty())
+            .ok_or_else(|| bad(format!("--agent-for {pair:?} is not of the form STEP=AGENT")))?;
+        agent_for.insert(step.to_owned(), agent.to_owned());
+    }
+    let mut skip = what.skip.clone();
+    if what.skip_automate {
+        skip.push("auto".into());
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of money")]
+    let micro_usd = what.budget_usd.map(|usd| (usd.max(0.0) * 1e6).round() as u64);
+    Ok(Wanted {
+        workflow: what.workflow.clone(),
+        epic: what.epic.clone(),
+        items: what.stories.clone(),
+        skip,
+        side_by_side: what.max_parallel,
+        agent: what.agent.clone(),
+        agent_for,
+        fallback: what.fallback.clone(),
+        model: what.model.clone(),
+        budget: Budget { tokens: what.budget_tokens, micro_usd },
+        prices: what.prices.as_deref().map(prices).transpose()?.unwrap_or_default(),
+        answer_within: answer.and_then(|(time, option)| Some((time.try_into().ok()?, option))),
+        agent_args: what.agent_arg.clone(),
+        allow_dirty: what.allow_dirty,
+    })
+}
+
+fn prices(text: &str) -> Result<Prices, Error> {
+    let numbers: Vec<f64> = text.split(',').filter_map(|n| n.trim().parse().ok()).collect();
+    match numbers[..] {
+        [input, output, cached] if numbers.iter().all(|n| n.is_finite() && *n >= 0.0) => {
+            Ok(Prices { input, output, cached })
+        }
+        _ => Err(Error::BadArgument {
+            problem: format!("--prices {text:?} are not three numbers: input,output,cached"),
+        }),
+    }
+}
+
+/// The plan, for a person or a machine.
+pub(super) fn show(planned: &Planned, as_json: bool) {
+    if as_json {
+        ui::json(&to_json(planned));
+        return;
+    }
+    let steps: Vec<_> = planned.workflow.steps_per(Per::Item).collect();
+    let mut header = vec!["STORY", "TITLE", "LEVEL"];
+    header.extend(steps.iter().map(|step| step.id.as_str()));
+    let header: Vec<String> = header.iter().map(|word| word.to_uppercase()).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut table = ui::table(&header);
+    for item in &planned.plan.items {
+        let level = planned.complexity.get(&item.id);
+        let level = level.map(|c| format!("{} ({})", c.level, c.score)).unwrap_or_default();
+        let mut cells = vec![item.id.clone(), ui::harmless(item.title.clone()), level];
+        for step in &steps {
+            cells.push(if planned.plan.skip.contains(&step.id) || item.done.contains(&step.id) {
+                "-".into()
+            } else {
+                match &step.work {
+                    Work::Agent { .. } => item.agents.get(&step.id).map(crew).unwrap_or_default(),
+                    Work::Command { .. } => "command".into(),
+                    Work::Commit { .. } => "commit".into(),
+                    Work::Merge => "merge".into(),
+                }
+            });
+        }
+        table.row(cells.into_iter().map(Cell::from).collect::<Vec<_>>());
+    }
+    ui::line(table);
+    let groups =
+        planned.workflow.steps_per(Per::Group).filter(|s| !planned.plan.skip.contains(&s.id));
+    let groups: Vec<String> = groups
+        .map(|step| match planned.plan.group_agents.get(&step.id) {
+            Some(found) => format!("{} ({})", step.label, crew(found)),
+            None => step.label.clone(),
+        })
+        .collect();
+    if !groups.is_empty() {
+        ui::line(format_args!("then, for each epic that is complete: {}", groups.join(", ")));
+    }
+    if planned.plan.side_by_side > 1 {
+        ui::line(format_args!("{} side by side, each in a worktree", planned.plan.side_by_side));
+    }
+    for note in &planned.notes {
+        ui::talk(format_args!("note: {note}"));
+    }
+}
+
+fn crew(crew: &Crew) -> String {
+    let model = crew.model.as_ref().map(|model| format!(":{model}")).unwrap_or_default();
+    let fallback =
+        crew.fallback.as_ref().map(|other| format!(", else {other}")).unwrap_or_default();
+    format!("{}{model}{fallback}", crew.primary)
+}
+
+pub(super) fn to_json(planned: &Planned) -> Value {
+    let items: Vec<Value> = planned
+        .plan
+        .items
+        .iter()
+        .map(|item| {
+            let complexity = planned.complexity.get(&item.id);
+            json!({
+                "id": item.id,
+                "key": item.key(),
+                "title": item.title,
+                "group": item.group,
+                "blocking": item.blocking,
+                "after": item.after,
+                "done": item.done,
+                "agents": item.agents,
+                "complexity": complexity.map(|c| json!({ "level": c.level, "score": c.score, "reasons": c.reasons })),
+            })
+        })
+        .collect();
+    let steps: Vec<Value> = planned
+        .workflow
+        .steps
+        .iter()
+        .map(|step| json!({ "id": step.id, "label": step.label, "per": step.per, "optional": step.optional, "attempts": step.attempts }))
+        .collect();
+    json!({
+        "workflow": planned.workflow.name,
+        "project": planned.project,
+        "steps": steps,
+        "items": items,
+        "group_agents": planned.plan.group_agents,
+        "skip": planned.plan.skip,
+        "side_by_side": planned.plan.side_by_side,
+        "budget": planned.plan.budget,
+        "notes": planned.notes,
+    })
+}

@@ -1,0 +1,66 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::workflow::page::{self, length, money};
+use dogwatch_core::workflow::{self, Report};
+use dogwatch_engine::{Context, Error};
+
+use crate::args::StoryReport;
+use crate::ui;
+
+pub(super) fn report(context: &Context, args: &StoryReport) -> Result<u8, Error> {
+    let (kept, run, facts) = super::look(context, args.run.as_deref())?;
+    let report = workflow::report(&kept.id, kept.begun, &run, &facts);
+    if let Some(file) = &args.html {
+        std::fs::write(file, page::page(&report))
+            .map_err(Error::io(format!("write {}", file.display())))?;
+        if !args.json {
+            ui::line(format_args!("{}", file.display()));
+            return Ok(exit_code::OK);
+        }
+    }
+    if args.json {
+        ui::json(&serde_json::to_value(&report).unwrap_or_default());
+    } else {
+        print(&report);
+    }
+    Ok(exit_code::OK)
+}
+
+fn print(report: &Report) {
+    ui::line(format_args!(
+        "run {} ({}) is {}: {}, {} attempts, {} of them retries, {} tokens{}",
+        report.run,
+        report.workflow,
+        report.standing,
+        length(report.seconds),
+        report.attempts,
+        report.retries,
+        report.spent.tokens(),
+        money(report.spent.micro_usd),
+    ));
+    let mut table = ui::table(&["STORY", "STEP", "STATE", "TIME", "ATTEMPTS", "TOKENS", "WHY"]);
+    for line in report.items.iter().chain(&report.groups) {
+        for step in &line.steps {
+            let tries: Vec<String> =
+                step.attempts.iter().map(|one| format!("{} {}", one.agent, one.result)).collect();
+            let tries: Vec<&str> = tries.iter().map(|text| text.trim()).collect();
+            table.row([
+                line.name.clone().into(),
+                step.label.clone().into(),
+                step.state.into(),
+                if step.attempts.is_empty() { String::new() } else { length(step.seconds) }.into(),
+                tries.join(", ").into(),
+                step.spent.tokens().to_string().into(),
+                ui::harmless(step.why.clone()).replace('\n', " · ").into(),
+            ]);
+        }
+    }
+    ui::line(table);
+    for one in &report.questions {
+        let answer = match (&one.action, &one.by) {
+            (Some(action), Some(by)) => format!("{by} chose {}", action.word()),
+            _ => "open".into(),
+        };
+        let why = ui::harmless(one.why.clone()).replace('\n', " · ");
+        ui::line(format_args!("asked about {}: {}: {why}: {answer}", one.job, one.trigger.title()));
+    }
+}

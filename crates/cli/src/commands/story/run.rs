@@ -1,0 +1,133 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::workflow::{Dated, Fact, How, Run};
+use dogwatch_engine::sense::changes::Changes;
+use dogwatch_engine::work::{self, Left, Terms, planner};
+use dogwatch_engine::{Context, Error};
+use dogwatch_store::KeptRun;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::json;
+
+use super::plan;
+use crate::args::{StoryResume, StoryRun};
+use crate::{environment, interrupt, ui};
+
+pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
+    let project = environment::project()?;
+    let answer = args.answer_within.zip(args.default_option);
+    let wanted = plan::wanted(&args.what, answer)?;
+    if args.dry_run {
+        let wanted = planner::Wanted { allow_dirty: true, ..wanted };
+        plan::show(&planner::plan(context, &project, &wanted)?, args.json);
+        return Ok(exit_code::OK);
+    }
+    if work::is_attended(context, &project) {
+        return Err(Error::RunIsAttended { project });
+    }
+    let planned = planner::plan(context, &project, &wanted)?;
+    for note in &planned.notes {
+        ui::talk(format_args!("note: {note}"));
+    }
+    let kept = planner::begin(context, &planned)?;
+    carry_on(context, &kept, args.no_wait, args.json)
+}
+
+pub(super) fn resume(context: &Context, args: &StoryResume) -> Result<u8, Error> {
+    let project = environment::project()?;
+    let kept = work::to_resume(context, &project, args.run.as_deref())?;
+    let fact = Fact::Resumed { by: super::person() };
+    context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
+    carry_on(context, &kept, args.no_wait, args.json)
+}
+
+fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> Result<u8, Error> {
+    if as_json {
+        ui::json(&json!({ "run": kept.id, "workflow": kept.workflow, "project": kept.project }));
+    } else {
+        ui::line(format_args!("run {}", kept.id));
+    }
+    let stop = interrupt::flag(Changes::<()>::new().waker())?;
+    let tell = |run: &Run, dated: &Dated| tell(run, dated, as_json);
+    let terms = Terms {
+        caller_env: std::env::vars_os().collect(),
+        wait_for_answers: !no_wait,
+        stop: &stop,
+        tell: &tell,
+    };
+    let left = work::drive(context, kept, &terms)?;
+    let (word, why, code) = match &left {
+        Left::Complete => ("complete", String::new(), exit_code::OK),
+        Left::Aborted { why } => ("aborted", why.clone(), exit_code::FAILED),
+        Left::Paused { why } => ("paused", why.clone(), exit_code::CONFLICT),
+        Left::Asked => ("asked", "a decision is needed".into(), exit_code::CONFLICT),
+        Left::Stopped => ("stopped", "its sessions go on".into(), exit_code::CONFLICT),
+    };
+    if as_json {
+        ui::json(&json!({ "run": kept.id, "left": word, "why": why }));
+        return Ok(code);
+    }
+    let gap = if why.is_empty() { "" } else { ": " };
+    ui::line(format_args!("run {} is {word}{gap}{why}", kept.id));
+    if matches!(left, Left::Asked) {
+        ui::talk("hint: dogwatch escalations; then dogwatch story resume");
+    } else if code == exit_code::CONFLICT {
+        ui::talk("hint: go on with: dogwatch story resume");
+    }
+    Ok(code)
+}
+
+fn tell(run: &Run, dated: &Dated, as_json: bool) {
+    if as_json {
+        ui::json(&super::log::to_json(dated));
+    } else if let Some(words) = words(run, &dated.fact) {
+        let time = dated.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S");
+        ui::line(format_args!("{time}  {}", ui::harmless(words).replace('\n', " · ")));
+    }
+}
+
+/// A fact as a line of the log; what is of interest to nobody is `None`.
+pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
+    Some(match fact {
+        Fact::Begun { item, worktree, .. } => {
+            let title = run.plan.item(item).map(|item| item.title.clone()).unwrap_or_default();
+            let place = worktree.as_ref().map(|dir| format!(" in {dir}")).unwrap_or_default();
+            format!("{item}: begun: {title}{place}")
+        }
+        Fact::Skipped { job, why } => format!("{job}: skipped: {why}"),
+        Fact::Attempted { job, n, agent, .. } => {
+            let who = if agent.is_empty() { String::new() } else { format!(" with {agent}") };
+            let again = if *n > 1 { format!(" (attempt {n})") } else { String::new() };
+            format!("{job}: started{who}{again}")
+        }
+        Fact::Ended { job, how: How::Finished, spent, .. } => {
+            let tokens = if spent.tokens() > 0 {
+                format!(", {} tokens", spent.tokens())
+            } else {
+                String::new()
+            };
+            format!("{job}: ended{tokens}")
+        }
+        Fact::Ended { job, how: How::Failed { failure, why, .. }, .. } => {
+            format!("{job}: ended: {}: {why}", failure.word())
+        }
+        Fact::Verified { job, evidence, .. } => format!("{job}: verified: {evidence}"),
+        Fact::Failed { job, failure, why, .. } => {
+            format!("{job}: not done: {}: {why}", failure.word())
+        }
+        Fact::Escalated { job, trigger, critical, why, .. } => {
+            let kind = if *critical { "decision needed" } else { "decision wanted" };
+            format!("{job}: {kind}: {}: {why}", trigger.title())
+        }
+        Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose: {}", action.word()),
+        Fact::Deferred { job, why } => format!("{job}: the story is put off: {why}"),
+        Fact::GroupChecked { group, complete: true, .. } => format!("epic {group}: complete"),
+        Fact::GroupChecked { group, complete: false, why } => {
+            format!("epic {group}: not complete: {why}")
+        }
+        Fact::Paused { by, why } => format!("paused by {by}: {why}"),
+        Fact::Resumed { by } => format!("resumed by {by}"),
+        Fact::Aborted { by, why } => format!("aborted by {by}: {why}"),
+        Fact::Completed => "all is done".into(),
+        Fact::Spawned { .. } | Fact::Closed { .. } => return None,
+    })
+}

@@ -1,0 +1,99 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::workflow::page::length;
+use dogwatch_core::workflow::{self, Dated, Decision, Fact, Report};
+use dogwatch_engine::work::{self, planner};
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::args::StoryOne;
+use crate::{environment, ui};
+
+pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
+    let (kept, run, facts) = super::look(context, args.run.as_deref())?;
+    let report = workflow::report(&kept.id, kept.begun, &run, &facts);
+    let attended = kept.over.is_none() && work::is_attended(context, &kept.project);
+    let next: Vec<String> = run.next(Timestamp::now()).iter().map(Decision::key).collect();
+    if args.json {
+        let mut value = serde_json::to_value(&report).unwrap_or_default();
+        value["attended"] = attended.into();
+        value["next"] = json!(next);
+        ui::json(&value);
+        return Ok(exit_code::OK);
+    }
+    let who = match (report.standing, attended) {
+        ("complete" | "aborted", _) => "",
+        (_, true) => ", somebody carries it out",
+        (_, false) => ", nobody carries it out: dogwatch story resume",
+    };
+    ui::line(format_args!("run {} is {}{who}", report.run, report.standing));
+    ui::line(table(&report));
+    for question in report.questions.iter().filter(|q| q.answered.is_none()) {
+        let why = ui::harmless(question.why.clone()).replace('\n', " · ");
+        ui::line(format_args!("decision needed: {}: {why}", question.job));
+    }
+    Ok(exit_code::OK)
+}
+
+fn table(report: &Report) -> crate::table::Table {
+    let mut table = ui::table(&["STORY", "STATE", "STEP", "ATTEMPTS", "TIME", "TOKENS", "WHY"]);
+    for line in report.items.iter().chain(&report.groups) {
+        // The step that is not over, or the last that is.
+        let open = |s: &&workflow::report::StepLine| {
+            !matches!(s.state, "done" | "skip" | "accepted" | "dropped")
+        };
+        let step = line.steps.iter().find(open).or(line.steps.last());
+        let (label, why) = match (line.state, step) {
+            ("done" | "waiting", _) | (_, None) => (String::new(), String::new()),
+            (_, Some(step)) => (step.label.clone(), step.why.clone()),
+        };
+        let attempts: usize = line.steps.iter().map(|step| step.attempts.len()).sum();
+        let seconds: i64 = line.steps.iter().map(|step| step.seconds).sum();
+        let why = line.why.clone().unwrap_or(why);
+        table.row([
+            line.name.clone().into(),
+            line.state.into(),
+            label.into(),
+            attempts.to_string().into(),
+            length(seconds).into(),
+            line.spent.tokens().to_string().into(),
+            ui::harmless(why).replace('\n', " · ").into(),
+        ]);
+    }
+    table
+}
+
+/// Writes down what a person wants; whoever carries the run out sees it at once.
+pub(super) fn tell(
+    context: &Context,
+    args: &StoryOne,
+    fact: Fact,
+    word: &str,
+) -> Result<u8, Error> {
+    let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
+    if kept.over.is_some() {
+        let problem = format!("the run {} is over", kept.id);
+        return Err(Error::BadArgument { problem });
+    }
+    context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
+    context.state.tell_news(&kept.id);
+    if args.json {
+        ui::json(&json!({ "run": kept.id, "told": word }));
+    } else {
+        ui::line(format_args!("run {}: {word}", kept.id));
+    }
+    Ok(exit_code::OK)
+}
+
+/// Ends the run, and its sessions too if nobody else is there to do it.
+pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8, Error> {
+    let code = tell(context, args, fact, "aborted")?;
+    let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let terms =
+        work::Terms { caller_env: vec![], wait_for_answers: false, stop: &stop, tell: &|_, _| () };
+    match work::drive(context, &kept, &terms) {
+        Ok(_) | Err(Error::RunIsAttended { .. }) => Ok(code),
+        Err(error) => Err(error),
+    }
+}

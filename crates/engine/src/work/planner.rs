@@ -1,0 +1,292 @@
+//! What a run would do: which workflow, for what, by whom. Nothing is changed before all of it is known to be possible.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::workflow::{
+    self, Budget, Crew, Item, Per, Plan, Prices, Step, Verifier, Work, Workflow,
+};
+use dogwatch_store::{KeptRun, NewRun, read_regular};
+use jiff::{SignedDuration, Timestamp};
+
+use super::git::Tree;
+use super::{Settings, bmad};
+use crate::sense::agents;
+use crate::{Context, Error};
+
+const LONGEST_WORKFLOW: u64 = 1024 * 1024;
+
+/// What a person wants done.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// A file; else the built-in workflow.
+    pub workflow: Option<PathBuf>,
+    pub epic: Option<String>,
+    /// Stories or items: ids, ranges, or all.
+    pub items: Option<String>,
+    pub skip: Vec<String>,
+    pub side_by_side: u32,
+    /// Who does every step, and who does one.
+    pub agent: Option<String>,
+    pub agent_for: BTreeMap<String, String>,
+    pub fallback: Option<String>,
+    pub model: Option<String>,
+    pub budget: Budget,
+    pub prices: Prices,
+    pub answer_within: Option<(SignedDuration, u32)>,
+    pub agent_args: Vec<String>,
+    /// Begin although files are changed and not committed.
+    pub allow_dirty: bool,
+}
+
+/// What would be done.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    pub project: PathBuf,
+    pub definition: String,
+    pub workflow: Workflow,
+    pub plan: Plan,
+    pub settings: Settings,
+    /// What a person should know before it begins.
+    pub notes: Vec<String>,
+    /// How hard each item seems, and why.
+    pub complexity: BTreeMap<String, Complexity>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complexity {
+    pub level: String,
+    pub score: i64,
+    pub reasons: Vec<String>,
+}
+
+/// Plans a run and changes nothing.
+pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
+    let definition = match &wanted.workflow {
+        Some(file) => {
+            let bytes = read_regular(file, LONGEST_WORKFLOW)
+                .map_err(Error::io(format!("read {}", file.display())))?;
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        None => workflow::BMAD.to_owned(),
+    };
+    let name =
+        wanted.workflow.as_ref().map_or("bmad.toml".into(), |file| file.display().to_string());
+    let workflow = workflow::read(&name, &definition)?;
+    for step in &wanted.skip {
+        known_step(&workflow, step)?;
+    }
+    for step in wanted.agent_for.keys() {
+        known_step(&workflow, step)?;
+    }
+    let is_bmad = wanted.workflow.is_none() || speaks_of_stories(&workflow);
+    let mut planned = Planned {
+        project: project.to_owned(),
+        definition,
+        workflow,
+        plan: Plan {
+            skip: wanted.skip.clone(),
+            side_by_side: wanted.side_by_side.max(1),
+            budget: wanted.budget,
+            ..Plan::default()
+        },
+        settings: Settings {
+            prices: wanted.prices,
+            answer_within: wanted.answer_within,
+            agent_args: wanted.agent_args.clone(),
+            is_bmad,
+            ..Settings::default()
+        },
+        notes: vec![],
+        complexity: BTreeMap::new(),
+    };
+    if is_bmad {
+        bmad::items(context, &mut planned, wanted)?;
+    } else {
+        planned.plan.items = plain_items(&planned.workflow, wanted)?;
+    }
+    assign(&mut planned, wanted);
+    check(context, &mut planned, wanted)?;
+    Ok(planned)
+}
+
+/// Whether it needs stories: their states, or the project's policy.
+fn speaks_of_stories(workflow: &Workflow) -> bool {
+    let of_stories = |verifier: &Verifier| {
+        matches!(
+            verifier,
+            Verifier::Policy
+                | Verifier::Status { .. }
+                | Verifier::SprintStatus { .. }
+                | Verifier::StoryFile { .. }
+        )
+    };
+    workflow.steps.iter().any(|step| step.verify.iter().any(of_stories))
+}
+
+fn known_step(workflow: &Workflow, id: &str) -> Result<(), Error> {
+    if workflow.step(id).is_some() {
+        return Ok(());
+    }
+    let known: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).collect();
+    let problem = format!("there is no step {id:?}; there are {}", known.join(", "));
+    Err(Error::BadArgument { problem })
+}
+
+/// Items of a workflow that knows nothing of stories.
+fn plain_items(workflow: &Workflow, wanted: &Wanted) -> Result<Vec<Item>, Error> {
+    let ids: Vec<String> = match &wanted.items {
+        Some(list) => {
+            list.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()).collect()
+        }
+        None if workflow.items.is_empty() => vec![workflow.name.clone()],
+        None => workflow.items.clone(),
+    };
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    for (at, id) in ids.iter().enumerate() {
+        if !id.chars().all(fine) || id.starts_with(['-', '.']) || id.len() > 60 {
+            let problem =
+                format!("{id:?} cannot be an item: letters, digits, '-', '_' and '.' make one");
+            return Err(Error::BadArgument { problem });
+        }
+        if ids[..at].contains(id) {
+            return Err(Error::BadArgument { problem: format!("the item {id} is named twice") });
+        }
+    }
+    if ids.is_empty() {
+        return Err(Error::BadArgument {
+            problem: "there is nothing to do: no item is named".into(),
+        });
+    }
+    let group = workflow.steps_per(Per::Group).next().map(|_| workflow.name.clone());
+    Ok(ids
+        .into_iter()
+        .map(|id| Item { title: id.clone(), id, group: group.clone(), ..Item::default() })
+        .collect())
+}
+
+/// Puts the agents that a person named in the place of others.
+fn assign(planned: &mut Planned, wanted: &Wanted) {
+    let default = wanted.agent.clone().unwrap_or_else(|| "claude".into());
+    let choose = |step: &Step, crews: &mut BTreeMap<String, Crew>| {
+        if !matches!(step.work, Work::Agent { .. }) {
+            return;
+        }
+        let crew = crews.entry(step.id.clone()).or_insert_with(|| Crew {
+            primary: step.agent.clone().unwrap_or_else(|| default.clone()),
+            fallback: step.fallback.clone(),
+            model: step.model.clone(),
+        });
+        let named = wanted.agent_for.get(&step.id).or(wanted.agent.as_ref());
+        if let Some(agent) = named {
+            *crew = Crew { primary: agent.clone(), fallback: None, model: None };
+        }
+        if let Some(fallback) = &wanted.fallback {
+            crew.fallback = Some(fallback.clone()).filter(|f| *f != crew.primary && f != "none");
+        }
+        if let Some(model) = &wanted.model {
+            crew.model = Some(model.clone());
+        }
+    };
+    let steps = planned.workflow.steps.clone();
+    for item in &mut planned.plan.items {
+        steps.iter().filter(|s| s.per == Per::Item).for_each(|step| choose(step, &mut item.agents));
+    }
+    steps
+        .iter()
+        .filter(|s| s.per == Per::Group)
+        .for_each(|step| choose(step, &mut planned.plan.group_agents));
+}
+
+/// What can be known to be impossible before anything begins.
+fn check(context: &Context, planned: &mut Planned, wanted: &Wanted) -> Result<(), Error> {
+    let skip = &planned.plan.skip;
+    let crews = planned.plan.items.iter().flat_map(|item| item.agents.iter());
+    let mut names: Vec<&String> = crews
+        .chain(&planned.plan.group_agents)
+        .filter(|(step, _)| !skip.contains(step))
+        .flat_map(|(_, crew)| [Some(&crew.primary), crew.fallback.as_ref()])
+        .flatten()
+        .collect();
+    names.sort();
+    names.dedup();
+    for name in names {
+        let profile = agents::profile(context, name)?;
+        if agents::find_program(&profile.program, &context.path, &planned.project).is_none() {
+            return Err(Error::ProgramNotFound {
+                program: profile.program,
+                install: profile.install,
+            });
+        }
+    }
+    let commits =
+        planned.workflow.steps.iter().any(|step| matches!(step.work, Work::Commit { .. }));
+    let tree = Tree::of(&planned.project);
+    if tree.is_none() && (commits || planned.plan.has_worktrees()) {
+        return Err(Error::NotARepository { path: planned.project.clone() });
+    }
+    let Some(tree) = tree else { return Ok(()) };
+    let dirty = tree.changes()?;
+    if !dirty.is_empty() && commits {
+        let list: Vec<&str> = dirty.keys().take(5).map(String::as_str).collect();
+        let more =
+            if dirty.len() > 5 { format!(" and {} more", dirty.len() - 5) } else { String::new() };
+        let text =
+            format!("{} are changed and not committed: {}{more}", dirty.len(), list.join(", "));
+        if !wanted.allow_dirty {
+            return Err(Error::DirtyTree { files: text });
+        }
+        planned
+            .notes
+            .push(format!("{text}; they are left out of all commits unless the work changes them"));
+    }
+    if planned.plan.has_worktrees() {
+        if tree.head().is_none() {
+            let problem = "stories side by side need a first commit to start from".to_owned();
+            return Err(Error::BadArgument { problem });
+        }
+        if !dirty.is_empty() {
+            planned
+                .notes
+                .push("work side by side starts from the last commit, without these".into());
+        }
+        if planned.settings.is_bmad {
+            bmad::can_be_side_by_side(planned, &tree)?;
+        }
+    }
+    planned.settings.dirty = dirty;
+    Ok(())
+}
+
+/// Writes the plan down: from here on it is a run.
+pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
+    let now = Timestamp::now();
+    let id = new_id(now);
+    let settings = serde_json::to_value(&planned.settings).unwrap_or_default();
+    context.store()?.begin_run(&NewRun {
+        id: &id,
+        project: &planned.project,
+        workflow: &planned.workflow.name,
+        definition: &planned.definition,
+        plan: &planned.plan,
+        settings: &settings,
+        begun: now,
+    })?;
+    find(context, &planned.project, Some(&id))
+}
+
+/// Short enough to be typed, in the order of time, and nobody else's.
+fn new_id(now: Timestamp) -> String {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{}-{}", now.strftime("%y%m%d-%H%M%S"), &random[..4])
+}
+
+/// A run by its id, or the newest of the project.
+pub fn find(context: &Context, project: &Path, id: Option<&str>) -> Result<KeptRun, Error> {
+    let store = context.store()?;
+    let found = match id {
+        Some(id) => store.run(id)?,
+        None => store.runs(Some(project))?.into_iter().next(),
+    };
+    found.ok_or_else(|| Error::NoSuchRun { target: id.unwrap_or("of this project").to_owned() })
+}
