@@ -340,7 +340,17 @@ impl Run {
             Fact::Failed { job, n, failure, why, until, progress, not_clean } => {
                 self.fail(job, *n, (*failure, why), *until, *progress, *not_clean, at);
             }
-            Fact::Closed { job, n } => self.state(job).to_close.retain(|(of, _)| of != n),
+            Fact::Closed { job, n } => {
+                let state = self.state(job);
+                state.to_close.retain(|(of, _)| of != n);
+                // Ended by us in the middle of its work: the run was aborted.
+                if let Some(attempt) = self.attempt(job, *n)
+                    && attempt.ended.is_none()
+                {
+                    let (failure, why) = (Failure::Crash, "the run was aborted".into());
+                    attempt.ended = Some(How::Failed { failure, why, until: None });
+                }
+            }
             Fact::Escalated { id, job, trigger, critical, why } => {
                 self.asked += 1;
                 let question = Question {

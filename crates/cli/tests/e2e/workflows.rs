@@ -1,0 +1,377 @@
+//! Any list of steps, carried out unattended: what is done, what is tried again, who is asked.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::env::{TestEnv, eventually};
+use crate::output::CommandOutput;
+
+/// A git repository with a workflow in it.
+pub(crate) struct Project {
+    pub(crate) env: TestEnv,
+}
+
+impl Project {
+    pub(crate) fn new(workflow: &str) -> Self {
+        let env = TestEnv::new();
+        let project = Self { env };
+        project.git(&["init", "-q", "-b", "main"]);
+        project.git(&["config", "user.name", "T"]);
+        project.git(&["config", "user.email", "t@example.invalid"]);
+        fs::create_dir(project.notes()).unwrap();
+        let workflow = workflow.replace("$NOTES", &project.notes().display().to_string());
+        project.env.write("flow.toml", workflow);
+        project.git(&["add", "-A"]);
+        project.git(&["commit", "-q", "-m", "first"]);
+        project
+    }
+
+    /// Where scripts write down what they did, outside of what is committed.
+    pub(crate) fn notes(&self) -> PathBuf {
+        self.env.root().join("notes")
+    }
+
+    pub(crate) fn noted(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.notes().join(name)).unwrap_or_default();
+        text.lines().map(ToOwned::to_owned).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        let mut command = self.env.foreign("git");
+        command.args(args);
+        self.env.run(&mut command).success().text().trim().to_owned()
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> CommandOutput {
+        let mut all = vec!["story", "run", "--workflow", "flow.toml"];
+        all.extend(args);
+        self.env.dogwatch(&all)
+    }
+
+    /// Begins a run and does not wait for it.
+    pub(crate) fn begin(&self, args: &[&str]) -> Child {
+        let mut all = vec!["story", "run", "--workflow", "flow.toml"];
+        all.extend(args);
+        self.start(&all)
+    }
+
+    pub(crate) fn start(&self, args: &[&str]) -> Child {
+        let mut command = self.env.command(args);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    pub(crate) fn facts(&self) -> Vec<Value> {
+        let said = self.env.dogwatch(&["story", "log", "--json"]).success().text();
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    pub(crate) fn report(&self) -> Value {
+        self.env.dogwatch(&["story", "report", "--json"]).success().json()
+    }
+
+    /// Subjects of the commits, oldest first.
+    pub(crate) fn commits(&self) -> Vec<String> {
+        let said = self.git(&["log", "--reverse", "--format=%s"]);
+        said.lines().map(ToOwned::to_owned).collect()
+    }
+
+    /// Waits for a question and answers it, as somebody else.
+    pub(crate) fn answer(&self, option: &str) -> Value {
+        let mut open = Value::Null;
+        eventually("a question", || {
+            open = self.env.dogwatch(&["escalations", "ls", "--json"]).success().json();
+            open["escalations"].as_array().is_some_and(|all| !all.is_empty())
+        });
+        let one = open["escalations"][0].clone();
+        let number = one["number"].to_string();
+        let _ =
+            self.env.dogwatch(&["escalations", "answer", &number, "--option", option]).success();
+        one
+    }
+}
+
+/// What each attempt at a step came to.
+fn results(report: &Value, item: usize, step: &str) -> Vec<String> {
+    let steps = report["items"][item]["steps"].as_array().unwrap();
+    let step = steps.iter().find(|one| one["step"] == step).unwrap();
+    let tries = step["attempts"].as_array().unwrap();
+    tries.iter().map(|one| one["result"].as_str().unwrap().to_owned()).collect()
+}
+
+const TWO: &str = r#"
+name = "two"
+items = ["a", "b"]
+[[step]]
+id = "write"
+run = ["sh", "-c", "echo {item} >> $NOTES/written; echo text of {item} > {item}.txt"]
+verify = [{ kind = "files", glob = "{item}.txt", count = 1 }]
+[[step]]
+id = "commit"
+commit = "work: {item}"
+[[step]]
+id = "wrap"
+per = "group"
+optional = true
+run = ["sh", "-c", "cat *.txt > all.md"]
+verify = [{ kind = "files", glob = "all.md" }]
+[[step]]
+id = "wrap-commit"
+per = "group"
+optional = true
+commit = "docs: {group}"
+"#;
+
+#[test]
+fn steps_of_ones_own() {
+    let project = Project::new(TWO);
+    let plan = project
+        .env
+        .dogwatch(&["story", "plan", "--workflow", "flow.toml", "--json"])
+        .success()
+        .json();
+    assert_eq!(plan["items"][1]["id"], "b");
+    let said = project.run(&[]).success().text();
+    assert!(said.contains("all is done"), "{said}");
+    assert_eq!(project.commits(), ["first", "work: a", "work: b", "docs: two"]);
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+    let report = project.report();
+    assert_eq!((&report["standing"], &report["attempts"]), (&"complete".into(), &6.into()));
+    assert_eq!(project.noted("written"), ["a", "b"]);
+    let page = project.env.root().join("report.html");
+    let _ =
+        project.env.dogwatch(&["story", "report", "--html", &page.display().to_string()]).success();
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<svg") && !page.contains("http"), "{page}");
+    let _ = project.env.dogwatch(&["story", "resume"]).code(2);
+    let _ = project.env.dogwatch(&["story", "validate"]).success();
+}
+
+#[test]
+fn a_bad_file_is_refused_before_anything_starts() {
+    let project = Project::new("name = \"x\"\n[[step]]\nid = \"a\"\npromt = \"hello\"\n");
+    insta::assert_snapshot!(project.run(&[]), @r"
+    ------- stderr -------
+    error: flow.toml:4:1: unknown field `promt`, expected one of `id`, `label`, `per`, `prompt`, `run`, `commit`, `agent`, `fallback`, `model`, `verify`, `done_before`, `optional`, `cycles`, `attempts`, `timeout`, `retry`, `defer_on_plateau`, `asks`
+    hint: did you mean `prompt`?
+    [exit code: 2]
+    ");
+    let _ = project.env.dogwatch(&["story", "validate", "--workflow", "flow.toml"]).code(2);
+    let _ = project.env.dogwatch(&["story", "status"]).code(3);
+}
+
+#[test]
+fn a_tree_that_is_not_clean_is_said_so() {
+    let project = Project::new(TWO);
+    project.env.write("draft", "mine");
+    let refused = project.run(&[]).code(4);
+    assert!(
+        refused.stderr.contains("draft") && refused.stderr.contains("--allow-dirty"),
+        "{refused}"
+    );
+    let _ = project.run(&["--allow-dirty"]).success();
+    assert_eq!(project.git(&["status", "--porcelain"]), "?? draft");
+}
+
+#[test]
+fn failures_are_tried_again_and_then_a_person_is_asked() {
+    let project = Project::new(
+        r#"
+name = "hard"
+[[step]]
+id = "work"
+run = ["sh", "-c", "echo x >> $NOTES/tries; test $(wc -l < $NOTES/tries) -ge 3 && echo done > out.txt; exit 0"]
+verify = [{ kind = "files", glob = "out.txt" }]
+"#,
+    );
+    let mut run = project.begin(&[]);
+    let asked = project.answer("1");
+    assert_eq!(asked["situation"]["trigger"], "session_incomplete", "{asked}");
+    assert_eq!(asked["situation"]["step"], "work");
+    // "Put right by hand", and it was not: asked again.
+    let asked = project.answer("other_agent");
+    assert_eq!(asked["kind"], "critical");
+    assert!(run.wait().unwrap().success());
+    assert_eq!(results(&project.report(), 0, "work"), ["unverified", "unverified", "verified"]);
+}
+
+#[test]
+fn an_answer_is_waited_for_by_nobody_and_found_later() {
+    let project = Project::new(
+        r#"
+name = "later"
+[[step]]
+id = "work"
+run = ["sh", "-c", "exit 3"]
+verify = [{ kind = "session_exit" }]
+[step.retry.crash]
+times = 0
+"#,
+    );
+    let _ = project.run(&["--no-wait"]).code(4);
+    let _ = project.env.dogwatch(&["story", "resume", "--no-wait"]).code(4);
+    let asked = project.answer("skip_step");
+    assert_eq!(asked["situation"]["trigger"], "unexpected", "{asked}");
+    let _ = project.env.dogwatch(&["story", "resume"]).success();
+    assert_eq!(results(&project.report(), 0, "work"), ["crash"]);
+}
+
+#[test]
+fn a_deadline_answers_for_a_person() {
+    let project = Project::new(
+        "name = \"late\"\n[[step]]\nid = \"work\"\nrun = [\"false\"]\nverify = [{ kind = \"session_exit\" }]\n[step.retry.crash]\ntimes = 0\n",
+    );
+    let _ = project.run(&["--answer-within", "1s", "--default-option", "2"]).success();
+    let report = project.report();
+    assert_eq!(
+        (&report["questions"][0]["by"], &report["questions"][0]["action"]),
+        (&"deadline".into(), &"skip_step".into()),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_hook_that_rejects_the_commit() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new(TWO);
+    let hook = project.env.work().join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\necho not like this >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut run = project.begin(&[]);
+    eventually("a question", || {
+        !project.env.dogwatch(&["escalations", "ls", "--json"]).json()["escalations"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    });
+    fs::remove_file(&hook).unwrap();
+    let asked = project.answer("retry");
+    assert_eq!(asked["situation"]["trigger"], "commit_failed");
+    assert!(asked["situation"]["problem"].as_str().unwrap().contains("not like this"), "{asked}");
+    assert!(run.wait().unwrap().success());
+    assert_eq!(project.commits().len(), 4);
+}
+
+#[test]
+fn a_session_that_cannot_be_started() {
+    let project = Project::new(
+        "name = \"none\"\n[[step]]\nid = \"work\"\nrun = [\"$NOTES/program\"]\nverify = [{ kind = \"session_exit\" }]\n[step.retry.spawn]\ntimes = 1\ndelay = \"0s\"\n",
+    );
+    let mut run = project.begin(&[]);
+    eventually("a question", || {
+        !project.env.dogwatch(&["escalations", "ls", "--json"]).json()["escalations"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    });
+    let program = project.env.write_program("program", "exit 0");
+    fs::rename(program, project.notes().join("program")).unwrap();
+    assert_eq!(project.answer("1")["situation"]["trigger"], "spawn_failed");
+    assert!(run.wait().unwrap().success());
+    assert_eq!(results(&project.report(), 0, "work"), ["spawn", "spawn", "verified"]);
+}
+
+#[test]
+fn words_that_say_neither() {
+    let project = Project::new(
+        r#"
+name = "words"
+items = ["a", "b"]
+[[step]]
+id = "work"
+run = ["sh", "-c", "echo {item} >> $NOTES/{item}; if [ {item} = a ]; then echo 'who knows'; else echo 'RESULT: FAILED it broke'; fi"]
+verify = [{ kind = "output", success = '(?m)^RESULT: DONE', failure = '(?m)^RESULT: FAILED' }]
+[step.retry.unclear]
+times = 0
+[step.retry.failed]
+times = 0
+"#,
+    );
+    let mut run = project.begin(&[]);
+    let asked = project.answer("accept");
+    assert_eq!(
+        (&asked["situation"]["trigger"], &asked["kind"]),
+        (&"output_unclear".into(), &"preference".into())
+    );
+    let asked = project.answer("skip_story");
+    assert_eq!(asked["situation"]["trigger"], "dev_failed");
+    assert!(asked["situation"]["problem"].as_str().unwrap().contains("it broke"), "{asked}");
+    assert!(run.wait().unwrap().success());
+    let report = project.report();
+    assert_eq!(
+        (&report["items"][0]["state"], &report["items"][1]["state"]),
+        (&"done".into(), &"dropped".into())
+    );
+}
+
+#[test]
+fn paused_resumed_and_aborted_from_elsewhere() {
+    let project = Project::new(
+        r#"
+name = "slow"
+items = ["a", "b"]
+[[step]]
+id = "work"
+run = ["sh", "-c", "echo {item} >> $NOTES/begun; while ! [ -e $NOTES/go-{item} ]; do sleep 0.05; done; touch {item}.txt"]
+verify = [{ kind = "files", glob = "{item}.txt" }]
+"#,
+    );
+    let mut run = project.begin(&[]);
+    eventually("it begins", || project.noted("begun") == ["a"]);
+    let _ = project.run(&[]).code(4);
+    let _ = project.env.dogwatch(&["story", "pause"]).success();
+    fs::write(project.notes().join("go-a"), "").unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(4));
+    assert_eq!(
+        project.report()["items"][0]["state"],
+        "done",
+        "what was under way was brought to its end"
+    );
+    assert_eq!(project.noted("begun"), ["a"]);
+    let mut run = project.start(&["story", "resume"]);
+    eventually("it goes on", || project.noted("begun") == ["a", "b"]);
+    let _ = project.env.dogwatch(&["story", "abort"]).success();
+    assert_eq!(run.wait().unwrap().code(), Some(1));
+    let listed = project.env.dogwatch(&["ls", "--json"]).success().json();
+    assert_eq!(listed["sessions"], Value::Array(vec![]), "its session was ended");
+    assert_eq!(project.report()["standing"], "aborted");
+}
+
+#[test]
+fn side_by_side_in_worktrees_and_a_conflict() {
+    let project = Project::new(
+        r#"
+name = "wide"
+items = ["a", "b", "c"]
+[[step]]
+id = "work"
+run = ["sh", "-c", "pwd >> $NOTES/places; echo {item} > {item}.txt; if [ {item} != c ]; then echo {item} >> shared.txt; fi"]
+verify = [{ kind = "files", glob = "{item}.txt" }]
+[[step]]
+id = "commit"
+commit = "work: {item}"
+"#,
+    );
+    let mut run = project.begin(&["--max-parallel", "3"]);
+    let asked = project.answer("one_by_one");
+    assert_eq!(
+        (&asked["situation"]["trigger"], &asked["kind"]),
+        (&"dependency_conflict".into(), &"preference".into())
+    );
+    assert!(asked["situation"]["problem"].as_str().unwrap().contains("shared.txt"), "{asked}");
+    assert!(run.wait().unwrap().success());
+    let merges: Vec<String> =
+        project.commits().into_iter().filter(|s| s.starts_with("Merge")).collect();
+    assert_eq!(merges, ["Merge story a: a", "Merge story b: b", "Merge story c: c"]);
+    assert_eq!(fs::read_to_string(project.env.work().join("shared.txt")).unwrap(), "a\nb\n");
+    assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(project.git(&["branch", "--list", "dogwatch/*"]), "");
+    let mut places = project.noted("places");
+    places.sort();
+    places.dedup();
+    assert_eq!(places.len(), 3, "{places:?}");
+}
