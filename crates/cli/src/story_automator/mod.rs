@@ -4,7 +4,7 @@
 //! read and written is in `engine::story`; sessions and their truth come from the rooms that everybody uses.
 
 mod call;
-mod project;
+pub(crate) mod project;
 mod reply;
 mod runs;
 mod sessions;

@@ -164,7 +164,7 @@ fn killed_at_random(seed: u64, kills: u32, others: bool) {
                 break;
             }
             done += 1;
-            child = project.start(&["story", "resume"]);
+            child = go_on(&project);
         }
         if !is_over && !child.wait().unwrap().success() {
             // It was over already when it was resumed, or something is wrong.
@@ -176,14 +176,23 @@ fn killed_at_random(seed: u64, kills: u32, others: bool) {
     }
 }
 
+/// One that was killed before its run was written down is begun again.
+fn go_on(project: &Project) -> Child {
+    match project.env.dogwatch(&["story", "status"]).code {
+        Some(0) => project.start(&["story", "resume"]),
+        _ => project.begin(&[]),
+    }
+}
+
 fn kill_a_script(project: &Project) {
     let listed = project.env.dogwatch(&["ls", "--json"]).success().json();
     let pid = |session: &Value| session["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
     for session in listed["sessions"].as_array().unwrap() {
         if session["state"] == "running"
-            && let Some(pid) = pid(session)
+            && let Some(pid) = pid(session).and_then(rustix::process::Pid::from_raw)
         {
-            process::signal(pid, Signal::KILL);
+            // It may have ended by itself since.
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
     }
 }

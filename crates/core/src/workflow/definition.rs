@@ -37,6 +37,24 @@ impl Workflow {
     }
 }
 
+impl Workflow {
+    /// The same, with the limits that a project sets.
+    #[must_use]
+    pub fn with_limits(mut self, cycles: Option<u32>, crash_retries: Option<u32>) -> Self {
+        for step in &mut self.steps {
+            if let Some(cycles) = cycles.filter(|_| step.is_loop) {
+                step.attempts = cycles;
+                for rule in step.retry.values_mut() {
+                    rule.times = rule.times.max(cycles);
+                }
+            } else if let Some(times) = crash_retries.filter(|_| step.work.has_session()) {
+                step.retry.insert(Failure::Crash, Retry { times, ..Retry::usual(Failure::Crash) });
+            }
+        }
+        self
+    }
+}
+
 /// What a step is done for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -51,13 +69,24 @@ pub enum Per {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// An agent is told this.
-    Agent { prompt: String },
+    Agent { prompt: Prompt },
     /// A program is run in a session of its own.
     Command { run: Vec<String> },
     /// What was done is committed.
     Commit { message: String },
     /// The branch of a story that was done beside others is merged.
     Merge,
+}
+
+/// What an agent is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prompt {
+    Own(String),
+    /// What the project's policy has for this step of BMAD's, and something to add.
+    Policy {
+        step: String,
+        extra: String,
+    },
 }
 
 impl Work {

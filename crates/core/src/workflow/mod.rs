@@ -9,11 +9,13 @@
 
 pub mod decide;
 pub mod definition;
+pub mod document;
 pub mod fact;
 pub mod page;
 pub mod plan;
 pub mod reading;
 pub mod report;
+pub mod rows;
 pub mod spending;
 pub mod state;
 #[cfg(test)]
@@ -23,7 +25,7 @@ pub mod until;
 use std::sync::OnceLock;
 
 pub use decide::Decision;
-pub use definition::{Failure, Per, Step, Verifier, Work, Workflow};
+pub use definition::{Failure, Per, Prompt, Step, Verifier, Work, Workflow};
 pub use fact::{Dated, Fact, How, Job, Subject};
 pub use plan::{Budget, Crew, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};

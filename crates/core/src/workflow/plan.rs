@@ -18,6 +18,11 @@ pub struct Plan {
     pub group_agents: BTreeMap<String, Crew>,
     #[serde(default)]
     pub budget: Budget,
+    /// How often a step that is repeated may be, and how often a crash is tried again, if the project says so.
+    #[serde(default)]
+    pub cycles: Option<u32>,
+    #[serde(default)]
+    pub crash_retries: Option<u32>,
 }
 
 impl Plan {

@@ -8,7 +8,9 @@ use regex_lite::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::definition::{Count, Failure, MERGE, Per, Retry, Step, Tree, Verifier, Work, Workflow};
+use super::definition::{
+    Count, Failure, MERGE, Per, Prompt, Retry, Step, Tree, Verifier, Work, Workflow,
+};
 use crate::escalation::Trigger;
 
 /// A workflow file that cannot be used.
@@ -87,6 +89,8 @@ struct RawStep {
     label: Option<String>,
     per: Option<Per>,
     prompt: Option<Spanned<String>>,
+    policy: Option<Spanned<String>>,
+    extra: Option<Spanned<String>>,
     run: Option<Spanned<Vec<String>>>,
     commit: Option<Spanned<String>>,
     agent: Option<Spanned<String>>,
@@ -197,11 +201,31 @@ impl RawStep {
         let id = self.id.get_ref().clone();
         let verify: Vec<Verifier> =
             self.verify.into_iter().map(RawVerifier::check).collect::<Result<_, _>>()?;
-        let work = match (self.prompt, self.run, self.commit) {
-            (Some(prompt), None, None) => {
-                placeholders(&prompt)?;
-                Work::Agent { prompt: prompt.into_inner() }
+        if let (Some(extra), None) = (&self.extra, &self.policy) {
+            return problem(extra.span(), "there is no policy's prompt that it could be added to");
+        }
+        let prompt = match (self.prompt, self.policy) {
+            (Some(_), Some(policy)) => {
+                return problem(policy.span(), "the policy has a prompt of its own: leave one out");
             }
+            (Some(prompt), None) => {
+                placeholders(&prompt)?;
+                Some(Prompt::Own(prompt.into_inner()))
+            }
+            (None, Some(policy)) => {
+                if !POLICY_STEPS.contains(&policy.get_ref().as_str()) {
+                    let known = POLICY_STEPS.map(|word| format!("`{word}`")).join(", ");
+                    let text =
+                        format!("`{}` is no step of a policy; {known} are", policy.get_ref());
+                    return problem(policy.span(), text);
+                }
+                let extra = self.extra.map(Spanned::into_inner).unwrap_or_default();
+                Some(Prompt::Policy { step: policy.into_inner(), extra })
+            }
+            (None, None) => None,
+        };
+        let work = match (prompt, self.run, self.commit) {
+            (Some(prompt), None, None) => Work::Agent { prompt },
             (None, Some(run), None) if run.get_ref().is_empty() => {
                 return problem(run.span(), "there is no program to run");
             }
@@ -434,6 +458,9 @@ fn word(text: &Spanned<String>, what: &str) -> Result<(), Problem> {
     }
     Ok(())
 }
+
+/// Steps that a policy has prompts and verifiers for.
+pub const POLICY_STEPS: [&str; 5] = ["create", "dev", "auto", "review", "retro"];
 
 /// What may be put into texts.
 pub const PLACEHOLDERS: [&str; 11] = [

@@ -189,6 +189,7 @@ pub struct Run {
 impl Run {
     pub fn new(workflow: Workflow, plan: Plan) -> Self {
         let workflow = if plan.has_worktrees() { workflow.with_merges() } else { workflow };
+        let workflow = workflow.with_limits(plan.cycles, plan.crash_retries);
         let items = plan.items.iter().map(|i| (i.id.clone(), ItemState::default())).collect();
         Self {
             workflow,

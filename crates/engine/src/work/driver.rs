@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::escalation::Action;
 use dogwatch_core::workflow::{Dated, Decision, Fact, Run, Standing};
@@ -25,6 +25,8 @@ use crate::{Context, Error};
 
 /// How often is looked for what nobody tells of.
 const OWN_PACE: Duration = Duration::from_secs(1);
+/// How long is waited for somebody who was just killed.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a run was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub enum Left {
 
 /// How a run is carried out.
 pub struct Terms<'a> {
+    /// What the environment says of the project.
+    pub home: crate::story::Project,
     pub caller_env: Vec<(OsString, OsString)>,
     /// Whether we stay while a person is asked.
     pub wait_for_answers: bool,
@@ -63,7 +67,7 @@ impl std::fmt::Debug for Terms<'_> {
 
 /// Carries a run on until it is over, paused, or has nothing to do without an answer.
 pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Left, Error> {
-    let _lock = lock(context, &kept.project)?;
+    let _lock = lock(context, &kept.project, PATIENCE)?;
     let journal = Journal::open(context, kept)?;
     let settings: Settings = serde_json::from_value(kept.settings.clone()).unwrap_or_default();
     let halt = AtomicBool::new(false);
@@ -71,6 +75,7 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
         context,
         project: kept.project.clone(),
         settings,
+        home: crate::story::Project { root: kept.project.clone(), ..terms.home.clone() },
         caller_env: terms.caller_env.clone(),
         journal: &journal,
         stop: &halt,
@@ -260,25 +265,35 @@ impl Loop<'_> {
     }
 }
 
-/// One at a time for each project.
-fn lock(context: &Context, project: &Path) -> Result<File, Error> {
+/// One at a time for each project. A child of somebody who was killed may hold the lock for the blink of an eye, until it has
+/// become another program.
+fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, Error> {
     let name = format!("run-{}", mark_of(project));
     let path: PathBuf = context.state.typing_lock(&name)?;
     let open =
         || OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let file = open().map_err(Error::io(format!("open {}", path.display())))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::RunIsAttended { project: project.to_owned() }),
-        Err(TryLockError::Error(source)) => {
-            Err(Error::io(format!("lock {}", path.display()))(source))
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            // The kernel tells nobody of a lock that is free again.
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::RunIsAttended { project: project.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::io(format!("lock {}", path.display()))(source));
+            }
         }
     }
 }
 
 /// Whether somebody carries a run of the project out right now.
 pub fn is_attended(context: &Context, project: &Path) -> bool {
-    matches!(lock(context, project), Err(Error::RunIsAttended { .. }))
+    matches!(lock(context, project, Duration::ZERO), Err(Error::RunIsAttended { .. }))
 }
 
 /// The same in every build, so that an older dogwatch and a newer one see each other.

@@ -10,7 +10,7 @@ use dogwatch_store::{KeptRun, NewRun, read_regular};
 use jiff::{SignedDuration, Timestamp};
 
 use super::git::Tree;
-use super::{Settings, bmad};
+use super::{Settings, bmad, keeping};
 use crate::sense::agents;
 use crate::{Context, Error};
 
@@ -37,6 +37,8 @@ pub struct Wanted {
     pub agent_args: Vec<String>,
     /// Begin although files are changed and not committed.
     pub allow_dirty: bool,
+    /// What the environment says of the project.
+    pub home: crate::story::Project,
 }
 
 /// What would be done.
@@ -49,6 +51,8 @@ pub struct Planned {
     pub settings: Settings,
     /// What a person should know before it begins.
     pub notes: Vec<String>,
+    /// What must be done before what.
+    pub(super) after: BTreeMap<String, Vec<String>>,
     /// How hard each item seems, and why.
     pub complexity: BTreeMap<String, Complexity>,
 }
@@ -98,9 +102,20 @@ pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planne
             ..Settings::default()
         },
         notes: vec![],
+        after: BTreeMap::new(),
         complexity: BTreeMap::new(),
     };
     if is_bmad {
+        let home = crate::story::Project { root: project.to_owned(), ..wanted.home.clone() };
+        if let Some(other) = keeping::somebody_elses(&home)
+            && context
+                .store()?
+                .runs(Some(project))?
+                .iter()
+                .all(|run| run.settings["state_file"] != *other)
+        {
+            planned.notes.push(format!("a run of story-automator is active here: {other}"));
+        }
         bmad::items(context, &mut planned, wanted)?;
     } else {
         planned.plan.items = plain_items(&planned.workflow, wanted)?;
@@ -262,7 +277,11 @@ fn check(context: &Context, planned: &mut Planned, wanted: &Wanted) -> Result<()
 pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
     let now = Timestamp::now();
     let id = new_id(now);
-    let settings = serde_json::to_value(&planned.settings).unwrap_or_default();
+    let mut settings = planned.settings.clone();
+    if settings.is_bmad && settings.state_file.is_none() {
+        settings.state_file = Some(keeping::new_document(&planned.plan, now));
+    }
+    let settings = serde_json::to_value(&settings).unwrap_or_default();
     context.store()?.begin_run(&NewRun {
         id: &id,
         project: &planned.project,

@@ -7,10 +7,11 @@ use dogwatch_core::status::{Basis, Status};
 use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::until::moment;
-use dogwatch_core::workflow::{Failure, How, Job, Spent, Step, Subject, Work, spending};
+use dogwatch_core::workflow::{Failure, How, Job, Prompt, Spent, Step, Subject, Work, spending};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::site::Site;
+use super::stories;
 use crate::act::kill;
 use crate::act::spawn::{self, Place, Request, What};
 use crate::sense::changes::Changes;
@@ -85,9 +86,14 @@ pub(super) fn spawn(
     let text = |text: &str| site.fill(text, job, attempt.n);
     let (what, prompt) = match &step.work {
         Work::Agent { prompt } => {
-            let prompt = site.settings.prompts.get(&step.id).unwrap_or(prompt);
+            let prompt = match (site.settings.prompts.get(&step.id), prompt) {
+                (Some(own), _) | (None, Prompt::Own(own)) => text(own),
+                (None, Prompt::Policy { step, extra }) => {
+                    stories::prompt(site, job, step, &text(extra))?
+                }
+            };
             let extra_args = site.settings.agent_args.iter().map(Into::into).collect();
-            (What::Agent { name: attempt.agent.clone(), extra_args }, Some(text(prompt)))
+            (What::Agent { name: attempt.agent.clone(), extra_args }, Some(prompt))
         }
         Work::Command { run } => {
             (What::Command(run.iter().map(|word| text(word).into()).collect()), None)

@@ -37,6 +37,8 @@ pub(super) struct Site<'a> {
     pub(super) context: &'a Context,
     pub(super) project: PathBuf,
     pub(super) settings: Settings,
+    /// What the environment says of the project.
+    pub(super) home: crate::story::Project,
     pub(super) caller_env: Vec<(OsString, OsString)>,
     pub(super) journal: &'a Journal,
     /// Set when nothing is waited for any more.

@@ -1,10 +1,17 @@
 //! What a BMAD project says of a story.
 
-use dogwatch_core::workflow::{Job, Step};
+use std::path::Path;
 
+use dogwatch_core::story::policy::DataFile;
+use dogwatch_core::story::prompt::{self, Filling};
+use dogwatch_core::workflow::{Job, Step, Subject, rows};
+
+use super::bmad::fault;
 use super::site::Site;
 use super::verify::{Asked, Finding};
 use crate::Error;
+use crate::story::policy::{self, Need};
+use crate::story::{self, Project, Stories, read_text};
 
 /// What the project's files say of a story.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,33 +26,136 @@ pub(super) struct Look {
 impl Look {
     pub(super) fn in_words(&self) -> String {
         let word = |said: &Option<String>| said.clone().unwrap_or_else(|| "nothing".into());
-        format!(
-            "sprint status says {}, the story's file {}",
-            word(&self.sprint_status),
-            word(&self.file_status)
-        )
+        let (sprint, file) = (word(&self.sprint_status), word(&self.file_status));
+        format!("sprint status says {sprint}, the story's file {file}")
     }
 }
 
-pub(super) fn look(_site: &Site<'_>, _job: &Job) -> Look {
-    Look::default()
+pub(super) fn look(site: &Site<'_>, job: &Job) -> Look {
+    let (Subject::Item(item), true) = (&job.subject, site.settings.is_bmad) else {
+        return Look::default();
+    };
+    read(&Stories::new(site.folder(job)), item).unwrap_or_default()
+}
+
+fn read(stories: &Stories, item: &str) -> Option<Look> {
+    let known = stories.known_epics().ok()?;
+    let sprint = stories.sprint().ok().flatten().unwrap_or_default();
+    let sprint_status = sprint.find(item, &known).map(|row| row.status.clone());
+    let story = stories.story(item).ok().flatten()?;
+    let text =
+        stories.file_of(&story).ok().flatten().and_then(|path| read_text(&path).ok().flatten());
+    let file_status = text
+        .as_deref()
+        .map(|text| dogwatch_core::story::story_file::read(text).status)
+        .filter(|status| status != "unknown");
+    let ticked = |text: &str| {
+        let done = text.lines().filter(|line| {
+            let line = line.trim_start();
+            line.starts_with("- [x]") || line.starts_with("- [X]")
+        });
+        u32::try_from(done.count()).unwrap_or(u32::MAX)
+    };
+    let is = |said: &Option<String>| {
+        said.as_deref().is_some_and(|s| s.eq_ignore_ascii_case("in-progress"))
+    };
+    let is_in_progress = is(&sprint_status) || is(&file_status);
+    Some(Look {
+        tasks_done: text.as_deref().map(ticked),
+        is_in_progress,
+        sprint_status,
+        file_status,
+    })
+}
+
+/// The project as a job sees it. In a worktree there is neither marker nor state document.
+fn home(site: &Site<'_>, job: &Job) -> (Project, Option<String>) {
+    let root = site.folder(job);
+    let state = site.settings.state_file.clone().filter(|_| root == site.project);
+    let state = state.filter(|state| site.project.join(state).is_file());
+    let home = Project { root, state_file: None, ..site.home.clone() };
+    (home, state)
 }
 
 /// What the project's policy asks of the step.
-pub(super) fn by_policy(
-    _site: &Site<'_>,
-    step: &Step,
-    _asked: &Asked<'_>,
-) -> Result<Finding, Error> {
-    Ok(Finding::Not(format!("nobody can verify {}", step.id)))
+pub(super) fn by_policy(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<Finding, Error> {
+    let (home, state) = home(site, asked.job);
+    let question = story::Asked {
+        step: &step.id,
+        story: Some(asked.job.subject.name()),
+        state_file: state.as_deref(),
+        output_file: asked.output,
+    };
+    let verdict = story::verify(&home, question)
+        .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
+    let said =
+        |key: &str| verdict.report.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+    if !verdict.verified {
+        let reason = verdict.reason.clone().unwrap_or_else(|| "not verified".into());
+        let (sprint, file) = (said("sprint_status"), said("story_file_status"));
+        let more = match verdict.report.get("actualMatches").and_then(serde_json::Value::as_i64) {
+            Some(count) => format!(": {count} files are {}", said("pattern")),
+            None if sprint.is_empty() => String::new(),
+            None => format!(": sprint status says {sprint}, the story's file {file}"),
+        };
+        return Ok(Finding::Not(format!("{reason}{more}")));
+    }
+    let first =
+        verdict.report.get("matches").and_then(|all| all.get(0)).and_then(|one| one.as_str());
+    let file = first
+        .and_then(|path| Path::new(path).file_name())
+        .map(|name| name.to_string_lossy().into_owned());
+    Ok(Finding::Holds(file.unwrap_or_else(|| format!("done by {}", said("source")))))
+}
+
+/// What the project's policy has an agent told for a step.
+pub(super) fn prompt(site: &Site<'_>, job: &Job, step: &str, extra: &str) -> Result<String, Error> {
+    let (home, state) = home(site, job);
+    let bad = |problem: String| Error::BadArgument { problem };
+    let policy = policy::load(&home, state.as_deref(), Need::Skills)
+        .or_else(|_| policy::load(&home, None, Need::Texts))
+        .map_err(|fault| bad(fault.to_string()))?;
+    let found = policy.step(step).map_err(|fault| bad(fault.to_string()))?;
+    let template = found.data_text(DataFile::Template);
+    let extra = if extra.is_empty() || found.default_extra().is_empty() {
+        extra.to_owned()
+    } else {
+        format!("{}\n{extra}", found.default_extra())
+    };
+    let story_id = job.subject.name();
+    let filling = Filling { story_id, artifacts: &site.settings.artifacts, extra: &extra };
+    Ok(prompt::render(template, found, filling))
 }
 
 /// Whether all stories of an epic are done, and why not.
-pub(super) fn epic_is_complete(_site: &Site<'_>, _epic: &str) -> Result<(bool, String), Error> {
-    Ok((true, String::new()))
+pub(super) fn epic_is_complete(site: &Site<'_>, epic: &str) -> Result<(bool, String), Error> {
+    let run = site.journal.run();
+    let of_epic = run.plan.items.iter().filter(|item| item.group.as_deref() == Some(epic));
+    let dropped: Vec<&str> = of_epic
+        .filter(|item| run.items.get(&item.id).is_some_and(|state| state.dropped.is_some()))
+        .map(|item| item.id.as_str())
+        .collect();
+    if !site.settings.is_bmad {
+        let why = dropped.join(", ");
+        return Ok((
+            dropped.is_empty(),
+            if why.is_empty() { why } else { format!("without {why}") },
+        ));
+    }
+    let stories = Stories::new(&site.project);
+    let known = stories.known_epics().map_err(|e| fault(&e))?;
+    let sprint = stories.sprint().map_err(|e| fault(&e))?.unwrap_or_default();
+    let rows = sprint.stories_of(epic, &known);
+    let open: Vec<String> = rows
+        .iter()
+        .filter(|(_, row)| !row.is_done())
+        .map(|(id, row)| format!("{id} is {}", row.status))
+        .collect();
+    Ok((open.is_empty() && !rows.is_empty(), open.join(", ")))
 }
 
-/// Settles a file that two stories changed: rows of sprint status are each somebody's own.
-pub(super) fn mend(_path: &str, _sides: [&str; 3]) -> Option<String> {
-    None
+/// Settles a file that two stories changed: each row of sprint status is somebody's own.
+pub(super) fn mend(path: &str, [base, ours, theirs]: [&str; 3]) -> Option<String> {
+    (Path::new(path).file_name()? == "sprint-status.yaml")
+        .then(|| rows::merged(base, ours, theirs))?
 }

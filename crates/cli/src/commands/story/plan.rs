@@ -8,6 +8,7 @@ use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 
 use crate::args::{StoryPlan, StoryWhat};
+use crate::story_automator::project::here;
 use crate::table::Cell;
 use crate::{environment, ui};
 
@@ -51,6 +52,7 @@ pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Resul
         answer_within: answer.and_then(|(time, option)| Some((time.try_into().ok()?, option))),
         agent_args: what.agent_arg.clone(),
         allow_dirty: what.allow_dirty,
+        home: here(),
     })
 }
 

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::plan;
 use crate::args::{StoryResume, StoryRun};
+use crate::story_automator::project::here;
 use crate::{environment, interrupt, ui};
 
 pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
@@ -49,6 +50,7 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
     let stop = interrupt::flag(Changes::<()>::new().waker())?;
     let tell = |run: &Run, dated: &Dated| tell(run, dated, as_json);
     let terms = Terms {
+        home: here(),
         caller_env: std::env::vars_os().collect(),
         wait_for_answers: !no_wait,
         stop: &stop,

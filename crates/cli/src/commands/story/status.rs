@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::args::StoryOne;
+use crate::story_automator::project::here;
 use crate::{environment, ui};
 
 pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
@@ -90,8 +91,13 @@ pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8
     let code = tell(context, args, fact, "aborted")?;
     let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let terms =
-        work::Terms { caller_env: vec![], wait_for_answers: false, stop: &stop, tell: &|_, _| () };
+    let terms = work::Terms {
+        home: here(),
+        caller_env: vec![],
+        wait_for_answers: false,
+        stop: &stop,
+        tell: &|_, _| (),
+    };
     match work::drive(context, &kept, &terms) {
         Ok(_) | Err(Error::RunIsAttended { .. }) => Ok(code),
         Err(error) => Err(error),
