@@ -69,7 +69,7 @@ impl Lab {
         self.env.run(&mut self.command(args))
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.env.command(args);
         command.envs(&self.environment);
         command

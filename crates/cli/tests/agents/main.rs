@@ -30,6 +30,7 @@ mod record;
 mod registry;
 mod send;
 mod status;
+mod stories;
 mod story_automator;
 mod team;
 mod turns;

@@ -51,6 +51,7 @@ mod spawn;
 mod status;
 mod statusline;
 mod store;
+mod stories;
 mod story_automator;
 mod watch;
 mod witnesses;

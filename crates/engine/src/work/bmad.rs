@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use dogwatch_core::story::agent_config::{self, TASKS};
 use dogwatch_core::story::complexity::Rules;
 use dogwatch_core::story::epic_file::EpicFile;
 use dogwatch_core::story::keys::{self, KnownEpics, StoryId};
@@ -13,7 +14,7 @@ use super::git::Tree;
 use super::planner::{Complexity, Planned, Wanted};
 use crate::sense::agents;
 use crate::story::policy::{self, Need};
-use crate::story::{Project, Stories, StoryError, read_text};
+use crate::story::{Project, Stories, StoryError, provider, read_text};
 use crate::{Context, Error};
 
 /// Where all epics may be in one file, if they are not in files of their own.
@@ -80,7 +81,7 @@ pub(super) fn items(
         let (title, complexity) =
             parts.map_or_else(|| (title_of(key, id), None), |(t, c)| (t, Some(c)));
         let level = complexity.as_ref().map_or("Medium", |c| c.level);
-        let agents = crews.of(level);
+        let agents = configured(planned, wanted, level).unwrap_or_else(|| crews.of(level));
         if let Some(c) = complexity {
             let shown =
                 Complexity { level: c.level.to_owned(), score: c.score, reasons: c.reasons };
@@ -106,8 +107,22 @@ pub(super) fn items(
     for item in &mut planned.plan.items {
         item.after = planned.after.get(&item.id).cloned().unwrap_or_default();
     }
-    planned.plan.group_agents.insert("retro".into(), crews.careful());
+    let retro = configured_for(planned, wanted, "retro", "medium");
+    planned.plan.group_agents.insert("retro".into(), retro.unwrap_or_else(|| crews.careful()));
     Ok(())
+}
+
+/// Who does the steps of a story, as a run of the original was configured.
+fn configured(planned: &Planned, wanted: &Wanted, level: &str) -> Option<BTreeMap<String, Crew>> {
+    let level = level.to_lowercase();
+    let of = |step: &str| Some((step.to_owned(), configured_for(planned, wanted, step, &level)?));
+    TASKS.iter().map(|step| of(step)).collect()
+}
+
+fn configured_for(planned: &Planned, wanted: &Wanted, step: &str, level: &str) -> Option<Crew> {
+    let home = Project { root: planned.project.clone(), ..wanted.home.clone() };
+    let chosen = agent_config::choose(wanted.config.as_ref()?, step, level, provider(&home));
+    Some(Crew { primary: chosen.primary, fallback: chosen.fallback, model: chosen.model })
 }
 
 /// What the project's policy says of cycles and retries; and whether it can be used at all.

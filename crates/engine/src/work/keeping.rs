@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use dogwatch_core::name::slug;
+use dogwatch_core::story::fields;
 use dogwatch_core::story::marker::{Marker, NewMarker};
 use dogwatch_core::story::state_template::{self, Begun, epic_slug};
-use dogwatch_core::story::{fields, fields::Fields};
 use dogwatch_core::workflow::document::{self, TEMPLATE};
 use dogwatch_core::workflow::{Crew, Plan, Run, Standing};
 use jiff::tz::TimeZone;
@@ -155,9 +155,4 @@ pub(super) fn somebody_elses(home: &crate::story::Project) -> Option<String> {
     use dogwatch_core::story::marker::Age;
     let marker = Marker::read(&run_marker::read(home).ok().flatten()?)?;
     (marker.age(Timestamp::now()) == Age::Live).then(|| marker.state_file().to_owned())
-}
-
-/// What a document says of a run: stories, steps that were done, settings.
-pub(super) fn read(path: &Path) -> Option<Fields> {
-    read_text(path).ok().flatten().map(|text| Fields::read(&text))
 }

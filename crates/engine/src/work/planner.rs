@@ -37,6 +37,8 @@ pub struct Wanted {
     pub agent_args: Vec<String>,
     /// Begin although files are changed and not committed.
     pub allow_dirty: bool,
+    /// Who does what, in the original's form.
+    pub config: Option<serde_json::Value>,
     /// What the environment says of the project.
     pub home: crate::story::Project,
 }

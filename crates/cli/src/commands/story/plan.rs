@@ -52,6 +52,7 @@ pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Resul
         answer_within: answer.and_then(|(time, option)| Some((time.try_into().ok()?, option))),
         agent_args: what.agent_arg.clone(),
         allow_dirty: what.allow_dirty,
+        config: None,
         home: here(),
     })
 }

@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
 
 pub(super) fn resume(context: &Context, args: &StoryResume) -> Result<u8, Error> {
     let project = environment::project()?;
-    let kept = work::to_resume(context, &project, args.run.as_deref())?;
+    let kept = work::to_resume(context, &project, args.run.as_deref(), &here())?;
     let fact = Fact::Resumed { by: super::person() };
     context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
     carry_on(context, &kept, args.no_wait, args.json)

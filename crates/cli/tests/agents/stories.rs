@@ -1,0 +1,207 @@
+//! Whole stories by the real agents: claude creates and implements, codex reviews, the model double has them do it with their tools.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use model_double::Scenario;
+use model_double::homes::Agent;
+use serde_json::Value;
+
+use crate::env::eventually_or;
+use crate::lab::Lab;
+
+/// What an agent's shell does for each step.
+const STEP: &str = r##"#!/bin/sh
+set -eu
+echo "$DOGWATCH_ITEM/$DOGWATCH_STEP#$DOGWATCH_ATTEMPT $AI_AGENT" >> $NOTES/log
+prefix=$(echo $DOGWATCH_ITEM | tr . -)
+art=_bmad-output/implementation-artifacts
+set_status() { sed -i "s/^\(  $prefix-[a-z-]*\): .*/\1: $1/" $art/sprint-status.yaml; }
+case $DOGWATCH_STEP in
+  create)
+    printf '# Story %s: A title\n\nStatus: ready-for-dev\n\n## Tasks\n- [ ] one\n' $DOGWATCH_ITEM > $art/$prefix-a-title.md
+    set_status ready-for-dev;;
+  dev)
+    echo "code of $DOGWATCH_ITEM" > code-$prefix.txt
+    sed -i 's/^Status: .*/Status: review/; s/\[ \]/[x]/' $art/$prefix-a-title.md
+    set_status review;;
+  review)
+    sed -i 's/^Status: .*/Status: done/' $art/$prefix-a-title.md
+    set_status done;;
+  retro)
+    echo "# Epic $DOGWATCH_ITEM" > $art/epic-$DOGWATCH_ITEM-retro.md
+    sed -i "s/^\(  epic-$DOGWATCH_ITEM-retrospective\): .*/\1: done/" $art/sprint-status.yaml;;
+esac
+"##;
+
+/// Every prompt of a step: run the script, then say that it is done.
+const PLAY: &str = r#"
+[[rule]]
+match = 'create-story|dev-story|code-review|retrospective|qa-generate'
+steps = [{ shell = { command = "sh $NOTES/step", why = "Do the step" } }, "All of it is there.\n\nRESULT: DONE"]
+"#;
+
+struct Shop {
+    lab: Lab,
+}
+
+impl Shop {
+    /// A BMAD project with so many stories in each of its epics.
+    fn new(play: &str, epics: &[usize]) -> Option<Self> {
+        let lab = Lab::for_a_team(Agent::Claude, Agent::Codex)?;
+        let shop = Self { lab };
+        let notes = shop.notes();
+        fs::create_dir(&notes).unwrap();
+        let with_notes = |text: &str| text.replace("$NOTES", &notes.display().to_string());
+        fs::write(notes.join("step"), with_notes(STEP)).unwrap();
+        shop.lab
+            .double
+            .replace_scenario(Scenario::parse("stories.toml", &with_notes(play)).unwrap());
+        let art = shop.lab.env.work().join("_bmad-output/implementation-artifacts");
+        fs::create_dir_all(&art).unwrap();
+        let mut sprint = "development_status:\n".to_owned();
+        let mut text = "# Shop\n".to_owned();
+        for (at, stories) in epics.iter().enumerate() {
+            let epic = at + 1;
+            sprint += &format!("  epic-{epic}: in-progress\n");
+            text += &format!("## Epic {epic}: Part {epic}\n");
+            for story in 1..=*stories {
+                sprint += &format!("  {epic}-{story}-a-title: backlog\n");
+                text += &format!("### Story {epic}.{story}: Thing {story}\nA thing.\n");
+            }
+            sprint += &format!("  epic-{epic}-retrospective: optional\n");
+        }
+        fs::write(art.join("sprint-status.yaml"), sprint).unwrap();
+        fs::create_dir_all(shop.lab.env.work().join("docs/epics")).unwrap();
+        fs::write(shop.lab.env.work().join("docs/epics/epics.md"), text).unwrap();
+        for args in [
+            &["init", "-q", "-b", "main"][..],
+            &["config", "user.name", "T"],
+            &["config", "user.email", "t@example.invalid"],
+            &["add", "-A"],
+            &["commit", "-q", "-m", "a project"],
+        ] {
+            shop.git(args);
+        }
+        Some(shop)
+    }
+
+    fn notes(&self) -> PathBuf {
+        self.lab.env.root().join("notes")
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        let mut command = self.lab.env.foreign("git");
+        self.lab.env.run(command.args(args)).success().text().trim().to_owned()
+    }
+
+    fn begin(&self, more: &[&str]) -> Child {
+        let mut args = vec![
+            "story",
+            "run",
+            "--agent",
+            "claude",
+            "--agent-for",
+            "review=codex",
+            "--skip-automate",
+        ];
+        args.extend(more);
+        let log = fs::File::create(self.notes().join("run.log")).unwrap();
+        self.lab
+            .command(&args)
+            .stdout(log.try_clone().unwrap())
+            .stderr(Stdio::from(log))
+            .spawn()
+            .unwrap()
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(self.notes().join("run.log")).unwrap_or_default()
+    }
+
+    fn log(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.notes().join("log")).unwrap_or_default();
+        text.lines().map(ToOwned::to_owned).collect()
+    }
+
+    fn report(&self) -> Value {
+        self.lab.dogwatch(&["story", "report", "--json"]).success().json()
+    }
+
+    fn commits(&self) -> Vec<String> {
+        self.git(&["log", "--reverse", "--format=%s"]).lines().map(ToOwned::to_owned).collect()
+    }
+}
+
+#[test]
+fn five_stories_by_claude_and_codex() {
+    let Some(shop) = Shop::new(PLAY, &[3, 2]) else { return };
+    let mut run = shop.begin(&[]);
+    assert!(run.wait().unwrap().success(), "{}", shop.said());
+    assert_eq!(
+        shop.commits(),
+        [
+            "a project",
+            "feat(story-1.1): Thing 1",
+            "feat(story-1.2): Thing 2",
+            "feat(story-1.3): Thing 3",
+            "docs(epic-1): retrospective",
+            "feat(story-2.1): Thing 1",
+            "feat(story-2.2): Thing 2",
+            "docs(epic-2): retrospective",
+        ]
+    );
+    assert_eq!(shop.git(&["status", "--porcelain"]), "");
+    let log = shop.log();
+    assert_eq!(log.len(), 5 * 3 + 2, "{log:?}");
+    assert_eq!(log[..3], ["1.1/create#1 claude", "1.1/dev#1 claude", "1.1/review#1 codex"]);
+    let report = shop.report();
+    assert_eq!(
+        (&report["retries"], &report["questions"]),
+        (&0.into(), &Value::Array(vec![])),
+        "{report:#}"
+    );
+    for step in ["create", "dev", "review"] {
+        let steps = report["items"][0]["steps"].as_array().unwrap();
+        let one = steps.iter().find(|one| one["step"] == step).unwrap();
+        assert!(one["spent"]["output"].as_u64().unwrap() > 0, "tokens of {step}: {one:#}");
+    }
+    let left = shop.lab.dogwatch(&["ls", "--json"]).success().json();
+    assert_eq!(left["sessions"], Value::Array(vec![]), "every session was ended");
+}
+
+#[test]
+fn a_real_agent_is_killed_and_a_limit_is_waited_out() {
+    let play = format!(
+        "{PLAY}\n[[rule]]\nmatch = 'code-review'\nsteps = [[{{ error = {{ kind = \"usage_limit\", resets_in_s = 5, attempts = 1 }} }}, \
+         {{ shell = {{ command = \"sh $NOTES/step\", why = \"Do the step\" }} }}], \"Done.\"]\n\
+         [[rule]]\nmatch = 'write the file of story'\nsteps = [[{{ gate = \"gate\" }}, \
+         {{ shell = {{ command = \"sh $NOTES/step\", why = \"Do the step\" }} }}], \"Done.\"]\n"
+    );
+    let Some(shop) = Shop::new(&play, &[1]) else { return };
+    let mut run = shop.begin(&[]);
+    // The first one dies in the middle of its turn.
+    let mut pid = None;
+    eventually_or("claude works", || {
+        let all = shop.lab.dogwatch(&["status", "--json"]).success().json();
+        let one =
+            all["sessions"].as_array().unwrap().iter().find(|s| s["state"] == "working").cloned();
+        pid = one.and_then(|s| s["pid"].as_i64());
+        if pid.is_some() { Ok(()) } else { Err(format!("{all:#} {}", shop.said())) }
+    });
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid.unwrap()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    shop.lab.double.release("gate");
+    assert!(run.wait().unwrap().success(), "{}", shop.said());
+    let report = shop.report();
+    let results = |step: &str| -> Vec<String> {
+        let steps = report["items"][0]["steps"].as_array().unwrap();
+        let one = steps.iter().find(|one| one["step"] == step).unwrap();
+        let tries = one["attempts"].as_array().unwrap();
+        tries.iter().map(|one| one["result"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(results("create"), ["crash", "verified"], "{report:#}");
+    assert_eq!(results("review"), ["limit", "verified"], "{report:#}");
+    assert_eq!(shop.commits().len(), 3, "{}", shop.said());
+}
