@@ -14,7 +14,7 @@ use crate::lab::Lab;
 /// What an agent's shell does for each step.
 const STEP: &str = r##"#!/bin/sh
 set -eu
-echo "$DOGWATCH_ITEM/$DOGWATCH_STEP#$DOGWATCH_ATTEMPT $AI_AGENT" >> $NOTES/log
+echo "$DOGWATCH_ITEM/$DOGWATCH_STEP#$DOGWATCH_ATTEMPT" >> $NOTES/log
 prefix=$(echo $DOGWATCH_ITEM | tr . -)
 art=_bmad-output/implementation-artifacts
 set_status() { sed -i "s/^\(  $prefix-[a-z-]*\): .*/\1: $1/" $art/sprint-status.yaml; }
@@ -155,16 +155,17 @@ fn five_stories_by_claude_and_codex() {
     assert_eq!(shop.git(&["status", "--porcelain"]), "");
     let log = shop.log();
     assert_eq!(log.len(), 5 * 3 + 2, "{log:?}");
-    assert_eq!(log[..3], ["1.1/create#1 claude", "1.1/dev#1 claude", "1.1/review#1 codex"]);
+    assert_eq!(log[..3], ["1.1/create#1", "1.1/dev#1", "1.1/review#1"]);
     let report = shop.report();
     assert_eq!(
         (&report["retries"], &report["questions"]),
         (&0.into(), &Value::Array(vec![])),
         "{report:#}"
     );
-    for step in ["create", "dev", "review"] {
+    for (step, agent) in [("create", "claude"), ("dev", "claude"), ("review", "codex")] {
         let steps = report["items"][0]["steps"].as_array().unwrap();
         let one = steps.iter().find(|one| one["step"] == step).unwrap();
+        assert_eq!(one["attempts"][0]["agent"], agent);
         assert!(one["spent"]["output"].as_u64().unwrap() > 0, "tokens of {step}: {one:#}");
     }
     let left = shop.lab.dogwatch(&["ls", "--json"]).success().json();
@@ -182,15 +183,16 @@ fn a_real_agent_is_killed_and_a_limit_is_waited_out() {
     let Some(shop) = Shop::new(&play, &[1]) else { return };
     let mut run = shop.begin(&[]);
     // The first one dies in the middle of its turn.
-    let mut pid = None;
+    let mut name = None;
     eventually_or("claude works", || {
         let all = shop.lab.dogwatch(&["status", "--json"]).success().json();
-        let one =
-            all["sessions"].as_array().unwrap().iter().find(|s| s["state"] == "working").cloned();
-        pid = one.and_then(|s| s["pid"].as_i64());
-        if pid.is_some() { Ok(()) } else { Err(format!("{all:#} {}", shop.said())) }
+        let sessions = all["sessions"].as_array().unwrap();
+        let one = sessions.iter().find(|s| s["state"] == "working");
+        name = one.and_then(|s| Some(s["name"].as_str()?.to_owned()));
+        if name.is_some() { Ok(()) } else { Err(format!("{all:#} {}", shop.said())) }
     });
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid.unwrap()).unwrap()).unwrap();
+    let pid = shop.lab.session(&name.unwrap()).pid;
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     shop.lab.double.release("gate");
     assert!(run.wait().unwrap().success(), "{}", shop.said());
