@@ -87,6 +87,12 @@ impl Shop {
         Some(shop)
     }
 
+    /// What the models do from now on.
+    fn play(&self, play: &str) {
+        let play = play.replace("$NOTES", &self.notes().display().to_string());
+        self.lab.double.replace_scenario(Scenario::parse("stories.toml", &play).unwrap());
+    }
+
     fn notes(&self) -> PathBuf {
         self.lab.env.root().join("notes")
     }
@@ -174,10 +180,10 @@ fn five_stories_by_claude_and_codex() {
 
 #[test]
 fn a_real_agent_is_killed_and_a_limit_is_waited_out() {
+    // What matches latest in a prompt counts.
     let play = format!(
-        "{PLAY}\n[[rule]]\nmatch = 'code-review'\nsteps = [[{{ error = {{ kind = \"usage_limit\", resets_in_s = 5, attempts = 1 }} }}, \
-         {{ shell = {{ command = \"sh $NOTES/step\", why = \"Do the step\" }} }}], \"Done.\"]\n\
-         [[rule]]\nmatch = 'write the file of story'\nsteps = [[{{ gate = \"gate\" }}, \
+        "{PLAY}\n[[rule]]\nmatch = 'auto-fix all issues'\nsteps = [{{ error = {{ kind = \"usage_limit\", resets_in_s = 20 }} }}]\n\
+         [[rule]]\nmatch = 'note it in the story'\nsteps = [[{{ gate = \"gate\" }}, \
          {{ shell = {{ command = \"sh $NOTES/step\", why = \"Do the step\" }} }}], \"Done.\"]\n"
     );
     let Some(shop) = Shop::new(&play, &[1]) else { return };
@@ -195,6 +201,11 @@ fn a_real_agent_is_killed_and_a_limit_is_waited_out() {
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     shop.lab.double.release("gate");
+    eventually_or("the limit is met", || {
+        let said = shop.said();
+        if said.contains("not done: limit") { Ok(()) } else { Err(said) }
+    });
+    shop.play(PLAY);
     assert!(run.wait().unwrap().success(), "{}", shop.said());
     let report = shop.report();
     let results = |step: &str| -> Vec<String> {

@@ -3,6 +3,11 @@
 use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+/// A time of day that passed so recently is not that of tomorrow.
+const JUST_PASSED: SignedDuration = SignedDuration::from_mins(15);
+/// How long is waited then.
+const SOON: SignedDuration = SignedDuration::from_secs(30);
+
 /// The moment that is meant by `3pm`, `10:05 PM`, `in 2h 5m`, `90 seconds` or a full time; the next such one after `now`.
 pub fn moment(text: &str, now: &Zoned) -> Option<Timestamp> {
     let text = text.trim().trim_end_matches('.');
@@ -36,8 +41,15 @@ fn clock(text: &str, now: &Zoned) -> Option<Timestamp> {
     let zone = if text.contains("utc") { jiff::tz::TimeZone::UTC } else { now.time_zone().clone() };
     let today = now.with_time_zone(zone.clone()).date();
     let of = |date: jiff::civil::Date| date.to_datetime(time).to_zoned(zone.clone()).ok();
-    let found = of(today).filter(|at| at.timestamp() > now.timestamp());
-    Some(found.or_else(|| of(today.tomorrow().ok()?))?.timestamp())
+    let at = of(today)?.timestamp();
+    if at > now.timestamp() {
+        return Some(at);
+    }
+    // Whole minutes are said of a moment within them, and a text may be read when its time has just passed.
+    if now.timestamp().duration_since(at) < JUST_PASSED {
+        return now.timestamp().checked_add(SOON).ok();
+    }
+    Some(of(today.tomorrow().ok()?)?.timestamp())
 }
 
 /// `2h 5m`, `3 minutes`, `1 day`.
@@ -85,6 +97,9 @@ mod tests {
             ("90 seconds", Some("2026-11-15T10:01:30Z")),
             ("1 day 2 hours", Some("2026-11-16T12:00:00Z")),
             ("2026-11-15T11:00:00Z", Some("2026-11-15T11:00:00Z")),
+            ("10:00 AM", Some("2026-11-15T10:00:30Z")),
+            ("9:50 AM", Some("2026-11-15T10:00:30Z")),
+            ("9:40 AM", Some("2026-11-16T09:40:00Z")),
             ("soon", None),
             ("17", None),
             ("25:99", None),
