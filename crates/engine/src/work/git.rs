@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use dogwatch_core::story::left_out;
+
 use super::program::{self, Said};
 use crate::Error;
 
@@ -12,6 +14,9 @@ use crate::Error;
 const LIMIT: Duration = Duration::from_mins(30);
 /// How long is waited for another git that is at it.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A longer file is not read for keys: nobody writes one by hand.
+const LONGEST_TEXT: u64 = 2 * 1024 * 1024;
 
 /// A repository, or a worktree of it.
 #[derive(Debug, Clone)]
@@ -90,11 +95,13 @@ impl Tree {
                 return Ok(Went::Well(sha));
             }
             let changes = self.changes()?;
-            let ours: Vec<&String> = changes
+            let mut ours: Vec<&String> = changes
                 .iter()
                 .filter(|(path, now)| before.get(*path) != Some(now))
                 .map(|(path, _)| path)
                 .collect();
+            let root = PathBuf::from(self.ask(&["rev-parse", "--show-toplevel"])?);
+            ours.retain(|path| self.why_not(&root, path).is_none());
             if ours.is_empty() {
                 return Ok(Went::Nothing);
             }
@@ -116,6 +123,35 @@ impl Tree {
             }
             self.wait_for_lock();
         }
+    }
+
+    /// Changed files that are in no commit of ours, with the reason: they look like secrets.
+    pub(super) fn left_out(&self) -> Result<Vec<String>, Error> {
+        let root = PathBuf::from(self.ask(&["rev-parse", "--show-toplevel"])?);
+        let changes = self.changes()?;
+        let named = |path: &String| Some(format!("{path} {}", self.why_not(&root, path)?));
+        Ok(changes.keys().filter_map(named).collect())
+    }
+
+    /// Why a file is left out, if it is. What is in the last commit already, somebody wanted there.
+    fn why_not(&self, root: &Path, path: &str) -> Option<String> {
+        let committed = self.git(&["show", &format!("HEAD:./{path}")]).ok().filter(Said::is_fine);
+        if committed.is_none()
+            && let Some(reason) = left_out::by_name(path)
+        {
+            return Some(reason.to_owned());
+        }
+        let file = root.join(path);
+        if file.is_symlink() {
+            return None;
+        }
+        let now = dogwatch_store::read_regular(&file, LONGEST_TEXT).ok()?;
+        let now = std::str::from_utf8(&now).ok().filter(|text| !text.contains('\0'))?;
+        left_out::by_content(now, committed.map(|said| said.out).unwrap_or_default().as_str())
+    }
+
+    pub(super) fn is_committed(&self, mark: &str) -> Result<bool, Error> {
+        self.marked(mark).map(|found| found.is_some())
     }
 
     /// Paths in a file, for there may be more than a command line takes.
@@ -303,9 +339,11 @@ mod tests {
         let before = tree.changes().unwrap();
         fs::write(tree.dir.join("both"), "more").unwrap();
         fs::write(tree.dir.join("with space ü"), "x").unwrap();
+        fs::write(tree.dir.join(".env"), "KEY=1\n").unwrap();
         fs::remove_file(tree.dir.join("a")).unwrap();
         let Went::Well(sha) = tree.commit("work", "Mark: 1", &before).unwrap() else { panic!() };
-        assert_eq!(tree.changes().unwrap().into_keys().collect::<Vec<_>>(), ["mine"]);
+        assert_eq!(tree.changes().unwrap().into_keys().collect::<Vec<_>>(), [".env", "mine"]);
+        assert!(tree.left_out().unwrap()[0].starts_with(".env "));
         fs::write(tree.dir.join("late"), "x").unwrap();
         assert_eq!(tree.commit("work", "Mark: 1", &before).unwrap(), Went::Well(sha));
         fs::remove_file(tree.dir.join("late")).unwrap();

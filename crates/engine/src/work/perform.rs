@@ -150,8 +150,21 @@ fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<
     let mark = format!("Dogwatch-Run: {} {job}", site.journal.id);
     let before =
         if folder == site.project { site.settings.dirty.clone() } else { Default::default() };
+    if let (Some(item), true) = (job.item(), site.settings.is_bmad)
+        && !tree.is_committed(&mark)?
+    {
+        stories::finish(site, &folder, item);
+    }
     Ok(match tree.commit(&site.fill(message, job, n), &mark, &before)? {
-        Went::Well(sha) => Fact::Verified { job: job.clone(), n, evidence: sha },
+        Went::Well(sha) => {
+            let without = tree.left_out().unwrap_or_default();
+            let evidence = if without.is_empty() {
+                sha
+            } else {
+                format!("{sha}, without {}", without.join(", "))
+            };
+            Fact::Verified { job: job.clone(), n, evidence }
+        }
         Went::Nothing => {
             Fact::Skipped { job: job.clone(), why: "there is nothing to commit".into() }
         }

@@ -114,6 +114,7 @@ pub(super) fn spawn(
         project: site.project.clone(),
         cwd: site.folder(job),
         model: attempt.model.clone(),
+        resume: None,
         unattended: true,
         env: env.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         caller_env: site.caller_env.clone(),

@@ -154,6 +154,13 @@ pub(super) fn epic_is_complete(site: &Site<'_>, epic: &str) -> Result<(bool, Str
     Ok((open.is_empty() && !rows.is_empty(), open.join(", ")))
 }
 
+/// Puts the list of files and the numbers of tests into the story, as far as they can be had.
+pub(super) fn finish(site: &Site<'_>, folder: &Path, item: &str) {
+    let _ = story::reconcile(folder, item, true);
+    let begun = site.journal.run().items.get(item).and_then(|state| state.begun);
+    let _ = story::test_counts(folder, item, begun.map(Into::into), true);
+}
+
 /// Settles a file that two stories changed: each row of sprint status is somebody's own.
 pub(super) fn mend(path: &str, [base, ours, theirs]: [&str; 3]) -> Option<String> {
     (Path::new(path).file_name()? == "sprint-status.yaml")
