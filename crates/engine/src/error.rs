@@ -129,6 +129,8 @@ pub enum Error {
     NoSuchRun { target: String },
     #[error("somebody carries out a run in {} already", project.display())]
     RunIsAttended { project: PathBuf },
+    #[error("the run {id} of this project is not over")]
+    RunIsOpen { id: String },
     #[error("{} is in no git repository", path.display())]
     NotARepository { path: PathBuf },
     #[error("the tree is not clean: {files}")]
@@ -220,6 +222,7 @@ impl Error {
             Self::BadWorkflow(_) => "bad_workflow",
             Self::NoSuchRun { .. } => "no_such_run",
             Self::RunIsAttended { .. } => "run_is_attended",
+            Self::RunIsOpen { .. } => "run_is_open",
             Self::NotARepository { .. } => "not_a_repository",
             Self::DirtyTree { .. } => "dirty_tree",
             Self::Git { .. } => "git",
@@ -267,6 +270,7 @@ impl Error {
             | Self::OwnPane { .. }
             | Self::Settled { .. }
             | Self::RunIsAttended { .. }
+            | Self::RunIsOpen { .. }
             | Self::DirtyTree { .. }
             | Self::JobOver { .. }
             | Self::OnRoll { .. }
@@ -368,6 +372,9 @@ impl Error {
             }
             Self::NoReply { .. } => "the order expires by itself; `dogwatch fleet` shows the hosts".into(),
             Self::BadWorkflow(bad) => return bad.hint.clone(),
+            Self::RunIsOpen { .. } => {
+                "go on with it: dogwatch story resume; or end it: dogwatch story abort".into()
+            }
             Self::NoSuchRun { .. } => "`dogwatch story status` shows them".into(),
             Self::DirtyTree { .. } => {
                 "commit or stash them, or say --allow-dirty: then they are left out of the commits".into()

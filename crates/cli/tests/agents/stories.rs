@@ -1,6 +1,7 @@
 //! Whole stories by the real agents: claude creates and implements, codex reviews, the model double has them do it with their tools.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
@@ -135,6 +136,41 @@ impl Shop {
         self.lab.dogwatch(&["story", "report", "--json"]).success().json()
     }
 
+    /// What each attempt at a step of the first story came to.
+    fn results(&self, step: &str) -> Vec<String> {
+        let report = self.report();
+        let steps = report["items"][0]["steps"].as_array().unwrap();
+        let one = steps.iter().find(|one| one["step"] == step).unwrap();
+        let tries = one["attempts"].as_array().unwrap();
+        tries.iter().map(|one| one["result"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn open(&self) -> Value {
+        self.lab.dogwatch(&["escalations", "ls", "--json"]).success().json()["escalations"][0]
+            .clone()
+    }
+
+    /// Waits until this is asked about this step. Real agents take their time.
+    #[track_caller]
+    fn question(&self, trigger: &str, step: &str) {
+        let begun = std::time::Instant::now();
+        let mut open = Value::Null;
+        while open.is_null() {
+            assert!(begun.elapsed().as_secs() < 180, "{trigger} is not asked:\n{}", self.said());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            open = self.open();
+        }
+        let found = (&open["situation"]["trigger"], &open["situation"]["step"]);
+        assert_eq!(found, (&trigger.into(), &step.into()), "{open:#}\n{}", self.said());
+    }
+
+    /// Answers what is asked, from another process.
+    fn answer(&self, option: &str) {
+        let number = self.open()["number"].to_string();
+        let _ =
+            self.lab.dogwatch(&["escalations", "answer", &number, "--option", option]).success();
+    }
+
     fn commits(&self) -> Vec<String> {
         self.git(&["log", "--reverse", "--format=%s"]).lines().map(ToOwned::to_owned).collect()
     }
@@ -178,9 +214,82 @@ fn five_stories_by_claude_and_codex() {
     assert_eq!(left["sessions"], Value::Array(vec![]), "every session was ended");
 }
 
+/// Prompts of a step by words that stand late in them: what matches latest counts.
+const CREATE: &str = "note it in the story";
+const DEV: &str = "End with a line of its own";
+const REVIEW: &str = "auto-fix all issues";
+
+/// The usual play, but for one step this.
+fn but(step: &str, steps: &str) -> String {
+    format!("{PLAY}\n[[rule]]\nmatch = '{step}'\nsteps = {steps}\n")
+}
+
+#[test]
+fn every_failure_ends_in_a_question_that_somebody_else_answers() {
+    let says_nothing = but(CREATE, r#"["I have thought about it."]"#);
+    let Some(shop) = Shop::new(&says_nothing, &[1]) else { return };
+    let hook = shop.lab.env.work().join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\necho not today >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut run = shop.begin(&["--budget-tokens", "40000"]);
+
+    // Ended well, and the file is not there, twice.
+    shop.question("session_incomplete", "create");
+    shop.play(&but(DEV, r#"["I think that is it."]"#));
+    shop.answer("other_agent");
+    // It says neither that it is done nor that it failed, twice.
+    shop.question("output_unclear", "dev");
+    shop.play(&but(DEV, r#"["The tests do not pass.\n\nRESULT: FAILED two tests are red"]"#));
+    shop.answer("retry");
+    shop.question("dev_failed", "dev");
+    shop.play(&but(REVIEW, r#"[{ shell = { command = "sed -i 's/: review/: in-progress/' _bmad-output/implementation-artifacts/sprint-status.yaml", why = "It is not clean" } }, "Two critical findings are left."]"#));
+    shop.answer("retry");
+    // Five reviews with findings.
+    shop.question("review_loop", "review");
+    shop.play(PLAY);
+    shop.answer("retry");
+    shop.question("commit_failed", "commit");
+    fs::remove_file(&hook).unwrap();
+    shop.answer("retry");
+    assert!(run.wait().unwrap().success(), "{}", shop.said());
+    assert_eq!(shop.results("create"), ["unverified", "unverified", "verified"]);
+    assert_eq!(shop.results("dev"), ["unclear", "unclear", "failed", "failed", "verified"]);
+    assert_eq!(
+        shop.results("review"),
+        ["unverified", "unverified", "unverified", "unverified", "unverified", "verified"]
+    );
+    assert_eq!(shop.commits().len(), 3);
+}
+
+#[test]
+fn a_budget_is_counted_from_transcripts() {
+    let Some(shop) = Shop::new(PLAY, &[1]) else { return };
+    let mut run = shop.begin(&["--budget-tokens", "3000"]);
+    shop.question("budget", "review");
+    shop.answer("raise_budget");
+    assert!(run.wait().unwrap().success(), "{}", shop.said());
+    assert!(shop.report()["items"][0]["spent"]["input"].as_u64().unwrap() > 3000);
+}
+
+#[test]
+fn real_agents_side_by_side_in_worktrees() {
+    let both = but(
+        DEV,
+        r#"[{ shell = { command = "sh $NOTES/step; pwd > shared.txt", why = "Do the step" } }, "RESULT: DONE"]"#,
+    );
+    let Some(shop) = Shop::new(&both, &[2]) else { return };
+    let mut run = shop.begin(&["--max-parallel", "2"]);
+    shop.question("dependency_conflict", "merge");
+    shop.answer("one_by_one");
+    assert!(run.wait().unwrap().success(), "{}", shop.said());
+    let commits = shop.commits();
+    assert!(commits.contains(&"Merge story 1.2: Thing 2".to_owned()), "{commits:?}");
+    assert_eq!(shop.git(&["worktree", "list"]).lines().count(), 1);
+}
+
 #[test]
 fn a_real_agent_is_killed_and_a_limit_is_waited_out() {
-    // What matches latest in a prompt counts.
     let play = format!(
         "{PLAY}\n[[rule]]\nmatch = 'auto-fix all issues'\nsteps = [{{ error = {{ kind = \"usage_limit\", resets_in_s = 20 }} }}]\n\
          [[rule]]\nmatch = 'note it in the story'\nsteps = [[{{ gate = \"gate\" }}, \
@@ -208,13 +317,7 @@ fn a_real_agent_is_killed_and_a_limit_is_waited_out() {
     shop.play(PLAY);
     assert!(run.wait().unwrap().success(), "{}", shop.said());
     let report = shop.report();
-    let results = |step: &str| -> Vec<String> {
-        let steps = report["items"][0]["steps"].as_array().unwrap();
-        let one = steps.iter().find(|one| one["step"] == step).unwrap();
-        let tries = one["attempts"].as_array().unwrap();
-        tries.iter().map(|one| one["result"].as_str().unwrap().to_owned()).collect()
-    };
-    assert_eq!(results("create"), ["crash", "verified"], "{report:#}");
-    assert_eq!(results("review"), ["limit", "verified"], "{report:#}");
+    assert_eq!(shop.results("create"), ["crash", "verified"], "{report:#}");
+    assert_eq!(shop.results("review"), ["limit", "verified"], "{report:#}");
     assert_eq!(shop.commits().len(), 3, "{}", shop.said());
 }

@@ -25,6 +25,10 @@ pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
     if work::is_attended(context, &project) {
         return Err(Error::RunIsAttended { project });
     }
+    let open = planner::find(context, &project, None).ok().filter(|run| run.over.is_none());
+    if let Some(open) = open {
+        return Err(Error::RunIsOpen { id: open.id });
+    }
     let planned = planner::plan(context, &project, &wanted)?;
     for note in &planned.notes {
         ui::talk(format_args!("note: {note}"));
