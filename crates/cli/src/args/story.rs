@@ -29,7 +29,7 @@ pub(crate) struct Story {
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoryCommand {
     /// Show what a run would do, and change nothing
-    Plan(StoryPlan),
+    Plan(Box<StoryPlan>),
     /// Begin a run and carry it out
     Run(Box<StoryRun>),
     /// Go on with a run that was paused, stopped or killed; also one of the original

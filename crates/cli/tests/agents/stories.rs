@@ -1,5 +1,6 @@
 //! Whole stories by the real agents: claude creates and implements, codex reviews, the model double has them do it with their tools.
 
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -65,13 +66,13 @@ impl Shop {
         let mut text = "# Shop\n".to_owned();
         for (at, stories) in epics.iter().enumerate() {
             let epic = at + 1;
-            sprint += &format!("  epic-{epic}: in-progress\n");
-            text += &format!("## Epic {epic}: Part {epic}\n");
+            writeln!(sprint, "  epic-{epic}: in-progress").unwrap();
+            writeln!(text, "## Epic {epic}: Part {epic}").unwrap();
             for story in 1..=*stories {
-                sprint += &format!("  {epic}-{story}-a-title: backlog\n");
-                text += &format!("### Story {epic}.{story}: Thing {story}\nA thing.\n");
+                writeln!(sprint, "  {epic}-{story}-a-title: backlog").unwrap();
+                writeln!(text, "### Story {epic}.{story}: Thing {story}\nA thing.").unwrap();
             }
-            sprint += &format!("  epic-{epic}-retrospective: optional\n");
+            writeln!(sprint, "  epic-{epic}-retrospective: optional").unwrap();
         }
         fs::write(art.join("sprint-status.yaml"), sprint).unwrap();
         fs::create_dir_all(shop.lab.env.work().join("docs/epics")).unwrap();

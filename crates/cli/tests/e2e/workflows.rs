@@ -155,7 +155,7 @@ fn a_bad_file_is_refused_before_anything_starts() {
     let project = Project::new("name = \"x\"\n[[step]]\nid = \"a\"\npromt = \"hello\"\n");
     insta::assert_snapshot!(project.run(&[]), @r"
     ------- stderr -------
-    error: flow.toml:4:1: unknown field `promt`, expected one of `id`, `label`, `per`, `prompt`, `run`, `commit`, `agent`, `fallback`, `model`, `verify`, `done_before`, `optional`, `cycles`, `attempts`, `timeout`, `retry`, `defer_on_plateau`, `asks`
+    error: flow.toml:4:1: unknown field `promt`, expected one of `id`, `label`, `per`, `prompt`, `policy`, `extra`, `run`, `commit`, `agent`, `fallback`, `model`, `verify`, `done_before`, `optional`, `cycles`, `attempts`, `timeout`, `retry`, `defer_on_plateau`, `asks`
     hint: did you mean `prompt`?
     [exit code: 2]
     ");

@@ -292,9 +292,8 @@ impl Run {
             Phase::Asked { id } => Some(Decision::AwaitAnswer { id: id.clone() }),
             Phase::Trying(attempt) => Some(trying(job, step, attempt)),
             _ if !may_begin => None,
-            Phase::Todo => Some(self.begin(job, step, state)),
             Phase::Resting { until } if *until > now => Some(Decision::Rest { job, until: *until }),
-            Phase::Resting { .. } => Some(self.begin(job, step, state)),
+            Phase::Todo | Phase::Resting { .. } => Some(self.begin(job, step, state)),
             Phase::LookAgain { .. } => {
                 let n = state.attempts;
                 Some(Decision::Verify { job, n, how: How::Finished, output: None, held: false })

@@ -214,7 +214,7 @@ mod tests {
         let fresh = state_template::fill(TEMPLATE, config.as_object().unwrap(), &begun).unwrap();
         let item = |id: &str| Item { id: id.into(), ..Item::default() };
         let plan = Plan { items: vec![item("1.1"), item("1.2")], ..Plan::default() };
-        let at = |second| Timestamp::from_second(1_794_700_000 + second).unwrap();
+        let at = |second: i64| Timestamp::from_second(1_794_700_000 + second).unwrap();
         let job = Job::of_item("1.1", "create");
         let facts = [
             Dated {

@@ -11,6 +11,7 @@ pub mod decide;
 pub mod definition;
 pub mod document;
 pub mod fact;
+mod fold;
 pub mod page;
 pub mod plan;
 pub mod reading;

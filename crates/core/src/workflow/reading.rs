@@ -201,29 +201,7 @@ impl RawStep {
         let id = self.id.get_ref().clone();
         let verify: Vec<Verifier> =
             self.verify.into_iter().map(RawVerifier::check).collect::<Result<_, _>>()?;
-        if let (Some(extra), None) = (&self.extra, &self.policy) {
-            return problem(extra.span(), "there is no policy's prompt that it could be added to");
-        }
-        let prompt = match (self.prompt, self.policy) {
-            (Some(_), Some(policy)) => {
-                return problem(policy.span(), "the policy has a prompt of its own: leave one out");
-            }
-            (Some(prompt), None) => {
-                placeholders(&prompt)?;
-                Some(Prompt::Own(prompt.into_inner()))
-            }
-            (None, Some(policy)) => {
-                if !POLICY_STEPS.contains(&policy.get_ref().as_str()) {
-                    let known = POLICY_STEPS.map(|word| format!("`{word}`")).join(", ");
-                    let text =
-                        format!("`{}` is no step of a policy; {known} are", policy.get_ref());
-                    return problem(policy.span(), text);
-                }
-                let extra = self.extra.map(Spanned::into_inner).unwrap_or_default();
-                Some(Prompt::Policy { step: policy.into_inner(), extra })
-            }
-            (None, None) => None,
-        };
+        let prompt = prompt(self.prompt, self.policy, self.extra)?;
         let work = match (prompt, self.run, self.commit) {
             (Some(prompt), None, None) => Work::Agent { prompt },
             (None, Some(run), None) if run.get_ref().is_empty() => {
@@ -398,6 +376,36 @@ impl RawVerifier {
             None => Ok(()),
         }
     }
+}
+
+/// What an agent is told, if the step is one's.
+fn prompt(
+    own: Option<Spanned<String>>,
+    policy: Option<Spanned<String>>,
+    extra: Option<Spanned<String>>,
+) -> Result<Option<Prompt>, Problem> {
+    if let (Some(extra), None) = (&extra, &policy) {
+        return problem(extra.span(), "there is no policy's prompt that it could be added to");
+    }
+    Ok(match (own, policy) {
+        (Some(_), Some(policy)) => {
+            return problem(policy.span(), "the policy has a prompt of its own: leave one out");
+        }
+        (Some(own), None) => {
+            placeholders(&own)?;
+            Some(Prompt::Own(own.into_inner()))
+        }
+        (None, Some(policy)) => {
+            if !POLICY_STEPS.contains(&policy.get_ref().as_str()) {
+                let known = POLICY_STEPS.map(|word| format!("`{word}`")).join(", ");
+                let text = format!("`{}` is no step of a policy; {known} are", policy.get_ref());
+                return problem(policy.span(), text);
+            }
+            let extra = extra.map(Spanned::into_inner).unwrap_or_default();
+            Some(Prompt::Policy { step: policy.into_inner(), extra })
+        }
+        (None, None) => None,
+    })
 }
 
 fn missing(span: &Range<usize>, key: &str) -> Problem {

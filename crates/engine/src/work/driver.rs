@@ -123,6 +123,12 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
         left
     });
     journal.refresh()?;
+    // Aborted by an answer: the run is over, and its row shall say so.
+    if let Ok(Left::Aborted { why }) = &left
+        && context.store()?.run(&kept.id)?.is_some_and(|run| run.over.is_none())
+    {
+        journal.append(Fact::Aborted { by: "an answer".into(), why: why.clone() })?;
+    }
     keeping::keep(&site, &journal.run())?;
     left
 }
@@ -234,7 +240,7 @@ impl Loop<'_> {
             match escalation.settled.map(|settled| settled.outcome) {
                 Some(Settlement::Answered { action, by, note, .. }) if is_open => {
                     let agent = note.filter(|_| action == Action::OtherAgent);
-                    let agent = agent.or_else(|| self.other_agent(&run, id, action));
+                    let agent = agent.or_else(|| other_agent(&run, id, action));
                     journal.append(Fact::Answered { id: id.to_owned(), action, by, agent })?;
                 }
                 Some(Settlement::Withdrawn { because }) if is_open => {
@@ -253,16 +259,16 @@ impl Loop<'_> {
         }
         Ok(())
     }
+}
 
-    /// Who else could do it: the fallback, or of the two that everybody has the other.
-    fn other_agent(&self, run: &Run, id: &str, action: Action) -> Option<String> {
-        if action != Action::OtherAgent {
-            return None;
-        }
-        let crew = run.crew(&run.questions.get(id)?.job);
-        let other = if crew.primary == "claude" { "codex" } else { "claude" };
-        Some(crew.fallback.unwrap_or_else(|| other.to_owned()))
+/// Who else could do it: the fallback, or of the two that everybody has the other.
+fn other_agent(run: &Run, id: &str, action: Action) -> Option<String> {
+    if action != Action::OtherAgent {
+        return None;
     }
+    let crew = run.crew(&run.questions.get(id)?.job);
+    let other = if crew.primary == "claude" { "codex" } else { "claude" };
+    Some(crew.fallback.unwrap_or_else(|| other.to_owned()))
 }
 
 /// One at a time for each project. A child of somebody who was killed may hold the lock for the blink of an eye, until it has

@@ -1,6 +1,8 @@
 //! One decision, carried out. Each begins by looking whether it was carried out before, by somebody who was killed before they
 //! could say so.
 
+use std::collections::BTreeMap;
+
 use dogwatch_core::escalation::{self, Situation};
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Step, Subject, Work};
@@ -148,8 +150,7 @@ fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<
         return Ok(failed(job, n, Failure::Failed, why));
     };
     let mark = format!("Dogwatch-Run: {} {job}", site.journal.id);
-    let before =
-        if folder == site.project { site.settings.dirty.clone() } else { Default::default() };
+    let before = if folder == site.project { site.settings.dirty.clone() } else { BTreeMap::new() };
     if let (Some(item), true) = (job.item(), site.settings.is_bmad)
         && !tree.is_committed(&mark)?
     {

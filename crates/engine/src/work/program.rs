@@ -66,7 +66,7 @@ pub(super) fn run(
     // The kernel tells of a child's end only to who waits for it.
     let waiter = thread::spawn(move || {
         let status = child.wait();
-        let _ = done.send(status.ok().map(|status| code(&status)));
+        let _ = done.send(status.ok().map(code));
     });
     let left = until.saturating_duration_since(Instant::now());
     let code = ended.recv_timeout(left).ok().flatten();
@@ -83,7 +83,7 @@ pub(super) fn run(
     Ok(Said { code, out: hear(out), err: hear(err) })
 }
 
-fn code(status: &std::process::ExitStatus) -> i32 {
+fn code(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

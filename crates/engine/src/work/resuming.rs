@@ -110,7 +110,7 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
             ),
             None if facts.is_empty() => {}
             None => {
-                issues.push(format!("{file} is gone; it is written again when the run is resumed"))
+                issues.push(format!("{file} is gone; it is written again when the run is resumed"));
             }
         }
     }

@@ -7,17 +7,14 @@ use crate::args::StoryValidate;
 use crate::{environment, ui};
 
 pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Error> {
-    let issues = match &args.workflow {
-        Some(file) => {
-            let text = std::fs::read_to_string(file)
-                .map_err(Error::io(format!("read {}", file.display())))?;
-            dogwatch_core::workflow::read(&file.display().to_string(), &text)?;
-            vec![]
-        }
-        None => {
-            let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
-            work::validate(context, &kept)?
-        }
+    let issues = if let Some(file) = &args.workflow {
+        let text =
+            std::fs::read_to_string(file).map_err(Error::io(format!("read {}", file.display())))?;
+        dogwatch_core::workflow::read(&file.display().to_string(), &text)?;
+        vec![]
+    } else {
+        let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
+        work::validate(context, &kept)?
     };
     if args.json {
         ui::json(&json!({ "ok": issues.is_empty(), "issues": issues }));

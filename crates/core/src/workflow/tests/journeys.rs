@@ -27,7 +27,7 @@ fn plan(ids: &[&str]) -> Plan {
 
 fn play(ids: &[&str], world: &mut World) -> (Run, Play) {
     let mut play = Play::new(bmad().unwrap(), plan(ids));
-    let run = play.to_the_end(world, || false);
+    let run = play.play_out(world, || false);
     (run, play)
 }
 
@@ -82,7 +82,7 @@ fn what_is_there_or_left_out_is_not_done() {
     world.done.insert(Job::of_item("1.1", "create"));
     world.epics_are_complete = false;
     let plan = Plan { skip: vec!["auto".into()], ..plan(&["1.1"]) };
-    let run = Play::new(bmad().unwrap(), plan).to_the_end(&mut world, || false);
+    let run = Play::new(bmad().unwrap(), plan).play_out(&mut world, || false);
     assert_eq!(sessions(&world), ["1.1/dev#1", "1.1/review#1", "1.1/commit#1"]);
     assert_eq!(run.standing, Standing::Complete);
 }
@@ -159,7 +159,7 @@ fn who_asks_what() {
         world.answers = Box::new(|_, _| Action::Retry);
         let mut plan = plan(&["1.1"]);
         plan.items[0].blocking = true;
-        let run = Play::new(bmad().unwrap(), plan).to_the_end(&mut world, || false);
+        let run = Play::new(bmad().unwrap(), plan).play_out(&mut world, || false);
         assert_eq!(world.asked[0], (trigger, critical), "{step} {failure:?}");
         assert_eq!(run.standing, Standing::Complete);
     }
@@ -230,7 +230,7 @@ fn a_budget_is_asked_about_once_per_story() {
     world.answers = Box::new(|_, _| Action::RaiseBudget);
     let plan =
         Plan { budget: Budget { tokens: Some(1000), micro_usd: None }, ..plan(&["1.1", "1.2"]) };
-    let run = Play::new(bmad().unwrap(), plan).to_the_end(&mut world, || false);
+    let run = Play::new(bmad().unwrap(), plan).play_out(&mut world, || false);
     assert_eq!(world.asked, [(Trigger::Budget, true); 2]);
     assert_eq!(run.standing, Standing::Complete);
 }
@@ -246,7 +246,7 @@ fn side_by_side_and_merged_in_order() {
     let mut play = Play::new(bmad().unwrap(), plan);
     let begun = play.run().next(jiff::Timestamp::UNIX_EPOCH);
     assert_eq!(begun.len(), 2, "{begun:?}");
-    let run = play.to_the_end(&mut world, || false);
+    let run = play.play_out(&mut world, || false);
     assert_eq!(run.standing, Standing::Complete);
     assert_eq!(world.asked, [(Trigger::DependencyConflict, false)]);
     let merges: Vec<_> = sessions(&world).into_iter().filter(|s| s.contains("merge")).collect();
@@ -262,7 +262,7 @@ fn an_order_that_is_needed_is_kept() {
     let first: Vec<String> =
         play.run().next(jiff::Timestamp::UNIX_EPOCH).iter().map(Decision::key).collect();
     assert_eq!(first, ["begin 1.1", "begin 1.3"]);
-    play.to_the_end(&mut world, || false);
+    play.play_out(&mut world, || false);
     let at = |name: &str| sessions(&world).iter().position(|s| s == name).unwrap();
     assert!(at("1.1/merge#1") < at("1.2/create#1"));
 }
@@ -324,11 +324,11 @@ proptest! {
         };
         let mut calm = a_world(ends.clone(), choices.clone(), tokens);
         let mut undisturbed = Play::new(bmad().unwrap(), plan.clone());
-        let wanted = undisturbed.to_the_end(&mut calm, || false);
+        let wanted = undisturbed.play_out(&mut calm, || false);
         let mut rough = a_world(ends, choices, tokens);
         let mut disturbed = Play::new(bmad().unwrap(), plan);
         let mut deaths = deaths.into_iter();
-        let found = disturbed.to_the_end(&mut rough, || deaths.next().unwrap_or(false));
+        let found = disturbed.play_out(&mut rough, || deaths.next().unwrap_or(false));
         prop_assert_eq!(&found.standing, &wanted.standing);
         let settled = |run: &Run| -> Vec<(Job, Option<Outcome>)> {
             run.jobs.iter().map(|(job, state)| (job.clone(), state.outcome().cloned())).collect()
@@ -348,7 +348,7 @@ proptest! {
         let plan = Plan { side_by_side, ..plan(&["1.1", "1.2", "2.1"]) };
         let mut world = a_world(ends, vec![], 0);
         let mut play = Play::new(bmad().unwrap(), plan);
-        let run = play.to_the_end(&mut world, || false);
+        let run = play.play_out(&mut world, || false);
         prop_assert_eq!(&run.standing, &Standing::Complete);
         let mut verified = std::collections::BTreeSet::new();
         for dated in &play.journal {

@@ -21,9 +21,12 @@ pub(super) enum End {
     Halfway(u32),
 }
 
+type Script = Box<dyn Fn(&Job, u32) -> End>;
+type Answers = Box<dyn Fn(Trigger, u32) -> Action>;
+
 pub(super) struct World {
-    pub(super) script: Box<dyn Fn(&Job, u32) -> End>,
-    pub(super) answers: Box<dyn Fn(Trigger, u32) -> Action>,
+    pub(super) script: Script,
+    pub(super) answers: Answers,
     pub(super) epics_are_complete: bool,
     /// Tokens that each session uses.
     pub(super) tokens: u64,
@@ -166,7 +169,7 @@ impl Play {
     }
 
     /// Plays to the end. `dies` is asked before each fact is written; the rest of that decision's facts is lost then.
-    pub(super) fn to_the_end(&mut self, world: &mut World, mut dies: impl FnMut() -> bool) -> Run {
+    pub(super) fn play_out(&mut self, world: &mut World, mut dies: impl FnMut() -> bool) -> Run {
         let mut run = self.run();
         for _ in 0..20_000 {
             let decisions = run.next(world.now);
