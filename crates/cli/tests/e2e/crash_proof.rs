@@ -71,6 +71,15 @@ fn nothing_was_done_twice(project: &Project) {
     assert_eq!(project.git(&["status", "--porcelain"]), "");
 }
 
+/// The same for stories side by side, whose commits come in any order.
+fn outcome_side_by_side(project: &Project) -> (Vec<String>, String, Vec<(String, String)>) {
+    let (mut commits, files, states) = outcome(project);
+    commits.sort();
+    assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(project.git(&["branch", "--list", "dogwatch/*"]), "");
+    (commits, files, states)
+}
+
 fn undisturbed() -> (Vec<String>, String, Vec<(String, String)>) {
     let project = Project::new(FLOW);
     let _ = project.run(&[]).success();
@@ -143,11 +152,15 @@ fn kill(child: &mut Child) -> bool {
 /// Kills dogwatch at random moments, and with `others` tmux and the scripts too, until so many have died.
 fn killed_at_random(seed: u64, kills: u32, others: bool) {
     let wanted = undisturbed();
+    killed(seed, kills, others, &[], |project| assert_eq!(outcome(project), wanted));
+}
+
+fn killed(seed: u64, kills: u32, others: bool, args: &[&str], check: impl Fn(&Project)) {
     let mut dice = Dice(seed);
     let mut done = 0;
     while done < kills {
         let project = Project::new(FLOW);
-        let mut child = project.begin(&[]);
+        let mut child = project.begin(args);
         let mut is_over = false;
         // Leave some for the next world, or it would never come to an end.
         for _ in 0..12 {
@@ -166,23 +179,23 @@ fn killed_at_random(seed: u64, kills: u32, others: bool) {
                 break;
             }
             done += 1;
-            child = go_on(&project);
+            child = go_on(&project, args);
         }
         if !is_over && !child.wait().unwrap().success() {
             // It was over already when it was resumed, or something is wrong.
             let report = project.report();
             assert_eq!(report["standing"], "complete", "{report}");
         }
-        assert_eq!(outcome(&project), wanted);
+        check(&project);
         nothing_was_done_twice(&project);
     }
 }
 
 /// One that was killed before its run was written down is begun again.
-fn go_on(project: &Project) -> Child {
+fn go_on(project: &Project, args: &[&str]) -> Child {
     match project.env.dogwatch(&["story", "status"]).code {
         Some(0) => project.start(&["story", "resume"]),
-        _ => project.begin(&[]),
+        _ => project.begin(args),
     }
 }
 
@@ -222,4 +235,14 @@ fn killed_at_random_with_tmux_and_agents_1() {
 #[test]
 fn killed_at_random_with_tmux_and_agents_2() {
     killed_at_random(0x5678_9abc_def0, 40, true);
+}
+
+#[test]
+fn killed_at_random_side_by_side() {
+    let calm = Project::new(FLOW);
+    let _ = calm.run(&["--max-parallel", "2"]).success();
+    let wanted = outcome_side_by_side(&calm);
+    killed(0x6789_abcd_ef01, 40, false, &["--max-parallel", "2"], |project| {
+        assert_eq!(outcome_side_by_side(project), wanted);
+    });
 }
