@@ -6,9 +6,8 @@ use dogwatch_core::exit_code;
 use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
 use dogwatch_core::session_file::{FileProblem, Missing, NoTask, TaskId};
-use dogwatch_store::{MqttError, StoreError};
 use dogwatch_core::workflow::BadWorkflow;
-use dogwatch_store::StoreError;
+use dogwatch_store::{MqttError, StoreError};
 
 /// Why a use case did not succeed. Each kind has an exit code and, where there is one, a remedy.
 #[derive(Debug, thiserror::Error)]

@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(store.facts("r", 1).unwrap(), [facts[1].clone(), pause]);
         assert_eq!(store.run("r").unwrap().unwrap().plan, plan);
         assert_eq!(store.run("x").unwrap(), None);
-        assert_eq!(store.journal("s-1").unwrap()[0].event, "run_spawned");
+        assert_eq!(store.journal("s-1").unwrap()[0].event.kind, "run_spawned");
         store.append_fact("r", &dated(4, Fact::Completed)).unwrap();
         let runs = store.runs(Some(Path::new("/p"))).unwrap();
         assert_eq!((runs.len(), runs[0].over), (1, Some(at(4))));
