@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dogwatch_engine::act::kill;
 use dogwatch_engine::act::spawn::{self, Place, Request, What};
@@ -10,6 +10,9 @@ use dogwatch_tmux::{Command, Glance, Server, Socket};
 use jiff::{Timestamp, Zoned};
 
 use super::watched::Watched;
+
+/// How long what is ended may take to be gone.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// The private world of the demo. Dropping it ends the tmux server with all that is in it.
 pub(super) struct Stage {
@@ -89,7 +92,15 @@ impl Drop for Stage {
         let server = server.and_then(processes::identify);
         let _ = tmux.run_one(Command::new("kill-server"));
         if let Some(server) = server {
-            processes::wait_gone(server, Duration::from_secs(5));
+            processes::wait_gone(server, LEAVING);
+        }
+        // What was being started when the end came may still write a last word into the folder; nothing tells when it has.
+        let begun = Instant::now();
+        while std::fs::remove_dir_all(self.folder.path())
+            .is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound)
+            && begun.elapsed() < LEAVING
+        {
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
