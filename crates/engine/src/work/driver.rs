@@ -16,7 +16,7 @@ use dogwatch_store::{KeptRun, Settlement};
 use jiff::Timestamp;
 
 use super::journal::Journal;
-use super::perform::{perform, question_key};
+use super::perform::{escalate, perform, question_key};
 use super::site::Site;
 use super::{Settings, keeping};
 use crate::act::escalation as ask;
@@ -234,8 +234,10 @@ impl Loop<'_> {
             return Ok(());
         }
         let prefix = question_key(&journal.id, "");
+        let mut gone: BTreeSet<&String> = run.questions.keys().collect();
         for escalation in ask::list(self.site.context, true)? {
             let Some(id) = escalation.key.strip_prefix(&prefix) else { continue };
+            gone.remove(&id.to_owned());
             let is_open = run.questions.contains_key(id);
             match escalation.settled.map(|settled| settled.outcome) {
                 Some(Settlement::Answered { action, by, note, .. }) if is_open => {
@@ -256,6 +258,10 @@ impl Loop<'_> {
                 }
                 _ => {}
             }
+        }
+        // Swept away since, in a run that rested for long: asked again.
+        for (id, question) in run.questions.iter().filter(|(id, _)| gone.contains(id)) {
+            escalate(self.site, id, &question.job, question.trigger, &question.why)?;
         }
         Ok(())
     }

@@ -197,7 +197,7 @@ pub(super) fn question_key(run: &str, id: &str) -> String {
     format!("run {run}: {id}")
 }
 
-fn escalate(
+pub(super) fn escalate(
     site: &Site<'_>,
     id: &str,
     job: &Job,
