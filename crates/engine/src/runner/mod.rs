@@ -69,6 +69,12 @@ fn with_pane_variables(mut environment: Vec<(OsString, OsString)>) -> Vec<(OsStr
             environment.push((key.into(), value));
         }
     }
+    // tmux's own choice, for whoever has none.
+    if let Some(shell) = std::env::var_os("SHELL")
+        && !environment.iter().any(|(key, _)| key == "SHELL")
+    {
+        environment.push(("SHELL".into(), shell));
+    }
     environment
 }
 

@@ -1,6 +1,6 @@
 //! Where a call comes from, and what is wrong with what it asks for.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dogwatch_core::story::session::name;
 use dogwatch_engine::story::Project;
@@ -34,10 +34,6 @@ pub(super) fn project() -> Project {
 /// What the environment wishes of agents.
 pub(super) fn wishes() -> Wishes {
     project::wishes()
-}
-
-pub(super) fn shell() -> Option<PathBuf> {
-    std::env::var_os("SHELL").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Refuses a name that no session can have.

@@ -95,7 +95,6 @@ fn spawn(call: &Call<'_>) -> Reply {
         step,
         command: command.to_owned(),
         agent: agent::of_session(&here::project(), call.option("--agent"), &here::wishes()),
-        shell: here::shell(),
         caller_env: std::env::vars_os().collect(),
     };
     answered(|context| {

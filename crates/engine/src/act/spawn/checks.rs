@@ -27,9 +27,8 @@ pub(super) fn program(
             let first = words.first().map(|w| w.to_string_lossy().into_owned()).unwrap_or_default();
             (profile, first, words.iter().skip(1).cloned().collect())
         }
-        What::Script(script) => {
-            let profile = agents::profile(context, profile::COMMAND)?;
-            (profile, script.shell.to_string_lossy().into_owned(), Vec::new())
+        What::Script(_) => {
+            (agents::profile(context, profile::COMMAND)?, "/bin/sh".to_owned(), Vec::new())
         }
     };
     match agents::find_program(&program, &context.path, cwd) {

@@ -59,10 +59,9 @@ pub enum What {
     Script(Script),
 }
 
-/// Text for a shell, which runs it from a file in the session's folder.
+/// Text for the shell that tmux would start, which runs it from a file in the session's folder.
 #[derive(Debug, Clone)]
 pub struct Script {
-    pub shell: PathBuf,
     pub text: String,
     /// The agent that it is about to start, as far as the caller knows.
     pub agent: String,
@@ -76,8 +75,14 @@ impl Script {
         if self.interactive { TYPED_FILE } else { SCRIPT_FILE }
     }
 
+    /// For `sh`, which gives way to the shell of the pane: only there it is known without asking.
     fn arguments(&self, folder: &Path) -> Vec<OsString> {
-        if self.interactive { vec!["-l".into()] } else { vec![folder.join(SCRIPT_FILE).into()] }
+        if self.interactive {
+            vec!["-c".into(), r#"exec "${SHELL:-/bin/sh}" -l"#.into()]
+        } else {
+            let run = r#"exec "${SHELL:-/bin/sh}" "$0""#;
+            vec!["-c".into(), run.into(), folder.join(SCRIPT_FILE).into()]
+        }
     }
 }
 
@@ -153,6 +158,7 @@ impl Plan {
             called.clone_from(&script.agent);
             extra_args = script.arguments(&folder);
             checks::leave_out_marks(context, &script.agent, &mut caller_env);
+            caller_env.retain(|(key, _)| key != "SHELL");
         }
         let conversation = match &request.resume {
             Some(_) if profile.launch.resume.is_empty() => {
