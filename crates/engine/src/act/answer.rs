@@ -4,6 +4,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::answer;
+use dogwatch_core::status::Status;
 use dogwatch_core::status::evidence::{Screen, Shows};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
@@ -54,7 +55,12 @@ pub fn answer(
     let session = judged.seen.session.clone();
     let _lock = lock(context, &session.id, &session.name)?;
     // Again, now that nobody else types.
-    let (judged, dialog) = look(&mut looker, &session.id)?;
+    let (mut judged, mut dialog) = look(&mut looker, &session.id)?;
+    // Agents say that they wait before they have drawn what for.
+    if dialog.is_none() && matches!(judged.verdict.status, Status::Waiting { .. }) {
+        until(context, &mut looker, &session.id, Option::is_some)?;
+        (judged, dialog) = look(&mut looker, &session.id)?;
+    }
     let name = session.name;
     let Some(first) = dialog else {
         let state = judged.verdict.status.word();
