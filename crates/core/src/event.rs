@@ -40,6 +40,8 @@ pub mod kind {
     /// A person is asked, and has answered.
     pub const ESCALATION_RAISED: &str = "escalation_raised";
     pub const ESCALATION_ANSWERED: &str = "escalation_answered";
+    /// Something happened in a run of stories: `{run, fact, …}`.
+    pub const RUN: &str = "run";
     /// The host is there: how many sessions it has, by state.
     pub const HEARTBEAT: &str = "heartbeat";
     /// Another host's order was taken: `{id, verb, from}`.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::event::kind;
 use dogwatch_core::workflow::{Dated, Fact, Plan};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -59,8 +60,13 @@ impl Store {
                     new.begun.as_millisecond(),
                 ],
             )?;
-            let data = json!({ "run": new.id, "project": new.project, "workflow": new.workflow });
-            journal::append(tx, new.begun, "", "run_begun", &data)
+            let data = json!({
+                "run": new.id,
+                "fact": "planned",
+                "project": new.project,
+                "workflow": new.workflow,
+            });
+            journal::append(tx, new.begun, "", kind::RUN, &data)
         })
     }
 
@@ -149,10 +155,9 @@ fn add(tx: &Transaction<'_>, run: &str, known: u64, facts: &[Dated]) -> rusqlite
                 params![dated.at.as_millisecond(), run],
             )?;
         }
-        let event = format!("run_{}", data["fact"].as_str().unwrap_or("fact"));
         let session = data["session"].as_str().unwrap_or_default().to_owned();
         data["run"] = run.into();
-        journal::append(tx, dated.at, &session, &event, &data)?;
+        journal::append(tx, dated.at, &session, kind::RUN, &data)?;
     }
     Ok(seq)
 }
@@ -225,7 +230,8 @@ mod tests {
         assert_eq!(store.facts("r", 1).unwrap(), [facts[1].clone(), pause]);
         assert_eq!(store.run("r").unwrap().unwrap().plan, plan);
         assert_eq!(store.run("x").unwrap(), None);
-        assert_eq!(store.journal("s-1").unwrap()[0].event.kind, "run_spawned");
+        let told = &store.journal("s-1").unwrap()[0].event;
+        assert_eq!((told.kind.as_str(), &told.data["fact"]), (kind::RUN, &json!("spawned")));
         store.append_fact("r", &dated(4, Fact::Completed)).unwrap();
         let runs = store.runs(Some(Path::new("/p"))).unwrap();
         assert_eq!((runs.len(), runs[0].over), (1, Some(at(4))));
