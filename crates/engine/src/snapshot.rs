@@ -7,10 +7,13 @@ use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_store::{Server, Session, Store};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::sense::{exists, foreign, processes};
 use crate::{Context, Error};
+
+/// How long the making of a session may take at most.
+const JUST_MADE: SignedDuration = SignedDuration::from_mins(1);
 
 /// A session with everything that was found out about it in one look.
 #[derive(Debug, Clone)]
@@ -134,8 +137,20 @@ fn look_with(
     let mut store = context.store()?;
     let sessions = choose(&store)?;
     let answer = asked.and_then(dogwatch_tmux::Running::finish);
-    let glance = answer.and_then(|replies| Ok(Glance::parse(&replies)?));
+    let mut glance = answer.and_then(|replies| Ok(Glance::parse(&replies)?));
+    if sessions.iter().any(|session| may_be_newer(session, glance.as_ref().ok())) {
+        let replies = context.tmux.run(&Glance::commands());
+        glance = replies.and_then(|replies| Ok(Glance::parse(&replies)?));
+    }
     join(context, &mut store, sessions, glance.as_ref())
+}
+
+/// Whether a pane that tmux did not list was perhaps made since: the database was read after tmux was asked.
+fn may_be_newer(session: &Session, glance: Option<&Glance>) -> bool {
+    let age = Timestamp::now().duration_since(session.created);
+    let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
+    let is_listed = |id| glance.is_some_and(|glance| glance.panes.iter().any(|p| p.pane_id == id));
+    session.ended.is_none() && age < JUST_MADE && id.is_some_and(|id| !is_listed(id))
 }
 
 /// Judges the life of each session by tmux's answer.

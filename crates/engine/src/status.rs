@@ -161,9 +161,15 @@ impl<'c> Looker<'c> {
         }
         foreign::inside(self.context, sessions.iter_mut());
         let wanted = panes(&sessions);
+        let was_asked_before = asked.is_some();
         let asked = asked.unwrap_or_else(|| Sights::ask(server, &wanted));
         self.listen_ahead(&sessions, now);
         let mut sights = asked.and_then(Asked::finish);
+        // What is not there was perhaps made since.
+        let lacks = |pane: &PaneId| sights.as_ref().map_or(true, |sights| !sights.has(*pane));
+        if was_asked_before && wanted.iter().any(lacks) {
+            sights = Sights::ask(server, &wanted).and_then(Asked::finish);
+        }
         if let Ok(sights) = &mut sights {
             let _ = sights.capture(server, &wanted);
             let found = others(sights, &sessions);

@@ -122,6 +122,10 @@ impl Sights {
         }
     }
 
+    pub fn has(&self, pane: PaneId) -> bool {
+        self.faces.iter().any(|face| face.row.pane_id == pane)
+    }
+
     fn not_captured(&self, wanted: &[PaneId]) -> Vec<PaneId> {
         let is_there = |pane: &PaneId| self.faces.iter().any(|face| face.row.pane_id == *pane);
         let rest = wanted.iter().filter(|pane| !self.texts.contains_key(pane) && is_there(pane));
