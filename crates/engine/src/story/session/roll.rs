@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::name;
-use dogwatch_tmux::Command;
+use dogwatch_tmux::{Command, Running};
 
 use crate::{Context, Error};
 
@@ -18,9 +18,17 @@ pub struct Listed {
 
 /// All of them, in tmux's order.
 pub fn all(context: &Context) -> Result<Vec<Listed>, Error> {
-    let list = Command::new("list-sessions").option('F', "#{session_name}:#{session_path}");
-    let reply = match context.tmux.run_one(list) {
-        Ok(reply) => reply,
+    finish(ask(context))
+}
+
+fn ask(context: &Context) -> Result<Running, dogwatch_tmux::Error> {
+    let format = "#{session_name}:#{session_path}";
+    context.tmux.start(&[Command::new("list-sessions").option('F', format)])
+}
+
+fn finish(asked: Result<Running, dogwatch_tmux::Error>) -> Result<Vec<Listed>, Error> {
+    let reply = match asked.and_then(Running::finish) {
+        Ok(mut replies) => replies.pop().unwrap_or_default(),
         Err(error) if error.is_no_server() => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
@@ -36,16 +44,15 @@ pub fn all(context: &Context) -> Result<Vec<Listed>, Error> {
 
 /// Those of one project. Ours are known by their root; of others the name must fit, and the folder be inside.
 pub fn of_project(context: &Context, root: &Path) -> Result<Vec<Listed>, Error> {
-    let listed = all(context)?;
-    if listed.is_empty() {
-        return Ok(listed);
-    }
+    let asked = ask(context);
+    // While tmux makes up its answer.
     let ours: HashMap<String, PathBuf> = context
         .store()?
         .sessions(&context.socket, false)?
         .into_iter()
         .map(|session| (session.name, session.project))
         .collect();
+    let listed = finish(asked)?;
     let as_kept = PathBuf::from(&*root.to_string_lossy());
     let prefix = format!("sa-{}-", name::slug(root));
     let is_of_it = |one: &Listed| match ours.get(&one.name) {
