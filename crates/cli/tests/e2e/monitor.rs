@@ -37,6 +37,8 @@ impl Monitor {
         });
         let monitor = Self { child, lines, words };
         monitor.says("looking after");
+        // tmux 3.3a dies if a session is made by hand in the very moment in which such a client comes.
+        eventually("tmux tells it", || env.tmux(&["list-clients"]).contains("control-mode"));
         monitor
     }
 
