@@ -22,7 +22,7 @@ use crate::tell::sinks;
 /// How often it is said that all is well.
 pub const HEARTBEAT: Duration = Duration::from_mins(5);
 /// How often it is asked whether to stop; passes may come much faster.
-const LISTEN: Duration = Duration::from_secs(20);
+const LISTEN: Duration = Duration::from_mins(1);
 
 /// A monitor with somebody to report to.
 pub struct Reporter<'c> {
