@@ -126,6 +126,8 @@ pub enum Error {
     BadWorkflow(#[from] BadWorkflow),
     #[error("there is no run {target:?}")]
     NoSuchRun { target: String },
+    #[error("{} has no run yet", project.display())]
+    NoRun { project: PathBuf },
     #[error("somebody carries out a run in {} already", project.display())]
     RunIsAttended { project: PathBuf },
     #[error("the run {id} of this project is not over")]
@@ -219,7 +221,7 @@ impl Error {
             Self::Desk { is_taken: true, .. } => "desk_taken",
             Self::Desk { .. } => "desk",
             Self::BadWorkflow(_) => "bad_workflow",
-            Self::NoSuchRun { .. } => "no_such_run",
+            Self::NoSuchRun { .. } | Self::NoRun { .. } => "no_such_run",
             Self::RunIsAttended { .. } => "run_is_attended",
             Self::RunIsOpen { .. } => "run_is_open",
             Self::NotARepository { .. } => "not_a_repository",
@@ -289,6 +291,7 @@ impl Error {
             | Self::NoSuchCard { .. }
             | Self::NoSuchHost { .. }
             | Self::NoSuchRun { .. }
+            | Self::NoRun { .. }
             | Self::NoSessionFile { .. }
             | Self::NotOnRoll { .. }
             | Self::NoConversation { .. }
@@ -375,6 +378,9 @@ impl Error {
                 "go on with it: dogwatch story resume; or end it: dogwatch story abort".into()
             }
             Self::NoSuchRun { .. } => "`dogwatch story status` shows them".into(),
+            Self::NoRun { .. } => {
+                "what could be done: dogwatch story plan; to begin: dogwatch story run".into()
+            }
             Self::DirtyTree { .. } => {
                 "commit or stash them, or say --allow-dirty: then they are left out of the commits".into()
             }

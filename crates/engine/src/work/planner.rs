@@ -309,5 +309,8 @@ pub fn find(context: &Context, project: &Path, id: Option<&str>) -> Result<KeptR
         Some(id) => store.run(id)?,
         None => store.runs(Some(project))?.into_iter().next(),
     };
-    found.ok_or_else(|| Error::NoSuchRun { target: id.unwrap_or("of this project").to_owned() })
+    found.ok_or_else(|| match id {
+        Some(id) => Error::NoSuchRun { target: id.to_owned() },
+        None => Error::NoRun { project: project.to_owned() },
+    })
 }
