@@ -125,7 +125,15 @@ fn screen(input: &mut Input) -> Screen {
     };
     let options = (0..input.byte() % 4).map(|_| text()).collect();
     let (draft, background) = (input.maybe(|_| text()), input.u16().into());
-    Screen { shows, because: text(), draft, background, options, hands: Hands::default() }
+    Screen {
+        shows,
+        because: text(),
+        draft,
+        background,
+        options,
+        todos: None,
+        hands: Hands::default(),
+    }
 }
 
 fn transcript(input: &mut Input) -> Turn {
