@@ -31,7 +31,10 @@ pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Err
         }
         ui::json(&said);
     } else {
-        print(&roll, &rows);
+        // Of a file that cannot be read nobody knows who is in it.
+        if trouble.is_none() || !rows.is_empty() {
+            print(&roll, &rows);
+        }
         if let Some(error) = &trouble {
             ui::talk(format_args!("error: {error}"));
         }

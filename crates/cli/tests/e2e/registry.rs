@@ -316,3 +316,14 @@ fn a_persons_file_keeps_its_words() {
     }
     assert!(text.contains("  lab-creator-claude:\n"), "{text}");
 }
+
+#[test]
+fn a_file_that_cannot_be_read_is_not_called_empty() {
+    let env = TestEnv::new();
+    let file = env.work().join("roll.yaml");
+    fs::write(&file, "sessions: [\n").unwrap();
+    let words = ["registry", "--registry", file.to_str().unwrap()];
+    let said = env.run(&mut env.roll_command(&words)).code(6);
+    assert!(said.stderr.contains("error: "), "{said}");
+    assert!(!said.stderr.contains("nobody is in"), "{said}");
+}
