@@ -14,14 +14,12 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
     if let Some(words) = story_automator::called(&words) {
         return story_automator::main(words);
     }
-    let args = args::Args::parse();
+    let args = args::Args::read(words);
     let json = args.command.wants_json();
     match commands::run(args) {
         Ok(code) => code,

@@ -70,13 +70,10 @@ pub(crate) struct Spawn {
 
 /// List sessions, and whether each lives
 #[derive(Debug, ClapArgs)]
-#[command(
-    visible_alias = "list",
-    after_help = "\
+#[command(after_help = "\
 Examples:
   dogwatch ls
-  dogwatch ls --project-only --json"
-)]
+  dogwatch ls --project-only --json")]
 pub(crate) struct Ls {
     /// Only sessions of the project of the current folder
     #[arg(long)]
