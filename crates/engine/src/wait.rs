@@ -7,6 +7,7 @@ use dogwatch_core::status::{Basis, Verdict};
 use jiff::Timestamp;
 
 use crate::sense::changes::{Changes, Interest};
+use crate::sense::foreign::Absence;
 use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
@@ -71,8 +72,16 @@ pub fn wait(
     // Ids, so that a new session of the same name is not taken for the one that was meant.
     let mut last = look(&mut looker, targets)?;
     let ids: Vec<String> = last.iter().map(|one| one.seen.session.id.clone()).collect();
+    let mut absences: Vec<Absence> = ids.iter().map(|_| Absence::default()).collect();
     let waited = until(context, at_most, || {
-        let judged = look(&mut looker, &ids)?;
+        let now = Timestamp::now();
+        let mut judged = Vec::new();
+        for (id, absence) in ids.iter().zip(&mut absences) {
+            judged.extend(absence.judge(id, looker.one(id, now))?);
+        }
+        if judged.len() < ids.len() {
+            return Ok(Look::Listen(looker.interests(&last)));
+        }
         let is_there = |one: &Judged| {
             let Verdict { status, basis, .. } = &one.verdict;
             // What was true once is no reason to go on.

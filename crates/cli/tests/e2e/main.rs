@@ -32,6 +32,7 @@ mod judge;
 mod kanban;
 mod kill;
 mod kill_all;
+mod launchers;
 mod mistaken;
 mod monitor;
 mod names;

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::record::{ProcessIdent, Started};
@@ -12,12 +13,14 @@ use dogwatch_store::{Server, Session};
 use dogwatch_tmux::PaneRow;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::Context;
 use crate::sense::sights::Sights;
 use crate::sense::{agents, own_word, proc_files, processes};
+use crate::{Context, Error};
 
 /// How many processes of a foreground job are looked at: a launcher starts one or two more.
 const MOST_PROCESSES: usize = 32;
+/// How long a process that lives may be known by no name.
+const OUT_OF_SIGHT: Duration = Duration::from_secs(10);
 
 /// The agents in all panes that are not of these sessions, each as a session of which nothing was written down.
 pub fn agents(context: &Context, sights: &Sights, ours: &[Session]) -> Vec<Session> {
@@ -53,7 +56,9 @@ pub fn inside<'a>(context: &Context, sessions: impl Iterator<Item = &'a mut Sess
         }
         let Some(started) = &mut session.started else { continue };
         let known = known.get_or_insert_with(|| self::known(context));
-        let Some((profile, agent)) = running(context, started.agent.pid, known) else { continue };
+        let Some(Found { profile, agent, .. }) = running(context, started.agent.pid, known) else {
+            continue;
+        };
         if is_headless(&proc_files::command_line(agent.pid), &profile) {
             continue;
         }
@@ -86,16 +91,51 @@ pub fn is_foreign(id: &str) -> bool {
     id.starts_with('%')
 }
 
+/// The process that an id of ours names still lives. It may be known by no name for a moment: while it becomes another
+/// program, it has none.
+pub fn lives(id: &str) -> bool {
+    let named = || {
+        let mut parts = id.strip_prefix('%')?.splitn(3, '-').skip(1);
+        let (pid, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some(ProcessIdent { pid, start })
+    };
+    named().is_some_and(processes::is_alive)
+}
+
+/// What one who follows an agent through several looks makes of a look that did not find it.
+#[derive(Debug, Default)]
+pub struct Absence {
+    since: Option<Instant>,
+}
+
+impl Absence {
+    /// What was found; `None` if it is only out of sight.
+    pub fn judge<T>(&mut self, id: &str, found: Result<T, Error>) -> Result<Option<T>, Error> {
+        match found {
+            Err(Error::NoSuchSession { .. }) if lives(id) && self.is_short() => Ok(None),
+            found => {
+                self.since = None;
+                found.map(Some)
+            }
+        }
+    }
+
+    fn is_short(&mut self) -> bool {
+        self.since.get_or_insert_with(Instant::now).elapsed() < OUT_OF_SIGHT
+    }
+}
+
 fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Option<Session> {
     let pane_pid = i32::try_from(row.pane_pid).ok()?;
-    let (profile, agent) = running(context, proc_files::foreground(pane_pid)?, known)?;
+    let Found { profile, first, agent } = in_foreground(context, pane_pid, known)?;
     let command = proc_files::command_line(agent.pid);
     let name = if is_headless(&command, &profile) { profile::COMMAND } else { &profile.name };
     let began = began(agent);
     let pane = row.pane_id.to_string();
     Some(Session {
-        // The process is part of it: another agent in the same pane is another session.
-        id: format!("{pane}-{}-{}", agent.pid, agent.start),
+        // The process is part of it: another agent in the same pane is another session. A launcher that starts the
+        // agent after a while is not another one.
+        id: format!("{pane}-{}-{}", first.pid, first.start),
         name: row.session_name.clone(),
         agent: name.to_owned(),
         project: proc_files::folder(agent.pid).unwrap_or_default(),
@@ -124,14 +164,38 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
     })
 }
 
+/// An agent's processes.
+struct Found {
+    profile: Profile,
+    /// The outermost of its kind: a launcher, or the agent itself.
+    first: ProcessIdent,
+    agent: ProcessIdent,
+}
+
+/// The agent in the foreground of a pane: below the leader of the job, or beside it, as in `yes | claude`.
+fn in_foreground(context: &Context, pane: i32, known: &[(String, String)]) -> Option<Found> {
+    let job = proc_files::foreground(pane)?;
+    running(context, job, known).or_else(|| {
+        let (mut shells, mut looked) = (vec![pane], 0);
+        // The leader may have ended before the others.
+        while let Some(shell) = shells.pop().filter(|_| looked < MOST_PROCESSES) {
+            looked += 1;
+            for child in proc_files::children(shell).into_iter().filter(|child| *child != job) {
+                if proc_files::group(child) != Some(job) {
+                    shells.push(child);
+                } else if let Some(found) = running(context, child, known) {
+                    return Some(found);
+                }
+            }
+        }
+        None
+    })
+}
+
 /// The agent among a process and those below it: the innermost of its kind, since the outer ones are launchers. Another
-/// agent below it is its tool.
-fn running(
-    context: &Context,
-    leader: i32,
-    known: &[(String, String)],
-) -> Option<(Profile, ProcessIdent)> {
-    let (mut found, mut queue, mut looked) = (None, vec![leader], 0);
+/// agent below it is its tool, and so is one of its kind that talks to nobody if it does itself.
+fn running(context: &Context, leader: i32, known: &[(String, String)]) -> Option<Found> {
+    let (mut found, mut queue, mut looked) = (None::<Found>, vec![leader], 0);
     while let Some(pid) = queue.pop() {
         looked += 1;
         if looked > MOST_PROCESSES {
@@ -139,10 +203,22 @@ fn running(
         }
         let words = proc_files::command_line(pid);
         let kind = known.iter().find(|(_, program)| is_program(&words, program));
-        match (kind, &found) {
-            (Some((name, _)), None) => found = processes::identify(pid).map(|ident| (name, ident)),
-            (Some((name, _)), Some((outer, _))) if name == *outer => {
-                found = processes::identify(pid).map(|ident| (name, ident)).or(found);
+        match (kind, &mut found) {
+            (Some((name, _)), None) => {
+                let (profile, agent) = (agents::profile(context, name), processes::identify(pid));
+                found = profile.ok().zip(agent).map(|(profile, agent)| Found {
+                    profile,
+                    first: agent,
+                    agent,
+                });
+            }
+            (Some((name, _)), Some(outer)) if *name == outer.profile.name => {
+                let headless = [&proc_files::command_line(outer.agent.pid), &words]
+                    .map(|words| is_headless(words, &outer.profile));
+                if headless == [false, true] {
+                    continue;
+                }
+                outer.agent = processes::identify(pid).unwrap_or(outer.agent);
             }
             // What an agent has started is its tools, and what is beside it is not it.
             (_, Some(_)) => continue,
@@ -154,8 +230,7 @@ fn running(
             queue.extend(proc_files::children(pid));
         }
     }
-    let (name, ident) = found?;
-    Some((agents::profile(context, name).ok()?, ident))
+    found
 }
 
 /// Whether a command line runs that program: by its own name, or as a script of an interpreter.
@@ -196,6 +271,16 @@ mod tests {
             let words: Vec<String> = line.split_whitespace().map(ToOwned::to_owned).collect();
             let profile = profile::builtin(agent).unwrap();
             assert_eq!(is_headless(&words, &profile), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn processes_that_ids_name() {
+        let me = processes::myself().unwrap();
+        assert!(lives(&format!("%3-{}-{}", me.pid, me.start)));
+        assert!(!lives(&format!("%3-{}-{}", me.pid, me.start + 1)));
+        for odd in ["", "%", "%3", "%3-", "%3-x-y", "%3-1", "0190-1-2"] {
+            assert!(!lives(odd), "{odd}");
         }
     }
 

@@ -28,9 +28,18 @@ pub fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
 
 /// The leader of the job in the foreground of a process's terminal.
 pub fn foreground(pid: i32) -> Option<i32> {
+    stat_number(pid, 5).filter(|group| *group > 0)
+}
+
+/// The job that a process belongs to, by its leader.
+pub fn group(pid: i32) -> Option<i32> {
+    stat_number(pid, 2)
+}
+
+/// A field of the kernel's line on a process, counted from its state.
+fn stat_number(pid: i32, field: usize) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let group = stat[stat.rfind(')')? + 2..].split(' ').nth(5)?.parse().ok()?;
-    (group > 0).then_some(group)
+    stat[stat.rfind(')')? + 2..].split(' ').nth(field)?.parse().ok()
 }
 
 /// The words of a process's command line, as far as they are text.

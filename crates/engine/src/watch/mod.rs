@@ -304,8 +304,11 @@ impl<'c> Watcher<'c> {
         let Some(watched) = self.watched.get(id) else { return Ok(None) };
         let known = &watched.judged.seen.session;
         if !watched.judged.seen.is_ours() {
-            let lives = known.started.as_ref().is_some_and(|s| processes::is_alive(s.agent));
-            return Ok(lives.then(|| known.clone()));
+            if !known.started.as_ref().is_some_and(|s| processes::is_alive(s.agent)) {
+                // Its launcher may start another.
+                self.last_list = None;
+            }
+            return Ok(foreign::lives(id).then(|| known.clone()));
         }
         match voice {
             Some(Voice::Word) => Ok(self.looker.store.by_id(id)?.filter(|s| !s.put_away)),

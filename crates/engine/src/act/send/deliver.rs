@@ -10,10 +10,11 @@ use jiff::Timestamp;
 use super::looking::Looking;
 use super::{hands, turn};
 use crate::sense::changes::Changes;
+use crate::sense::foreign::Absence;
 use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
-/// Somebody else types: a lock does not tell when it is free.
+/// Somebody else types, or the agent is out of sight for a moment: neither is told of.
 const TYPING: Duration = Duration::from_millis(50);
 
 /// Delivers a message as far as it goes until then. Nobody else delivers this one.
@@ -30,12 +31,17 @@ pub(super) fn deliver(
     let mut changes = Changes::new();
     // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.
     let mut typing = None;
+    let mut absence = Absence::default();
     loop {
         let now = Timestamp::now();
         if let Some(outcome) = taken_back(looker, message)? {
             return Ok(outcome);
         }
-        let judged = looker.one(&message.session, now)?;
+        let found = looker.one(&message.session, now);
+        let Some(judged) = absence.judge(&message.session, found)? else {
+            changes.wait(TYPING);
+            continue;
+        };
         changes.set(looker.interests(std::slice::from_ref(&judged)));
         let sight = looking.sight(context, looker, &judged);
         let is_hands_on = matches!(delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
