@@ -272,3 +272,27 @@ fn agents_that_others_started() {
     watch.tells("gone", "mine", "idle");
     watch.interrupted();
 }
+
+/// tmux 3.3a never lets a control client go that has something left to read and nobody to read it, and a server with such a
+/// client never ends.
+#[test]
+fn a_killed_watch_leaves_no_client_behind() {
+    let env = TestEnv::new();
+    let one = env.spawn_script("one", "exec sleep 300");
+    let mut watch = Watch::start(&env, &[]);
+    watch.tells("seen", "one", "working");
+    let clients = || env.tmux(&["list-clients", "-F", "#{client_pid}"]);
+    eventually("it is connected", || !clients().is_empty());
+    let client: i32 = clients().parse().unwrap();
+    let pid = i32::try_from(watch.child.id()).unwrap();
+    process::signal(pid, Signal::STOP);
+    // More than a pipe holds.
+    let names =
+        (0..400).map(|n| format!("rename-window -t {} {n}-{}\n", one.pane, "x".repeat(400)));
+    let names = env.write("names", names.collect::<String>());
+    env.tmux(&["source-file", &names.display().to_string()]);
+    process::signal(pid, Signal::KILL);
+    watch.child.wait().unwrap();
+    process::wait_gone(client);
+    eventually("tmux has let it go", || clients().is_empty());
+}

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 
+use super::leash::Leash;
 use super::proto::{Event, Parser};
 use crate::gate::Pass;
 use crate::nonce::nonce;
@@ -30,6 +31,7 @@ pub(super) struct Outlet {
 #[derive(Debug)]
 pub(super) struct Inlet {
     child: Child,
+    leash: Leash,
     pipe: ChildStdout,
     parser: Parser,
     heard: VecDeque<Event>,
@@ -81,11 +83,12 @@ impl Link {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| server.spawn_error(error))?;
+        let leash = Leash::of(&child);
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Error::Disconnected);
         };
         let parser = Parser::default();
-        let mut inlet = Inlet { child, pipe: stdout, parser, heard: VecDeque::new() };
+        let mut inlet = Inlet { child, leash, pipe: stdout, parser, heard: VecDeque::new() };
         inlet.wait_attached(server, closing)?;
         fcntl_setfl(&stdin, OFlags::NONBLOCK).map_err(|error| Error::Io {
             action: "set up the pipe to tmux",
@@ -208,6 +211,7 @@ impl Inlet {
     }
 
     fn end(&mut self) {
+        self.leash.drop_it();
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
