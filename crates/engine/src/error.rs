@@ -168,6 +168,7 @@ impl Error {
             Self::Store(StoreError::Full { .. }) => "disk_full",
             Self::Store(StoreError::BadRegistry { .. }) => "bad_registry",
             Self::Store(StoreError::NotEditable { .. }) => "registry_not_editable",
+            Self::Store(StoreError::NotShared { .. }) => "not_writable",
             Self::Store(_) => "store",
             Self::Tmux(dogwatch_tmux::Error::NotInstalled { .. }) => "tmux_missing",
             Self::Tmux(dogwatch_tmux::Error::TooOld { .. }) => "tmux_too_old",

@@ -16,6 +16,8 @@ pub enum StoreError {
     Full { path: PathBuf },
     #[error("{path} cannot be written: {source}")]
     NotWritable { path: PathBuf, source: io::Error },
+    #[error("{path} cannot be written: {source}; nothing was changed")]
+    NotShared { path: PathBuf, source: io::Error },
     #[error("{path} cannot be read: {source}")]
     NotReadable { path: PathBuf, source: io::Error },
     #[error("{path} is damaged: {message}; it was left as it is")]
@@ -50,6 +52,13 @@ impl StoreError {
             Self::NotWritable { .. } => {
                 "make it writable for you, or set DOGWATCH_STATE_DIR to a folder of your own".into()
             }
+            Self::NotShared { path, source } if source.kind() == io::ErrorKind::NotFound => {
+                let folder = path.parent().unwrap_or(Path::new("."));
+                format!("make the folder {}, or name another file", folder.display())
+            }
+            Self::NotShared { .. } => {
+                "make it and its folder writable for you, or name another file".into()
+            }
             Self::Corrupt { path, .. } => format!(
                 "move it away (mv {0} {0}.damaged) and run the command again; running sessions are not touched",
                 path.display()
@@ -72,6 +81,14 @@ impl StoreError {
             Self::Full { path: path.to_owned() }
         } else {
             Self::NotWritable { path: path.to_owned(), source }
+        }
+    }
+
+    /// The same for a file that people edit too.
+    pub(crate) fn sharing(path: &Path, source: io::Error) -> Self {
+        match Self::writing(path, source) {
+            Self::NotWritable { path, source } => Self::NotShared { path, source },
+            other => other,
         }
     }
 

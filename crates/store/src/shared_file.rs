@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use tempfile::TempPath;
+use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
+use rustix::io::Errno;
+use tempfile::{NamedTempFile, TempPath};
 
 use crate::StoreError;
 
@@ -46,6 +47,24 @@ pub fn read_shared(path: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
+/// An error if [`edit_shared`] could not write the file: for those who do something first that they would have to write down.
+pub(crate) fn must_be_writable(path: &Path) -> Result<(), StoreError> {
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    must_be_offered(path)?;
+    let _lock = Lock::take(path)?;
+    let bytes = read(path)?.map(|(bytes, _)| bytes).unwrap_or_default();
+    let written = beside(path).and_then(|mut file| file.write_all(&bytes));
+    written.map_err(|source| StoreError::sharing(path, source))
+}
+
+/// A file that was made read-only is left alone, though another could be put in its place, and though root may.
+fn must_be_offered(path: &Path) -> Result<(), StoreError> {
+    let Ok(meta) = fs::metadata(path) else { return Ok(()) };
+    let is_closed = meta.is_file() && meta.mode() & 0o222 == 0;
+    let may = if is_closed { Err(Errno::ACCESS) } else { access(path, Access::WRITE_OK) };
+    may.map_err(|error| StoreError::sharing(path, error.into()))
+}
+
 /// Changes a shared file. `change` gets its text, `None` if there is no file yet, and returns the new one; it may be called
 /// again if somebody saved meanwhile. Nothing is written if the text is the same.
 pub fn edit_shared<T, E: From<StoreError>>(
@@ -54,6 +73,7 @@ pub fn edit_shared<T, E: From<StoreError>>(
 ) -> Result<T, E> {
     // A link stays a link.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    must_be_offered(path)?;
     let mut lock = Lock::take(path)?;
     for _ in 0..MOST_TRIES {
         let before = settled(path, &mut lock)?;
@@ -63,11 +83,11 @@ pub fn edit_shared<T, E: From<StoreError>>(
             return Ok(value);
         }
         let new = write_beside(path, after.as_bytes(), before.as_ref().map(|(_, meta)| meta));
-        let new = new.map_err(|source| StoreError::writing(path, source))?;
+        let new = new.map_err(|source| StoreError::sharing(path, source))?;
         let old = before.map(|(bytes, _)| bytes);
         // Of the file as we wrote it: somebody may write into it as soon as it is in its place.
         let version = fs::metadata(&new).ok().map(|meta| version(&meta));
-        if put(path, new, old.as_deref()).map_err(|source| StoreError::writing(path, source))? {
+        if put(path, new, old.as_deref()).map_err(|source| StoreError::sharing(path, source))? {
             lock.note(version.as_deref());
             return Ok(value);
         }
@@ -92,11 +112,11 @@ fn put(path: &Path, new: TempPath, old: Option<&[u8]>) -> io::Result<bool> {
     match swap() {
         Ok(()) => {}
         // This file system cannot; what is left is a moment too short to see.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             new.persist(path).map_err(|error| error.error)?;
             return sync_folder(path).map(|()| true);
         }
-        Err(rustix::io::Errno::NOENT) => return Ok(false),
+        Err(Errno::NOENT) => return Ok(false),
         Err(error) => return Err(error.into()),
     }
     if fs::read(&new)? == old {
@@ -152,12 +172,7 @@ fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, StoreError> {
 
 /// The new text in a file beside the old one, flushed to disk, with mode and owner of the old one.
 fn write_beside(path: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<TempPath> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let prefix = format!(".{}.new-", path.file_name().unwrap_or_default().to_string_lossy());
-    sweep(folder, &prefix);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).permissions(fs::Permissions::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
+    let mut file = beside(path)?;
     file.write_all(bytes)?;
     if let Some(old) = old {
         let new = file.as_file().metadata()?;
@@ -169,6 +184,15 @@ fn write_beside(path: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result
     }
     file.as_file().sync_all()?;
     Ok(file.into_temp_path())
+}
+
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let prefix = format!(".{}.new-", path.file_name().unwrap_or_default().to_string_lossy());
+    sweep(folder, &prefix);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).permissions(fs::Permissions::from_mode(0o666));
+    builder.tempfile_in(folder)
 }
 
 /// Removes what writers left behind that were killed. Not at once: one of them may hold a person's save that was about to be
@@ -199,7 +223,7 @@ struct Lock {
 impl Lock {
     fn take(path: &Path) -> Result<Self, StoreError> {
         let path = lock_path(path);
-        let failed = |source| StoreError::writing(&path, source);
+        let failed = |source| StoreError::sharing(&path, source);
         let open =
             OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
         let mut file = open.map_err(failed)?;
@@ -248,6 +272,30 @@ mod tests {
             Ok::<_, StoreError>((format!("{}{word}\n", text.unwrap_or_default()), ()))
         })
         .unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_before() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("s.md");
+        must_be_writable(&path).unwrap();
+        append(&path, "a");
+        must_be_writable(&path).unwrap();
+        let refused = |what: &str| {
+            let error = must_be_writable(&path).unwrap_err();
+            assert!(matches!(error, StoreError::NotShared { .. }), "{what}: {error}");
+            let change = |_: Option<&str>| -> Result<_, StoreError> { panic!("{what}: asked") };
+            let error = edit_shared::<(), StoreError>(&path, change).unwrap_err();
+            assert!(matches!(error, StoreError::NotShared { .. }), "{what}: {error}");
+        };
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        refused("a file that was made read-only");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::remove_file(lock_path(&path)).unwrap();
+        fs::create_dir(lock_path(&path)).unwrap();
+        refused("a folder in the place of the lock");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a\n");
+        assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 2, "nothing was left behind");
     }
 
     #[test]

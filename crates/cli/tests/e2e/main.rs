@@ -42,6 +42,7 @@ mod places;
 mod prompt;
 mod record;
 mod registry;
+mod registry_closed;
 mod registry_crowd;
 mod runner;
 mod send;

@@ -27,7 +27,7 @@ done
 
 impl TestEnv {
     /// A world with that agent on the path.
-    fn with_claude() -> Self {
+    pub(crate) fn with_claude() -> Self {
         let env = Self::new();
         env.write_program("claude", CLAUDE);
         env
@@ -40,7 +40,7 @@ impl TestEnv {
         command
     }
 
-    fn roll(&self, args: &[&str]) -> CommandOutput {
+    pub(crate) fn roll(&self, args: &[&str]) -> CommandOutput {
         self.run(&mut self.roll_command(args))
     }
 
@@ -52,11 +52,11 @@ impl TestEnv {
         (drifts.map(|drift| drift["class"].as_str().unwrap().to_owned()).collect(), said)
     }
 
-    fn registry_path(&self) -> PathBuf {
+    pub(crate) fn registry_path(&self) -> PathBuf {
         self.state_dir().join("agent-sessions.yaml")
     }
 
-    fn registry(&self) -> String {
+    pub(crate) fn registry(&self) -> String {
         fs::read_to_string(self.registry_path()).unwrap_or_default()
     }
 
@@ -68,7 +68,7 @@ impl TestEnv {
     }
 
     /// Says something to an agent, and waits until it was heard.
-    fn say(&self, name: &str, line: &str) {
+    pub(crate) fn say(&self, name: &str, line: &str) {
         let pane = self.tmux(&["display-message", "-p", "-t", &format!("={name}:"), "#{pane_id}"]);
         self.tmux(&["send-keys", "-t", &pane, "-l", line]);
         self.tmux(&["send-keys", "-t", &pane, "Enter"]);
@@ -77,7 +77,7 @@ impl TestEnv {
     }
 
     /// Starts that agent in tmux, as a person would.
-    fn by_hand(&self, name: &str) -> String {
+    pub(crate) fn by_hand(&self, name: &str) -> String {
         let program = self.root().join("bin/claude").display().to_string();
         let ask = ["new-session", "-d", "-s", name, "-P", "-F", "#{pane_id}", &program];
         let pane = self.tmux(&ask);

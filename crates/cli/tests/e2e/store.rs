@@ -179,7 +179,7 @@ fn a_state_folder_with_any_name_or_a_relative_one() {
 }
 
 /// Runs dogwatch as somebody whom file modes concern: root would not notice them.
-fn as_nobody(env: &TestEnv, args: &[&str]) -> Command {
+pub(crate) fn as_nobody(env: &TestEnv, args: &[&str]) -> Command {
     let mut command = if is_root() {
         let copy = env.root().join("dogwatch");
         if !copy.exists() {
@@ -195,7 +195,7 @@ fn as_nobody(env: &TestEnv, args: &[&str]) -> Command {
     command
 }
 
-fn give_to_nobody(path: &Path) {
+pub(crate) fn give_to_nobody(path: &Path) {
     if is_root() {
         std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
     }

@@ -14,7 +14,7 @@ use dogwatch_core::registry::{Edit, Registry, apply};
 
 pub use told::Act;
 
-use crate::shared_file::{edit_shared, read_shared};
+use crate::shared_file::{edit_shared, must_be_writable, read_shared};
 use crate::{StateDir, StoreError};
 
 /// Longer ones are not taken for a list that a person keeps.
@@ -50,6 +50,11 @@ impl RegistryFile {
     pub fn read(&self) -> Result<Registry, StoreError> {
         let text = read_shared(&self.path)?.unwrap_or_default();
         Ok(read::read(&self.path, &text)?.1)
+    }
+
+    /// An error if it could not be changed.
+    pub fn must_be_writable(&self) -> Result<(), StoreError> {
+        must_be_writable(&self.path)
     }
 
     /// Changes it. `decide` gets what it says and returns the edits; it may be asked again if somebody saved meanwhile. Returns

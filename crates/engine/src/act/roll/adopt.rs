@@ -58,6 +58,7 @@ pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
         socket: Some(observed.socket.clone()),
         ..Entry::default()
     };
+    roll.file.must_be_writable()?;
     let data = json!({ "agent": agent, "workspace": entry.workspace, "role": entry.role });
     write_down(roll, name, (Act::Adopted, "is as it was"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],

@@ -89,8 +89,10 @@ fn write_down(
 /// How long a command may be at a session; it says so again when it is done.
 const AT_IT: SignedDuration = SignedDuration::from_secs(30);
 
-/// Says that a command is at a session, so that nobody takes what it does for something that happened.
+/// Says that a command is at a session, so that nobody takes what it does for something that happened. What could not be
+/// written down afterwards is not begun.
 fn be_at(roll: &Roll<'_>, name: &str) -> Result<(), Error> {
+    roll.file.must_be_writable()?;
     let until = Timestamp::now() + AT_IT;
     Ok(roll.context.store()?.touch(&roll.file.key(), name, until)?)
 }
