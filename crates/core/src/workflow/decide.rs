@@ -37,11 +37,11 @@ pub enum Decision {
         n: u32,
         session: String,
     },
-    /// Ask the files whether the step is done.
+    /// Ask the files whether the step is done. Without `how` no session has come to an end: it is looked at again.
     Verify {
         job: Job,
         n: u32,
-        how: How,
+        how: Option<How>,
         output: Option<String>,
         held: bool,
     },
@@ -200,11 +200,13 @@ impl Run {
         self.jobs.iter().flat_map(close).collect()
     }
 
-    /// Sessions of an aborted run.
+    /// Sessions of an aborted run. One that somebody was killed over before they could say that it is there is known by its
+    /// name.
     fn living_sessions(&self) -> Vec<Decision> {
         let living = |(job, state): (&Job, &JobState)| match &state.phase {
-            Phase::Trying(Attempt { n, session: Some(session), ended: None, .. }) => {
-                Some(Decision::Close { job: job.clone(), n: *n, session: session.clone() })
+            Phase::Trying(Attempt { n, session, name, ended: None, .. }) => {
+                let session = session.clone().or_else(|| name.clone())?;
+                Some(Decision::Close { job: job.clone(), n: *n, session })
             }
             _ => None,
         };
@@ -294,10 +296,11 @@ impl Run {
             _ if !may_begin => None,
             Phase::Resting { until } if *until > now => Some(Decision::Rest { job, until: *until }),
             Phase::Todo | Phase::Resting { .. } => Some(self.begin(job, step, state)),
-            Phase::LookAgain { .. } => {
+            Phase::LookAgain { .. } if step.can_be_looked_at() => {
                 let n = state.attempts;
-                Some(Decision::Verify { job, n, how: How::Finished, output: None, held: false })
+                Some(Decision::Verify { job, n, how: None, output: None, held: false })
             }
+            Phase::LookAgain { .. } => Some(self.begin(job, step, state)),
             Phase::Exhausted { failure, why } => {
                 Some(self.give_up(job, step, state, *failure, why))
             }
@@ -332,10 +335,6 @@ impl Run {
     fn is_over_budget(&self, item: &str) -> bool {
         let raised = self.items.get(item).map_or(0, |state| state.raised);
         self.spent(item).is_over(self.plan.budget.times(u64::from(raised) + 1))
-    }
-
-    fn question_id(&self, job: &Job) -> String {
-        format!("{job}?{}", self.asked + 1)
     }
 
     /// All attempts failed: may it be left out, is it put off, or is a person asked?
@@ -373,7 +372,7 @@ fn trying(job: Job, step: &Step, attempt: &Attempt) -> Decision {
     }
     match (&attempt.session, &attempt.ended) {
         (_, Some(how)) => {
-            let (how, output, held) = (how.clone(), attempt.output.clone(), attempt.held);
+            let (how, output, held) = (Some(how.clone()), attempt.output.clone(), attempt.held);
             Decision::Verify { job, n, how, output, held }
         }
         (Some(session), None) => Decision::Await { job, n, session: session.clone() },

@@ -129,6 +129,11 @@ impl Step {
         self.retry.get(&failure).copied().unwrap_or_else(|| Retry::usual(failure))
     }
 
+    /// Whether its verifiers prove anything without a session that has just ended.
+    pub fn can_be_looked_at(&self) -> bool {
+        self.work.has_session() && self.verify.iter().any(Verifier::proves)
+    }
+
     fn merge() -> Self {
         Self {
             id: MERGE.into(),
@@ -269,6 +274,13 @@ pub enum Verifier {
     Command { run: String, timeout: SignedDuration },
     /// The last lines that it showed match one pattern and not the other.
     Output { success: Option<String>, failure: Option<String> },
+}
+
+impl Verifier {
+    /// Whether what it finds proves something by itself: the others speak of a session, and say nothing without one.
+    pub fn proves(&self) -> bool {
+        !matches!(self, Self::SessionExit | Self::Output { .. })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::definition::{Failure, Work};
+use super::definition::{Failure, Step, Work};
 use super::fact::{Dated, Fact, How, Job, Subject};
-use super::state::{Attempt, JobState, Outcome, Phase, Question, Round, Run, Standing};
+use super::state::{
+    Attempt, JobState, Outcome, Phase, Question, Round, Run, Standing, read_question_id,
+};
 use crate::escalation::Action;
 
 impl Run {
@@ -32,7 +34,9 @@ impl Run {
                     at,
                 };
                 self.questions.insert(id.clone(), question);
-                self.state(job).phase = Phase::Asked { id: id.clone() };
+                let state = self.state(job);
+                state.phase = Phase::Asked { id: id.clone() };
+                state.asked = read_question_id(id).map_or(0, |(_, number)| number).max(state.asked);
             }
             Fact::Answered { id, action, agent, .. } => {
                 self.answer(id, *action, agent.as_deref(), at);
@@ -88,15 +92,25 @@ impl Run {
                     output: None,
                 };
                 let state = self.state(job);
-                if matches!(state.phase, Phase::Todo | Phase::Resting { .. }) && *n > state.attempts
-                {
+                let may_begin = matches!(
+                    state.phase,
+                    Phase::Todo | Phase::Resting { .. } | Phase::LookAgain { .. }
+                );
+                if may_begin && *n > state.attempts {
                     state.attempts = *n;
                     state.phase = Phase::Trying(attempt);
                 }
             }
             Fact::Spawned { job, n, session } => {
-                if let Some(attempt) = self.attempt(job, *n) {
+                let state = self.state(job);
+                if let Phase::Trying(attempt) = &mut state.phase
+                    && attempt.n == *n
+                {
                     attempt.session = Some(session.clone());
+                    // It came up while the run was being aborted.
+                    if attempt.ended.is_some() {
+                        state.to_close.push((*n, session.clone()));
+                    }
                 }
             }
             Fact::Ended { job, n, how, output, spent } => {
@@ -275,8 +289,13 @@ impl Run {
                 let other = agent.map(ToOwned::to_owned).or(crew.fallback);
                 self.again(&job, Phase::Todo, other);
             }
-            Action::FixByHand => self.again(&job, Phase::LookAgain { asked_by_pause: false }, None),
-            Action::Accept | Action::GoOnUncommitted => self.settle(&job, Outcome::Accepted, at),
+            Action::FixByHand if self.step(&job).is_some_and(Step::can_be_looked_at) => {
+                self.again(&job, Phase::LookAgain { asked_by_pause: false }, None);
+            }
+            // Where nothing can be looked at there is the person's word.
+            Action::FixByHand | Action::Accept | Action::GoOnUncommitted => {
+                self.settle(&job, Outcome::Accepted, at);
+            }
             Action::SkipStep | Action::Leave => {
                 self.settle(&job, Outcome::Skipped { why: "skipped by a person".into() }, at);
             }

@@ -97,6 +97,8 @@ pub struct JobState {
     pub spent: Spent,
     /// When each attempt failed, and why: for the report and for whoever is asked.
     pub failures: Vec<(u32, Failure, String)>,
+    /// The highest number of a question about it.
+    pub asked: u32,
 }
 
 /// What was tried since the beginning, or since a person said "again".
@@ -125,6 +127,7 @@ impl Default for JobState {
             round: Round::default(),
             spent: Spent::default(),
             failures: vec![],
+            asked: 0,
         }
     }
 }
@@ -260,8 +263,16 @@ impl Run {
 
     /// Whether a question was written down, answered or not.
     pub fn has_asked(&self, id: &str) -> bool {
-        let number = id.rsplit_once('?').and_then(|(_, number)| number.parse::<u32>().ok());
-        number.is_some_and(|number| number <= self.asked)
+        let known = |(job, number): (Job, u32)| {
+            self.jobs.get(&job).is_some_and(|state| number <= state.asked)
+        };
+        read_question_id(id).is_some_and(known)
+    }
+
+    /// What the next question about a job is called. It depends on nothing but that job: what happens to others while it is
+    /// being asked must not make another question of it.
+    pub(super) fn question_id(&self, job: &Job) -> String {
+        format!("{job}?{}", self.job(job).asked + 1)
     }
 
     pub fn is_blocking(&self, job: &Job) -> bool {
@@ -272,4 +283,9 @@ impl Run {
         let of_item = self.jobs.iter().filter(|(job, _)| job.item() == Some(item));
         of_item.fold(Spent::default(), |sum, (_, state)| sum.and(state.spent))
     }
+}
+
+pub(super) fn read_question_id(id: &str) -> Option<(Job, u32)> {
+    let (job, number) = id.rsplit_once('?')?;
+    Some((Job::try_from(job.to_owned()).ok()?, number.parse().ok()?))
 }

@@ -43,7 +43,8 @@ pub(super) fn perform(site: &Site<'_>, decision: &Decision) -> Result<(), Error>
             }
         }
         Decision::Verify { job, n, how, output, held } => {
-            let asked = Asked { job, n: *n, how, output: output.as_deref(), held: *held };
+            let (how, output) = (how.as_ref(), output.as_deref());
+            let asked = Asked { job, n: *n, how, output, held: *held };
             write(verify::verify(site, &step(job)?, &asked).unwrap_or_else(|error| {
                 failed(job, *n, Failure::Error, format!("it could not be verified: {error}"))
             }))

@@ -11,7 +11,7 @@ use super::site::Site;
 use super::verify::{Asked, Finding};
 use crate::Error;
 use crate::story::policy::{self, Need};
-use crate::story::{self, Project, Stories, read_text};
+use crate::story::{self, Project, Stories, StoryError, read_text};
 
 /// What the project's files say of a story.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,20 +31,23 @@ impl Look {
     }
 }
 
-pub(super) fn look(site: &Site<'_>, job: &Job) -> Look {
+pub(super) fn look(site: &Site<'_>, job: &Job) -> Result<Look, Error> {
     let (Subject::Item(item), true) = (&job.subject, site.settings.is_bmad) else {
-        return Look::default();
+        return Ok(Look::default());
     };
-    read(&Stories::new(site.folder(job)), item).unwrap_or_default()
+    read(&Stories::new(site.folder(job)), item).map_err(|e| fault(&e))
 }
 
-fn read(stories: &Stories, item: &str) -> Option<Look> {
-    let known = stories.known_epics().ok()?;
-    let sprint = stories.sprint().ok().flatten().unwrap_or_default();
+/// What is not there says nothing; what cannot be read is an error.
+fn read(stories: &Stories, item: &str) -> Result<Look, StoryError> {
+    let known = stories.known_epics()?;
+    let sprint = stories.sprint()?.unwrap_or_default();
     let sprint_status = sprint.find(item, &known).map(|row| row.status.clone());
-    let story = stories.story(item).ok().flatten()?;
-    let text =
-        stories.file_of(&story).ok().flatten().and_then(|path| read_text(&path).ok().flatten());
+    let file = match stories.story(item)? {
+        Some(story) => stories.file_of(&story)?,
+        None => None,
+    };
+    let text = file.map(|path| read_text(&path)).transpose()?.flatten();
     let file_status = text
         .as_deref()
         .map(|text| dogwatch_core::story::story_file::read(text).status)
@@ -60,12 +63,7 @@ fn read(stories: &Stories, item: &str) -> Option<Look> {
         said.as_deref().is_some_and(|s| s.eq_ignore_ascii_case("in-progress"))
     };
     let is_in_progress = is(&sprint_status) || is(&file_status);
-    Some(Look {
-        tasks_done: text.as_deref().map(ticked),
-        is_in_progress,
-        sprint_status,
-        file_status,
-    })
+    Ok(Look { tasks_done: text.as_deref().map(ticked), is_in_progress, sprint_status, file_status })
 }
 
 /// The project as a job sees it. In a worktree there is neither marker nor state document.

@@ -28,7 +28,8 @@ pub(super) enum Finding {
 pub(super) struct Asked<'a> {
     pub(super) job: &'a Job,
     pub(super) n: u32,
-    pub(super) how: &'a How,
+    /// How its session ended; none if it is only looked at.
+    pub(super) how: Option<&'a How>,
     pub(super) output: Option<&'a str>,
     /// It held before the attempt.
     pub(super) held: bool,
@@ -39,11 +40,12 @@ pub(super) fn verify(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<
     let (job, n) = (asked.job.clone(), asked.n);
     let found = findings(site, step, asked)?;
     let failed = |failure, why: String, until| {
-        let story = stories::look(site, asked.job);
+        // Of a failure the reason counts; how far it got is told if that can be read.
+        let story = stories::look(site, asked.job).unwrap_or_default();
         let (progress, not_clean) = (story.tasks_done, step.is_loop && story.is_in_progress);
         Fact::Failed { job: asked.job.clone(), n, failure, why, until, progress, not_clean }
     };
-    if let How::Failed { failure, why, until } = asked.how {
+    if let Some(How::Failed { failure, why, until }) = asked.how {
         // It may have died after its work was done: files that were not so before prove that.
         let proofs: Vec<&Finding> =
             found.iter().filter(|(proves, _)| *proves).map(|(_, f)| f).collect();
@@ -81,9 +83,8 @@ pub(super) fn verify(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<
 
 /// Whether the step is done already, before anything was tried.
 pub(super) fn holds(site: &Site<'_>, step: &Step, job: &Job) -> Result<Option<String>, Error> {
-    let asked = Asked { job, n: 1, how: &How::Finished, output: None, held: false };
-    let found: Vec<_> =
-        findings(site, step, &asked)?.into_iter().filter(|(proves, _)| *proves).collect();
+    let asked = Asked { job, n: 1, how: None, output: None, held: false };
+    let found = findings(site, step, &asked)?;
     let all = !found.is_empty() && found.iter().all(|(_, f)| matches!(f, Finding::Holds(_)));
     Ok(all.then(|| in_words(&found)))
 }
@@ -96,8 +97,11 @@ fn findings(
 ) -> Result<Vec<(bool, Finding)>, Error> {
     let mut found = Vec::new();
     for verifier in &step.verify {
-        let proves = !matches!(verifier, Verifier::SessionExit | Verifier::Output { .. });
-        found.push((proves, one(site, step, verifier, asked)?));
+        let proves = verifier.proves();
+        // Without a session there is none that could have ended well or said anything.
+        if proves || asked.how.is_some() {
+            found.push((proves, one(site, step, verifier, asked)?));
+        }
     }
     Ok(found)
 }
@@ -120,12 +124,12 @@ fn one(
     let text = |text: &str| site.fill(text, asked.job, asked.n);
     Ok(match verifier {
         Verifier::SessionExit => match asked.how {
-            How::Finished => Finding::Holds("its session ended well".into()),
-            How::Failed { why, .. } => Finding::Not(why.clone()),
+            Some(How::Failed { why, .. }) => Finding::Not(why.clone()),
+            Some(How::Finished) | None => Finding::Holds("its session ended well".into()),
         },
         Verifier::Files { glob, count } => files(&folder, &text(glob), *count),
         Verifier::Status { is } => {
-            let story = stories::look(site, asked.job);
+            let story = stories::look(site, asked.job)?;
             let fits = |said: &Option<String>| said.as_ref().is_some_and(|said| one_of(is, said));
             if fits(&story.sprint_status) {
                 Finding::Holds(format!(
@@ -142,11 +146,11 @@ fn one(
             }
         }
         Verifier::SprintStatus { is } => {
-            let story = stories::look(site, asked.job);
+            let story = stories::look(site, asked.job)?;
             said("sprint status", story.sprint_status.as_deref(), is)
         }
         Verifier::StoryFile { is } => {
-            let story = stories::look(site, asked.job);
+            let story = stories::look(site, asked.job)?;
             said("the story's file", story.file_status.as_deref(), is)
         }
         Verifier::Policy => stories::by_policy(site, step, asked)?,
@@ -154,16 +158,14 @@ fn one(
             let Some(git) = Tree::of(&folder) else {
                 return Ok(Finding::Not(format!("{} is in no git repository", folder.display())));
             };
-            let changed = git.changes()?;
-            let is_dirty =
-                changed.iter().any(|(path, mark)| site.settings.dirty.get(path) != Some(mark));
-            match (tree, is_dirty) {
-                (Wanted::Dirty, true) => Finding::Holds(format!("{} files changed", changed.len())),
-                (Wanted::Clean, false) => Finding::Holds("nothing is left uncommitted".into()),
-                (Wanted::Dirty, false) => Finding::Not("no file was changed".into()),
-                (Wanted::Clean, true) => {
-                    Finding::Not(format!("{} files are uncommitted", changed.len()))
-                }
+            // What was so before the run is none of its work.
+            let mut changed = git.changes()?;
+            changed.retain(|path, mark| site.settings.dirty.get(path) != Some(mark));
+            match (tree, changed.len()) {
+                (Wanted::Dirty, 0) => Finding::Not("no file was changed".into()),
+                (Wanted::Clean, 0) => Finding::Holds("nothing is left uncommitted".into()),
+                (Wanted::Dirty, n) => Finding::Holds(format!("{n} files changed")),
+                (Wanted::Clean, n) => Finding::Not(format!("{n} files are uncommitted")),
             }
         }
         Verifier::Command { run, timeout } => {

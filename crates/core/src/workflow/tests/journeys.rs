@@ -10,7 +10,7 @@ use crate::escalation::Trigger;
 use crate::workflow::definition::Failure;
 use crate::workflow::plan::{Budget, Crew, Item, Plan};
 use crate::workflow::state::{Outcome, Standing};
-use crate::workflow::{Decision, Fact, Job, Run, bmad};
+use crate::workflow::{Dated, Decision, Fact, Job, Run, bmad};
 
 fn item(id: &str) -> Item {
     let group = id.split_once('.').map(|(epic, _)| epic.to_owned());
@@ -200,6 +200,44 @@ fn answers() {
     }
 }
 
+/// Of a commit, a merge or a step that only its session's end verifies, nothing can be looked at: it is done again.
+#[test]
+fn a_pause_verifies_nothing() {
+    for (side_by_side, step, trigger) in [
+        (1, "commit", Trigger::CommitFailed),
+        (2, "merge", Trigger::DependencyConflict),
+        (1, "auto", Trigger::Budget),
+    ] {
+        let mut world = World::new(move |job, n| {
+            if job.step == step && step != "auto" && n <= 5 {
+                End::Bad(Failure::Failed)
+            } else {
+                End::Good
+            }
+        });
+        world.tokens = if step == "auto" { 600 } else { 0 };
+        let choose = |trigger, n| match (trigger, n) {
+            (_, 1) => Action::Pause,
+            (Trigger::Budget, _) => Action::RaiseBudget,
+            _ => Action::Retry,
+        };
+        world.answers = Box::new(choose);
+        let budget = Budget { tokens: Some(1000), micro_usd: None };
+        let plan = Plan { side_by_side, budget, ..plan(&["1.1"]) };
+        let mut play = Play::new(bmad().unwrap(), plan);
+        let run = play.play_out(&mut world, || false);
+        assert_eq!(world.asked[0].0, trigger);
+        assert_eq!(run.standing, Standing::Complete);
+        let job = Job::of_item("1.1", step);
+        let verified = play.journal.iter().find_map(|dated| match &dated.fact {
+            Fact::Verified { job: of, n, .. } if *of == job => Some(*n),
+            _ => None,
+        });
+        assert_eq!(verified, Some(run.job(&job).attempts), "{step}");
+        assert!(world.made.contains(&(job, verified.unwrap())), "{step}");
+    }
+}
+
 #[test]
 fn the_same_place_again_and_again_puts_a_story_off() {
     let mut world =
@@ -251,6 +289,73 @@ fn side_by_side_and_merged_in_order() {
     assert_eq!(world.asked, [(Trigger::DependencyConflict, false)]);
     let merges: Vec<_> = sessions(&world).into_iter().filter(|s| s.contains("merge")).collect();
     assert_eq!(merges, ["1.1/merge#1", "1.2/merge#2", "1.3/merge#1"]);
+}
+
+/// Another's question comes in while ours is being asked: ours is the same one afterwards.
+#[test]
+fn questions_of_stories_side_by_side_are_their_own() {
+    let ids = ["1.1", "1.2"];
+    let plan = Plan { side_by_side: 2, ..plan(&ids) };
+    let mut run = Run::new(bmad().unwrap(), plan);
+    let take = |run: &mut Run, fact: Fact| {
+        run.take(&Dated { at: jiff::Timestamp::UNIX_EPOCH, fact });
+    };
+    for id in ids {
+        take(&mut run, Fact::Begun { item: id.into(), base: None, worktree: None });
+        let job = Job::of_item(id, "create");
+        for n in 1..=5 {
+            let (agent, model, name, head) = ("codex".into(), None, None, None);
+            let attempted =
+                Fact::Attempted { job: job.clone(), n, agent, model, name, head, held: false };
+            take(&mut run, attempted);
+            let (failure, why) = (Failure::Failed, "x".into());
+            let (until, progress, not_clean) = (None, None, false);
+            take(
+                &mut run,
+                Fact::Failed { job: job.clone(), n, failure, why, until, progress, not_clean },
+            );
+        }
+    }
+    let asks = |run: &Run| -> Vec<Decision> {
+        let all = run.next(jiff::Timestamp::UNIX_EPOCH);
+        all.into_iter().filter(|d| matches!(d, Decision::Escalate { .. })).collect()
+    };
+    let both = asks(&run);
+    let Decision::Escalate { id, job, trigger, why, .. } = both[0].clone() else { panic!() };
+    // Not a critical one, so that the other goes on.
+    take(&mut run, Fact::Escalated { id: id.clone(), job, trigger, critical: false, why });
+    assert_eq!(asks(&run), both[1..]);
+    assert!(run.has_asked(&id) && !run.has_asked("1.2/create?1") && !run.has_asked("1.1/create?2"));
+}
+
+#[test]
+fn a_session_that_nobody_told_of_is_ended_with_its_run() {
+    let mut run = Run::new(bmad().unwrap(), plan(&["1.1"]));
+    let job = Job::of_item("1.1", "create");
+    let attempted = Fact::Attempted {
+        job: job.clone(),
+        n: 1,
+        agent: "codex".into(),
+        model: None,
+        name: Some("sa-x".into()),
+        head: None,
+        held: false,
+    };
+    let close = |session: &str| {
+        let (job, session) = (job.clone(), session.to_owned());
+        vec![Decision::Close { job, n: 1, session }]
+    };
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    let aborted = Fact::Aborted { by: "me".into(), why: "so".into() };
+    for fact in [attempted, aborted] {
+        run.take(&Dated { at: now, fact });
+    }
+    assert_eq!(run.next(now), close("sa-x"));
+    run.take(&Dated { at: now, fact: Fact::Closed { job: job.clone(), n: 1 } });
+    assert_eq!(run.next(now), []);
+    let spawned = Fact::Spawned { job: job.clone(), n: 1, session: "id".into() };
+    run.take(&Dated { at: now, fact: spawned });
+    assert_eq!(run.next(now), close("id"), "it came up all the same");
 }
 
 #[test]
