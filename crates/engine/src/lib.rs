@@ -23,6 +23,7 @@ pub mod config;
 pub mod context;
 pub mod error;
 pub mod events;
+mod program;
 pub mod roll;
 pub mod runner;
 pub mod sense;

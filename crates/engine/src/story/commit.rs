@@ -65,7 +65,8 @@ pub fn commit(folder: &Path, message: &str) -> Result<Committed, NotCommitted> {
     Ok(Committed { commit: Some(commit), left_out })
 }
 
-fn why_not(tree: &WorkTree, change: &Change) -> Option<String> {
+/// Why a changed file does not go into a commit, if it does not.
+pub(crate) fn why_not(tree: &WorkTree, change: &Change) -> Option<String> {
     if change.is_gone() {
         return None;
     }
@@ -133,6 +134,13 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
 
+        fn hook(&self, script: &str) {
+            self.write(".git/hooks/pre-commit", &format!("#!/bin/sh\n{script}\n"));
+            let hook = self.0.path().join(".git/hooks/pre-commit");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(hook, mode).unwrap();
+        }
+
         fn commit(&self) -> Result<Committed, NotCommitted> {
             commit(self.0.path(), "feat(story-1.1): t")
         }
@@ -163,6 +171,15 @@ mod tests {
         assert_eq!(repository.committed(), "a b*\nsrc/a.rs");
         assert_eq!(repository.git("status --porcelain -uall"), "?? .env\n?? src/key.py");
         assert_eq!(repository.commit().unwrap().commit, None);
+    }
+
+    /// Which files a hook finds must not depend on who commits.
+    #[test]
+    fn a_hook_that_looks_for_files_finds_them() {
+        let repository = Repository::new();
+        repository.write("a.py", "x\n");
+        repository.hook("test -z \"$(git diff --cached --name-only -- '*.py')\"");
+        assert!(matches!(repository.commit(), Err(NotCommitted::Commit(_))));
     }
 
     #[test]
@@ -220,10 +237,7 @@ mod tests {
     fn a_hook_that_says_no_is_heard() {
         let repository = Repository::new();
         repository.write("a", "1\n");
-        repository.write(".git/hooks/pre-commit", "#!/bin/sh\necho 'tests fail' >&2\nexit 1\n");
-        let hook = repository.0.path().join(".git/hooks/pre-commit");
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(hook, mode).unwrap();
+        repository.hook("echo 'tests fail' >&2\nexit 1");
         let failed = repository.commit();
         assert!(
             matches!(&failed, Err(NotCommitted::Commit(git)) if git.words.contains("tests fail")),

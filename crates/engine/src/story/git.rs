@@ -56,8 +56,8 @@ impl WorkTree {
         if paths.is_empty() {
             return Ok(());
         }
-        let words = [words, &["--pathspec-from-file=-", "--pathspec-file-nul"]].concat();
-        checked(git(&self.top, &words, &paths.join(&0))).map(drop)
+        let words = [words, &PATHS_FROM_INPUT].concat();
+        checked(git(&self.top, &words, &literal(paths))).map(drop)
     }
 
     /// Whether there is anything in the index to commit.
@@ -73,9 +73,9 @@ impl WorkTree {
     }
 
     /// The file as it is in the last commit; nothing if it is not in it.
-    pub(super) fn committed(&self, path: &[u8]) -> Vec<u8> {
+    pub(crate) fn committed(&self, path: &[u8]) -> Vec<u8> {
         let name = [b"HEAD:", path].concat();
-        let mut command = start(&self.top);
+        let mut command = command(&self.top);
         command.arg("show").arg(bytes_to_path(&name));
         let ended = program::run(command, b"", AT_MOST);
         if ended.code == 0 { ended.output } else { Vec::new() }
@@ -86,28 +86,48 @@ impl WorkTree {
     }
 }
 
-fn start(folder: &Path) -> Command {
+/// Options that have git read paths from its input.
+pub(crate) const PATHS_FROM_INPUT: [&str; 2] = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+
+/// Paths from the top, for git to read: a name with a star in it is that name. Not by git's own setting for that: it would
+/// reach the project's hooks, which then find no `*.py` any more.
+pub(crate) fn literal(paths: &[&[u8]]) -> Vec<u8> {
+    paths.iter().flat_map(|path| [b":(top,literal)", *path, b"\0"].concat()).collect()
+}
+
+/// git in a folder, whatever repository the caller is in the middle of something with.
+pub(crate) fn command(folder: &Path) -> Command {
     let mut command = Command::new("git");
-    command
-        .arg("-C")
-        .arg(folder)
-        // Nobody is there to be asked, and a name with a star in it is that name.
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_LITERAL_PATHSPECS", "1");
+    command.arg("-C").arg(folder);
+    // Set by git for hooks and the like, they would lead to another repository.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_COMMON_DIR",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_LITERAL_PATHSPECS",
+    ] {
+        command.env_remove(name);
+    }
+    // Nobody is there to be asked.
+    command.env("GIT_TERMINAL_PROMPT", "0");
     command
 }
 
 fn git(folder: &Path, words: &[&str], input: &[u8]) -> Ended {
-    let mut command = start(folder);
+    let mut command = command(folder);
     command.args(words);
     program::run(command, input, AT_MOST)
 }
 
 fn checked(ended: Ended) -> Result<Vec<u8>, GitFailed> {
-    if ended.code == 0 {
-        return Ok(ended.output);
+    match ended.code {
+        0 if ended.is_whole => Ok(ended.output),
+        0 => Err(GitFailed { code: 1, words: "not all of its answer was heard".to_owned() }),
+        code => Err(GitFailed { code, words: ended.words() }),
     }
-    Err(GitFailed { code: ended.code, words: ended.words() })
 }
 
 fn bytes_to_path(bytes: &[u8]) -> PathBuf {

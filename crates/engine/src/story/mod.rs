@@ -29,8 +29,10 @@ mod texts;
 mod verify;
 
 pub use artifacts::{Stories, Story, StoryError, files};
+pub(crate) use commit::why_not;
 pub use commit::{Committed, LeftOut, NotCommitted, commit};
 pub use git::{GitFailed, WorkTree};
+pub(crate) use git::{PATHS_FROM_INPUT, command as git_command, literal};
 pub use layout::marker_path;
 pub use project::Project;
 pub use provider::provider;

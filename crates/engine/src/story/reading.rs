@@ -1,23 +1,16 @@
 //! What a session's transcript says of its step: by its own last word, else by what a small model reads in it.
 
-use std::io::{Read as _, Write as _};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::process::Command;
 use std::time::Duration;
 
 use dogwatch_core::story::policy::{DataFile, Parser};
 use dogwatch_core::story::reading::{self, tail};
 use dogwatch_core::story::schema::{Schema, find_fitting};
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
 use super::Project;
 use super::policy::{self, Need};
-
-/// Longest answer that is listened to.
-const MOST_ANSWER: u64 = 1024 * 1024;
+use crate::program;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotRead {
@@ -57,43 +50,17 @@ fn ask(
     question: &str,
     transcript: &str,
 ) -> Result<String, NotRead> {
-    let mut child = Command::new("claude")
+    let mut command = Command::new("claude");
+    command
         .args(["-p", "--model", &parser.model, question])
         .current_dir(&project.root)
         .env("STORY_AUTOMATOR_CHILD", "true")
-        .env("CLAUDECODE", "")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        .map_err(|_| NotRead::Failed)?;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let transcript = transcript.to_owned();
-    thread::spawn(move || {
-        // Whether it wants to hear all of it is its own business.
-        let _ = stdin.map(|mut stdin| stdin.write_all(transcript.as_bytes()));
-    });
-    let (tell, told) = mpsc::channel();
-    thread::spawn(move || {
-        let mut answer = Vec::new();
-        let _ = stdout.map(|stdout| stdout.take(MOST_ANSWER).read_to_end(&mut answer));
-        let _ = tell.send(answer);
-    });
-    let Ok(answer) = told.recv_timeout(Duration::from_secs(parser.timeout_seconds)) else {
-        end(&mut child);
-        return Err(NotRead::TimedOut);
-    };
-    match child.wait() {
-        Ok(status) if status.success() => Ok(String::from_utf8_lossy(&answer).into_owned()),
-        _ => Err(NotRead::Failed),
+        .env("CLAUDECODE", "");
+    let limit = Duration::from_secs(parser.timeout_seconds);
+    let ended = program::run(command, transcript.as_bytes(), limit).map_err(|_| NotRead::Failed)?;
+    match ended.code() {
+        Some(0) => Ok(ended.stdout.text()),
+        Some(_) => Err(NotRead::Failed),
+        None => Err(NotRead::TimedOut),
     }
-}
-
-/// With everything that it started.
-fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
 }

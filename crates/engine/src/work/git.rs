@@ -2,26 +2,28 @@
 //! for first.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dogwatch_core::story::left_out;
+use dogwatch_core::story::git_status::Change;
 
-use super::program::{self, Said};
 use crate::Error;
+use crate::program::{self, Ended};
+use crate::story::{PATHS_FROM_INPUT, WorkTree, git_command, literal, why_not};
 
 /// Hooks of a repository may run all its tests.
 const LIMIT: Duration = Duration::from_mins(30);
 /// How long is waited for another git that is at it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A longer file is not read for keys: nobody writes one by hand.
-const LONGEST_TEXT: u64 = 2 * 1024 * 1024;
-
-/// A repository, or a worktree of it.
+/// A repository, or a worktree of it, as it is seen from a folder in it.
 #[derive(Debug, Clone)]
 pub struct Tree {
     dir: PathBuf,
+    tree: WorkTree,
 }
 
 /// How a commit or a merge went.
@@ -37,49 +39,68 @@ pub(super) enum Went {
 impl Tree {
     /// The tree that a folder is the root of, or is in.
     pub fn of(dir: &Path) -> Option<Self> {
-        let tree = Self { dir: dir.to_owned() };
-        let said = tree.git(&["rev-parse", "--is-inside-work-tree"]).ok()?;
-        (said.is_fine() && said.out.trim() == "true").then_some(tree)
+        let tree = WorkTree::of(dir).ok()?;
+        Some(Self { dir: dir.to_owned(), tree })
     }
 
-    fn git(&self, args: &[&str]) -> Result<Said, Error> {
-        let words: Vec<&str> =
-            ["git", "-c", "core.quotepath=off"].iter().chain(args).copied().collect();
-        let env = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true"), ("LC_ALL", "C.UTF-8")];
-        program::run(&words, &self.dir, &env, LIMIT).map_err(Error::io("run git"))
+    /// Runs git at the top of the tree: all paths are as they are seen from there.
+    fn git(&self, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
+        git_in(self.tree.top(), args, input)
     }
 
     /// The answer of a git that must not fail.
     fn ask(&self, args: &[&str]) -> Result<String, Error> {
-        let said = self.git(args)?;
-        if said.is_fine() {
-            return Ok(said.out.trim_end_matches('\n').to_owned());
+        let said = self.git(args, b"")?;
+        self.answer(args, &said).map(|text| text.trim_end_matches('\n').to_owned())
+    }
+
+    fn answer(&self, args: &[&str], said: &Ended) -> Result<String, Error> {
+        if said.is_fine() && said.stdout.is_whole {
+            return Ok(said.stdout.text());
         }
-        let what = args.first().copied().unwrap_or_default();
-        Err(Error::Git { what: what.to_owned(), dir: self.dir.clone(), said: said.complaint() })
+        let what = args.first().copied().unwrap_or_default().to_owned();
+        let said = if said.is_fine() {
+            "not all of its answer was heard".to_owned()
+        } else {
+            said.complaint()
+        };
+        Err(Error::Git { what, dir: self.dir.clone(), said })
+    }
+
+    fn is_fine(&self, args: &[&str]) -> Result<bool, Error> {
+        self.git(args, b"").map(|said| said.is_fine())
     }
 
     /// The commit that is checked out; none in a new repository.
     pub fn head(&self) -> Option<String> {
-        let said = self.git(&["rev-parse", "--verify", "-q", "HEAD"]).ok()?;
-        said.is_fine().then(|| said.out.trim().to_owned())
+        self.commit_of("HEAD")
     }
 
-    /// Changed files with a mark of what is in them.
+    fn commit_of(&self, name: &str) -> Option<String> {
+        let name = format!("{name}^{{commit}}");
+        let said = self.git(&["rev-parse", "--verify", "-q", &name], b"").ok()?;
+        said.is_fine().then(|| said.stdout.text().trim().to_owned())
+    }
+
+    /// Changed files, seen from the top, with a mark of what is in them.
     pub fn changes(&self) -> Result<BTreeMap<String, String>, Error> {
-        let text = self.ask(&["status", "--porcelain=v1", "-z", "--untracked-files=all"])?;
-        let mut found = BTreeMap::new();
-        let mut parts = text.split('\0').filter(|part| !part.is_empty());
-        while let Some(part) = parts.next() {
-            let (Some(state), Some(path)) = (part.get(..2), part.get(3..)) else { continue };
-            if state.contains('R') || state.contains('C') {
-                parts.next();
-            }
-            let said = self.git(&["hash-object", "--", path])?;
-            let mark = if said.is_fine() { said.out.trim().to_owned() } else { "gone".into() };
-            found.insert(path.to_owned(), mark);
-        }
-        Ok(found)
+        let changed = self.changed()?;
+        changed.iter().map(|change| Ok((change.shown(), self.mark_of(change)?))).collect()
+    }
+
+    fn changed(&self) -> Result<Vec<Change>, Error> {
+        self.tree.changes().map_err(|failed| Error::Git {
+            what: "status".into(),
+            dir: self.dir.clone(),
+            said: failed.words,
+        })
+    }
+
+    fn mark_of(&self, change: &Change) -> Result<String, Error> {
+        let mut command = git_command(self.tree.top());
+        command.args(["hash-object", "--"]).arg(OsStr::from_bytes(&change.path));
+        let said = program::run(command, b"", LIMIT).map_err(Error::io("run git"))?;
+        Ok(if said.is_fine() { said.stdout.text().trim().to_owned() } else { "gone".into() })
     }
 
     /// Commits everything but what was there before the run and is as it was. `mark` is a line that only this commit has.
@@ -94,28 +115,41 @@ impl Tree {
             if let Some(sha) = self.marked(mark)? {
                 return Ok(Went::Well(sha));
             }
-            let changes = self.changes()?;
-            let mut ours: Vec<&String> = changes
-                .iter()
-                .filter(|(path, now)| before.get(*path) != Some(now))
-                .map(|(path, _)| path)
-                .collect();
-            let root = PathBuf::from(self.ask(&["rev-parse", "--show-toplevel"])?);
-            ours.retain(|path| self.why_not(&root, path).is_none());
+            let changed = self.changed()?;
+            let unmerged: Vec<String> =
+                changed.iter().filter(|c| c.is_unmerged()).map(Change::shown).collect();
+            if !unmerged.is_empty() {
+                let files = unmerged.join(", ");
+                return Ok(Went::Badly(format!("a merge has left {files} to be settled")));
+            }
+            let (mut ours, mut to_add): (Vec<&[u8]>, Vec<&[u8]>) = (Vec::new(), Vec::new());
+            for change in &changed {
+                let is_ours = before.get(&change.shown()) != Some(&self.mark_of(change)?);
+                if is_ours && why_not(&self.tree, change).is_none() {
+                    ours.push(&change.path);
+                    // One that is gone from the index already cannot be added to it.
+                    to_add.extend(change.is_unstaged().then_some(change.path.as_slice()));
+                    // A file that was moved is one that is gone, too.
+                    ours.extend(change.from.as_deref());
+                }
+            }
             if ours.is_empty() {
                 return Ok(Went::Nothing);
             }
-            let mut said = self.with_paths(&["add", "-A"], &ours)?;
-            if said.is_fine() {
+            let text = format!("{message}\n\n{mark}\n");
+            let said = match self.added(&to_add)? {
+                Some(refused) => refused,
                 // Only these, whatever else is in the index.
-                let text = format!("{message}\n\n{mark}\n");
-                said = self.with_paths(&["commit", "-q", "-m", &text], &ours)?;
-            }
+                None => self.with_paths(&["commit", "-q", "-m", &text], &ours)?,
+            };
             if said.is_fine() {
-                return Ok(self.head().map_or(Went::Nothing, Went::Well));
+                // A hook may have made another text of ours.
+                let made = self.marked(mark)?.or_else(|| self.head());
+                return Ok(made.map_or(Went::Nothing, Went::Well));
             }
             // One that was started by somebody who was killed may still be at it.
-            let is_locked = said.err.contains("index.lock") || said.err.contains("cannot lock ref");
+            let words = said.stderr.text();
+            let is_locked = words.contains("index.lock") || words.contains("cannot lock ref");
             if !is_locked || begun.elapsed() > PATIENCE {
                 return Ok(self
                     .marked(mark)?
@@ -127,50 +161,31 @@ impl Tree {
 
     /// Changed files that are in no commit of ours, with the reason: they look like secrets.
     pub(super) fn left_out(&self) -> Result<Vec<String>, Error> {
-        let root = PathBuf::from(self.ask(&["rev-parse", "--show-toplevel"])?);
-        let changes = self.changes()?;
-        let named = |path: &String| Some(format!("{path} {}", self.why_not(&root, path)?));
-        Ok(changes.keys().filter_map(named).collect())
-    }
-
-    /// Why a file is left out, if it is. What is in the last commit already, somebody wanted there.
-    fn why_not(&self, root: &Path, path: &str) -> Option<String> {
-        let committed = self.git(&["show", &format!("HEAD:./{path}")]).ok().filter(Said::is_fine);
-        if committed.is_none()
-            && let Some(reason) = left_out::by_name(path)
-        {
-            return Some(reason.to_owned());
-        }
-        let file = root.join(path);
-        if file.is_symlink() {
-            return None;
-        }
-        let now = dogwatch_store::read_regular(&file, LONGEST_TEXT).ok()?;
-        let now = std::str::from_utf8(&now).ok().filter(|text| !text.contains('\0'))?;
-        left_out::by_content(now, committed.map(|said| said.out).unwrap_or_default().as_str())
+        let named =
+            |change: &Change| Some(format!("{} {}", change.shown(), why_not(&self.tree, change)?));
+        Ok(self.changed()?.iter().filter_map(named).collect())
     }
 
     pub(super) fn is_committed(&self, mark: &str) -> Result<bool, Error> {
         self.marked(mark).map(|found| found.is_some())
     }
 
-    /// Paths in a file, for there may be more than a command line takes.
-    fn with_paths(&self, args: &[&str], paths: &[&String]) -> Result<Said, Error> {
-        let list = tempfile_in(&self.git_dir()?, paths)?;
-        let from = format!("--pathspec-from-file={}", list.display());
-        let words: Vec<&str> = ["--literal-pathspecs"]
-            .iter()
-            .chain(args)
-            .copied()
-            .chain([from.as_str(), "--pathspec-file-nul"])
-            .collect();
-        let said = self.git(&words);
-        let _ = std::fs::remove_file(list);
-        said
+    /// What git had against adding these, if anything.
+    fn added(&self, paths: &[&[u8]]) -> Result<Option<Ended>, Error> {
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let said = self.with_paths(&["add", "-A"], paths)?;
+        Ok((!said.is_fine()).then_some(said))
+    }
+
+    /// Paths by its input, for there may be more than a command line takes.
+    fn with_paths(&self, args: &[&str], paths: &[&[u8]]) -> Result<Ended, Error> {
+        self.git(&[args, &PATHS_FROM_INPUT].concat(), &literal(paths))
     }
 
     fn git_dir(&self) -> Result<PathBuf, Error> {
-        Ok(self.dir.join(self.ask(&["rev-parse", "--absolute-git-dir"])?))
+        self.ask(&["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
     }
 
     fn wait_for_lock(&self) {
@@ -186,67 +201,77 @@ impl Tree {
         if self.head().is_none() {
             return Ok(None);
         }
-        let found = self.ask(&[
-            "log",
-            "-n",
-            "200",
-            "--format=%H",
-            "--fixed-strings",
-            &format!("--grep={mark}"),
-        ])?;
-        Ok(found.lines().next().map(ToOwned::to_owned))
+        let grep = format!("--grep={mark}");
+        let found =
+            self.ask(&["log", "-n", "200", "--format=%H%n%B%x00", "--fixed-strings", &grep])?;
+        // git looks for the words anywhere: those of another step may begin with ours.
+        let has_line = |text: &&str| text.lines().any(|line| line == mark);
+        let commit = found.split('\0').find(has_line);
+        Ok(commit.and_then(|text| text.trim_start().lines().next()).map(ToOwned::to_owned))
     }
 
-    /// A worktree with a branch of its own that starts here. One of that name from before is thrown away.
-    pub(super) fn add_worktree(&self, dir: &Path, branch: &str) -> Result<Self, Error> {
+    /// A worktree with a branch of its own that starts here. One of that name from before is thrown away. Returns the folder in
+    /// it that is to the worktree what ours is to our tree.
+    pub(super) fn add_worktree(&self, dir: &Path, branch: &str) -> Result<PathBuf, Error> {
         self.remove_worktree(dir, branch);
         if let Some(parent) = dir.parent() {
             std::fs::create_dir_all(parent)
                 .map_err(Error::io(format!("make {}", parent.display())))?;
         }
         self.ask(&["worktree", "add", "-q", "-f", "-B", branch, &dir.to_string_lossy(), "HEAD"])?;
-        Ok(Self { dir: dir.to_owned() })
+        Ok(dir.join(self.prefix()?))
     }
 
     pub(super) fn remove_worktree(&self, dir: &Path, branch: &str) {
-        let _ = self.git(&["worktree", "remove", "--force", "--force", &dir.to_string_lossy()]);
+        let _ =
+            self.git(&["worktree", "remove", "--force", "--force", &dir.to_string_lossy()], b"");
         let _ = std::fs::remove_dir_all(dir);
-        let _ = self.git(&["worktree", "prune"]);
-        let _ = self.git(&["branch", "-q", "-D", branch]);
+        let _ = self.git(&["worktree", "prune"], b"");
+        let _ = self.git(&["branch", "-q", "-D", branch], b"");
     }
 
-    /// Brings a branch home. `mend` may settle files that both sides changed: base, ours, theirs in, the text of both out.
+    /// Our folder as it is seen from the top, with a slash behind it; nothing if it is the top.
+    fn prefix(&self) -> Result<String, Error> {
+        let args = ["rev-parse", "--show-prefix"];
+        let said = git_in(&self.dir, &args, b"")?;
+        self.answer(&args, &said).map(|text| text.trim_end_matches('\n').to_owned())
+    }
+
+    /// Brings a branch home. `commits` are known to be on it. `mend` may settle files that both sides changed: base, ours, theirs
+    /// in, the text of both out.
     pub(super) fn merge(
         &self,
         branch: &str,
+        commits: &[String],
         message: &str,
         mend: impl Fn(&str, [&str; 3]) -> Option<String>,
     ) -> Result<Went, Error> {
         let begun = Instant::now();
         loop {
-            if !self.git(&["rev-parse", "--verify", "-q", branch])?.is_fine() {
-                return Ok(Went::Nothing);
-            }
-            if self.git(&["merge-base", "--is-ancestor", branch, "HEAD"])?.is_fine() {
+            let Some(tip) = self.commit_of(branch) else { return self.merged_before(commits) };
+            if self.is_fine(&["merge-base", "--is-ancestor", &tip, "HEAD"])? {
                 return Ok(self.head().map_or(Went::Nothing, Went::Well));
             }
-            if self.git(&["rev-parse", "--verify", "-q", "MERGE_HEAD"])?.is_fine() {
+            match self.commit_of("MERGE_HEAD") {
+                None => {}
                 // Left by somebody who was killed.
-                let _ = self.git(&["merge", "--abort"]);
+                Some(merging) if merging == tip => self.abort_merge(&tip),
+                Some(_) => {
+                    let dir = self.tree.top().display();
+                    return Ok(Went::Badly(format!("another merge is under way in {dir}")));
+                }
             }
-            let said = self.git(&["merge", "-q", "--no-ff", "-m", message, branch])?;
+            let said = self.git(&["merge", "-q", "--no-ff", "-m", message, branch], b"")?;
             if said.is_fine() || self.mended(&mend)? {
                 return Ok(self.head().map_or(Went::Nothing, Went::Well));
             }
-            let unmerged =
-                self.ask(&["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
-            let _ = self.git(&["merge", "--abort"]);
-            if !said.err.contains("index.lock") || begun.elapsed() > PATIENCE {
-                let files = unmerged.lines().collect::<Vec<_>>().join(", ");
-                let why = if files.is_empty() {
+            let unmerged = self.unmerged().unwrap_or_default();
+            self.abort_merge(&tip);
+            if !said.stderr.text().contains("index.lock") || begun.elapsed() > PATIENCE {
+                let why = if unmerged.is_empty() {
                     said.complaint()
                 } else {
-                    format!("both changed {files}")
+                    format!("both changed {}", unmerged.join(", "))
                 };
                 return Ok(Went::Badly(why));
             }
@@ -254,81 +279,135 @@ impl Tree {
         }
     }
 
+    /// The branch is gone: was it merged before it was removed?
+    fn merged_before(&self, commits: &[String]) -> Result<Went, Error> {
+        for commit in commits {
+            if !self.is_fine(&["merge-base", "--is-ancestor", commit, "HEAD"])? {
+                let why = format!("its branch is gone, and {commit} is not in the history");
+                return Ok(Went::Badly(why));
+            }
+        }
+        Ok(Went::Nothing)
+    }
+
+    /// Takes a merge of ours back; another's is left alone.
+    fn abort_merge(&self, of: &str) {
+        if self.commit_of("MERGE_HEAD").as_deref() == Some(of) {
+            let _ = self.git(&["merge", "--abort"], b"");
+        }
+    }
+
+    fn unmerged(&self) -> Result<Vec<String>, Error> {
+        let names = self.ask(&["diff", "--name-only", "--diff-filter=U", "-z"])?;
+        Ok(names.split('\0').filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect())
+    }
+
     fn mended(&self, mend: impl Fn(&str, [&str; 3]) -> Option<String>) -> Result<bool, Error> {
-        let unmerged = self.ask(&["diff", "--name-only", "--diff-filter=U"])?;
+        let unmerged = self.unmerged()?;
         if unmerged.is_empty() {
             return Ok(false);
         }
-        let root = PathBuf::from(self.ask(&["rev-parse", "--show-toplevel"])?);
-        for path in unmerged.lines() {
-            let stage = |n: u8| self.ask(&["show", &format!(":{n}:{path}")]);
+        for path in &unmerged {
+            let stage = |n: u8| -> Result<String, Error> {
+                let args = ["show", &format!(":{n}:{path}")];
+                self.answer(&args, &self.git(&args, b"")?)
+            };
             let (Ok(base), Ok(ours), Ok(theirs)) = (stage(1), stage(2), stage(3)) else {
                 return Ok(false);
             };
             let Some(text) = mend(path, [&base, &ours, &theirs]) else { return Ok(false) };
-            let file = root.join(path);
+            let file = self.tree.top().join(path);
             std::fs::write(&file, text).map_err(Error::io(format!("write {}", file.display())))?;
-            self.ask(&["add", "--", &file.to_string_lossy()])?;
+            self.with_paths(&["add"], &[path.as_bytes()])?;
         }
-        Ok(self.git(&["commit", "-q", "--no-edit"])?.is_fine())
+        self.is_fine(&["commit", "-q", "--no-edit"])
     }
 
-    /// Whether git knows the file.
+    /// Whether git knows a file, as it is seen from our folder.
     pub fn has(&self, path: &str) -> bool {
-        self.git(&["ls-files", "--error-unmatch", "--", path]).is_ok_and(|said| said.is_fine())
+        let Ok(prefix) = self.prefix() else { return false };
+        let path = format!(":(top,literal){prefix}{path}");
+        self.is_fine(&["ls-files", "--error-unmatch", "--", &path]).unwrap_or(false)
     }
 
-    /// Keeps files that are ours out of what git sees, without touching a file that the project shares.
-    pub fn exclude(&self, pattern: &str) -> Result<(), Error> {
+    /// Keeps a file or a folder of ours out of what git sees, without touching a file that the project shares. `path` is as it is
+    /// seen from our folder.
+    pub fn exclude(&self, path: &str) -> Result<(), Error> {
         let common = self.ask(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-        let path = Path::new(&common).join("info/exclude");
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        if text.lines().any(|line| line.trim() == pattern) {
+        let file = Path::new(&common).join("info/exclude");
+        let pattern = format!("/{}{}", escaped(&self.prefix()?), escaped(path));
+        let failed = || Error::io(format!("write {}", file.display()));
+        let text = match std::fs::read(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(failed()(error)),
+        };
+        if text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == pattern.as_bytes()) {
             return Ok(());
         }
-        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        if let Some(info) = path.parent() {
-            let _ = std::fs::create_dir_all(info);
+        if let Some(info) = file.parent() {
+            std::fs::create_dir_all(info).map_err(failed())?;
         }
-        dogwatch_store::replace(&path, format!("{text}{gap}{pattern}\n").as_bytes())?;
-        Ok(())
+        let gap = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
+        // Added to, never written anew: it is a person's, in whatever encoding.
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
+        let mut opened = opened.map_err(failed())?;
+        opened.write_all(format!("{gap}{pattern}\n").as_bytes()).map_err(failed())
     }
 }
 
-fn tempfile_in(dir: &Path, paths: &[&String]) -> Result<PathBuf, Error> {
-    let path = dir.join(format!("dogwatch-paths-{}", uuid::Uuid::new_v4().simple()));
-    let mut text = Vec::new();
-    for one in paths {
-        text.extend_from_slice(one.as_bytes());
-        text.push(0);
+fn git_in(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
+    let mut command = git_command(dir);
+    command.args(["-c", "core.quotepath=off"]).args(args);
+    command.env("GIT_EDITOR", "true").env("LC_ALL", "C.UTF-8");
+    program::run(command, input, LIMIT).map_err(Error::io("run git"))
+}
+
+/// A path as a pattern that fits nothing else.
+fn escaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for letter in path.chars() {
+        if matches!(letter, '*' | '?' | '[' | '\\') {
+            out.push('\\');
+        }
+        out.push(letter);
     }
-    std::fs::write(&path, text).map_err(Error::io(format!("write {}", path.display())))?;
-    Ok(path)
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     fn repository() -> (tempfile::TempDir, Tree) {
         let tmp = tempfile::tempdir().unwrap();
         let dir = tmp.path().join("repo");
         fs::create_dir(&dir).unwrap();
-        let tree = Tree { dir };
+        assert!(git_in(&dir, &["init", "-q", "-b", "main"], b"").unwrap().is_fine());
+        let tree = Tree::of(&dir).unwrap();
         for args in [
-            &["init", "-q", "-b", "main"][..],
-            &["config", "user.name", "T"],
+            &["config", "user.name", "T"][..],
             &["config", "user.email", "t@example.invalid"],
+            &["config", "commit.gpgsign", "false"],
         ] {
             tree.ask(args).unwrap();
         }
         fs::write(tree.dir.join("a"), "one\n").unwrap();
-        assert!(matches!(
-            tree.commit("first", "Mark: 0", &BTreeMap::new()).unwrap(),
-            Went::Well(_)
-        ));
+        well(tree.commit("first", "Mark: 0", &BTreeMap::new()));
         (tmp, tree)
+    }
+
+    fn well(went: Result<Went, Error>) -> String {
+        match went.unwrap() {
+            Went::Well(sha) => sha,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn none(_: &str, _: [&str; 3]) -> Option<String> {
+        None
     }
 
     #[test]
@@ -338,10 +417,11 @@ mod tests {
         fs::write(tree.dir.join("both"), "draft").unwrap();
         let before = tree.changes().unwrap();
         fs::write(tree.dir.join("both"), "more").unwrap();
-        fs::write(tree.dir.join("with space ü"), "x").unwrap();
+        fs::write(tree.dir.join("with space ü*"), "x").unwrap();
+        fs::write(tree.dir.join(OsStr::from_bytes(b"caf\xe9")), "x").unwrap();
         fs::write(tree.dir.join(".env"), "KEY=1\n").unwrap();
         fs::remove_file(tree.dir.join("a")).unwrap();
-        let Went::Well(sha) = tree.commit("work", "Mark: 1", &before).unwrap() else { panic!() };
+        let sha = well(tree.commit("work", "Mark: 1", &before));
         assert_eq!(tree.changes().unwrap().into_keys().collect::<Vec<_>>(), [".env", "mine"]);
         assert!(tree.left_out().unwrap()[0].starts_with(".env "));
         fs::write(tree.dir.join("late"), "x").unwrap();
@@ -352,16 +432,64 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_moved_is_committed_with_its_old_name() {
+        let (_tmp, tree) = repository();
+        fs::write(tree.dir.join("c"), "three\n").unwrap();
+        well(tree.commit("work", "Mark: 1", &BTreeMap::new()));
+        tree.ask(&["mv", "a", "b"]).unwrap();
+        tree.ask(&["rm", "-q", "c"]).unwrap();
+        well(tree.commit("work", "Mark: 2", &BTreeMap::new()));
+        assert_eq!(tree.ask(&["ls-tree", "--name-only", "HEAD"]).unwrap(), "b");
+        assert!(tree.changes().unwrap().is_empty());
+    }
+
+    #[test]
+    fn another_steps_commit_is_not_ours() {
+        let (_tmp, tree) = repository();
+        fs::write(tree.dir.join("b"), "x").unwrap();
+        let theirs = well(tree.commit("work", "Run: r 1.1/commit-all", &BTreeMap::new()));
+        fs::write(tree.dir.join("c"), "x").unwrap();
+        let ours = well(tree.commit("work", "Run: r 1.1/commit", &BTreeMap::new()));
+        assert_ne!(ours, theirs);
+        assert!(tree.is_committed("Run: r 1.1/commit").unwrap());
+        assert!(!tree.is_committed("Run: r 1.1/comm").unwrap());
+    }
+
+    #[test]
+    fn a_project_in_a_folder_of_a_repository() {
+        let (tmp, top) = repository();
+        let sub = top.dir.join("apps/one*");
+        fs::create_dir_all(&sub).unwrap();
+        fs::write(sub.join("f"), "1").unwrap();
+        let tree = Tree::of(&sub).unwrap();
+        let before = tree.changes().unwrap();
+        fs::write(sub.join("f"), "2").unwrap();
+        fs::write(top.dir.join("shared"), "x").unwrap();
+        well(tree.commit("work", "Mark: 1", &before));
+        assert!(tree.changes().unwrap().is_empty());
+        assert!(tree.has("f") && !tree.has("g"));
+        tree.exclude("out/").unwrap();
+        fs::create_dir(sub.join("out")).unwrap();
+        fs::write(sub.join("out/x"), "").unwrap();
+        assert!(tree.changes().unwrap().is_empty());
+        let folder = tree.add_worktree(&tmp.path().join("w"), "w").unwrap();
+        assert_eq!(fs::read_to_string(folder.join("f")).unwrap(), "2");
+    }
+
+    #[test]
     fn a_hook_that_refuses_is_heard() {
-        use std::os::unix::fs::PermissionsExt;
         let (_tmp, tree) = repository();
         let hook = tree.dir.join(".git/hooks/pre-commit");
         fs::create_dir_all(hook.parent().unwrap()).unwrap();
-        fs::write(&hook, "#!/bin/sh\necho not today >&2\nexit 1\n").unwrap();
+        fs::write(
+            &hook,
+            "#!/bin/sh\ngit diff --cached --name-only -- '*.py' | grep . >&2 && exit 1\nexit 0\n",
+        )
+        .unwrap();
         fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-        fs::write(tree.dir.join("b"), "x").unwrap();
+        fs::write(tree.dir.join("b.py"), "x").unwrap();
         let went = tree.commit("work", "Mark: 1", &BTreeMap::new()).unwrap();
-        assert_eq!(went, Went::Badly("not today".into()));
+        assert_eq!(went, Went::Badly("b.py".into()));
     }
 
     #[test]
@@ -369,23 +497,66 @@ mod tests {
         let (tmp, tree) = repository();
         let work = |name: &str, text: &str| {
             let side = tree.add_worktree(&tmp.path().join(name), name).unwrap();
-            fs::write(side.dir.join("a"), text).unwrap();
-            side.commit(name, &format!("Mark: {name}"), &BTreeMap::new()).unwrap();
+            fs::write(side.join("a"), text).unwrap();
+            let side = Tree::of(&side).unwrap();
+            vec![well(side.commit(name, &format!("Mark: {name}"), &BTreeMap::new()))]
         };
-        work("x", "one\nx\n");
-        work("y", "one\ny\n");
-        let none = |_: &str, _: [&str; 3]| None;
-        let Went::Well(sha) = tree.merge("x", "merge x", none).unwrap() else { panic!() };
-        assert_eq!(tree.merge("x", "merge x", none).unwrap(), Went::Well(sha));
-        assert_eq!(tree.merge("y", "merge y", none).unwrap(), Went::Badly("both changed a".into()));
+        let (x, y) = (work("x", "one\nx\n"), work("y", "one\ny\n"));
+        let sha = well(tree.merge("x", &x, "merge x", none));
+        assert_eq!(tree.merge("x", &x, "merge x", none).unwrap(), Went::Well(sha));
+        let badly = Went::Badly("both changed a".into());
+        assert_eq!(tree.merge("y", &y, "merge y", none).unwrap(), badly);
         assert!(tree.changes().unwrap().is_empty(), "nothing is left of the attempt");
-        let both = |_: &str, [_, ours, theirs]: [&str; 3]| Some(format!("{ours}\n{theirs}\n"));
-        assert!(matches!(tree.merge("y", "merge y", both).unwrap(), Went::Well(_)));
+        let both = |_: &str, [_, ours, theirs]: [&str; 3]| Some(format!("{ours}{theirs}"));
+        well(tree.merge("y", &y, "merge y", both));
+        assert_eq!(fs::read_to_string(tree.dir.join("a")).unwrap(), "one\nx\none\ny\n");
         tree.remove_worktree(&tmp.path().join("x"), "x");
         assert!(!tmp.path().join("x").exists());
-        assert_eq!(tree.merge("x", "merge x", none).unwrap(), Went::Nothing);
-        tree.exclude("/.mark").unwrap();
-        tree.exclude("/.mark").unwrap();
+        assert_eq!(tree.merge("x", &x, "merge x", none).unwrap(), Went::Nothing);
+    }
+
+    #[test]
+    fn a_branch_that_somebody_removed_was_not_merged() {
+        let (tmp, tree) = repository();
+        let dir = tmp.path().join("x");
+        let side = tree.add_worktree(&dir, "x").unwrap();
+        fs::write(side.join("b"), "work").unwrap();
+        let made = well(Tree::of(&side).unwrap().commit("x", "Mark: x", &BTreeMap::new()));
+        tree.remove_worktree(&dir, "x");
+        let went = tree.merge("x", std::slice::from_ref(&made), "merge x", none).unwrap();
+        assert!(matches!(went, Went::Badly(why) if why.contains(&made)));
+    }
+
+    #[test]
+    fn a_persons_merge_is_left_alone() {
+        let (tmp, tree) = repository();
+        for (name, text) in [("theirs", "two\n"), ("x", "x\n")] {
+            let side = tree.add_worktree(&tmp.path().join(name), name).unwrap();
+            fs::write(side.join("a"), text).unwrap();
+            well(Tree::of(&side).unwrap().commit(name, "Mark: n", &BTreeMap::new()));
+        }
+        fs::write(tree.dir.join("a"), "three\n").unwrap();
+        well(tree.commit("here", "Mark: h", &BTreeMap::new()));
+        assert!(!tree.is_fine(&["merge", "-q", "theirs"]).unwrap());
+        fs::write(tree.dir.join("a"), "settled by hand\n").unwrap();
+        let went = tree.merge("x", &[], "merge x", none).unwrap();
+        assert!(matches!(&went, Went::Badly(why) if why.contains("another merge")), "{went:?}");
+        assert_eq!(fs::read_to_string(tree.dir.join("a")).unwrap(), "settled by hand\n");
+        assert!(tree.commit_of("MERGE_HEAD").is_some());
+        let went = tree.commit("work", "Mark: 9", &BTreeMap::new()).unwrap();
+        assert!(matches!(&went, Went::Badly(why) if why.contains("left a")), "{went:?}");
+    }
+
+    #[test]
+    fn what_a_person_has_excluded_stays_so() {
+        let (_tmp, tree) = repository();
+        let file = tree.dir.join(".git/info/exclude");
+        fs::write(&file, b"# caf\xe9\n*.log").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        tree.exclude(".mark").unwrap();
+        tree.exclude(".mark").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"# caf\xe9\n*.log\n/.mark\n");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
         fs::write(tree.dir.join(".mark"), "").unwrap();
         assert!(tree.changes().unwrap().is_empty());
     }

@@ -76,9 +76,9 @@ fn begin(site: &Site<'_>, run: &Run, now: &str) -> Result<String, Error> {
 /// Our own files are in no commit.
 fn hide(site: &Site<'_>) -> Result<(), Error> {
     let Some(tree) = Tree::of(&site.project) else { return Ok(()) };
-    tree.exclude(&format!("/{FOLDER}/"))?;
+    tree.exclude(&format!("{FOLDER}/"))?;
     if let Ok(marker) = marker_path(&site.home).strip_prefix(&site.project) {
-        tree.exclude(&format!("/{}", marker.display()))?;
+        tree.exclude(&marker.display().to_string())?;
     }
     Ok(())
 }

@@ -11,7 +11,6 @@ mod journal;
 mod keeping;
 mod perform;
 pub mod planner;
-mod program;
 mod resuming;
 mod sessions;
 mod site;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use dogwatch_core::escalation::{self, Situation};
 use dogwatch_core::workflow::state::Attempt;
-use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Step, Subject, Work};
+use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Outcome, Run, Step, Subject, Work};
 use jiff::Timestamp;
 
 use super::git::{Tree, Went};
@@ -96,8 +96,8 @@ fn begin(site: &Site<'_>, item: &str) -> Result<Fact, Error> {
     if site.journal.run().plan.has_worktrees() {
         let tree = tree.ok_or_else(|| Error::NotARepository { path: site.project.clone() })?;
         let (dir, branch) = site.worktree(item);
-        tree.add_worktree(&dir, &branch)?;
-        worktree = Some(dir.to_string_lossy().into_owned());
+        let folder = tree.add_worktree(&dir, &branch)?;
+        worktree = Some(folder.to_string_lossy().into_owned());
     }
     Ok(Fact::Begun { item: item.to_owned(), base, worktree })
 }
@@ -168,7 +168,14 @@ fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<
             Fact::Verified { job: job.clone(), n, evidence }
         }
         Went::Nothing => {
-            Fact::Skipped { job: job.clone(), why: "there is nothing to commit".into() }
+            let without = tree.left_out().unwrap_or_default();
+            let nothing = "there is nothing to commit";
+            let why = if without.is_empty() {
+                nothing.to_owned()
+            } else {
+                format!("{nothing} besides {}", without.join(", "))
+            };
+            Fact::Skipped { job: job.clone(), why }
         }
         Went::Badly(why) => failed(job, n, Failure::Failed, why),
     })
@@ -180,7 +187,8 @@ fn merge(site: &Site<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
         .ok_or_else(|| Error::NotARepository { path: site.project.clone() })?;
     let (dir, branch) = site.worktree(item);
     let message = site.fill("Merge story {item}: {title}", job, n);
-    Ok(match tree.merge(&branch, &message, stories::mend)? {
+    let commits = commits_of(&site.journal.run(), &job.subject);
+    Ok(match tree.merge(&branch, &commits, &message, stories::mend)? {
         Went::Badly(why) => failed(job, n, Failure::Failed, why),
         went => {
             tree.remove_worktree(&dir, &branch);
@@ -191,6 +199,20 @@ fn merge(site: &Site<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
             Fact::Verified { job: job.clone(), n, evidence }
         }
     })
+}
+
+/// Commits that are known to be on the branch of an item.
+fn commits_of(run: &Run, subject: &Subject) -> Vec<String> {
+    let made = |job: Job| match run.job(&job).outcome() {
+        Some(Outcome::Verified { evidence })
+            if matches!(run.step(&job)?.work, Work::Commit { .. }) =>
+        {
+            let sha = evidence.split([',', ' ']).next()?;
+            Some(sha.to_owned())
+        }
+        _ => None,
+    };
+    run.jobs_of(subject).into_iter().filter_map(made).collect()
 }
 
 /// What the question is known by: asked again by whoever comes after us, it is the same one.

@@ -8,10 +8,9 @@ use dogwatch_core::workflow::{Fact, Failure, How, Job, Step, Verifier};
 use regex_lite::Regex;
 
 use super::git::Tree;
-use super::program;
 use super::site::{Site, stays_inside};
 use super::stories;
-use crate::Error;
+use crate::{Error, program};
 
 /// What one verifier found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,8 +170,9 @@ fn one(
         Verifier::Command { run, timeout } => {
             let run = text(run);
             let limit = Duration::try_from(*timeout).unwrap_or(Duration::from_mins(10));
-            let ended = program::run(&["sh", "-c", &run], &folder, &[], limit)
-                .map_err(Error::io(format!("run {run}")))?;
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &run]).current_dir(&folder);
+            let ended = program::run(shell, b"", limit).map_err(Error::io(format!("run {run}")))?;
             if ended.is_fine() {
                 Finding::Holds(format!("`{run}` ended with 0"))
             } else {
