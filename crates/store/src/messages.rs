@@ -123,14 +123,20 @@ impl Store {
         })
     }
 
-    /// Notes that a message is about to be put into the box: from now on it must not be put there again.
-    pub fn staging(&mut self, id: &str, heard: SignalNo, at: Timestamp) -> Result<(), StoreError> {
+    /// Notes that a message is about to be put into the box: from now on it must not be put there again, nor taken back. False if
+    /// it was taken back before.
+    pub fn staging(
+        &mut self,
+        id: &str,
+        heard: SignalNo,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
         self.transaction(|tx| {
             tx.execute(
-                "UPDATE messages SET phase = ?, heard = ?, staged = ? WHERE id = ?",
+                "UPDATE messages SET phase = ?, heard = ?, staged = ? WHERE id = ? AND outcome IS NULL",
                 params![word(Phase::Staged), heard.0, at.as_millisecond(), id],
             )
-            .map(drop)
+            .map(|changed| changed == 1)
         })
     }
 
@@ -149,22 +155,33 @@ impl Store {
         if matches!(outcome, Outcome::Queued { .. }) {
             return Ok(());
         }
+        self.settle_if("outcome IS NULL", id, outcome, at).map(drop)
+    }
+
+    /// Takes a message back, unless it is in the box or settled by then: whoever delivers it asks under the same lock.
+    pub fn take_back(&mut self, id: &str, at: Timestamp) -> Result<bool, StoreError> {
+        let outcome = Outcome::Refused { because: "it was taken back".to_owned() };
+        self.settle_if("outcome IS NULL AND staged IS NULL", id, &outcome, at)
+    }
+
+    fn settle_if(
+        &mut self,
+        condition: &str,
+        id: &str,
+        outcome: &Outcome,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
         let told = serde_json::to_value(outcome).unwrap_or_default();
+        let sql = format!(
+            "UPDATE messages SET outcome = ?, done = ? WHERE id = ? AND {condition} RETURNING session"
+        );
         self.transaction(|tx| {
-            let session: Option<String> = tx
-                .query_row(
-                    "UPDATE messages SET outcome = ?, done = ? WHERE id = ? AND outcome IS NULL RETURNING session",
-                    params![told.to_string(), at.as_millisecond(), id],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            match session {
-                Some(session) => {
-                    let data = json!({ "id": id, "outcome": told });
-                    journal::append(tx, at, &session, kind::MESSAGE_SETTLED, &data)
-                }
-                None => Ok(()),
-            }
+            let values = params![told.to_string(), at.as_millisecond(), id];
+            let session: Option<String> =
+                tx.query_row(&sql, values, |row| row.get(0)).optional()?;
+            let Some(session) = session else { return Ok(false) };
+            let data = json!({ "id": id, "outcome": told });
+            journal::append(tx, at, &session, kind::MESSAGE_SETTLED, &data).map(|()| true)
         })
     }
 
@@ -268,6 +285,11 @@ mod tests {
         assert_eq!(next(&store).as_deref(), Some("m3"), "it need not wait for an idle agent");
         store.staging("m2", SignalNo(5), at).unwrap();
         assert_eq!(next(&store).as_deref(), Some("m2"), "it is on its way");
+        assert!(!store.take_back("m2", at).unwrap(), "it is in the box");
+        assert!(store.take_back("m3", at).unwrap());
+        assert!(!store.staging("m3", SignalNo(5), at).unwrap(), "it was taken back");
+        let m3 = store.message("m3").unwrap().unwrap();
+        assert_eq!((m3.staged, m3.outcome.map(|o| o.word())), (None, Some("refused")));
         let other = ProcessIdent { pid: 8, start: 1 };
         assert!(store.take_over("m2", me, other).unwrap());
         assert!(!store.take_over("m2", me, other).unwrap(), "one takes it over");

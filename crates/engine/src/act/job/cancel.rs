@@ -1,6 +1,5 @@
 use std::time::{Duration, Instant};
 
-use dogwatch_core::delivery::Outcome;
 use dogwatch_core::job::{JobState, Step};
 use dogwatch_core::status::Status;
 use dogwatch_store::Job;
@@ -9,7 +8,7 @@ use jiff::Timestamp;
 use super::{find, find_in, wait};
 use crate::act::send::{hands, turn};
 use crate::sense::agents;
-use crate::status::Looker;
+use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
 /// How long an agent may take to stop.
@@ -52,15 +51,13 @@ fn take_back(
             context.state.tell_news(&job.session);
             Ok(kept)
         }
-        Some(message) if message.staged.is_some() || message.outcome.is_some() => {
-            let reason = "its prompt is in the agent's box this moment; try again".to_owned();
-            Err(Error::NotCancelled { id: job.id.clone(), reason })
-        }
-        Some(message) => {
-            let because = "it was taken back".to_owned();
-            looker.store.settle(&message.id, &Outcome::Refused { because }, now)?;
+        Some(message) if looker.store.take_back(&message.id, now)? => {
             context.state.tell_news(&message.session);
             find(context, &job.id)
+        }
+        Some(_) => {
+            let reason = "its prompt is in the agent's box this moment; try again".to_owned();
+            Err(Error::NotCancelled { id: job.id.clone(), reason })
         }
     }
 }
@@ -68,7 +65,20 @@ fn take_back(
 /// Presses the keys that cut a turn short, once, and sees what comes of it.
 fn interrupt(context: &Context, looker: &mut Looker<'_>, job: &Job) -> Result<Job, Error> {
     let refuse = |reason: String| Err(Error::NotCancelled { id: job.id.clone(), reason });
-    let judged = looker.one(&job.session, Timestamp::now())?;
+    let mut judged = looker.one(&job.session, Timestamp::now())?;
+    let is_at_it = |judged: &Judged| {
+        matches!(judged.verdict.status, Status::Working { .. } | Status::Stuck { .. })
+    };
+    let mut typing = None;
+    if is_at_it(&judged) {
+        let session = &judged.seen.session;
+        typing = turn::lock(context, &session.id)?;
+        if typing.is_none() {
+            return Err(Error::Busy { name: session.name.clone() });
+        }
+        // Again, now that nobody else types: a dialog may have come up.
+        judged = looker.one(&job.session, Timestamp::now())?;
+    }
     let session = &judged.seen.session;
     let keys = agents::profile(context, &session.agent)?.interrupt;
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -80,18 +90,16 @@ fn interrupt(context: &Context, looker: &mut Looker<'_>, job: &Job) -> Result<Jo
                 "a dialog is open, and a key could answer it; see to that first: dogwatch answer {name}"
             ));
         }
-        (Status::Working { .. } | Status::Stuck { .. }, Some(pane)) => {
+        (_, Some(pane)) if typing.is_some() && is_at_it(&judged) => {
             if keys.is_empty() {
                 return refuse(format!("it is not known how to interrupt {}", session.agent));
             }
-            let Some(_typing) = turn::lock(context, &session.id)? else {
-                return Err(Error::Busy { name: session.name.clone() });
-            };
             hands::press(&context.tmux, pane, &keys)?;
         }
         // Its turn is over, or nobody knows: what is written down about it will show.
         _ => {}
     }
+    drop(typing);
     let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
     match &job.state {
         state @ JobState::Done { .. } => {

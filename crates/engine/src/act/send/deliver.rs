@@ -60,9 +60,10 @@ pub(super) fn deliver(
             Step::Paste => {
                 let heard = looker.store.last_signal(&message.session)?;
                 // Written down first: if we are killed in between, nobody pastes it again.
-                looker.store.staging(&message.id, heard, now)?;
-                looking.staged(heard, now);
-                put(context, &judged, message)?;
+                if looker.store.staging(&message.id, heard, now)? {
+                    looking.staged(heard, now);
+                    put(context, &judged, message)?;
+                }
             }
             Step::Submit => {
                 looker.store.submitting(&message.id, now)?;

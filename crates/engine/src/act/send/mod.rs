@@ -175,12 +175,9 @@ pub fn messages(
 pub fn cancel(context: &Context, id: &str) -> Result<Message, Error> {
     let mut store = context.store()?;
     let message = store.message(id)?.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
-    let is_pending = message.outcome.is_none() && message.staged.is_none();
-    if !is_pending {
+    if !store.take_back(id, Timestamp::now())? {
         return Err(Error::TooLate { id: id.to_owned() });
     }
-    let because = "it was taken back".to_owned();
-    store.settle(id, &Outcome::Refused { because }, Timestamp::now())?;
     context.state.tell_news(&message.session);
     Ok(message)
 }
