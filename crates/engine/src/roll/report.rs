@@ -36,8 +36,8 @@ pub struct Reporter<'c> {
     listen: Beat,
     /// What the last pass found.
     pass: Pass,
-    /// The last trouble, which is told once.
-    trouble: Option<String>,
+    /// The last trouble of each kind, which is told once.
+    troubles: Troubles,
 }
 
 /// What a turn brought, for whoever runs it.
@@ -76,7 +76,7 @@ impl<'c> Reporter<'c> {
             beat: Beat::new(pace.heartbeat),
             listen: Beat::new(LISTEN.min(pace.interval.unwrap_or(LISTEN))),
             pass: Pass::default(),
-            trouble: None,
+            troubles: Troubles::default(),
         })
     }
 
@@ -93,22 +93,24 @@ impl<'c> Reporter<'c> {
         }
         let mut reports = Vec::new();
         match turn {
-            Turn::Passed(pass) => self.pass = pass,
-            Turn::Failed(error) => self.say_trouble(error.to_string(), &mut reports),
+            Turn::Passed(pass) => {
+                self.pass = pass;
+                reports.extend(self.troubles.of_looking(None));
+            }
+            Turn::Failed(error) => {
+                reports.extend(self.troubles.of_looking(Some(error.to_string())));
+            }
             Turn::Push { .. } => {}
         }
-        match self.report(&mut reports) {
-            Ok(()) => {
-                if self.trouble.take().is_some() {
-                    reports.push(Report::Well);
-                }
-            }
-            Err(Trouble::Passing(problem)) => self.say_trouble(problem, &mut reports),
+        let problem = match self.report(&mut reports) {
+            Ok(()) => None,
+            Err(Trouble::Passing(problem)) => Some(problem),
             Err(Trouble::Lost(problem)) => {
                 self.store.end_post(&self.desk.key(), &self.roll.file.key())?;
                 return Err(Error::Desk { desk: self.desk.key(), problem, is_taken: true });
             }
-        }
+        };
+        reports.extend(self.troubles.of_telling(problem));
         Ok(Some(reports))
     }
 
@@ -147,14 +149,42 @@ impl<'c> Reporter<'c> {
     fn note(&self) -> String {
         let Pass { checked, standing, checked_at, .. } = &self.pass;
         let known = standing.len();
-        format!("{checked} sessions, {known} known differences, looked at {checked_at:.0}")
+        let last = if *checked_at == Timestamp::default() {
+            "never looked at".to_owned()
+        } else {
+            format!("{checked} sessions, {known} known differences, looked at {checked_at:.0}")
+        };
+        match &self.troubles.looking {
+            Some(problem) => format!("it cannot be looked at now: {problem}; {last}"),
+            None => last,
+        }
+    }
+}
+
+/// What is in the way of looking, and of telling: each is told once, and that it is over when neither is left.
+#[derive(Debug, Default)]
+struct Troubles {
+    looking: Option<String>,
+    telling: Option<String>,
+}
+
+impl Troubles {
+    fn of_looking(&mut self, now: Option<String>) -> Option<Report> {
+        let before = std::mem::replace(&mut self.looking, now);
+        news(before, &self.looking, self.telling.is_some())
     }
 
-    fn say_trouble(&mut self, problem: String, reports: &mut Vec<Report>) {
-        if self.trouble.as_ref() != Some(&problem) {
-            reports.push(Report::Trouble(problem.clone()));
-            self.trouble = Some(problem);
-        }
+    fn of_telling(&mut self, now: Option<String>) -> Option<Report> {
+        let before = std::mem::replace(&mut self.telling, now);
+        news(before, &self.telling, self.looking.is_some())
+    }
+}
+
+fn news(before: Option<String>, now: &Option<String>, is_another: bool) -> Option<Report> {
+    match now {
+        Some(problem) if before.as_ref() != Some(problem) => Some(Report::Trouble(problem.clone())),
+        None if before.is_some() && !is_another => Some(Report::Well),
+        _ => None,
     }
 }
 
@@ -181,4 +211,26 @@ fn notice(drift: &ToldDrift) -> Notice {
     let session = drift.data["session"].as_str().map(ToOwned::to_owned);
     let notice = sinks::notice(Occasion::Drift, title, text, drift.data.clone());
     Notice { at: drift.at, session, ..notice }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trouble_is_told_once_and_over_when_it_is() {
+        let trouble = |text: &str| Some(Report::Trouble(text.to_owned()));
+        let mut troubles = Troubles::default();
+        assert_eq!(troubles.of_looking(Some("bad file".into())), trouble("bad file"));
+        assert_eq!(
+            troubles.of_telling(None),
+            None,
+            "the card can be told, and the file is bad still"
+        );
+        assert_eq!(troubles.of_looking(Some("bad file".into())), None, "told before");
+        assert_eq!(troubles.of_telling(Some("no board".into())), trouble("no board"));
+        assert_eq!(troubles.of_looking(None), None, "the board is away still");
+        assert_eq!(troubles.of_telling(None), Some(Report::Well));
+        assert_eq!(troubles.of_telling(None), None);
+    }
 }
