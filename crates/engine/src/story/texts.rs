@@ -3,9 +3,10 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use dogwatch_store::{StoreError, replace};
+use dogwatch_store::StoreError;
 
 use super::StoryError;
+use super::project_files::{self, Readers};
 
 /// `None` if there is no such file. What is not UTF-8 in it is shown as such, not refused.
 pub fn read_text(path: &Path) -> Result<Option<String>, StoryError> {
@@ -20,15 +21,21 @@ pub fn read_text(path: &Path) -> Result<Option<String>, StoryError> {
     }
 }
 
-/// Makes the file and the folders above it, or puts a new one in its place. For the owner only.
+/// The same for a file that is to be written anew: what is not UTF-8 would be lost, and is refused.
+pub fn read_text_to_change(path: &Path) -> Result<Option<String>, StoryError> {
+    project_files::read_to_change(path)
+        .map_err(|source| StoryError::Unreadable { path: path.to_owned(), source })
+}
+
+/// Makes the file and the folders above it, for the owner only, or puts a new text in its place.
 pub fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
-    // What a link leads to is replaced, not the link.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    std::fs::create_dir_all(parent)
-        .map_err(|source| StoreError::NotWritable { path: parent.to_owned(), source })?;
-    replace(&parent.join(path.file_name().unwrap_or_default()), text.as_bytes())
+    project_files::replace(path, text, Readers::Owner).map_err(|source| {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull => StoreError::Full { path },
+            _ => StoreError::NotWritable { path, source },
+        }
+    })
 }
 
 /// Puts `after` in the place of `before` in a file that others write too, with its permissions. False, and nothing is
@@ -42,9 +49,32 @@ pub fn rewrite_text(path: &Path, before: &str, after: &str) -> Result<bool, Stor
     let facts = std::fs::metadata(&path).map_err(failed)?;
     new.as_file().set_permissions(facts.permissions()).map_err(failed)?;
     new.as_file().sync_all().map_err(failed)?;
-    if read_text(&path)?.as_deref() != Some(before) {
+    // To the byte: what is not UTF-8 was read as something else, and would be lost.
+    let there = std::fs::read(&path)
+        .map_err(|source| StoryError::Unreadable { path: path.clone(), source })?;
+    if there != before.as_bytes() {
         return Ok(false);
     }
     new.persist(&path).map_err(|error| failed(error.error))?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_utf_8_is_not_written_over() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("1-1-a.md");
+        std::fs::write(&path, b"# Caf\xe9\n").unwrap();
+        let before = read_text(&path).unwrap().unwrap();
+        assert!(!rewrite_text(&path, &before, "# other\n").unwrap());
+        assert!(read_text_to_change(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"# Caf\xe9\n");
+        std::fs::write(&path, "one").unwrap();
+        assert!(rewrite_text(&path, "one", "two").unwrap());
+        assert!(!rewrite_text(&path, "one", "three").unwrap());
+        assert_eq!(read_text_to_change(&path).unwrap().as_deref(), Some("two"));
+    }
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::git::Tree;
 use super::site::Site;
 use crate::Error;
-use crate::story::{marker_path, policy, read_text, run_marker, write_text};
+use crate::story::{marker_path, policy, read_text_to_change, run_marker, write_text};
 
 const FOLDER: &str = "_bmad-output/story-automator";
 /// A run that was not heard of for half an hour counts as gone.
@@ -36,7 +36,7 @@ pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
     };
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let path = site.project.join(&file);
-    let before = match read_text(&path).map_err(|e| super::bmad::fault(&e))? {
+    let before = match read_text_to_change(&path).map_err(|e| super::bmad::fault(&e))? {
         Some(text) => text,
         None => begin(site, run, &now)?,
     };
