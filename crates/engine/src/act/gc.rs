@@ -41,9 +41,8 @@ pub fn gc(
             left.retain(|pid| !stayed.contains(pid));
         }
         collected.processes.extend(left);
-        // A lost session has no time of its end; its start is the last that is known.
         let over_since = match seen.life.state {
-            State::Lost => seen.session.started.as_ref().map_or(seen.session.created, |s| s.at),
+            State::Lost => last_known(context, &seen.session)?,
             _ => seen.life.since.unwrap_or(seen.session.created),
         };
         if over_since < before {
@@ -69,6 +68,15 @@ pub fn gc(
         }
     }
     Ok(collected)
+}
+
+/// A lost session has no time of its end: it may have run for weeks until a moment ago. The last that is known of it counts.
+fn last_known(context: &Context, session: &Session) -> Result<Timestamp, Error> {
+    let store = context.store()?;
+    let started = session.started.as_ref().map(|started| started.at);
+    let moved = store.last_look(&session.id)?.map(|look| look.moved);
+    let seen = store.state(&session.id)?.map(|state| state.seen);
+    Ok([started, moved, seen].into_iter().flatten().fold(session.created, Timestamp::max))
 }
 
 fn forget(context: &Context, seen: &snapshot::Seen) -> Result<(), Error> {

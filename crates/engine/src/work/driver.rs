@@ -69,7 +69,7 @@ impl std::fmt::Debug for Terms<'_> {
 pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Left, Error> {
     let _lock = lock(context, &kept.project, PATIENCE)?;
     let journal = Journal::open(context, kept)?;
-    let settings: Settings = serde_json::from_value(kept.settings.clone()).unwrap_or_default();
+    let settings = Settings::of(kept)?;
     let halt = AtomicBool::new(false);
     let site = Site {
         context,
@@ -147,7 +147,7 @@ struct Loop<'a> {
     /// Decisions that somebody is at.
     at_work: BTreeSet<String>,
     /// Decisions that failed for reasons of our own, and when they are tried again.
-    delayed: BTreeMap<String, (u32, Timestamp)>,
+    delayed: BTreeMap<String, (u32, Instant)>,
 }
 
 impl Loop<'_> {
@@ -169,19 +169,19 @@ impl Loop<'_> {
         let mut waits_for_a_person = false;
         let mut is_idle = true;
         for decision in run.next(now) {
-            let until = match &decision {
-                Decision::Rest { until, .. } => Some(*until),
+            let left = match &decision {
+                Decision::Rest { until, .. } => {
+                    Some(until.duration_since(now).try_into().unwrap_or(OWN_PACE))
+                }
                 Decision::AwaitAnswer { .. } => {
                     waits_for_a_person = true;
                     continue;
                 }
-                decision => {
-                    self.delayed.get(&decision.key()).map(|(_, at)| *at).filter(|at| *at > now)
-                }
+                decision => self.delay_of(decision),
             };
             is_idle = false;
-            if let Some(until) = until {
-                wake = wake.min(until.duration_since(now).try_into().unwrap_or(OWN_PACE));
+            if let Some(left) = left {
+                wake = wake.min(left);
                 continue;
             }
             if self.at_work.insert(decision.key()) {
@@ -213,9 +213,15 @@ impl Loop<'_> {
         if tries > 3 {
             return Err(error);
         }
-        let at = Timestamp::now() + jiff::SignedDuration::from_secs(i64::from(tries));
+        let at = Instant::now() + Duration::from_secs(u64::from(tries));
         self.delayed.insert(key, (tries, at));
         Ok(())
+    }
+
+    /// How long a decision that failed has to wait yet.
+    fn delay_of(&self, decision: &Decision) -> Option<Duration> {
+        let (_, at) = self.delayed.get(&decision.key())?;
+        Some(at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
     }
 
     fn tell(&mut self) {

@@ -283,7 +283,8 @@ pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
     if settings.is_bmad && settings.state_file.is_none() {
         settings.state_file = Some(keeping::new_document(&planned.plan, now));
     }
-    let settings = serde_json::to_value(&settings).unwrap_or_default();
+    let settings = serde_json::to_value(&settings)
+        .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
     context.store()?.begin_run(&NewRun {
         id: &id,
         project: &planned.project,

@@ -72,7 +72,10 @@ fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option
         ..Wanted::default()
     };
     let mut planned = planner::plan(context, project, &wanted)?;
-    // What it has begun is no stranger's work.
+    // What it has begun is no stranger's work. It is in this tree, and in no worktree.
+    if !planned.settings.dirty.is_empty() {
+        planned.plan.side_by_side = 1;
+    }
     planned.settings.dirty.clear();
     planned.settings.state_file = Some(name(&found.path));
     let (story, step) =

@@ -1,6 +1,6 @@
 //! The sessions of a run: found or started, waited for, heard, and ended.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::status::{Basis, Status};
@@ -140,6 +140,8 @@ pub(super) fn wait(
     let mut looker = Looker::new(context)?;
     context.state.news();
     let mut changes = Changes::new();
+    // By a clock that stands still while the machine sleeps: so does the agent.
+    let deadline = Instant::now().checked_add(time_left(begun, Timestamp::now(), limit));
     loop {
         let now = Timestamp::now();
         let judged = match looker.one(id, now) {
@@ -152,7 +154,7 @@ pub(super) fn wait(
         if let Some(how) = end_of(&judged, now) {
             return Ok(Some(how));
         }
-        if now.duration_since(begun) > limit {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Ok(Some(failed(Failure::Stuck, &format!("it took longer than {limit:#}"))));
         }
         if site.stop_is_wanted() {
@@ -161,6 +163,12 @@ pub(super) fn wait(
         changes.set(looker.interests(std::slice::from_ref(&judged)));
         changes.wait(OWN_PACE);
     }
+}
+
+/// What is left of an attempt's time when we begin to wait for it. A clock that was set back does not give it more.
+fn time_left(begun: Timestamp, now: Timestamp, limit: SignedDuration) -> Duration {
+    let used = now.duration_since(begun).clamp(SignedDuration::ZERO, limit);
+    (limit - used).try_into().unwrap_or_default()
 }
 
 fn failed(failure: Failure, why: &str) -> How {
@@ -257,5 +265,19 @@ pub(super) fn close(site: &Site<'_>, id: &str) -> Result<(), Error> {
         Ok(seen) => kill::kill(site.context, &seen, false, Timestamp::now()).map(drop),
         Err(Error::NoSuchSession { .. }) => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_an_attempt_has() {
+        let at = |second: i64| Timestamp::from_second(1_794_700_000 + second).unwrap();
+        let limit = SignedDuration::from_secs(60);
+        for (now, want) in [(0, 60), (20, 40), (60, 0), (900, 0), (-900, 60)] {
+            assert_eq!(time_left(at(0), at(now), limit).as_secs(), want, "{now}");
+        }
     }
 }

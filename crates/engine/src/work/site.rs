@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use dogwatch_core::workflow::{Job, Prices, Subject, fill};
+use dogwatch_store::KeptRun;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::journal::Journal;
-use crate::Context;
+use crate::{Context, Error};
 
 /// What was settled when the run began, besides its plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,19 @@ pub struct Settings {
     pub prompts: BTreeMap<String, String>,
     /// Passed on to the agents.
     pub agent_args: Vec<String>,
+}
+
+impl Settings {
+    /// Those of a run. What cannot be read is no reason to go on with others: files of a person's would be committed.
+    pub(super) fn of(kept: &KeptRun) -> Result<Self, Error> {
+        serde_json::from_value(kept.settings.clone()).map_err(|error| {
+            let id = &kept.id;
+            let problem = format!(
+                "the settings of the run {id} cannot be read ({error}); was it begun by another version of dogwatch?"
+            );
+            Error::BadArgument { problem }
+        })
+    }
 }
 
 pub(super) struct Site<'a> {
@@ -105,4 +119,36 @@ impl Site<'_> {
 pub(super) fn stays_inside(path: &Path) -> bool {
     use std::path::Component;
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_are_read_or_refused() {
+        let of = |settings: serde_json::Value| {
+            Settings::of(&KeptRun {
+                id: "r".into(),
+                project: "/p".into(),
+                workflow: "w".into(),
+                definition: String::new(),
+                plan: dogwatch_core::workflow::Plan::default(),
+                settings,
+                begun: jiff::Timestamp::UNIX_EPOCH,
+                over: None,
+            })
+        };
+        let whole = Settings {
+            dirty: BTreeMap::from([("mine".to_owned(), "abc".to_owned())]),
+            answer_within: Some((SignedDuration::from_mins(2), 1)),
+            ..Settings::default()
+        };
+        assert_eq!(of(serde_json::to_value(&whole).unwrap()).unwrap(), whole);
+        assert_eq!(of(json!({})).unwrap(), Settings::default(), "of an older one");
+        for bad in [json!(null), json!({ "dirty": ["mine"] })] {
+            assert!(of(bad).is_err());
+        }
+    }
 }
