@@ -93,7 +93,7 @@ impl Store {
         })
     }
 
-    /// The facts behind the first `known`, in order. One that this dogwatch does not know ends the list.
+    /// The facts behind the first `known`, in order. One that this dogwatch does not know is an error.
     pub fn facts(&self, run: &str, known: u64) -> Result<Vec<Dated>, StoreError> {
         let rows: Vec<(i64, String)> = self.read(|c| {
             c.prepare_cached(

@@ -123,10 +123,23 @@ fn put(path: &Path, new: TempPath, old: Option<&[u8]>) -> io::Result<bool> {
         return sync_folder(path).map(|()| true);
     }
     // Somebody saved right then. It goes back, until what comes out is ours.
-    while fs::read(&new)? != ours {
-        swap()?;
+    let put_back = || -> io::Result<bool> {
+        for _ in 0..MOST_TRIES {
+            if fs::read(&new)? == ours {
+                return Ok(true);
+            }
+            swap()?;
+        }
+        Ok(false)
+    };
+    if put_back().unwrap_or(false) {
+        return Ok(false);
     }
-    Ok(false)
+    // Whatever it is, it is somebody's.
+    let kept = new.keep().map_err(|error| error.error)?;
+    let problem =
+        format!("others write it at the same time; what was there is in {}", kept.display());
+    Err(io::Error::other(problem))
 }
 
 /// The file once nobody seems to be writing it.
