@@ -56,8 +56,7 @@ pub fn said_since(dialect: Dialect, text: &str, since: Timestamp) -> Vec<String>
     let mut said = Vec::new();
     for line in text.lines() {
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
-        let at: Option<Timestamp> = value["timestamp"].as_str().and_then(|text| text.parse().ok());
-        if at.is_none_or(|at| at < since) {
+        if written_since(&value, since).is_none() {
             continue;
         }
         if value["type"] == "queue-operation" && value["operation"] == "enqueue" {
@@ -71,6 +70,17 @@ pub fn said_since(dialect: Dialect, text: &str, since: Timestamp) -> Vec<String>
         said.extend(people.map(|entry| typed(&entry.text)));
     }
     said
+}
+
+/// When a line was written, if that was then or later, as exactly as the line tells: one that was written a moment before
+/// with the same words is another message.
+pub(crate) fn written_since(line: &Value, since: Timestamp) -> Option<Timestamp> {
+    let text = line["timestamp"].as_str()?;
+    let at: Timestamp = text.parse().ok()?;
+    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count().min(9);
+    let unit = 10_i128.pow(9 - u32::try_from(digits).ok()?);
+    (at.as_nanosecond() >= since.as_nanosecond().div_euclid(unit) * unit).then_some(at)
 }
 
 /// What one line says.
@@ -194,6 +204,25 @@ mod tests {
         let since = "2026-11-15T10:00:04Z".parse().unwrap();
         let said = said_since(Dialect::Claude, &lines.join("\n"), since);
         assert_eq!(said, ["new", "queued", "/color blue"]);
+    }
+
+    #[test]
+    fn times_are_compared_as_exactly_as_a_line_tells() {
+        let since = "2026-11-15T10:00:04.5678Z".parse().unwrap();
+        let is_since = |at: &str| written_since(&serde_json::json!({ "timestamp": at }), since);
+        for later in
+            ["2026-11-15T10:00:04Z", "2026-11-15T10:00:04.567Z", "2026-11-15T12:00:05+02:00"]
+        {
+            assert!(is_since(later).is_some(), "{later}");
+        }
+        for before in [
+            "2026-11-15T10:00:03Z",
+            "2026-11-15T10:00:04.566Z",
+            "2026-11-15T10:00:04.56779Z",
+            "soon",
+        ] {
+            assert_eq!(is_since(before), None, "{before}");
+        }
     }
 
     #[test]

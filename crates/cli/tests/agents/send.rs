@@ -153,6 +153,32 @@ fn two_hundred_messages_to_codex() {
     many_messages(Agent::Codex);
 }
 
+/// What was said a moment ago is no proof of the same words now.
+fn the_same_words_again(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&["--unattended"]);
+    for n in 1..=4 {
+        let receipt = lab.delivers("[hello]", &["--timeout", "60s"]);
+        assert!(receipt["submitted"].is_string(), "{receipt:#}");
+        lab.becomes("idle");
+        assert_eq!(lab.asked().len(), n);
+    }
+    let job = lab.dogwatch(&["job", "submit", "a", "[hello]", "--wait", "--json"]).success().json();
+    assert!(job["delivered"].as_str() >= job["submitted"].as_str(), "{job:#}");
+    assert_eq!(lab.asked().len(), 5);
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn the_same_words_to_claude_again() {
+    the_same_words_again(Agent::Claude);
+}
+
+#[test]
+fn the_same_words_to_codex_again() {
+    the_same_words_again(Agent::Codex);
+}
+
 fn while_it_works(agent: Agent) {
     let Some(lab) = Lab::new(agent) else { return };
     lab.spawn(&["--unattended", "--prompt", "[gate]"]);

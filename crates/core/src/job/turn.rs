@@ -41,7 +41,7 @@ pub fn turn_of(
             let is_it = |entry: &transcript::Entry| {
                 entry.speaker == Speaker::Person && is_ours(&transcript::typed(&entry.text))
             };
-            if at >= since && said.iter().any(is_it) {
+            if transcript::written_since(&value, since).is_some() && said.iter().any(is_it) {
                 turn = Some(Turn { began: at, end: None, answer: None });
             }
             continue;

@@ -7,7 +7,7 @@ use dogwatch_core::job::{self, Agent, JobState, Sent, Sight, Turn};
 use dogwatch_core::notice::{Notice, Occasion};
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_store::{Job, Message};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::json;
 
 use crate::sense::{files, transcripts};
@@ -15,8 +15,6 @@ use crate::status::{Judged, Looker};
 use crate::tell::sinks;
 use crate::{Context, Error};
 
-/// Clocks of a transcript's lines and ours are the same, but times are rounded.
-const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 /// How far back a turn's beginning is looked for: first this much of the transcript's end, then four times as much, and so on.
 const FIRST_LOOK: u64 = 256 * 1024;
 const LAST_LOOK: u64 = 64 * 1024 * 1024;
@@ -189,9 +187,7 @@ fn turn_of(
     // Transcripts are long, and this is asked often: a running turn of an agent at work has no end in it.
     let is_under_way =
         job.state == JobState::Running && matches!(agent, Agent::Working | Agent::Asks(_));
-    let Some(since) = message.staged.and_then(|at| at.checked_sub(ROUNDING).ok()) else {
-        return (true, None);
-    };
+    let Some(since) = message.staged else { return (true, None) };
     if is_under_way {
         return (true, None);
     }

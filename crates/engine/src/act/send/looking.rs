@@ -5,15 +5,12 @@ use dogwatch_core::delivery::{Agent, Input, Phase, Proof, Sight};
 use dogwatch_core::status::evidence::{Screen, Shows};
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_store::{Message, Signal, SignalNo};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::Context;
 use crate::sense::transcripts;
 use crate::status::{Judged, Looker};
-
-/// Clocks of a transcript's lines and ours are the same, but times are rounded.
-const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
 /// Looks for one message.
 #[derive(Debug)]
@@ -110,7 +107,7 @@ impl<'m> Looking<'m> {
 
     /// Its transcript has the text, in a line written since.
     fn written(&self, context: &Context, looker: &Looker<'_>, judged: &Judged) -> Option<Proof> {
-        let since = self.staged?.checked_sub(ROUNDING).ok()?;
+        let since = self.staged?;
         let memory = looker.memory(&judged.seen.session.id)?;
         let dialect = memory.profile()?.transcript.as_ref()?.dialect;
         let path = memory.transcript(context, &judged.seen.session)?;
