@@ -64,6 +64,8 @@ fn goes_on(agent: Agent) {
     assert_eq!(lab.listed()["status"], "terminated");
 
     let _ = lab.dogwatch(&["resume", "a", "--unattended"]).success();
+    let starts = lab.dogwatch(&["why", "a", "--json"]).success().json();
+    assert_eq!(starts["state"], "starting", "what was before its start tells nothing: {starts:#}");
     lab.wait_state("idle");
     let sent = lab.dogwatch(&["send", "a", "[hello] which word was it", "--json"]).success().json();
     assert_eq!(sent["outcome"], "delivered", "{sent:#}\n{}", lab.env.screen("a"));

@@ -83,6 +83,16 @@ pub struct Turn {
     pub task: Option<String>,
 }
 
+impl Turn {
+    /// What a transcript tells of the process that was started then. Turns before that are of another one: in a
+    /// conversation that was brought back nothing has begun yet. A clock that was set back makes no difference.
+    #[must_use]
+    pub fn of_one_started(self, started: Timestamp, now: Timestamp) -> Self {
+        let is_before = self.edge.as_ref().is_some_and(|edge| edge.at < started && started <= now);
+        if is_before { Self { last: self.last, ..Self::default() } } else { self }
+    }
+}
+
 /// The last beginning or end of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edge {
@@ -163,4 +173,23 @@ pub enum Shows {
     /// A shell's prompt, or what an ended agent leaves.
     Shell,
     Unreadable,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_before_the_start_are_of_another_process() {
+        let at = |second: i64| Timestamp::from_second(1_000_000 + second).unwrap();
+        let turn = |second| Turn {
+            edge: Some(Edge { at: at(second), what: EdgeKind::Done }),
+            turns_done: 1,
+            ..Turn::default()
+        };
+        assert_eq!(turn(5).of_one_started(at(10), at(20)).edge, None);
+        assert_eq!(turn(5).of_one_started(at(10), at(20)).turns_done, 0);
+        assert_eq!(turn(10).of_one_started(at(10), at(20)), turn(10));
+        assert_eq!(turn(5).of_one_started(at(10), at(6)), turn(5), "the clock was set back");
+    }
 }

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::Context;
 use crate::sense::agents::Profiles;
 use crate::sense::processes::{self, Pulse};
-use crate::sense::{own_word, screens, transcripts};
+use crate::sense::{foreign, own_word, screens, transcripts};
 use crate::snapshot::Seen;
 
 /// How often one who looks all the time writes down that something moves.
@@ -211,7 +211,13 @@ impl Gatherer<'_> {
             clock: self.store.last_heartbeat(&session.id).ok().flatten(),
             look: self.store.last_look(&session.id).ok().flatten(),
             state: self.store.state(&session.id).ok().flatten(),
-            transcript: memory.read(self.context, session),
+            transcript: match &session.started {
+                // When others' agents began is known to the second only.
+                Some(started) if !foreign::is_foreign(&session.id) => {
+                    memory.read(self.context, session).of_one_started(started.at, self.now)
+                }
+                _ => memory.read(self.context, session),
+            },
             own_word: agent.map_or(OwnWord::Mute, |agent| {
                 own_word::ask(self.context, &session.id, way, agent)
             }),
