@@ -30,7 +30,16 @@ pub fn agents(context: &Context, sights: &Sights, ours: &[Session]) -> Vec<Sessi
         .filter_map(|session| session.pane.as_deref())
         .collect();
     let rows = sights.faces.iter().map(|face| &face.row);
-    agents_in(context, rows.filter(|row| !taken.contains(row.pane_id.to_string().as_str())))
+    let free = rows.filter(|row| !taken.contains(row.pane_id.to_string().as_str()));
+    agents_in(context, free.filter(|row| !has_runner_of(row, ours)))
+}
+
+/// Whether the pane's own process is the runner of one of these: that of a new session is there before its pane is
+/// written down.
+fn has_runner_of(row: &PaneRow, ours: &[Session]) -> bool {
+    let words = i32::try_from(row.pane_pid).map(proc_files::command_line).unwrap_or_default();
+    words.iter().any(|word| word == "run")
+        && words.last().is_some_and(|id| ours.iter().any(|session| session.id == *id))
 }
 
 /// The agents in these panes.
