@@ -63,7 +63,7 @@ Examples:
   dogwatch job submit NAME 'Write the tests' --wait        work, followed to its end and its result
   dogwatch escalations                                     what waits for your decision
   dogwatch pane spawn --role dev --task 'Write the parser' an agent beside you, in a team
-  dogwatch create claude                                   an agent on the registry, to be resumed one day
+  dogwatch create claude                                   an agent on the registry, to be resumed
   dogwatch reconcile --once                                what differs between registry and tmux
   dogwatch story run --epic 1                              whole stories, unattended
   dogwatch capture NAME --lines 100                        what it shows, also after it has ended

@@ -106,7 +106,10 @@ impl ConfigError {
 pub fn parse(text: &str) -> Result<Config, ConfigError> {
     let config: Config = toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        ConfigError::at(text, offset, error.message())
+        let is_one_table = text.get(offset..).is_some_and(|rest| rest.starts_with("[notify]"));
+        let problem =
+            if is_one_table { "write [[notify]]: there may be several" } else { error.message() };
+        ConfigError::at(text, offset, problem)
     })?;
     for notify in &config.notify {
         if let Some(problem) = problem(notify) {
@@ -175,6 +178,7 @@ mod tests {
             ("[[notify]]\nkind = 'smoke'\n", "line 2, column 8: "),
             ("[[notify]]\nkind = 'bell'\nloud = true\n", "line 3, column 1: "),
             ("x = ", "line 1, column "),
+            ("\n[notify]\nkind = 'bell'\n", "line 2, column 1: write [[notify]]"),
             ("[[notify]]\nkind = 'bell'\non = ['never']\n", "line 3, column 7: "),
             ("[[notify]]\nkind = 'command'\n", "line 2, column 8: kind \"command\" needs"),
             ("[[notify]]\nkind = 'webhook'\n", "line 2, column 8: kind \"webhook\" needs"),

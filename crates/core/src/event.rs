@@ -15,8 +15,6 @@ pub mod kind {
     pub const CREATED: &str = "created";
     /// Its program runs.
     pub const STARTED: &str = "started";
-    /// It was brought back with its conversation.
-    pub const RESUMED: &str = "resumed";
     /// It is in another state than before: the state, with `from` and `since`.
     pub const STATE: &str = "state";
     /// Its program has ended: the exit record.

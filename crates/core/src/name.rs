@@ -28,7 +28,7 @@ pub enum NameError {
     #[error("the session name is {len} characters long; at most {MAX_LEN} are allowed")]
     TooLong { len: usize },
     #[error(
-        "the session name {name:?} has {found:?} in it; allowed are letters, digits, '-', '_' and '.'"
+        "the session name {name:?} has {found:?} in it; allowed are ASCII letters, digits, '-', '_' and '.'"
     )]
     Forbidden { name: String, found: char },
     #[error("the session name {name:?} starts with '-', which would read as an option")]

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use crate::config::ConfigError;
 use crate::delivery::safe_text::InputRules;
 use crate::transcript::Dialect;
 
@@ -209,8 +210,8 @@ pub enum ProfileError {
 pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileError> {
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(0, |span| span.start);
-        let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
-        let message = format!("line {line}: {}", error.message().replace('\n', "; "));
+        let problem = error.message().replace('\n', "; ");
+        let message = ConfigError::at(text, start, problem).to_string();
         ProfileError::Syntax { file: file.to_owned(), message }
     })
 }
@@ -268,6 +269,6 @@ mod tests {
     #[test]
     fn errors_name_file_and_place() {
         let error = parse("mine.toml", "name = \"x\"\ntitel = \"y\"\n").unwrap_err().to_string();
-        assert!(error.contains("mine.toml") && error.contains("line 2"), "{error}");
+        assert!(error.contains("mine.toml") && error.contains("line 2, column 1: "), "{error}");
     }
 }

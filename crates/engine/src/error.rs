@@ -33,7 +33,7 @@ pub enum Error {
     #[error("{} is not a folder", path.display())]
     NotAFolder { path: PathBuf },
     #[error("a session named {name} exists already")]
-    NameInUse { name: String },
+    NameInUse { name: String, is_ours: bool },
     #[error("there is no session {target:?}")]
     NoSuchSession { target: String },
     #[error("tmux has a session {target:?}, but dogwatch did not start it")]
@@ -324,9 +324,11 @@ impl Error {
             Self::ProgramNotFound { install, .. } if !install.is_empty() => {
                 format!("install it: {install}")
             }
-            Self::NameInUse { name } => {
+            Self::NameInUse { name, is_ours: true } => {
                 format!("choose another name, or end it first: dogwatch kill {name}")
             }
+            Self::NameInUse { .. } => "choose another name; that one is tmux's, and dogwatch did not start it".into(),
+            Self::BadConfig { .. } => "put that line right; `dogwatch doctor` looks again".into(),
             Self::NoSuchSession { .. } => "`dogwatch ls --all` lists them".into(),
             Self::NotOurs { .. } => "dogwatch acts on its own sessions; use tmux for this one".into(),
             Self::IsOver { name, .. } => format!("see what it showed: dogwatch capture {name}"),

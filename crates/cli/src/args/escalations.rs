@@ -113,8 +113,8 @@ pub(crate) struct EscalationWait {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  dogwatch escalations raise commit_failed 'hook: tests fail' --run epic-1 --story 1.2 --key epic-1/1.2/commit
-  dogwatch escalations raise output_unclear 'neither pass nor fail' --session dev --deadline 1h --default 1")]
+  dogwatch escalations raise commit_failed 'hook: tests fail' --story 1.2 --key 1.2/commit
+  dogwatch escalations raise output_unclear 'no verdict' --session dev --deadline 1h --default 1")]
 pub(crate) struct EscalationRaise {
     /// What has happened: review_loop, output_unclear, spawn_failed, commit_failed, unexpected, dependency_conflict,
     /// dev_failed, session_incomplete or budget
@@ -124,10 +124,13 @@ pub(crate) struct EscalationRaise {
     /// What it is known by [default: a new question each time]
     #[arg(long)]
     pub(crate) key: Option<String>,
+    /// Run that it came up in
     #[arg(long)]
     pub(crate) run: Option<String>,
+    /// Story that it is about
     #[arg(long)]
     pub(crate) story: Option<String>,
+    /// Step of the story
     #[arg(long)]
     pub(crate) step: Option<String>,
     /// Name or id of the session that it is about

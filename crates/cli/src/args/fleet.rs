@@ -23,7 +23,7 @@ pub(crate) struct Events {
     /// Only events since then: a time (2026-11-15T12:00:00Z) or a span (90s, 2h, 7d)
     #[arg(long, value_name = "TIME|SPAN", value_parser = since)]
     pub(crate) since: Option<Timestamp>,
-    /// Only this kind: created, started, resumed, state, ended, deleted, drift, job …
+    /// Only this kind: created, started, state, ended, deleted, drift, job …
     #[arg(long)]
     pub(crate) kind: Option<String>,
     /// Only the last N events
@@ -39,7 +39,7 @@ pub(crate) struct Events {
 
 /// Bring what happens here to an MQTT broker, and carry out what other hosts may ask
 ///
-/// Watches all sessions as `dogwatch watch` does, which publishes too when a broker is set up, and prints nothing but trouble.
+/// Watches all sessions as `dogwatch watch` does, which publishes too when a broker is set up, and prints only where to, and trouble.
 /// The broker is that of [mqtt] in ~/.config/dogwatch/config.toml. While it cannot be reached, everything else works and
 /// nothing is lost.
 #[derive(Debug, ClapArgs)]
@@ -112,6 +112,7 @@ pub(crate) enum FleetOrder {
 pub(crate) struct FleetSend {
     /// HOST/SESSION
     pub(crate) target: String,
+    /// The message
     pub(crate) text: String,
     /// A command of the agent's own, such as /clear
     #[arg(long)]

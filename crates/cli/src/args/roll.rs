@@ -65,7 +65,7 @@ Examples:
   dogwatch create claude
   dogwatch create codex --workspace api --cwd ../api --role reviewer
   dogwatch create claude --prompt 'Read the README' --unattended
-  dogwatch create claude --submit-job 'Fix the failing test'    delivered with proof; dogwatch job ls")]
+  dogwatch create claude --submit-job 'Fix the failing test'    `dogwatch job ls` follows it")]
 pub(crate) struct Create {
     /// Agent to start (`dogwatch agents` lists them)
     pub(crate) agent: String,

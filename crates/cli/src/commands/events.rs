@@ -60,7 +60,19 @@ pub(super) fn detail(event: &Event) -> String {
         let more = more.map(|more| format!(": {more}")).unwrap_or_default();
         return format!(": {from}{}{more}", word("state").unwrap_or("?"));
     }
-    match word("because").or(word("message")).or(word("agent")) {
+    let number = |key: &str| data.get(key).and_then(Value::as_i64);
+    let words = match event.kind.as_str() {
+        kind::ENDED => serde_json::from_value(data["exit"].clone()).ok().map(ui::exit),
+        kind::MESSAGE_POSTED => return String::new(),
+        kind::MESSAGE_SETTLED => data["outcome"]["outcome"].as_str().map(ToOwned::to_owned),
+        kind::JOB => word("state").map(ToOwned::to_owned),
+        kind::ESCALATION_RAISED => {
+            let problem = data["situation"]["problem"].as_str().unwrap_or_default();
+            number("number").map(|number| format!("{number}, {problem}"))
+        }
+        _ => word("because").or(word("message")).or(word("agent")).map(ToOwned::to_owned),
+    };
+    match words {
         Some(more) => format!(": {more}"),
         None if data.as_object().is_none_or(serde_json::Map::is_empty) => String::new(),
         None => format!(": {data}"),

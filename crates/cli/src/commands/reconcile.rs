@@ -97,7 +97,7 @@ fn in_words(pass: &Pass, dry_run: bool) {
         (false, false) => "the registry was left as it is",
     };
     ui::talk(format_args!(
-        "{checked} sessions checked, {news} new differences, {old} known; {done}"
+        "sessions checked: {checked}; differences: {news} new, {old} known; {done}"
     ));
 }
 

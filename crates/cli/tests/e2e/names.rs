@@ -91,7 +91,7 @@ fn bad_ones() {
     ");
     insta::assert_snapshot!(refused("a b"), @r#"
     ------- stderr -------
-    error: the session name "a b" has ' ' in it; allowed are letters, digits, '-', '_' and '.'
+    error: the session name "a b" has ' ' in it; allowed are ASCII letters, digits, '-', '_' and '.'
     [exit code: 2]
     "#);
     insta::assert_snapshot!(refused(&"x".repeat(161)), @r"

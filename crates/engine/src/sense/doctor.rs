@@ -57,7 +57,8 @@ pub fn tmux(context: &Context) -> Vec<Check> {
     let server = match context.tmux.panes() {
         Ok(panes) => {
             let running = panes.first().and_then(|row| row.version.clone());
-            server_check(running.as_ref(), format!("{shown}, {} panes", panes.len()))
+            let s = if panes.len() == 1 { "" } else { "s" };
+            server_check(running.as_ref(), format!("{shown}, {} pane{s}", panes.len()))
         }
         Err(error) if error.is_no_server() => {
             check("tmux server", Health::Good, format!("{shown}, not running yet"), None)
@@ -116,6 +117,8 @@ pub fn configuration(context: &Context) -> Vec<Check> {
 pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check> {
     let mqtt = match mqtt {
         Ok(mqtt) => mqtt?,
+        // Told of as that of the configuration.
+        Err(Error::BadConfig { .. }) => return None,
         Err(error) => return Some(failed("broker", &error)),
     };
     let backlog = Store::open(dir).and_then(|store| store.backlog()).ok().flatten();

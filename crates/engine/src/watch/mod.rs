@@ -96,6 +96,11 @@ struct Due {
 impl<'c> Watcher<'c> {
     /// Watches the sessions that are meant, or all.
     pub fn new(context: &'c Context, targets: &[String]) -> Result<Self, Error> {
+        // A server may come; a program that is not there will not.
+        let found = context.tmux.version()?;
+        if !found.is_supported() {
+            return Err(dogwatch_tmux::Error::TooOld { found }.into());
+        }
         let mut looker = Looker::new(context)?;
         let now = Timestamp::now();
         let ids = targets.iter().map(|target| Ok(looker.one(target, now)?.seen.session.id));

@@ -252,7 +252,7 @@ impl Plan {
             // A session of its own is refused by tmux; here there is nobody else to ask.
             let bearers = store.named(&context.socket, self.name.as_str())?;
             if bearers.iter().any(|session| !session.put_away) {
-                return Err(Error::NameInUse { name: self.name.to_string() });
+                return Err(Error::NameInUse { name: self.name.to_string(), is_ours: true });
             }
         }
         let mut refused = Vec::new();
@@ -274,7 +274,7 @@ impl Plan {
                     store.unregister(&self.id)?;
                     // One that is over does not hold its name.
                     if refused.contains(&name) || !make_room(context, &name, now.timestamp())? {
-                        return Err(Error::NameInUse { name: name.to_string() });
+                        return Err(Error::NameInUse { name: name.to_string(), is_ours: true });
                     }
                     refused.push(name);
                 }
@@ -313,7 +313,10 @@ fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bo
         Ok(seen) if seen.life.state.is_over() && seen.pane.is_some() => {
             kill::kill(context, &seen, false, now).map(|_| true)
         }
-        Ok(_) | Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => Ok(false),
+        Ok(_) | Err(Error::NoSuchSession { .. }) => Ok(false),
+        Err(Error::NotOurs { .. }) => {
+            Err(Error::NameInUse { name: name.to_string(), is_ours: false })
+        }
         Err(error) => Err(error),
     }
 }
