@@ -48,6 +48,7 @@ mod runner;
 mod send;
 mod servers;
 mod session_file;
+mod sinks;
 mod sources;
 mod spawn;
 mod status;

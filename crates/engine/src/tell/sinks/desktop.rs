@@ -20,7 +20,9 @@ impl Sink for Desktop {
 
 #[cfg(not(target_os = "macos"))]
 fn words(notice: &Notice) -> Vec<String> {
-    let words = ["notify-send", "--app-name=dogwatch", "--", &notice.title, &notice.text];
+    // The text is taken for markup, and a `<file>` in it for a tag that is left out; the title is not.
+    let text = notice.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let words = ["notify-send", "--app-name=dogwatch", "--", &notice.title, &text];
     words.map(ToOwned::to_owned).into()
 }
 

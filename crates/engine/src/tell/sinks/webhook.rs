@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use dogwatch_core::http::{self, Url};
 use dogwatch_core::notice::Notice;
 
-use super::{Sink, command};
+use super::Sink;
+use crate::tell::process;
 
 /// The most that is read of an answer, of which only the first line counts.
 const ANSWER: usize = 8 * 1024;
@@ -29,10 +30,11 @@ impl Sink for Webhook {
         let url = Url::parse(&self.url)?;
         let token = self.token()?;
         let body = serde_json::to_string(notice).map_err(|error| error.to_string())?;
-        if url.secure {
-            return by_curl(&self.url, token.as_deref(), &body, limit);
-        }
-        let status = post(&url, token.as_deref(), &body, Instant::now() + limit)?;
+        let status = if url.secure {
+            by_curl(&self.url, token.as_deref(), &body, limit)?
+        } else {
+            post(&url, token.as_deref(), &body, Instant::now() + limit)?
+        };
         if (200..300).contains(&status) {
             Ok(())
         } else {
@@ -99,7 +101,7 @@ fn left(until: Instant) -> Result<Duration, String> {
 }
 
 /// TLS is curl's: nothing else in dogwatch would use it for HTTP. All that is secret goes through its standard input.
-fn by_curl(url: &str, token: Option<&str>, body: &str, limit: Duration) -> Result<(), String> {
+fn by_curl(url: &str, token: Option<&str>, body: &str, limit: Duration) -> Result<u16, String> {
     let quoted = |text: &str| {
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{}\"", text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"))
@@ -108,7 +110,7 @@ fn by_curl(url: &str, token: Option<&str>, body: &str, limit: Duration) -> Resul
         format!("header = {}\n", quoted(&format!("Authorization: Bearer {token}")))
     });
     let config = format!(
-        "url = {}\nfail\nsilent\nshow-error\noutput = \"/dev/null\"\nproto = \"=https\"\nmax-time = {}\n\
+        "url = {}\nsilent\nshow-error\noutput = \"/dev/null\"\nwrite-out = \"%{{http_code}}\"\nproto = \"=https\"\nmax-time = {}\n\
          header = \"Content-Type: application/json\"\ndata-raw = {}\n{token}",
         quoted(url),
         limit.as_secs(),
@@ -116,7 +118,15 @@ fn by_curl(url: &str, token: Option<&str>, body: &str, limit: Duration) -> Resul
     );
     // -q comes first, or the user's own settings would be read.
     let words = ["curl", "-q", "--config", "-"].map(ToOwned::to_owned);
-    command::run(&words, &[], config.as_bytes(), limit + Duration::from_millis(200))
+    let ran = process::run(&words, &[], config.as_bytes(), limit + Duration::from_millis(200))?;
+    // Of a redirect it would not say that nobody took the notice, so the status is ours to judge.
+    let status = ran.status.success().then(|| ran.stdout.trim().parse().ok()).flatten();
+    status.ok_or_else(|| complaint(&ran.stderr).unwrap_or_else(|| ran.status.to_string()))
+}
+
+/// What curl complained of. On certificates it has a paragraph of advice besides.
+fn complaint(stderr: &str) -> Option<String> {
+    stderr.lines().find(|line| line.starts_with("curl: ")).map(ToOwned::to_owned)
 }
 
 #[cfg(test)]
