@@ -174,6 +174,23 @@ fn created_talked_to_deleted_and_resumed() {
     assert_eq!(env.roll(&["delete", "nobody"]).code(3).stdout, b"");
 }
 
+/// Only its process knows where it is, and that is gone by then.
+#[test]
+fn a_conversation_in_another_home_is_removed_too() {
+    let env = TestEnv::with_claude();
+    let home = env.root().join("elsewhere");
+    fs::create_dir(&home).unwrap();
+    let variable = format!("HOME={}", home.display());
+    let name = env.roll(&["create", "claude", "--env", &variable]).success().text();
+    let name = name.trim();
+    env.say(name, "one");
+    env.let_settle();
+    assert_eq!(env.pass(&[]).0, ["C"]);
+    let deleted = env.roll(&["delete", name, "--purge-conversation", "--json"]).success().json();
+    let purged = PathBuf::from(deleted["purged"][0].as_str().unwrap_or_default());
+    assert!(purged.starts_with(&home) && !purged.exists(), "{deleted}");
+}
+
 #[test]
 fn started_by_hand_left_and_ended() {
     let env = TestEnv::with_claude();

@@ -40,7 +40,8 @@ pub fn delete(roll: &Roll<'_>, name: &str, purge: bool) -> Result<Deleted, Error
         must_be_alone(&registry, name, conversation.as_deref())?;
     }
     let by = end(roll, name, &entry, &observed)?;
-    let purged = if purge { remove(roll, &entry, conversation.as_deref())? } else { Vec::new() };
+    let purged =
+        if purge { remove(roll, &entry, &observed, conversation.as_deref())? } else { Vec::new() };
     let kept = conversation.clone().filter(|_| !purge);
     let data =
         json!({ "agent": entry.agent, "by": by.word(), "conversation": kept, "purged": purge });
@@ -129,10 +130,18 @@ fn end_others(
     Ok(by)
 }
 
-fn remove(roll: &Roll<'_>, entry: &Entry, id: Option<&str>) -> Result<Vec<PathBuf>, Error> {
-    let Some(id) = id else { return Ok(Vec::new()) };
+/// Removes the files that were seen while the agent lived: only its process knows where its folders are.
+fn remove(
+    roll: &Roll<'_>,
+    entry: &Entry,
+    observed: &Observed,
+    id: Option<&str>,
+) -> Result<Vec<PathBuf>, Error> {
+    let Some(Artifact::Found(path)) = id.and_then(|id| observed.artifacts.get(id)) else {
+        return Ok(Vec::new());
+    };
     let profile = agents::profile(roll.context, &entry.agent)?;
-    let files = Finder::new(roll.context).files(&profile, id, entry.cwd.as_deref());
+    let files = Finder::files(&profile, PathBuf::from(path));
     for path in &files {
         let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         removed.map_err(Error::io(format!("remove {}", path.display())))?;

@@ -102,21 +102,15 @@ impl<'c> Finder<'c> {
             .collect()
     }
 
-    /// All files of a conversation, for who wants them gone.
-    pub fn files(&mut self, profile: &Profile, id: &str, cwd: Option<&str>) -> Vec<PathBuf> {
-        match self.find(profile, id, cwd, None) {
-            Artifact::Missing(_) => Vec::new(),
-            Artifact::Found(path) => {
-                let path = PathBuf::from(path);
-                let way = profile.conversations.as_ref().map(|rules| rules.way);
-                let beside = match way {
-                    Some(ConversationWay::ClaudeProjects) => claude::beside(&path),
-                    Some(ConversationWay::AgyDatabases) => agy::beside(&path),
-                    Some(ConversationWay::CodexRollouts) | None => Vec::new(),
-                };
-                [path].into_iter().chain(beside).collect()
-            }
-        }
+    /// All files of a conversation that was found, for who wants them gone.
+    pub fn files(profile: &Profile, found: PathBuf) -> Vec<PathBuf> {
+        let way = profile.conversations.as_ref().map(|rules| rules.way);
+        let beside = match way {
+            Some(ConversationWay::ClaudeProjects) => claude::beside(&found),
+            Some(ConversationWay::AgyDatabases) => agy::beside(&found),
+            Some(ConversationWay::CodexRollouts) | None => Vec::new(),
+        };
+        [found].into_iter().chain(beside).collect()
     }
 
     /// Where an agent's folder may be: where the process that runs says, else where ours would be.

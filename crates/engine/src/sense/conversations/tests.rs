@@ -106,5 +106,6 @@ fn of_agy() {
     assert_eq!(finder.in_folder(&agy, "/v", None, None), [], "named, but not there");
     assert_eq!(finder.in_folder(&agy, "/u", None, None), []);
     assert_eq!(finder.find(&agy, ID, None, None), Artifact::Found(path.clone()));
-    assert_eq!(finder.files(&agy, ID, None), [PathBuf::from(path), PathBuf::from(wal)]);
+    let path = PathBuf::from(path);
+    assert_eq!(Finder::files(&agy, path.clone()), [path, PathBuf::from(wal)]);
 }
