@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dogwatch_core::workflow::definition::{Count, Tree as Wanted};
 use dogwatch_core::workflow::{Fact, Failure, How, Job, Step, Verifier};
+use jiff::SignedDuration;
 use regex_lite::Regex;
 
 use super::git::Tree;
@@ -153,53 +154,55 @@ fn one(
             said("the story's file", story.file_status.as_deref(), is)
         }
         Verifier::Policy => stories::by_policy(site, step, asked)?,
-        Verifier::Git { tree } => {
-            let Some(git) = Tree::of(&folder) else {
-                return Ok(Finding::Not(format!("{} is in no git repository", folder.display())));
-            };
-            // What was so before the run is none of its work.
-            let mut changed = git.changes()?;
-            changed.retain(|path, mark| site.settings.dirty.get(path) != Some(mark));
-            match (tree, changed.len()) {
-                (Wanted::Dirty, 0) => Finding::Not("no file was changed".into()),
-                (Wanted::Clean, 0) => Finding::Holds("nothing is left uncommitted".into()),
-                (Wanted::Dirty, n) => Finding::Holds(format!("{n} files changed")),
-                (Wanted::Clean, n) => Finding::Not(format!("{n} files are uncommitted")),
-            }
-        }
-        Verifier::Command { run, timeout } => {
-            let run = text(run);
-            let limit = Duration::try_from(*timeout).unwrap_or(Duration::from_mins(10));
-            let mut shell = std::process::Command::new("sh");
-            shell.args(["-c", &run]).current_dir(&folder);
-            let ended = program::run(shell, b"", limit).map_err(Error::io(format!("run {run}")))?;
-            if ended.is_fine() {
-                Finding::Holds(format!("`{run}` ended with 0"))
-            } else {
-                Finding::Not(format!("`{run}`: {}", ended.complaint()))
-            }
-        }
-        Verifier::Output { success, failure } => {
-            let words = asked.output.and_then(|path| std::fs::read_to_string(path).ok());
-            let words = words.unwrap_or_default();
-            let finds = |pattern: &Option<String>| {
-                let regex = pattern.as_ref().and_then(|pattern| Regex::new(pattern).ok())?;
-                let found = regex.find_iter(&words).last()?;
-                let line = words[found.start()..].trim_start().lines().next().unwrap_or_default();
-                Some((found.start(), line.to_owned()))
-            };
-            // The last word counts.
-            match (finds(success), finds(failure)) {
-                (Some((good, line)), bad) if bad.as_ref().is_none_or(|(bad, _)| good > *bad) => {
-                    Finding::Holds(format!("it says {line:?}"))
-                }
-                (_, Some((_, line))) => Finding::Refuted(format!("it says {line:?}")),
-                (_, None) => {
-                    Finding::Silent("what it said last is neither success nor failure".into())
-                }
-            }
-        }
+        Verifier::Git { tree } => work_tree(site, &folder, *tree)?,
+        Verifier::Command { run, timeout } => command(&folder, &text(run), *timeout)?,
+        Verifier::Output { success, failure } => words(asked.output, success, failure),
     })
+}
+
+fn work_tree(site: &Site<'_>, folder: &Path, wanted: Wanted) -> Result<Finding, Error> {
+    let Some(git) = Tree::of(folder) else {
+        return Ok(Finding::Not(format!("{} is in no git repository", folder.display())));
+    };
+    // What was so before the run is none of its work.
+    let mut changed = git.changes()?;
+    changed.retain(|path, mark| site.settings.dirty.get(path) != Some(mark));
+    Ok(match (wanted, changed.len()) {
+        (Wanted::Dirty, 0) => Finding::Not("no file was changed".into()),
+        (Wanted::Clean, 0) => Finding::Holds("nothing is left uncommitted".into()),
+        (Wanted::Dirty, n) => Finding::Holds(format!("{n} files changed")),
+        (Wanted::Clean, n) => Finding::Not(format!("{n} files are uncommitted")),
+    })
+}
+
+fn command(folder: &Path, run: &str, timeout: SignedDuration) -> Result<Finding, Error> {
+    let limit = Duration::try_from(timeout).unwrap_or(Duration::from_mins(10));
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", run]).current_dir(folder);
+    let ended = program::run(shell, b"", limit).map_err(Error::io(format!("run {run}")))?;
+    Ok(if ended.is_fine() {
+        Finding::Holds(format!("`{run}` ended with 0"))
+    } else {
+        Finding::Not(format!("`{run}`: {}", ended.complaint()))
+    })
+}
+
+/// What was said last, one or the other.
+fn words(output: Option<&str>, success: &Option<String>, failure: &Option<String>) -> Finding {
+    let said = output.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let finds = |pattern: &Option<String>| {
+        let regex = pattern.as_ref().and_then(|pattern| Regex::new(pattern).ok())?;
+        let found = regex.find_iter(&said).last()?;
+        let line = said[found.start()..].trim_start().lines().next().unwrap_or_default();
+        Some((found.start(), line.to_owned()))
+    };
+    match (finds(success), finds(failure)) {
+        (Some((good, line)), bad) if bad.as_ref().is_none_or(|(bad, _)| good > *bad) => {
+            Finding::Holds(format!("it says {line:?}"))
+        }
+        (_, Some((_, line))) => Finding::Refuted(format!("it says {line:?}")),
+        (_, None) => Finding::Silent("what it said last is neither success nor failure".into()),
+    }
 }
 
 fn said(who: &str, what: Option<&str>, wanted: &[String]) -> Finding {
