@@ -92,13 +92,8 @@ pub struct ConfigError {
 
 impl ConfigError {
     pub fn at(text: &str, offset: usize, problem: impl Into<String>) -> Self {
-        let before = text.get(..offset).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        Self {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            problem: problem.into(),
-        }
+        let (line, column) = crate::slips::place(text, offset);
+        Self { line, column, problem: problem.into() }
     }
 }
 

@@ -64,6 +64,7 @@ pub mod roles;
 pub mod run;
 pub mod screen;
 pub mod session_file;
+pub mod slips;
 pub mod status;
 pub mod story;
 mod text;

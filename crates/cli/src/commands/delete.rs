@@ -1,5 +1,4 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::kill::By;
 use dogwatch_engine::act::roll::delete;
 use dogwatch_engine::{Context, Error};
 use serde_json::json;
@@ -19,12 +18,7 @@ pub(crate) fn delete(context: &Context, args: &Delete) -> Result<u8, Error> {
         }));
         return Ok(exit_code::OK);
     }
-    let how = match deleted.by {
-        By::Nobody => "had ended before",
-        By::ItsOwnExit => "left by its own exit",
-        By::Term => "ended by TERM",
-        By::Kill => "ended by KILL",
-    };
+    let how = super::kill::by(deleted.by);
     let rest = match (&deleted.conversation, deleted.purged.as_slice()) {
         (Some(id), _) => format!("its conversation {id} stays"),
         (None, []) => "it had no conversation".to_owned(),

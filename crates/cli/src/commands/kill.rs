@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::kill::{self, Killed};
+use dogwatch_engine::act::kill::{self, By, Killed};
 use dogwatch_engine::snapshot::{self, Seen};
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
@@ -64,13 +64,18 @@ pub(super) fn report(results: &[(&Seen, Result<Killed, Error>)], as_json: bool) 
     failed.map_or(exit_code::OK, Error::exit_code)
 }
 
+/// What ended it, for people.
+pub(super) fn by(by: By) -> &'static str {
+    match by {
+        By::Nobody => "had ended before",
+        By::ItsOwnExit => "left by its own exit",
+        By::Term => "ended by TERM",
+        By::Kill => "ended by KILL",
+    }
+}
+
 pub(super) fn words(killed: &Killed) -> String {
-    let how = match killed.by {
-        kill::By::Nobody => "had ended before",
-        kill::By::ItsOwnExit => "left by its own exit",
-        kill::By::Term => "ended by TERM",
-        kill::By::Kill => "ended by KILL",
-    };
+    let how = by(killed.by);
     match &killed.ended {
         Some(ended) => format!("{how} ({})", ui::exit(ended.exit)),
         None => format!("{how} (nobody recorded its end)"),

@@ -1,7 +1,3 @@
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
 use dogwatch_core::delivery::safe_text::MOST_BYTES;
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::exit_code;
@@ -10,10 +6,14 @@ use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 
 use crate::args::{Send, SendWhen};
+use crate::commands::told;
 use crate::ui;
 
 pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
-    let text = text(args)?;
+    let text = told::text(args.text.as_deref(), args.file.as_deref(), MOST_BYTES)?;
+    let text = text.ok_or_else(|| Error::BadArgument {
+        problem: "what is to be sent? Give a text, `-` for standard input, or --file".into(),
+    })?;
     let request = Request {
         target: &args.target,
         text: &text,
@@ -34,34 +34,6 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
         }
     }
     Ok(code(&receipt.outcome))
-}
-
-fn text(args: &Send) -> Result<String, Error> {
-    let stdin = Path::new("-");
-    let bytes = match (&args.text, &args.file) {
-        (Some(text), _) if text != "-" => return Ok(text.clone()),
-        (None, Some(file)) if file != stdin => {
-            let action = format!("read {}", file.display());
-            File::open(file).and_then(read).map_err(Error::io(action))?
-        }
-        (None, None) => {
-            let problem =
-                "what is to be sent? Give a text, `-` for standard input, or --file".into();
-            return Err(Error::BadArgument { problem });
-        }
-        _ => read(std::io::stdin()).map_err(Error::io("read standard input"))?,
-    };
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Error::BadArgument { problem: format!("the message is not UTF-8 (byte {at})") }
-    })
-}
-
-/// A little more than is taken, so that too long is noticed, and no more.
-fn read(from: impl Read) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(MOST_BYTES as u64 + 4096).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn in_words(receipt: &Receipt) -> String {

@@ -6,6 +6,9 @@ use std::path::Path;
 
 use dogwatch_engine::Error;
 
+/// Bytes that are read beyond the limit: as many as a letter has at most, so that a whole one is left of what is too much.
+const MORE: u64 = 4;
+
 /// A text, of at most so many bytes and a little more, so that too long is noticed. `-` is standard input.
 pub(super) fn text(
     word: Option<&str>,
@@ -29,6 +32,30 @@ pub(super) fn text(
 
 fn read(from: impl Read, most: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    from.take(most as u64 + MORE).read_to_end(&mut bytes)?;
+    // A letter that was cut in two is no fault of the text's.
+    let cut = str::from_utf8(&bytes).err().filter(|error| error.error_len().is_none());
+    if let Some(cut) = cut.filter(|_| bytes.len() > most) {
+        bytes.truncate(cut.valid_up_to());
+    }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_long_is_noticed_wherever_it_is_cut() {
+        for start in ["", "a", "aa", "aaa"] {
+            let long = format!("{start}{}", "☃".repeat(20));
+            let read = read(long.as_bytes(), 10).unwrap();
+            assert!(read.len() > 10 && str::from_utf8(&read).is_ok(), "{start}");
+        }
+        assert_eq!(
+            read(&b"a\xe2"[..], 10).unwrap(),
+            b"a\xe2",
+            "a fault is one where nothing was cut"
+        );
+    }
 }

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use call::Call;
+use dogwatch_core::slips::distance;
 use reply::Reply;
 
 /// The name that makes the binary speak this language.
@@ -94,22 +95,6 @@ fn near(name: &str) -> String {
     if names.is_empty() { String::new() } else { format!("Did you mean: {}?\n", names.join(", ")) }
 }
 
-/// How many letters have to be changed, added or left out.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, letter) in one.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, with) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *with);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_finger_is_answered_with_what_is_near() {
-        assert_eq!(distance("monitor-sesion", "monitor-session"), 1);
+        assert_eq!(near("monitor-sesion"), "Did you mean: monitor-session?\n");
         let reply = answer(&["zzzzzz".to_owned()]);
         assert!(reply.stderr.starts_with("Unknown command: zzzzzz\nstory-automator <command>"));
         assert_eq!(reply.code, 1);

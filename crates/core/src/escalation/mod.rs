@@ -14,12 +14,9 @@
 //!
 //! A critical one stops the run until it is answered; with a preference other stories go on meanwhile.
 
-mod handling;
 mod options;
-
 mod situation;
 
-pub use handling::{Handling, StepEnd, handling};
 pub use options::{Action, Choice, choices};
 pub use situation::{Fact, Situation};
 

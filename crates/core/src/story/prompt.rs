@@ -34,6 +34,11 @@ pub fn render(template: &str, step: Step<'_>, filling: Filling<'_>) -> String {
             _ => return None,
         })
     };
+    fill(template, value)
+}
+
+/// Puts values in place of `{{names}}` that stand for something; what was put in is not looked at again.
+pub(super) fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(start) = rest.find("{{") {

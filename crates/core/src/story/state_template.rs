@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::agent_block;
 use super::fields::head;
 use super::front_matter::split;
+use super::prompt;
 
 /// What is known when a run begins.
 #[derive(Debug, Clone)]
@@ -108,16 +109,7 @@ fn fill_body(
             }
             continue;
         }
-        let mut rest = line;
-        while let Some(start) = rest.find("{{") {
-            document.push_str(&rest[..start]);
-            let from = &rest[start..];
-            let known = from.find("}}").and_then(|end| Some((value(&from[2..end])?, end + 2)));
-            let (put, used) = known.unwrap_or_else(|| ("{{".to_owned(), 2));
-            document.push_str(&put);
-            rest = &from[used..];
-        }
-        document.push_str(rest);
+        document.push_str(&prompt::fill(line, value));
     }
 }
 

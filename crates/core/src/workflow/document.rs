@@ -230,7 +230,6 @@ mod tests {
                     agent: "claude".into(),
                     model: None,
                     name: Some("sa-x".into()),
-                    head: None,
                     held: false,
                 },
             },

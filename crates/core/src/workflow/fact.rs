@@ -99,7 +99,7 @@ pub enum Fact {
         job: Job,
         why: String,
     },
-    /// About to be tried; written before anything is done. `head` is the commit that a commit or merge is made on.
+    /// About to be tried; written before anything is done.
     Attempted {
         job: Job,
         n: u32,
@@ -109,8 +109,6 @@ pub enum Fact {
         model: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        head: Option<String>,
         /// The step was verified already before this attempt: then only an attempt that ends well proves anything.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         held: bool,

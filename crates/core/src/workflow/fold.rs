@@ -78,14 +78,13 @@ impl Run {
     /// What became of an attempt.
     fn take_of_attempt(&mut self, fact: &Fact, at: Timestamp) {
         match fact {
-            Fact::Attempted { job, n, agent, model, name, head, held } => {
+            Fact::Attempted { job, n, agent, model, name, held } => {
                 let attempt = Attempt {
                     n: *n,
                     at,
                     agent: agent.clone(),
                     model: model.clone(),
                     name: name.clone(),
-                    head: head.clone(),
                     held: *held,
                     session: None,
                     ended: None,

@@ -12,6 +12,7 @@ use super::definition::{
     Count, Failure, MERGE, Per, Prompt, Retry, Step, Tree, Verifier, Work, Workflow,
 };
 use crate::escalation::Trigger;
+use crate::slips::{distance, place};
 
 /// A workflow file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,35 +40,12 @@ pub fn read(file: &str, text: &str) -> Result<Workflow, BadWorkflow> {
     raw.check().map_err(bad)
 }
 
-/// Line and column, counted from 1, of a byte.
-fn place(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
 /// The word that was probably meant, out of those that the error names.
 fn hint(problem: &str) -> Option<String> {
     let words: Vec<&str> = problem.split('`').skip(1).step_by(2).collect();
     let (written, known) = words.split_first()?;
     let nearest = known.iter().min_by_key(|word| distance(written, word))?;
     (distance(written, nearest) <= 3).then(|| format!("did you mean `{nearest}`?"))
-}
-
-/// How many letters must be changed, added or left out.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let swap = before + usize::from(a != *b);
-            before = row[j + 1];
-            row[j + 1] = swap.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[derive(Deserialize)]

@@ -45,7 +45,6 @@ pub struct Attempt {
     pub model: Option<String>,
     /// What its session is to be called: by this it is found again if nobody wrote down that it was made.
     pub name: Option<String>,
-    pub head: Option<String>,
     pub held: bool,
     pub session: Option<String>,
     pub ended: Option<How>,
@@ -71,10 +70,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub fn is_good(&self) -> bool {
-        !matches!(self, Self::Dropped { .. })
-    }
-
     pub fn word(&self) -> &'static str {
         match self {
             Self::Verified { .. } => "done",

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use dogwatch_core::story::junit::{self, Counts};
+use dogwatch_core::story::prompt::quoted;
 use dogwatch_core::story::sections;
 use serde_json::Value;
 
@@ -127,14 +128,6 @@ fn run(repo: &Path, command: &str, junit: &Path, junit_path: &str, key: &str) ->
     let mut bash = Command::new("bash");
     bash.arg("-c").arg(script).current_dir(repo);
     program::run(bash, b"", AT_MOST).code
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "@%+=:,./-_".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\"'\"'"))
 }
 
 fn items(counts: Counts) -> Vec<String> {

@@ -18,7 +18,8 @@ use super::site::Site;
 use crate::Error;
 use crate::story::{marker_path, policy, read_text_to_change, run_marker, write_text};
 
-const FOLDER: &str = "_bmad-output/story-automator";
+/// State documents, from the project's root.
+pub(super) const FOLDER: &str = "_bmad-output/story-automator";
 /// A run that was not heard of for half an hour counts as gone.
 const HEARTBEAT: SignedDuration = SignedDuration::from_mins(1);
 

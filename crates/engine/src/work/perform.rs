@@ -118,14 +118,12 @@ fn attempt(
         return Ok(Fact::Skipped { job, why: format!("done before: {evidence}") });
     }
     let name = has_session.then(|| sessions::name_for(site, &job, step, n)).transpose()?;
-    let head = Tree::of(&site.folder(&job)).and_then(|tree| tree.head());
     Ok(Fact::Attempted {
         job,
         n,
         agent: agent.to_owned(),
         model,
         name: name.map(|name| name.to_string()),
-        head: head.filter(|_| !has_session),
         held: holds.is_some(),
     })
 }

@@ -10,11 +10,11 @@ use dogwatch_store::KeptRun;
 use serde_json::Value;
 
 use super::journal::replay;
+use super::keeping::FOLDER;
 use super::planner::{self, Wanted};
 use crate::story::{Project, read_text, state};
 use crate::{Context, Error, snapshot};
 
-const FOLDER: &str = "_bmad-output/story-automator";
 /// Steps in the order in which the original does them.
 const ORDER: [&str; 5] = ["create", "dev", "auto", "review", "commit"];
 

@@ -86,11 +86,9 @@ pub(super) fn spawn(
     let text = |text: &str| site.fill(text, job, attempt.n);
     let (what, prompt) = match &step.work {
         Work::Agent { prompt } => {
-            let prompt = match (site.settings.prompts.get(&step.id), prompt) {
-                (Some(own), _) | (None, Prompt::Own(own)) => text(own),
-                (None, Prompt::Policy { step, extra }) => {
-                    stories::prompt(site, job, step, &text(extra))?
-                }
+            let prompt = match prompt {
+                Prompt::Own(own) => text(own),
+                Prompt::Policy { step, extra } => stories::prompt(site, job, step, &text(extra))?,
             };
             let extra_args = site.settings.agent_args.iter().map(Into::into).collect();
             (What::Agent { name: attempt.agent.clone(), extra_args }, Some(prompt))

@@ -28,8 +28,6 @@ pub struct Settings {
     pub state_file: Option<String>,
     /// Whether this is a BMAD project, with state document and marker.
     pub is_bmad: bool,
-    /// Texts that take the place of a step's own.
-    pub prompts: BTreeMap<String, String>,
     /// Passed on to the agents.
     pub agent_args: Vec<String>,
 }
@@ -77,11 +75,7 @@ impl Site<'_> {
     /// Where the words of a job's attempt are kept.
     pub(super) fn output(&self, job: &Job, n: u32) -> PathBuf {
         let name = format!("{}-{}-{n}.txt", job.subject.name(), job.step);
-        self.outputs().join(name)
-    }
-
-    pub(super) fn outputs(&self) -> PathBuf {
-        self.context.state.root().join("runs").join(&self.journal.id)
+        self.context.state.root().join("runs").join(&self.journal.id).join(name)
     }
 
     /// A text with the job's own words in it.

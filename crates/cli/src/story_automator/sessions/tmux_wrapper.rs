@@ -1,6 +1,7 @@
 //! `tmux-wrapper`: one action on sessions, or a word about the project.
 
 use dogwatch_core::name::{self, StoryStep};
+use dogwatch_core::story::prompt::quoted;
 use dogwatch_core::story::session::name as session_name;
 use dogwatch_core::story::slug;
 use dogwatch_engine::sense::exists;
@@ -163,19 +164,9 @@ fn agent_cli(call: &Call<'_>) -> Reply {
     match (call.flag("--model"), call.option("--model")) {
         (false, _) => Reply::line(cli),
         (true, Some(model)) if !model.is_empty() && !model.starts_with("--") => {
-            Reply::line(format_args!("{cli} --model {}", shell_quoted(model)))
+            Reply::line(format_args!("{cli} --model {}", quoted(model)))
         }
         (true, _) => Reply::refused("--model requires a value\n"),
-    }
-}
-
-/// One word for a POSIX shell; what needs no quotes gets none.
-fn shell_quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
-    if text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\"'\"'"))
     }
 }
 

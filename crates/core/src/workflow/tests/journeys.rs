@@ -304,9 +304,9 @@ fn questions_of_stories_side_by_side_are_their_own() {
         take(&mut run, Fact::Begun { item: id.into(), base: None, worktree: None });
         let job = Job::of_item(id, "create");
         for n in 1..=5 {
-            let (agent, model, name, head) = ("codex".into(), None, None, None);
+            let (agent, model, name) = ("codex".into(), None, None);
             let attempted =
-                Fact::Attempted { job: job.clone(), n, agent, model, name, head, held: false };
+                Fact::Attempted { job: job.clone(), n, agent, model, name, held: false };
             take(&mut run, attempted);
             let (failure, why) = (Failure::Failed, "x".into());
             let (until, progress, not_clean) = (None, None, false);
@@ -338,7 +338,6 @@ fn a_session_that_nobody_told_of_is_ended_with_its_run() {
         agent: "codex".into(),
         model: None,
         name: Some("sa-x".into()),
-        head: None,
         held: false,
     };
     let close = |session: &str| {

@@ -66,7 +66,7 @@ impl World {
                     return vec![Fact::Skipped { job, why: "is there".into() }];
                 }
                 let name = Some(format!("{job}#{n}"));
-                vec![Fact::Attempted { job, n, agent, model, name, head: None, held: false }]
+                vec![Fact::Attempted { job, n, agent, model, name, held: false }]
             }
             Decision::Spawn { job, attempt } => {
                 let (n, name) = (attempt.n, attempt.name.unwrap());

@@ -1,0 +1,44 @@
+//! Slips of the pen: where they are, and what was probably meant.
+
+/// Line and column, counted from 1, of a byte.
+pub fn place(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+/// How many letters must be changed, added or left out to make another word of one.
+pub fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, b) in other.iter().enumerate() {
+            let swap = before + usize::from(a != *b);
+            before = row[j + 1];
+            row[j + 1] = swap.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_distances() {
+        for (at, want) in [(0, (1, 1)), (2, (1, 2)), (4, (2, 1)), (6, (2, 3)), (99, (2, 3))] {
+            assert_eq!(place("éa\nbc", at), want, "{at}");
+        }
+        for (one, other, want) in [
+            ("", "abc", 3),
+            ("abc", "abc", 0),
+            ("monitor-sesion", "monitor-session", 1),
+            ("é", "e", 1),
+        ] {
+            assert_eq!((distance(one, other), distance(other, one)), (want, want), "{one} {other}");
+        }
+    }
+}
