@@ -45,8 +45,16 @@ pub enum Appended {
 }
 
 impl Store {
-    pub fn begin_run(&mut self, new: &NewRun<'_>) -> Result<(), StoreError> {
+    /// Begins a run, unless one of the project is open: then nothing is changed, and its id is told.
+    pub fn begin_run(&mut self, new: &NewRun<'_>) -> Result<Option<String>, StoreError> {
         self.transaction(|tx| {
+            let open = tx
+                .prepare_cached("SELECT id FROM runs WHERE project = ? AND over IS NULL LIMIT 1")?
+                .query_row([new.project.to_string_lossy()], |row| row.get(0))
+                .optional()?;
+            if open.is_some() {
+                return Ok(open);
+            }
             tx.execute(
                 "INSERT INTO runs (id, project, workflow, definition, plan, settings, begun) \
                  VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -66,7 +74,7 @@ impl Store {
                 "project": new.project,
                 "workflow": new.workflow,
             });
-            journal::append(tx, new.begun, "", kind::RUN, &data)
+            journal::append(tx, new.begun, "", kind::RUN, &data).map(|()| None)
         })
     }
 
@@ -215,8 +223,10 @@ mod tests {
             settings: &settings,
             begun: at(0),
         };
-        store.begin_run(&new).unwrap();
-        assert!(store.begin_run(&new).is_err(), "a run begins once");
+        assert_eq!(store.begin_run(&new).unwrap(), None);
+        let other = NewRun { id: "r2", ..new.clone() };
+        assert_eq!(store.begin_run(&other).unwrap().as_deref(), Some("r"), "one of a project");
+        assert_eq!(store.run("r2").unwrap(), None);
         let job = Job::of_item("1.1", "dev");
         let spawned = Fact::Spawned { job: job.clone(), n: 1, session: "s-1".into() };
         let facts = [
@@ -236,6 +246,7 @@ mod tests {
         let runs = store.runs(Some(Path::new("/p"))).unwrap();
         assert_eq!((runs.len(), runs[0].over), (1, Some(at(4))));
         assert_eq!(store.runs(Some(Path::new("/q"))).unwrap(), []);
+        assert_eq!(store.begin_run(&other).unwrap(), None, "the first is over");
     }
 
     #[test]

@@ -68,6 +68,11 @@ pub struct Complexity {
 
 /// Plans a run and changes nothing.
 pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
+    // It is kept as text, and would be another one when the run is gone on with.
+    if project.to_str().is_none() {
+        let problem = format!("the path of the project is not UTF-8: {}", project.display());
+        return Err(Error::BadArgument { problem });
+    }
     let definition = match &wanted.workflow {
         Some(file) => {
             let bytes = read_regular(file, LONGEST_WORKFLOW)
@@ -285,7 +290,7 @@ pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
     }
     let settings = serde_json::to_value(&settings)
         .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
-    context.store()?.begin_run(&NewRun {
+    let open = context.store()?.begin_run(&NewRun {
         id: &id,
         project: &planned.project,
         workflow: &planned.workflow.name,
@@ -294,6 +299,10 @@ pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
         settings: &settings,
         begun: now,
     })?;
+    // Somebody else has begun one since we looked.
+    if let Some(id) = open {
+        return Err(Error::RunIsOpen { id });
+    }
     find(context, &planned.project, Some(&id))
 }
 
