@@ -79,17 +79,14 @@ pub(crate) fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Re
     let (done, ended) = mpsc::channel();
     // The kernel tells of a child's end only to who waits for it.
     thread::spawn(move || done.send(child.wait()));
-    let status = match ended.recv_timeout(limit) {
-        Ok(status) => Some(status?),
-        Err(_) => {
-            if let Some(group) = group {
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            // Its end is waited for, so that nothing of it is at work afterwards.
-            let _ = ended.recv_timeout(SILENCE);
-            None
+    let status = ended.recv_timeout(limit).ok().transpose()?;
+    if status.is_none() {
+        if let Some(group) = group {
+            let _ = kill_process_group(group, Signal::KILL);
         }
-    };
+        // Its end is waited for, so that nothing of it is at work afterwards.
+        let _ = ended.recv_timeout(SILENCE);
+    }
     Ok(Ended { status, stdout: heard(stdout), stderr: heard(stderr) })
 }
 

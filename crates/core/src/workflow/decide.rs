@@ -295,12 +295,13 @@ impl Run {
             Phase::Trying(attempt) => Some(trying(job, step, attempt)),
             _ if !may_begin => None,
             Phase::Resting { until } if *until > now => Some(Decision::Rest { job, until: *until }),
-            Phase::Todo | Phase::Resting { .. } => Some(self.begin(job, step, state)),
             Phase::LookAgain { .. } if step.can_be_looked_at() => {
                 let n = state.attempts;
                 Some(Decision::Verify { job, n, how: None, output: None, held: false })
             }
-            Phase::LookAgain { .. } => Some(self.begin(job, step, state)),
+            Phase::Todo | Phase::Resting { .. } | Phase::LookAgain { .. } => {
+                Some(self.begin(job, step, state))
+            }
             Phase::Exhausted { failure, why } => {
                 Some(self.give_up(job, step, state, *failure, why))
             }

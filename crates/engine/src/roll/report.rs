@@ -171,18 +171,18 @@ struct Troubles {
 impl Troubles {
     fn of_looking(&mut self, now: Option<String>) -> Option<Report> {
         let before = std::mem::replace(&mut self.looking, now);
-        news(before, &self.looking, self.telling.is_some())
+        news(before.as_deref(), self.looking.as_deref(), self.telling.is_some())
     }
 
     fn of_telling(&mut self, now: Option<String>) -> Option<Report> {
         let before = std::mem::replace(&mut self.telling, now);
-        news(before, &self.telling, self.looking.is_some())
+        news(before.as_deref(), self.telling.as_deref(), self.looking.is_some())
     }
 }
 
-fn news(before: Option<String>, now: &Option<String>, is_another: bool) -> Option<Report> {
+fn news(before: Option<&str>, now: Option<&str>, is_another: bool) -> Option<Report> {
     match now {
-        Some(problem) if before.as_ref() != Some(problem) => Some(Report::Trouble(problem.clone())),
+        Some(problem) if before != now => Some(Report::Trouble(problem.to_owned())),
         None if before.is_some() && !is_another => Some(Report::Well),
         _ => None,
     }

@@ -156,7 +156,9 @@ fn one(
         Verifier::Policy => stories::by_policy(site, step, asked)?,
         Verifier::Git { tree } => work_tree(site, &folder, *tree)?,
         Verifier::Command { run, timeout } => command(&folder, &text(run), *timeout)?,
-        Verifier::Output { success, failure } => words(asked.output, success, failure),
+        Verifier::Output { success, failure } => {
+            words(asked.output, success.as_deref(), failure.as_deref())
+        }
     })
 }
 
@@ -188,10 +190,10 @@ fn command(folder: &Path, run: &str, timeout: SignedDuration) -> Result<Finding,
 }
 
 /// What was said last, one or the other.
-fn words(output: Option<&str>, success: &Option<String>, failure: &Option<String>) -> Finding {
+fn words(output: Option<&str>, success: Option<&str>, failure: Option<&str>) -> Finding {
     let said = output.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-    let finds = |pattern: &Option<String>| {
-        let regex = pattern.as_ref().and_then(|pattern| Regex::new(pattern).ok())?;
+    let finds = |pattern: Option<&str>| {
+        let regex = pattern.and_then(|pattern| Regex::new(pattern).ok())?;
         let found = regex.find_iter(&said).last()?;
         let line = said[found.start()..].trim_start().lines().next().unwrap_or_default();
         Some((found.start(), line.to_owned()))

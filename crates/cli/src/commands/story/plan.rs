@@ -58,11 +58,10 @@ pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Resul
 }
 
 fn prices(text: &str) -> Result<Prices, Error> {
-    let numbers: Vec<f64> = text.split(',').filter_map(|n| n.trim().parse().ok()).collect();
-    match numbers[..] {
-        [input, output, cached] if numbers.iter().all(|n| n.is_finite() && *n >= 0.0) => {
-            Ok(Prices { input, output, cached })
-        }
+    let price = |text: &str| text.trim().parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0);
+    let numbers: Option<Vec<f64>> = text.split(',').map(price).collect();
+    match numbers.as_deref() {
+        Some(&[input, output, cached]) => Ok(Prices { input, output, cached }),
         _ => Err(Error::BadArgument {
             problem: format!("--prices {text:?} are not three numbers: input,output,cached"),
         }),
@@ -163,4 +162,18 @@ pub(super) fn to_json(planned: &Planned) -> Value {
         "budget": planned.plan.budget,
         "notes": planned.notes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_prices_and_nothing_else() {
+        let wanted = Prices { input: 3.0, output: 15.0, cached: 0.3 };
+        assert_eq!(prices("3, 15,0.3").unwrap(), wanted);
+        for bad in ["3,15", "3,x,15,0.3", "3,,15,0.3", "3,15,-1", "3,15,inf", ""] {
+            assert!(prices(bad).is_err(), "{bad}");
+        }
+    }
 }
