@@ -384,6 +384,9 @@ impl Error {
             Self::NoRun { .. } => {
                 "what could be done: dogwatch story plan; to begin: dogwatch story run".into()
             }
+            Self::NotARepository { .. } => {
+                "make it one and commit what is there: git init && git add -A && git commit -m 'Begin'".into()
+            }
             Self::DirtyTree { .. } => {
                 "commit or stash them, or say --allow-dirty: then they are left out of the commits".into()
             }

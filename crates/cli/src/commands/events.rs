@@ -70,6 +70,12 @@ pub(super) fn detail(event: &Event) -> String {
             let problem = data["situation"]["problem"].as_str().unwrap_or_default();
             number("number").map(|number| format!("{number}, {problem}"))
         }
+        kind::ESCALATION_ANSWERED => {
+            let said = |key: &str| data["outcome"][key].as_str();
+            let by = said("by").map(|by| format!(" by {by}")).unwrap_or_default();
+            let how = said("action").or(said("how")).unwrap_or_default();
+            number("number").map(|number| format!("{number}, {how}{by}"))
+        }
         _ => word("because").or(word("message")).or(word("agent")).map(ToOwned::to_owned),
     };
     match words {

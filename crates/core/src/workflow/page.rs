@@ -4,21 +4,22 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 
-use super::report::{Line, Report, StepLine, Try};
+use super::report::{Report, StepLine, Try};
 
 const STYLE: &str = "\
-:root{color-scheme:light dark;--ink:#1d2330;--dim:#69707d;--line:#d9dde4;--ground:#fff;--good:#2e8b57;--bad:#c8442f;--wait:#c79a1b;--skip:#8a92a0}\
-@media(prefers-color-scheme:dark){:root{--ink:#e6e8ec;--dim:#9aa2af;--line:#333a46;--ground:#14171c}}\
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:72rem;margin:2rem auto;padding:0 1rem}\
+:root{color-scheme:light dark;--ink:#1d2330;--dim:#636a77;--line:#d9dde4;--ground:#fff;--good:#26774a;--bad:#b93a26;--wait:#946f00;--skip:#6b7280}\
+@media(prefers-color-scheme:dark){:root{--ink:#e6e8ec;--dim:#9aa2af;--line:#333a46;--ground:#14171c;--good:#4fb37d;--bad:#ee7560;--wait:#dcb340;--skip:#9aa2af}}\
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:72rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}\
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}\
-td,th{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}th{color:var(--dim);font-weight:500}\
-.n{text-align:right;font-variant-numeric:tabular-nums}.dim{color:var(--dim)}svg{width:100%;height:auto}\
-svg text{fill:currentColor;font:12px system-ui,sans-serif}.good{fill:var(--good);color:var(--good)}.bad{fill:var(--bad);color:var(--bad)}\
-.wait{fill:var(--wait);color:var(--wait)}.skip{fill:var(--skip);color:var(--skip)}";
-
-const WIDTH: i64 = 1000;
-const NAMES: i64 = 130;
-const ROW: i64 = 22;
+td,th{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}td:first-child,th:first-child{padding-left:0}\
+th{color:var(--dim);font-weight:500}.n{text-align:right;font-variant-numeric:tabular-nums}.n,.at,.step{white-space:nowrap}.dim{color:var(--dim)}\
+.good{color:var(--good)}.bad{color:var(--bad)}.wait{color:var(--wait)}.skip{color:var(--skip)}\
+.lanes{position:relative;--names:7rem;font-size:.8rem}.lane{display:flex;border-bottom:1px solid var(--line)}.lane span{flex:0 0 var(--names);padding:.2rem .5rem .2rem 0;box-sizing:border-box}\
+.track{flex:1;position:relative;min-height:1.7rem}.track i{position:absolute;top:.2rem;bottom:.2rem;min-width:2px;border-radius:2px;background:currentColor;overflow:hidden;white-space:nowrap;font-style:normal}\
+.track i::after{content:attr(data-step);color:var(--ground);padding-left:.3rem}.marks{position:absolute;inset:0 0 0 var(--names)}.marks i{position:absolute;top:0;bottom:0;border-left:2px dashed}\
+.ends{display:flex;justify-content:space-between;margin-left:7rem;font-size:.8rem}.key{font-size:.8rem}.key b{display:inline-block;width:.8em;height:.8em;border-radius:2px;background:currentColor;margin-right:.3em}.key span{margin-right:1em;white-space:nowrap}\
+@media(max-width:44rem){.lanes{--names:3.6rem}.track i::after{content:none}.ends{margin-left:3.6rem}th{display:none}tr{display:flex;flex-wrap:wrap;gap:0 .6rem;padding:.3rem 0;border-bottom:1px solid var(--line)}tr:has(th){display:none}\
+td,td:first-child{border:0;padding:0}.what:not(:empty){flex-basis:100%;font-weight:600}.what:empty{display:none}.why{flex-basis:100%}td[data-of]::before{content:attr(data-of) ' ';color:var(--dim)}}";
 
 /// The whole page.
 pub fn page(report: &Report) -> String {
@@ -32,9 +33,9 @@ pub fn page(report: &Report) -> String {
     );
     let _ = writeln!(
         out,
-        "<p>{} since {:.0}, {} in all. {} attempts, {} of them retries; {} tokens{}; {} questions.{}</p>",
-        text(report.standing),
-        report.begun,
+        "<p>{}. Begun {}, {} in all. Attempts: {}, of them retries: {}. Tokens: {}{}. Questions: {}.{}</p>",
+        text(&standing(report.standing)),
+        clock(report.begun),
         length(report.seconds),
         report.attempts,
         report.retries,
@@ -45,9 +46,10 @@ pub fn page(report: &Report) -> String {
     );
     timeline(&mut out, report);
     out.push_str("<h2>Steps</h2>\n<table><tr><th>what</th><th>step</th><th>state</th><th class=n>time</th><th class=n>attempts</th><th class=n>tokens</th><th>why</th></tr>\n");
-    for line in report.items.iter().chain(&report.groups) {
+    for (name, line) in report.lines() {
         for (at, step) in line.steps.iter().enumerate() {
-            step_row(&mut out, line, step, at == 0);
+            let name = if at == 0 { format!("{name} {}", line.title) } else { String::new() };
+            step_row(&mut out, name.trim(), step);
         }
     }
     out.push_str("</table>\n<h2>Attempts that failed</h2>\n");
@@ -63,8 +65,8 @@ pub fn page(report: &Report) -> String {
             };
             let _ = writeln!(
                 out,
-                "<tr><td>{:.0}</td><td>{}<br><span class=dim>{}</span></td><td>{}</td><td>{}</td></tr>",
-                one.at,
+                "<tr><td class=at>{}</td><td>{}<br><span class=dim>{}</span></td><td>{}</td><td>{}</td></tr>",
+                clock(one.at),
                 text(&one.job.to_string()),
                 text(one.trigger.title()),
                 text(&one.why),
@@ -77,12 +79,11 @@ pub fn page(report: &Report) -> String {
     out
 }
 
-fn step_row(out: &mut String, line: &Line, step: &StepLine, first: bool) {
-    let name = if first { format!("{} {}", line.name, line.title) } else { String::new() };
+fn step_row(out: &mut String, name: &str, step: &StepLine) {
     let _ = writeln!(
         out,
-        "<tr><td>{}</td><td>{}</td><td class={}>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=dim>{}</td></tr>",
-        text(name.trim()),
+        "<tr><td class=what>{}</td><td class=step>{}</td><td class={}>{}</td><td class=n>{}</td><td class=n data-of=attempts>{}</td><td class=n data-of=tokens>{}</td><td class=\"dim why\">{}</td></tr>",
+        text(name),
         text(&step.label),
         colour_of_state(step.state),
         text(step.state),
@@ -95,14 +96,14 @@ fn step_row(out: &mut String, line: &Line, step: &StepLine, first: bool) {
 
 fn failures(out: &mut String, report: &Report) {
     let mut rows = String::new();
-    for line in report.items.iter().chain(&report.groups) {
+    for (name, line) in report.lines() {
         for step in &line.steps {
             for one in step.attempts.iter().filter(|one| colour(one) == "bad") {
                 let _ = writeln!(
                     rows,
-                    "<tr><td>{:.0}</td><td>{} {} #{}</td><td>{}</td><td>{}</td><td class=dim>{}</td></tr>",
-                    one.begun,
-                    text(&line.name),
+                    "<tr><td class=at>{}</td><td>{} {} #{}</td><td>{}</td><td>{}</td><td class=\"dim why\">{}</td></tr>",
+                    clock(one.begun),
+                    text(&name),
                     text(&step.step),
                     one.n,
                     text(&one.agent),
@@ -125,54 +126,63 @@ fn failures(out: &mut String, report: &Report) {
 /// A row for each item, a bar for each attempt.
 fn timeline(out: &mut String, report: &Report) {
     let span = report.last.duration_since(report.begun).as_millis().max(1);
-    let x = |at: Timestamp| {
+    // In thousandths of the whole.
+    let at = |at: Timestamp| {
         let since = at.duration_since(report.begun).as_millis().clamp(0, span);
-        NAMES + i64::try_from(since * i128::from(WIDTH - NAMES) / span).unwrap_or(0)
+        i64::try_from(since * 1000 / span).unwrap_or(0)
     };
-    let lines: Vec<&Line> = report.items.iter().chain(&report.groups).collect();
-    let height = i64::try_from(lines.len()).unwrap_or(0) * ROW + 24;
-    let _ = writeln!(
-        out,
-        "<h2>Timeline</h2>\n<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"timeline\">"
-    );
-    for (row, line) in lines.iter().enumerate() {
-        let y = i64::try_from(row).unwrap_or(0) * ROW;
-        let _ = writeln!(out, "<text x=\"0\" y=\"{}\">{}</text>", y + 15, text(&line.name));
+    out.push_str("<h2>Timeline</h2>\n<div class=lanes role=\"img\" aria-label=\"timeline\">\n");
+    for (name, line) in report.lines() {
+        let _ = write!(out, "<div class=lane><span>{}</span><div class=track>", text(&name));
         for step in &line.steps {
             for one in &step.attempts {
-                let (from, to) = (x(one.begun), x(one.over.unwrap_or(report.last)));
-                let hover = format!(
-                    "{} {} #{} {}: {} {}",
-                    line.name, step.step, one.n, one.agent, one.result, one.why
-                );
-                let _ = writeln!(
+                let (from, to) = (at(one.begun), at(one.over.unwrap_or(report.last)));
+                let hover =
+                    format!("{name} {} #{} {}: {}", step.step, one.n, one.agent, one.result);
+                let _ = write!(
                     out,
-                    "<rect class=\"{}\" x=\"{from}\" y=\"{}\" width=\"{}\" height=\"14\" rx=\"2\"><title>{}</title></rect>",
+                    "<i class={} style=\"left:{}%;width:{}%\" data-step=\"{}\" title=\"{} {}\"></i>",
                     colour(one),
-                    y + 4,
-                    (to - from).max(2),
-                    text(&hover)
+                    percent(from),
+                    percent(to - from),
+                    text(&step.step),
+                    text(&hover),
+                    text(&one.why),
                 );
             }
         }
+        out.push_str("</div></div>\n");
     }
-    for one in &report.questions {
-        let at = x(one.at);
-        let _ = writeln!(
-            out,
-            "<path class=\"wait\" d=\"M{at} 0V{}\" stroke=\"currentColor\"><title>{}</title></path>",
-            height - 20,
-            text(&format!("{}: {}", one.job, one.why))
-        );
+    if !report.questions.is_empty() {
+        out.push_str("<div class=marks>");
+        for one in &report.questions {
+            let hover = text(&format!("{}: {}", one.job, one.why));
+            let left = percent(at(one.at));
+            let _ = write!(out, "<i class=wait style=\"left:{left}%\" title=\"{hover}\"></i>");
+        }
+        out.push_str("</div>\n");
     }
     let _ = writeln!(
         out,
-        "<text x=\"{NAMES}\" y=\"{}\" class=dim>{:.0}</text><text x=\"{WIDTH}\" y=\"{}\" text-anchor=\"end\" class=dim>{}</text></svg>",
-        height - 4,
-        report.begun,
-        height - 4,
+        "</div>\n<p class=\"ends dim\"><span>{}</span><span>{}</span></p>",
+        clock(report.begun),
         length(report.seconds)
     );
+    out.push_str("<p class=\"key dim\"><span><b class=good></b>verified</span> <span><b class=bad></b>failed</span> <span><b class=wait></b>under way, or a question</span> <span><b class=skip></b>skipped</span></p>\n");
+}
+
+fn percent(thousandths: i64) -> String {
+    format!("{}.{}", thousandths / 10, thousandths % 10)
+}
+
+/// As people read it.
+fn clock(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+fn standing(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn colour(one: &Try) -> &'static str {

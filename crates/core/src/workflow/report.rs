@@ -46,6 +46,18 @@ pub struct Line {
     pub spent: Spent,
 }
 
+impl Report {
+    /// Items and groups, with the name that people know each by.
+    pub fn lines(&self) -> impl Iterator<Item = (String, &Line)> {
+        let items = self.items.iter().map(|line| (line.name.clone(), line));
+        // Without groups of its own, all items of a workflow are one that has its name.
+        let is_whole = |line: &Line| line.name == self.workflow;
+        items.chain(self.groups.iter().map(move |line| {
+            (if is_whole(line) { line.name.clone() } else { format!("epic {}", line.name) }, line)
+        }))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepLine {
     pub step: String,

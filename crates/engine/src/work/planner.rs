@@ -254,7 +254,7 @@ fn check(context: &Context, planned: &mut Planned, wanted: &Wanted) -> Result<()
         let more =
             if dirty.len() > 5 { format!(" and {} more", dirty.len() - 5) } else { String::new() };
         let text =
-            format!("{} are changed and not committed: {}{more}", dirty.len(), list.join(", "));
+            format!("changed and not committed ({}): {}{more}", dirty.len(), list.join(", "));
         if !wanted.allow_dirty {
             return Err(Error::DirtyTree { files: text });
         }

@@ -38,13 +38,13 @@ fn print(report: &Report) {
         money(report.spent.micro_usd),
     ));
     let mut table = ui::table(&["STORY", "STEP", "STATE", "TIME", "ATTEMPTS", "TOKENS", "WHY"]);
-    for line in report.items.iter().chain(&report.groups) {
+    for (name, line) in report.lines() {
         for step in &line.steps {
             let tries: Vec<String> =
                 step.attempts.iter().map(|one| format!("{} {}", one.agent, one.result)).collect();
             let tries: Vec<&str> = tries.iter().map(|text| text.trim()).collect();
             table.row([
-                line.name.clone().into(),
+                name.clone().into(),
                 step.label.clone().into(),
                 step.state.into(),
                 if step.attempts.is_empty() { String::new() } else { length(step.seconds) }.into(),

@@ -38,7 +38,7 @@ pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
 
 fn table(report: &Report) -> crate::table::Table {
     let mut table = ui::table(&["STORY", "STATE", "STEP", "ATTEMPTS", "TIME", "TOKENS", "WHY"]);
-    for line in report.items.iter().chain(&report.groups) {
+    for (name, line) in report.lines() {
         // The step that is not over, or the last that is.
         let open = |s: &&workflow::report::StepLine| {
             !matches!(s.state, "done" | "skip" | "accepted" | "dropped")
@@ -52,7 +52,7 @@ fn table(report: &Report) -> crate::table::Table {
         let seconds: i64 = line.steps.iter().map(|step| step.seconds).sum();
         let why = line.why.clone().unwrap_or(why);
         table.row([
-            line.name.clone().into(),
+            name.into(),
             line.state.into(),
             label.into(),
             attempts.to_string().into(),
