@@ -24,6 +24,7 @@ pub use names::secret_values;
 use flat::{Fill, Span};
 use near::Haystack;
 use rules::RULES;
+use serde_json::Value;
 
 /// What is known on the machine.
 #[derive(Debug, Clone, Default)]
@@ -129,6 +130,27 @@ pub fn keys_in(text: &str) -> Vec<(&'static str, &str)> {
         .collect();
     keys.extend(pem::spans(&hay).into_iter().map(|span| ("private key", &text[span.at])));
     keys
+}
+
+/// A text for others, with what is a key by its own looks taken out: agents and programs print them now and then.
+pub fn without_keys(text: &str) -> String {
+    let mut keys = keys_in(text);
+    // One may be part of another.
+    keys.sort_by_key(|(_, key)| std::cmp::Reverse(key.len()));
+    keys.into_iter()
+        .fold(text.to_owned(), |text, (kind, key)| text.replace(key, &format!("[{kind}]")))
+}
+
+/// The same for every text in a value.
+pub fn json_without_keys(value: Value) -> Value {
+    match value {
+        Value::String(text) => without_keys(&text).into(),
+        Value::Array(items) => items.into_iter().map(json_without_keys).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(key, value)| (key, json_without_keys(value))).collect()
+        }
+        other => other,
+    }
 }
 
 /// Masks until there is nothing left to mask, so that a masked text stays as it is when it is masked again. It ends:

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use dogwatch_core::event::{VERSION, kind};
 use dogwatch_core::fleet::{HostStatus, Pace, Place, Presence};
+use dogwatch_core::mask::json_without_keys;
 use dogwatch_store::{Store, Waiting};
 use jiff::Timestamp;
 use rumqttc::{LastWill, Publish, PublishNoticeError, PublishOptions, QoS};
@@ -164,6 +165,7 @@ impl Relay {
             self.store.waiting_after(*sent, room).unwrap_or_default()
         {
             event.host.clone_from(&mqtt.host);
+            event.data = json_without_keys(event.data);
             let topic = mqtt.topics.event(&mqtt.host, event.session.as_ref());
             let notice =
                 link.publish_tracked(topic.clone(), link::json(&event), link::confirmed())?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::http::{self, Url};
+use dogwatch_core::mask::json_without_keys;
 use dogwatch_core::notice::Notice;
 
 use super::Sink;
@@ -29,7 +30,8 @@ impl Sink for Webhook {
     fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
         let url = Url::parse(&self.url)?;
         let token = self.token()?;
-        let body = serde_json::to_string(notice).map_err(|error| error.to_string())?;
+        let body = serde_json::to_value(notice).map_err(|error| error.to_string())?;
+        let body = json_without_keys(body).to_string();
         let status = if url.secure {
             by_curl(&self.url, token.as_deref(), &body, limit)?
         } else {
@@ -158,7 +160,7 @@ mod tests {
         let notice = super::super::notice(
             Occasion::EscalationRaised,
             "t \"quoted\"".into(),
-            "a\nb".into(),
+            format!("a\nb AKIA{}", "QWERTYUIOPASDF12"),
             serde_json::Value::Null,
         );
         let hook = Webhook { url: url.to_owned(), token_env: None, token_file };
@@ -179,8 +181,8 @@ mod tests {
         let body = asked.split("\r\n\r\n").nth(1).unwrap();
         let told: Notice = serde_json::from_str(body).unwrap();
         assert_eq!(
-            (told.occasion, told.title.as_str()),
-            (Occasion::EscalationRaised, "t \"quoted\"")
+            (told.occasion, told.title.as_str(), told.text.as_str()),
+            (Occasion::EscalationRaised, "t \"quoted\"", "a\nb AKIA[aws key]")
         );
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
         let refused = tell(&url, Some(file)).unwrap_err();
