@@ -233,14 +233,52 @@ fn a_deadline_answers_for_a_person() {
     );
 }
 
-#[test]
-fn a_hook_that_rejects_the_commit() {
+/// A repository in which no commit is taken.
+fn refusing() -> (Project, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
     let project = Project::new(TWO);
     let hook = project.env.work().join(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\necho not like this >&2\nexit 1\n").unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    (project, hook)
+}
+
+#[test]
+fn a_commit_that_was_refused_is_made_after_a_pause() {
+    let (project, hook) = refusing();
+    let _ = project.run(&["--no-wait"]).code(4);
+    let _ = project.answer("pause");
+    let _ = project.env.dogwatch(&["story", "resume"]).code(4);
+    fs::remove_file(hook).unwrap();
+    let _ = project.env.dogwatch(&["story", "resume"]).success();
+    let report = project.report();
+    assert_eq!(results(&report, 0, "commit").last().map(String::as_str), Some("verified"));
+    assert_eq!(project.commits(), ["first", "work: a", "work: b", "docs: two"]);
+}
+
+#[test]
+fn a_project_in_a_folder_of_a_repository() {
+    let project = Project::new(TWO);
+    let folder = project.env.work().join("apps/one");
+    fs::create_dir_all(&folder).unwrap();
+    fs::rename(project.env.work().join("flow.toml"), folder.join("flow.toml")).unwrap();
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-q", "-m", "moved"]);
+    let args = ["story", "run", "--workflow", "flow.toml", "--max-parallel", "2"];
+    let mut command = project.env.command(&args);
+    let _ = project.env.run(command.current_dir(&folder).env("PROJECT_ROOT", &folder)).success();
+    let known = project.git(&["ls-files", "apps"]);
+    assert_eq!(
+        known.lines().collect::<Vec<_>>(),
+        ["apps/one/a.txt", "apps/one/all.md", "apps/one/b.txt", "apps/one/flow.toml"]
+    );
+    assert_eq!(project.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_hook_that_rejects_the_commit() {
+    let (project, hook) = refusing();
     let mut run = project.begin(&[]);
     eventually("a question", || {
         !project.env.dogwatch(&["escalations", "ls", "--json"]).json()["escalations"]
