@@ -65,7 +65,9 @@ pub fn todos(text: &str) -> Todos {
 
 /// What it is at: the last line that says so.
 pub fn label(text: &str) -> Option<String> {
-    let line = text.lines().rfind(|line| is_busy_line(line))?;
+    // claude's footer has a dot in it too, and tells of its mode.
+    let is_footer = |line: &str| line.trim_start().starts_with('⏵');
+    let line = text.lines().rfind(|line| is_busy_line(line) && !is_footer(line))?;
     let label = told(line);
     (!label.is_empty()).then_some(label)
 }

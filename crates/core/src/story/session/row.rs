@@ -216,6 +216,11 @@ mod tests {
             (Status::Starting, "", "idle,0,0,launching claude,15,just_started"),
             (working(None), "", "active,0,0,Claude working,60,in_progress"),
             (working(None), "Working on a menu", "active,0,0,Working on a menu,15,in_progress"),
+            (
+                working(None),
+                "⏵⏵ bypass on · ← for agents",
+                "active,0,0,Claude working,60,in_progress",
+            ),
             (working(Some("Bash: a, b")), "☒ x\n☐ y", "active,1,2,Bash: a  b,60,in_progress"),
             (waiting(Some("May I, please?")), "", "active,0,0,May I  please?,15,in_progress"),
             (waiting(None), "", "active,0,0,waiting for an answer,15,in_progress"),

@@ -16,7 +16,9 @@ impl Sink for Command {
     }
 
     fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
-        let json = serde_json::to_vec(notice).map_err(|error| error.to_string())?;
+        let mut json = serde_json::to_vec(notice).map_err(|error| error.to_string())?;
+        // A line, for those who keep them in a file.
+        json.push(b'\n');
         let occasion = [("DOGWATCH_OCCASION", notice.occasion.word())];
         run(&self.words, &occasion, &json, limit)
     }
