@@ -63,6 +63,28 @@ fn done_with_its_result(agent: Agent) {
     lab.end(&["--now"]);
 }
 
+/// One that is over is not running because the next one is.
+fn one_after_the_other(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&["--unattended"]);
+    let first = lab.submit("[hello]", &["--timeout", "60s"]);
+    let second = lab.submit("[gate]", &["--timeout", "60s"]);
+    lab.job_becomes(&second, "running");
+    lab.job_becomes(&first, "done");
+    assert_eq!(lab.job(&second)["state"], "running");
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn claude_does_one_job_after_the_other() {
+    one_after_the_other(Agent::Claude);
+}
+
+#[test]
+fn codex_does_one_job_after_the_other() {
+    one_after_the_other(Agent::Codex);
+}
+
 #[test]
 fn claude_does_a_job() {
     done_with_its_result(Agent::Claude);

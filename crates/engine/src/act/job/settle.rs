@@ -184,9 +184,15 @@ fn turn_of(
         Some((dialect, memory.transcript(context, session)?))
     });
     let Some((dialect, path)) = found else { return (false, None) };
-    // Transcripts are long, and this is asked often: a running turn of an agent at work has no end in it.
-    let is_under_way =
-        job.state == JobState::Running && matches!(agent, Agent::Working | Agent::Asks(_));
+    // Transcripts are long, and this is asked often: a running turn of an agent at work has no end in it, unless it is
+    // at something that it was told since.
+    let is_last = || {
+        let newest = looker.store.messages(Some(&session.id), 1).unwrap_or_default();
+        newest.last().is_none_or(|newest| newest.id == message.id)
+    };
+    let is_under_way = job.state == JobState::Running
+        && matches!(agent, Agent::Working | Agent::Asks(_))
+        && is_last();
     let Some(since) = message.staged else { return (true, None) };
     if is_under_way {
         return (true, None);
