@@ -122,6 +122,15 @@ pub(crate) fn harmless(text: String) -> String {
     }
 }
 
+/// What is said instead of an empty table.
+pub(crate) fn no_sessions(of_project: bool) -> &'static str {
+    if of_project {
+        "no sessions of this project; `dogwatch ls` lists all"
+    } else {
+        "no sessions; start one: dogwatch spawn claude '…'"
+    }
+}
+
 /// `exit code 3`, `signal 9 (KILL)`.
 pub(crate) fn exit(exit: Exit) -> String {
     match exit {

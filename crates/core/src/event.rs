@@ -44,6 +44,32 @@ pub mod kind {
     pub const HEARTBEAT: &str = "heartbeat";
     /// Another host's order was taken: `{id, verb, from}`.
     pub const REQUEST: &str = "request";
+    /// A person could not be told of something.
+    pub const NOT_TOLD: &str = "not_told";
+
+    /// All that are written here.
+    pub const ALL: [&str; 20] = [
+        CREATED,
+        STARTED,
+        STATE,
+        ENDED,
+        KILL_REQUESTED,
+        DELETED,
+        MESSAGE_POSTED,
+        MESSAGE_SETTLED,
+        DRIFT,
+        JOB,
+        SESSION_CREATED,
+        SESSION_ADOPTED,
+        SESSION_RESUMED,
+        SESSION_DELETED,
+        ESCALATION_RAISED,
+        ESCALATION_ANSWERED,
+        RUN,
+        HEARTBEAT,
+        REQUEST,
+        NOT_TOLD,
+    ];
 }
 
 /// The session that an event is about.

@@ -380,7 +380,7 @@ impl Error {
             Self::RunIsOpen { .. } => {
                 "go on with it: dogwatch story resume; or end it: dogwatch story abort".into()
             }
-            Self::NoSuchRun { .. } => "`dogwatch story status` shows them".into(),
+            Self::NoSuchRun { .. } => "`dogwatch story status` shows the newest of this project".into(),
             Self::NoRun { .. } => {
                 "what could be done: dogwatch story plan; to begin: dogwatch story run".into()
             }

@@ -16,6 +16,11 @@ use crate::{environment, interrupt, ui};
 const LONGEST: Duration = Duration::from_mins(1);
 
 pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
+    if let Some(unknown) = args.kind.as_deref().filter(|word| !kind::ALL.contains(word)) {
+        let known = kind::ALL.join(", ");
+        let problem = format!("there are no events of kind {unknown:?}; there are {known}");
+        return Err(Error::BadArgument { problem });
+    }
     // A mistake in the configuration must not keep anybody from reading the journal.
     let mqtt = environment::mqtt(context).ok().flatten();
     let host = mqtt.map_or_else(environment::host, |mqtt| mqtt.host);

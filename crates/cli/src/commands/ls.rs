@@ -17,7 +17,7 @@ pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
         let sessions: Vec<Value> = seen.iter().map(to_json).collect();
         ui::json(&json!({ "sessions": sessions }));
     } else if seen.is_empty() {
-        ui::talk("no sessions; start one: dogwatch spawn claude '…'");
+        ui::talk(ui::no_sessions(args.project_only));
     } else {
         print_table(&seen);
     }

@@ -36,7 +36,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
         let sessions: Vec<Value> = judged.iter().map(with_job).collect();
         ui::json(&json!({ "sessions": sessions }));
     } else if judged.is_empty() {
-        ui::talk("no sessions; start one: dogwatch spawn claude '…'");
+        ui::talk(ui::no_sessions(args.project_only));
     } else {
         ui::line(table(&judged, &jobs, now));
     }

@@ -54,6 +54,7 @@ fn what_happened_and_what_happens() {
     assert_eq!(events(&env, &["--since", "1h"]).len(), all.len() + 2);
     assert_eq!(events(&env, &["--since", "2100-01-01T00:00:00Z"]).len(), 0);
     let _ = env.dogwatch(&["events", "--since", "yesterday"]).code(2);
+    let _ = env.dogwatch(&["events", "--kind", "dirft"]).code(2);
     let text = env.dogwatch(&["events", "one"]).success().text();
     assert!(text.contains("  one  state: ") && text.contains("working\n"), "{text}");
     let _ = env.dogwatch(&["kill", "two"]).success();

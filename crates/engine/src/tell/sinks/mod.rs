@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::config::{Notify, Way};
+use dogwatch_core::event::kind;
 use dogwatch_core::notice::{Notice, Occasion};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
     {
         let data =
             json!({ "occasion": notice.occasion, "title": notice.title, "problems": problems });
-        let _ = store.tell(Timestamp::now(), notice.session.as_deref(), "not_told", &data);
+        let _ = store.tell(Timestamp::now(), notice.session.as_deref(), kind::NOT_TOLD, &data);
     }
     problems
 }
