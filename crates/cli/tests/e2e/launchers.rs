@@ -17,7 +17,7 @@ fn start_by_hand(env: &TestEnv, line: &str) -> String {
     eventually("an agent is seen", || {
         let why = env.dogwatch(&["why", "mine", "--json"]);
         let told: serde_json::Value = serde_json::from_slice(&why.stdout).unwrap_or_default();
-        id = told["id"].as_str().unwrap_or_default().to_owned();
+        told["id"].as_str().unwrap_or_default().clone_into(&mut id);
         !id.is_empty()
     });
     id
