@@ -1,0 +1,56 @@
+//! Words in braces that stand for something.
+
+use toml::Spanned;
+
+use super::{Problem, problem};
+
+/// What may be put into texts.
+pub const PLACEHOLDERS: [&str; 11] = [
+    "item",
+    "story",
+    "key",
+    "prefix",
+    "group",
+    "epic",
+    "title",
+    "step",
+    "label",
+    "attempt",
+    "artifacts",
+];
+
+/// Refuses `{words}` that stand for nothing; braces with anything else in them are left alone.
+pub(super) fn placeholders(text: &Spanned<String>) -> Result<(), Problem> {
+    for (at, _) in text.get_ref().match_indices('{') {
+        let Some(word) = word_in_braces(&text.get_ref()[at..]) else { continue };
+        if !PLACEHOLDERS.contains(&word) {
+            let known = PLACEHOLDERS.map(|word| format!("`{word}`")).join(", ");
+            return problem(
+                text.span(),
+                format!("`{word}` in braces stands for nothing; known are {known}"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn word_in_braces(text: &str) -> Option<&str> {
+    let word = text.strip_prefix('{')?.split_once('}')?.0;
+    let fits = !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    fits.then_some(word)
+}
+
+/// Puts values in place of `{words}`; what was put in is not looked at again.
+pub fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let found = word_in_braces(rest).and_then(|word| Some((word.len() + 2, value(word)?)));
+        let (skip, text) = found.unwrap_or_else(|| (1, "{".to_owned()));
+        out.push_str(&text);
+        rest = &rest[skip..];
+    }
+    out + rest
+}

@@ -1,0 +1,54 @@
+//! Single values of a workflow file, checked.
+
+use jiff::SignedDuration;
+use toml::Spanned;
+
+use super::{Problem, problem};
+
+/// More of anything than this is a slip of the pen.
+pub(super) const MOST: u32 = 1000;
+
+pub(super) fn count(value: Option<&Spanned<u32>>) -> Result<Option<u32>, Problem> {
+    match value {
+        Some(value) if !(1..=MOST).contains(value.get_ref()) => {
+            problem(value.span(), format!("from 1 to {MOST} are possible"))
+        }
+        value => Ok(value.map(|value| *value.get_ref())),
+    }
+}
+
+pub(super) fn duration(
+    value: Option<Spanned<SignedDuration>>,
+    usual: SignedDuration,
+) -> Result<SignedDuration, Problem> {
+    match value {
+        Some(value) if !value.get_ref().is_positive() => {
+            problem(value.span(), "the time must be longer than nothing")
+        }
+        value => Ok(value.map_or(usual, Spanned::into_inner)),
+    }
+}
+
+pub(super) fn name(value: Option<Spanned<String>>) -> Result<Option<String>, Problem> {
+    match value {
+        Some(value) if value.get_ref().trim().is_empty() => problem(value.span(), "it is empty"),
+        value => Ok(value.map(Spanned::into_inner)),
+    }
+}
+
+/// Ids become parts of session names, branches and files.
+pub(super) fn word(text: &Spanned<String>, what: &str) -> Result<(), Problem> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let value = text.get_ref();
+    if value.is_empty()
+        || value.len() > 60
+        || !value.chars().all(fine)
+        || value.starts_with(['-', '.'])
+    {
+        let text_ = format!(
+            "{what} is made of letters, digits, '-', '_' and '.', 60 at most, and begins with neither '-' nor '.'"
+        );
+        return problem(text.span(), text_);
+    }
+    Ok(())
+}

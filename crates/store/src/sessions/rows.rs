@@ -1,0 +1,134 @@
+//! Sessions as rows of the database.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::event::kind;
+use dogwatch_core::name::{NameError, SessionName, StoryStep};
+use dogwatch_core::record::{ProcessIdent, Started};
+use jiff::Timestamp;
+use rusqlite::{Row, Transaction, params};
+use serde_json::json;
+
+use super::{NewSession, Seat, Server, Session};
+use crate::journal;
+
+pub(super) const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
+     socket, created, pane, server_pid, server_start, started, ending, put_away, runner_pid, runner_start, agent_pid, agent_start, \
+     role, master, spawner, session_file";
+
+pub(super) fn free_name(
+    tx: &Transaction<'_>,
+    socket: &Path,
+    base: &SessionName,
+    skip: &[SessionName],
+) -> rusqlite::Result<Result<SessionName, NameError>> {
+    let taken: HashSet<String> = tx
+        .prepare_cached(
+            "SELECT name FROM sessions WHERE socket = ?1 AND put_away IS NULL AND name >= ?2 AND name < ?2 || '.'",
+        )?
+        .query_map(params![path_text(socket), base.as_str()], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut n = 1;
+    loop {
+        match base.numbered(n) {
+            Ok(name) if taken.contains(name.as_str()) || skip.contains(&name) => n += 1,
+            found => return Ok(found),
+        }
+    }
+}
+
+pub(super) fn insert(
+    tx: &Transaction<'_>,
+    new: &NewSession<'_>,
+    name: &SessionName,
+) -> rusqlite::Result<()> {
+    let story = new.story;
+    tx.execute(
+        "INSERT INTO sessions (id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, \
+         command, socket, created, role, master, spawner, session_file) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            new.id,
+            name.as_str(),
+            new.agent,
+            path_text(new.project),
+            path_text(new.cwd),
+            story.map(|s| &s.step),
+            story.map(|s| &s.epic),
+            story.map(|s| &s.story),
+            story.and_then(|s| s.cycle.as_ref()),
+            new.model,
+            new.conversation,
+            json!(new.command).to_string(),
+            path_text(new.socket),
+            new.created.as_millisecond(),
+            new.seat.map(|s| &s.role),
+            new.seat.map(|s| &s.master),
+            new.seat.map(|s| &s.spawner),
+            new.seat.map(|s| path_text(&s.session_file)),
+        ],
+    )?;
+    let data = json!({ "name": name, "agent": new.agent });
+    journal::append(tx, new.created, new.id, kind::CREATED, &data)
+}
+
+pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let time = |index| -> rusqlite::Result<Option<Timestamp>> {
+        let ms: Option<i64> = row.get(index)?;
+        Ok(ms.and_then(|ms| Timestamp::from_millisecond(ms).ok()))
+    };
+    let path = |index| row.get::<_, String>(index).map(PathBuf::from);
+    let step: Option<String> = row.get(5)?;
+    let story = match step {
+        Some(step) => {
+            Some(StoryStep { step, epic: row.get(6)?, story: row.get(7)?, cycle: row.get(8)? })
+        }
+        None => None,
+    };
+    let server_pid: Option<i64> = row.get(15)?;
+    let server_start: Option<i64> = row.get(16)?;
+    let ending: Option<String> = row.get(18)?;
+    Ok(Session {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        agent: row.get(2)?,
+        project: path(3)?,
+        cwd: path(4)?,
+        story,
+        model: row.get(9)?,
+        conversation: row.get(10)?,
+        command: serde_json::from_str(&row.get::<_, String>(11)?).unwrap_or_default(),
+        socket: path(12)?,
+        created: time(13)?.unwrap_or_default(),
+        pane: row.get(14)?,
+        server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
+        started: started(row, time(17)?)?,
+        ended: ending.and_then(|text| serde_json::from_str(&text).ok()),
+        put_away: row.get::<_, Option<i64>>(19)?.is_some(),
+        seat: seat(row)?,
+    })
+}
+
+fn seat(row: &Row<'_>) -> rusqlite::Result<Option<Seat>> {
+    let Some(role) = row.get(24)? else { return Ok(None) };
+    let text = |index| row.get::<_, Option<String>>(index).map(Option::unwrap_or_default);
+    let session_file = PathBuf::from(text(27)?);
+    Ok(Some(Seat { role, master: text(25)?, spawner: text(26)?, session_file }))
+}
+
+/// The runner's record, as far as the database has it.
+fn started(row: &Row<'_>, at: Option<Timestamp>) -> rusqlite::Result<Option<Started>> {
+    let process = |pid, start| -> rusqlite::Result<Option<ProcessIdent>> {
+        let pid: Option<i32> = row.get(pid)?;
+        let start: Option<i64> = row.get(start)?;
+        Ok(pid.zip(start).map(|(pid, start)| ProcessIdent { pid, start: start.cast_unsigned() }))
+    };
+    let (runner, agent, pane) = (process(20, 21)?, process(22, 23)?, row.get(14)?);
+    Ok(at.zip(runner).zip(agent).map(|((at, runner), agent)| Started { at, runner, agent, pane }))
+}
+
+/// Paths are kept as text; one that is not UTF-8 is kept readable rather than exact.
+pub(super) fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
