@@ -111,7 +111,8 @@ fn answer(context: &Context, args: &EscalationAnswer) -> Result<u8, Error> {
     if args.json {
         ui::json(&to_json(&escalation));
     } else if let Some(settled) = &escalation.settled {
-        ui::line(format_args!("{}: {}", escalation.number, in_words(&settled.outcome)));
+        let how = ui::harmless(in_words(&settled.outcome));
+        ui::line(format_args!("{}: {how}", escalation.number));
     }
     Ok(exit_code::OK)
 }
@@ -138,7 +139,7 @@ fn wait(context: &Context, args: &EscalationWait) -> Result<u8, Error> {
         ui::json(&to_json(&found));
     } else {
         match &found.settled {
-            Some(settled) => ui::line(in_words(&settled.outcome)),
+            Some(settled) => ui::line(ui::harmless(in_words(&settled.outcome))),
             None => ui::talk(format_args!("{} is still open", found.number)),
         }
     }

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::env::{TestEnv, eventually};
 use crate::output::CommandOutput;
+use crate::process;
 
 /// Plays claude: its conversation is on disk once something was said, and it goes on with one that it is given.
 const CLAUDE: &str = r#"
@@ -172,6 +174,19 @@ fn created_talked_to_deleted_and_resumed() {
         "no_conversation"
     );
     assert_eq!(env.roll(&["delete", "nobody"]).code(3).stdout, b"");
+}
+
+#[test]
+fn a_server_that_does_not_answer_was_not_looked_at() {
+    let env = TestEnv::with_claude();
+    let _ = env.roll(&["create", "claude"]).success();
+    let before = env.registry();
+    let server = env.server_pid();
+    process::signal(server, Signal::STOP);
+    let said = env.roll(&["reconcile", "--once", "--emit-diff"]);
+    process::signal(server, Signal::CONT);
+    assert_eq!(said.code(5).json()["error"]["code"], "tmux");
+    assert_eq!(env.registry(), before);
 }
 
 /// Only its process knows where it is, and that is gone by then.

@@ -52,7 +52,7 @@ impl<'c> Roll<'c> {
     pub fn pass(&self, dry_run: bool) -> Result<Pass, Error> {
         let mut store = self.context.store()?;
         let registry = self.read()?;
-        let observed = self.observe(&mut store, &registry)?;
+        let observed = self.look(&mut store, &registry)?;
         let key = self.file.key();
         let now = Timestamp::now();
         let outcome = reconcile(&registry, &observed, &store.told(&key)?, now);
@@ -73,6 +73,15 @@ impl<'c> Roll<'c> {
         }
         let Outcome { standing, checked, held, .. } = outcome;
         Ok(Pass { checked_at: now, checked, drifts, standing, written, held })
+    }
+
+    /// A look that saw something: while tmux does not answer nothing is known of anybody, and to have checked none would say
+    /// that all is well.
+    fn look(&self, store: &mut Store, registry: &Registry) -> Result<Observed, Error> {
+        match roll::look(self.context, store, registry, &self.manner)? {
+            (_, Some(trouble)) => Err(trouble.into()),
+            (observed, None) => Ok(observed),
+        }
     }
 
     fn complete(&self, registry: Registry) -> Registry {

@@ -30,13 +30,23 @@ pub struct Manner {
     pub with_status: bool,
 }
 
-/// One look at everything that the registry is about.
+/// One look at everything that the registry is about; if tmux does not answer, at what can be seen without it.
 pub fn observe(
     context: &Context,
     store: &mut Store,
     registry: &Registry,
     manner: &Manner,
 ) -> Result<Observed, Error> {
+    look(context, store, registry, manner).map(|(observed, _)| observed)
+}
+
+/// The same, with what is wrong with tmux if it could not be asked.
+pub(crate) fn look(
+    context: &Context,
+    store: &mut Store,
+    registry: &Registry,
+    manner: &Manner,
+) -> Result<(Observed, Option<dogwatch_tmux::Error>), Error> {
     let mut observed = Observed {
         at: Timestamp::now(),
         host: context.host.clone(),
@@ -48,10 +58,10 @@ pub fn observe(
         pattern: manner.pattern.clone(),
         ..Observed::default()
     };
-    let Panes { server, rows, ours } = Panes::look(context, store)?;
+    let Panes { server, rows, ours, trouble } = Panes::look(context, store)?;
     observed.server = server;
     if observed.server == TmuxServer::Unreachable {
-        return Ok(observed);
+        return Ok((observed, trouble));
     }
     let profiles = profiles(context);
     let mut hands = Hands { context, profiles: &profiles, pids: HashMap::new() };
@@ -61,7 +71,7 @@ pub fn observe(
     }
     remember(context, store, registry, &mut observed);
     look_at_disk(&hands, registry, &mut observed);
-    Ok(observed)
+    Ok((observed, None))
 }
 
 /// The profiles of all agents that there are, by name.
@@ -78,6 +88,7 @@ struct Panes {
     server: TmuxServer,
     rows: Vec<PaneDetail>,
     ours: Vec<Seen>,
+    trouble: Option<dogwatch_tmux::Error>,
 }
 
 impl Panes {
@@ -100,12 +111,15 @@ impl Panes {
                 let since = Timestamp::from_second(glance.server_start.cast_signed());
                 let server =
                     since.map_or(TmuxServer::Unreachable, |since| TmuxServer::Running { since });
-                Self { server, rows, ours }
+                Self { server, rows, ours, trouble: None }
             }
             Err(error) if error.is_no_server() => {
-                Self { server: TmuxServer::None, rows: Vec::new(), ours }
+                Self { server: TmuxServer::None, rows: Vec::new(), ours, trouble: None }
             }
-            Err(_) => Self { server: TmuxServer::Unreachable, rows: Vec::new(), ours },
+            Err(error) => {
+                let (server, trouble) = (TmuxServer::Unreachable, Some(error));
+                Self { server, rows: Vec::new(), ours, trouble }
+            }
         })
     }
 }
