@@ -70,6 +70,10 @@ pub(super) fn detail(event: &Event) -> String {
         kind::ENDED => serde_json::from_value(data["exit"].clone()).ok().map(ui::exit),
         kind::MESSAGE_POSTED => return String::new(),
         kind::MESSAGE_SETTLED => data["outcome"]["outcome"].as_str().map(ToOwned::to_owned),
+        kind::RUN => {
+            let about = word("job").or(word("item")).map(|it| format!(" {it}")).unwrap_or_default();
+            word("fact").map(|fact| format!("{}{about} {fact}", word("run").unwrap_or_default()))
+        }
         kind::JOB => word("state").map(ToOwned::to_owned),
         kind::ESCALATION_RAISED => {
             let problem = data["situation"]["problem"].as_str().unwrap_or_default();
