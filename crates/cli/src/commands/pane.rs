@@ -68,6 +68,7 @@ fn spawn_request(context: &Context, args: PaneSpawn) -> Result<SpawnRequest, Err
         file: TeamFile::find_or_name(&about, &environment::local_time())?,
         master: args.master.as_deref().map(|target| pane::pane_of(context, target)).transpose()?,
         spawner: environment::own_pane(context),
+        own_session: environment::own_session(),
         side: args.side.map(side),
         name: args.name,
         project,

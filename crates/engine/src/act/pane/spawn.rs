@@ -37,8 +37,9 @@ pub struct Request {
     pub file: TeamFile,
     /// The pane that leads the window; else as the spawner's team has it.
     pub master: Option<PaneId>,
-    /// The pane that this is called from.
+    /// The pane that this is called from, and the session in it if it is one of ours.
     pub spawner: Option<PaneId>,
+    pub own_session: Option<String>,
     pub side: Option<Side>,
     pub name: Option<String>,
     pub project: PathBuf,
@@ -132,12 +133,21 @@ fn leaders(context: &Context, request: &Request) -> Result<(PaneId, PaneId), Err
         problem: "whose window is it? Run this in a pane of it, or name a pane with --master"
             .to_owned(),
     })?;
-    let master = match request.master {
+    let window = window_of(context, spawner)?;
+    let is_here = |master: &PaneId| window.pane(*master).is_some();
+    let master = match request.master.or(own_master(context, request)?.filter(is_here)) {
         Some(master) => master,
         None => master_of(context, spawner)?,
     };
-    window_of(context, spawner)?;
     Ok((spawner, master))
+}
+
+/// Who leads the team of the one who calls, as that was written down before its pane was there: where the pane is may not be
+/// known yet.
+fn own_master(context: &Context, request: &Request) -> Result<Option<PaneId>, Error> {
+    let Some(id) = request.own_session.as_deref() else { return Ok(None) };
+    let seat = context.store()?.by_id(id)?.and_then(|session| session.seat);
+    Ok(seat.and_then(|seat| seat.master.parse().ok()))
 }
 
 struct Job<'a> {
