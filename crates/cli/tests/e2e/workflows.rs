@@ -387,7 +387,9 @@ name = "wide"
 items = ["a", "b", "c"]
 [[step]]
 id = "work"
-run = ["sh", "-c", "pwd >> $NOTES/places; echo {item} > {item}.txt; if [ {item} != c ]; then echo {item} >> shared.txt; fi"]
+# None is done before all have begun: one that began after another was merged would not be in its way.
+run = ["sh", "-c", "pwd >> $NOTES/places; until [ $(sort -u $NOTES/places | wc -l) -ge 3 ]; do sleep 0.05; done; echo {item} > {item}.txt; if [ {item} != c ]; then echo {item} >> shared.txt; fi"]
+timeout = "1m"
 verify = [{ kind = "files", glob = "{item}.txt" }]
 [[step]]
 id = "commit"
