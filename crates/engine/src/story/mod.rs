@@ -38,5 +38,5 @@ pub use project::Project;
 pub use provider::provider;
 pub use reconcile::{NotReconciled, Reconciled, reconcile};
 pub use test_counts::{NotCounted, Ran, TestCounts, test_counts};
-pub use texts::{read_text, read_text_to_change, rewrite_text, write_text};
+pub use texts::{one_at_a_time, read_text, read_text_to_change, rewrite_text, write_text};
 pub use verify::{Asked, NotVerified, Verdict, verify, verify_review};

@@ -1,5 +1,6 @@
 //! Files that a caller names: read as text, and replaced as a whole.
 
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -29,13 +30,20 @@ pub fn read_text_to_change(path: &Path) -> Result<Option<String>, StoryError> {
 
 /// Makes the file and the folders above it, for the owner only, or puts a new text in its place.
 pub fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {
-    project_files::replace(path, text, Readers::Owner).map_err(|source| {
-        let path = path.to_owned();
-        match source.kind() {
-            io::ErrorKind::StorageFull => StoreError::Full { path },
-            _ => StoreError::NotWritable { path, source },
-        }
-    })
+    project_files::replace(path, text, Readers::Owner).map_err(|source| not_written(path, source))
+}
+
+/// One at a time in a file's folder, until the answer is dropped: for who reads a text and writes it anew.
+pub fn one_at_a_time(path: &Path) -> Result<File, StoreError> {
+    project_files::lock(path).map_err(|source| not_written(path, source))
+}
+
+fn not_written(path: &Path, source: io::Error) -> StoreError {
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::StorageFull => StoreError::Full { path },
+        _ => StoreError::NotWritable { path, source },
+    }
 }
 
 /// Puts `after` in the place of `before` in a file that others write too, with its permissions. False, and nothing is

@@ -16,7 +16,9 @@ use serde_json::{Map, Value, json};
 use super::git::Tree;
 use super::site::Site;
 use crate::Error;
-use crate::story::{marker_path, policy, read_text_to_change, run_marker, write_text};
+use crate::story::{
+    marker_path, one_at_a_time, policy, read_text_to_change, run_marker, write_text,
+};
 
 /// State documents, from the project's root.
 pub(super) const FOLDER: &str = "_bmad-output/story-automator";
@@ -37,6 +39,8 @@ pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
     };
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let path = site.project.join(&file);
+    // Helpers of the run update it too.
+    let ours = one_at_a_time(&path)?;
     let before = match read_text_to_change(&path).map_err(|e| super::bmad::fault(&e))? {
         Some(text) => text,
         None => begin(site, run, &now)?,
@@ -46,6 +50,7 @@ pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
         let text = fields::set(&text, "lastUpdated", &format!("\"{now}\"")).unwrap_or(text);
         write_text(&path, &text)?;
     }
+    drop(ours);
     marker(site, run, &file, &now)
 }
 
