@@ -108,9 +108,11 @@ fn a_state_file_that_is_none() {
 fn a_transcript_that_is_cut_or_none() {
     let env = TestEnv::new();
     let session = spawn_fake(&env);
-    let at = |ago: i64| Timestamp::now() - SignedDuration::from_secs(ago);
-    let began = json!({ "timestamp": at(20), "type": "user", "origin": { "kind": "human" } });
-    let done = json!({ "timestamp": at(10), "type": "system", "subtype": "turn_duration" });
+    // After its start: what is older is of a process before it.
+    let now = Timestamp::now();
+    let at = |later: i64| now + SignedDuration::from_millis(later);
+    let began = json!({ "timestamp": at(1), "type": "user", "origin": { "kind": "human" } });
+    let done = json!({ "timestamp": at(2), "type": "system", "subtype": "turn_duration" });
     let (began, done) = (began.to_string(), done.to_string());
     let path = env.work().join("talk.jsonl");
     hook(&env, &session, json!({ "hook_event_name": "Notification", "transcript_path": path }));
@@ -131,7 +133,7 @@ fn a_transcript_that_is_cut_or_none() {
     fs::write(&path, mixed).unwrap();
     decided("with rubbish between the lines", "idle");
     // The end of a long one is read, and the line that it begins in is lost.
-    let long = json!({ "timestamp": at(30), "type": "user", "text": "é".repeat(2 << 20) });
+    let long = json!({ "timestamp": at(0), "type": "user", "text": "é".repeat(2 << 20) });
     fs::write(&path, format!("{done}\n{long}\n{began}\n")).unwrap();
     decided("with a line that is too long", "working");
     each_bad_file(&path, |what| {
