@@ -3,6 +3,7 @@
 mod judged;
 mod reading;
 mod real_run;
+mod stop_hook;
 
 use crate::lab::Lab;
 use crate::output::CommandOutput;
