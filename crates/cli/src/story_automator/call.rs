@@ -31,6 +31,12 @@ impl<'a> Call<'a> {
         pairs.filter(|(word, _)| *word == name).map(|(_, value)| value.as_str()).next_back()
     }
 
+    /// The same for commands that look for an option's first place, and take what stands behind it.
+    pub(crate) fn first_option(&self, name: &str) -> Option<&'a str> {
+        let place = self.words.iter().position(|word| word == name)?;
+        self.word(place + 1)
+    }
+
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.words.iter().any(|word| word == name)
     }

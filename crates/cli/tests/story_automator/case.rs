@@ -9,7 +9,8 @@ type Texts = Map<String, Value>;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
     pub(crate) id: String,
-    /// `core`: both builds agree; `fork`: only the fork answers so; `bug`: nobody should.
+    /// `core`: both builds agree; `fork`: only the fork answers so; `bug`: nobody should;
+    /// `swept`: so the published package.
     pub(crate) class: String,
     pub(crate) files: Texts,
     pub(crate) env: Texts,
@@ -73,7 +74,11 @@ impl Case {
 }
 
 pub(crate) fn all() -> Vec<Case> {
-    let parts = [include_str!("cases.json"), include_str!("reference-cases.json")];
+    let parts = [
+        include_str!("cases.json"),
+        include_str!("reference-cases.json"),
+        include_str!("swept.json"),
+    ];
     let read = |part: &str| serde_json::from_str::<Vec<Case>>(part).expect("cases can be read");
     parts.into_iter().flat_map(read).collect()
 }

@@ -83,6 +83,7 @@ pub fn find(
     provider: &str,
 ) -> Result<(Choice, String), NoChoice> {
     let block = json_block(markdown)
+        .or_else(|| markdown.trim_start().starts_with('{').then_some(markdown))
         .ok_or_else(|| NoChoice::Invalid("no ```json block in it".to_owned()))?;
     let plan: Value =
         serde_json::from_str(block).map_err(|error| NoChoice::Invalid(error.to_string()))?;

@@ -68,7 +68,7 @@ impl Rules {
                 .and_then(Value::as_object)
                 .cloned()
                 .unwrap_or_default(),
-            cues: rules.iter().map(rule).collect::<Result<_, _>>()?,
+            cues: rules.iter().filter_map(|one| rule(one).transpose()).collect::<Result<_, _>>()?,
         })
     }
 
@@ -112,7 +112,8 @@ impl Rules {
     }
 }
 
-fn rule(rule: &Value) -> Result<Rule, RulesError> {
+/// `None` for a rule that looks for nothing.
+fn rule(rule: &Value) -> Result<Option<Rule>, RulesError> {
     let text = |name: &str| rule.get(name).and_then(Value::as_str);
     let label = text("label").or_else(|| text("id")).unwrap_or_default().to_owned();
     let pattern = text("pattern").unwrap_or_default();
@@ -122,14 +123,14 @@ fn rule(rule: &Value) -> Result<Rule, RulesError> {
         fault,
     };
     if pattern.is_empty() {
-        return Err(fault("a rule needs a pattern".to_owned()));
+        return Ok(None);
     }
     let regex = RegexBuilder::new(pattern).case_insensitive(true).build();
-    Ok(Rule {
+    Ok(Some(Rule {
         pattern: regex.map_err(|error| fault(error.to_string()))?,
         score: rule.get("score").map_or(0, whole),
         label,
-    })
+    }))
 }
 
 /// A number however it was written, without what is behind its point.
@@ -201,10 +202,11 @@ mod tests {
                 .unwrap();
         assert_eq!((judged.score, judged.level), (2, "Low"));
         assert_eq!(judge(serde_json::json!([])), Err(RulesError::NoObject));
-        for pattern in ["(", ""] {
-            let file = serde_json::json!({"rules": [{"id": "a", "pattern": pattern}]});
-            assert!(matches!(judge(file), Err(RulesError::Pattern { .. })), "{pattern}");
-        }
+        let broken = serde_json::json!({"rules": [{"id": "a", "pattern": "("}]});
+        assert!(matches!(judge(broken), Err(RulesError::Pattern { .. })));
+        let idle =
+            serde_json::json!({"rules": [{"id": "a", "pattern": "", "score": 5}, {"score": 5}]});
+        assert_eq!(judge(idle).unwrap().score, 0);
     }
 
     #[test]

@@ -21,6 +21,7 @@ impl Presets {
     pub fn read(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Value::Object(mut file) = value else { return Err("not an object".to_owned()) };
+        file.entry("version").or_insert_with(|| json!("1.0.0"));
         let list = file.entry("presets").or_insert_with(|| json!([]));
         if list.is_null() {
             *list = json!([]);
@@ -51,11 +52,12 @@ impl Presets {
         Some((field(preset, "name").to_owned(), config))
     }
 
-    /// True if there was none of that name. One that was there keeps its spelling and its date.
+    /// True if there was none of that name. One that was there keeps its spelling.
     pub fn save(&mut self, name: &str, config: Value, now: &str) -> bool {
         let Some(Value::Array(list)) = self.file.get_mut("presets") else { return false };
         if let Some(preset) = list.iter_mut().find(|preset| is_called(preset, name)) {
             preset["config"] = config;
+            preset["createdAt"] = json!(now);
             return false;
         }
         list.push(json!({"name": name, "createdAt": now, "config": config}));
@@ -88,7 +90,7 @@ mod tests {
         let mut presets = Presets::default();
         assert!(presets.save("All-Claude", json!({"a": 1}), "t1"));
         assert!(!presets.save("all-claude", json!({"a": 2}), "t2"));
-        assert_eq!(presets.list(), [json!({"name": "All-Claude", "createdAt": "t1"})]);
+        assert_eq!(presets.list(), [json!({"name": "All-Claude", "createdAt": "t2"})]);
         assert_eq!(presets.load("ALL-CLAUDE"), Some(("All-Claude".to_owned(), json!({"a": 2}))));
         assert!(!presets.delete("x"));
         assert!(presets.delete("ALL-claude"));

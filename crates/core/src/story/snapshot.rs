@@ -47,9 +47,7 @@ pub fn pinned(fields: &Fields) -> Result<Pinned, PolicyFault> {
     let version = fields.text_or_nothing("policyVersion").trim();
     let legacy = fields.text("legacyPolicy").trim().to_ascii_lowercase();
     match (file, hash) {
-        ("", "") if !version.is_empty() && legacy != "true" || legacy == "false" => {
-            Err(PolicyFault::NoSnapshot)
-        }
+        ("", "") if !version.is_empty() || legacy == "false" => Err(PolicyFault::NoSnapshot),
         ("", "") => Ok(Pinned::Legacy),
         (_, "") | ("", _) => Err(PolicyFault::MetadataIncomplete),
         _ if legacy == "true" => Err(PolicyFault::MetadataContradictory),

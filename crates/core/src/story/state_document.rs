@@ -73,16 +73,22 @@ pub fn metrics(text: &str) -> Metrics {
 /// The last cell of each story's row in the table of stories: the one that leads from `Story` to `Status`.
 fn progress(text: &str) -> Vec<&str> {
     let mut statuses = Vec::new();
-    let mut in_table = false;
+    // How many columns the table has that we are in.
+    let mut columns = 0;
     for line in split(text).1.lines() {
         let Some(cells) = cells(line) else {
-            in_table = false;
+            columns = 0;
             continue;
         };
         let (first, last) = (cells[0], cells[cells.len() - 1]);
         if first.eq_ignore_ascii_case("story") && last.eq_ignore_ascii_case("status") {
-            in_table = cells.len() > 2;
-        } else if in_table && !first.is_empty() && !first.chars().all(|c| "-: ".contains(c)) {
+            columns = if cells.len() > 2 { cells.len() } else { 0 };
+        } else if columns > 0
+            // A row that breaks off has no status.
+            && cells.len() + 1 >= columns
+            && !first.is_empty()
+            && !first.chars().all(|c| "-: ".contains(c))
+        {
             statuses.push(last);
         }
     }

@@ -51,6 +51,12 @@ pub fn latest(listed: Vec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Option<L
     })
 }
 
+/// The one that was updated last of those that are not complete; the earlier name if several were.
+pub fn latest_open(listed: Vec<Listed>) -> Option<Listed> {
+    let open = listed.into_iter().filter(|one| one.status != "COMPLETE");
+    open.rev().max_by(|one, other| one.last_updated.cmp(&other.last_updated))
+}
+
 /// The text of a document, `None` if there is none.
 pub fn read(path: &Path) -> io::Result<Option<String>> {
     project_files::read(path)
@@ -120,6 +126,8 @@ pub fn build(
     now: Timestamp,
 ) -> Result<Built, NotBuilt> {
     let template = project_files::read(template).ok().flatten().ok_or(NotBuilt::NoTemplate)?;
+    // One that came from elsewhere: a document has one kind of line end.
+    let template = template.replace("\r\n", "\n");
     let created_at = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let stamp = now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
     let begun = |snapshot: &policy::Snapshot| {

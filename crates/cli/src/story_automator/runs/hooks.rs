@@ -67,7 +67,8 @@ pub(super) fn ensure(call: &Call) -> Reply {
     let reply = if provider == "codex" {
         stop_hook::install_codex(&project, &command, timeout).map(|done| codex(&done))
     } else {
-        let Some(settings) = call.option("--settings").filter(|path| !path.starts_with("--"))
+        let Some(settings) =
+            call.option("--settings").filter(|path| !path.is_empty() && !path.starts_with("--"))
         else {
             return no("missing_required_args");
         };

