@@ -3,8 +3,8 @@
 //! `cases.json` has what both known builds of it answer: each must be answered the same. `reference-cases.json` has
 //! what the maintained fork answers otherwise than the published package; there, and where a case is known to be a
 //! bug, `deviations.toml` says how we differ and why. `swept.json` has what the published package was seen to answer when
-//! thousands of calls were made to it and to us: odd arguments and files that nobody had thought of. Each case has a folder of its own with its own HOME, TMPDIR
-//! and tmux server.
+//! thousands of odd calls were made to it and to us. Each case has a folder of its own with its own HOME, TMPDIR and tmux
+//! server.
 //!
 //! Without the usual harness, so that cases have names: `cargo nextest run -p dogwatch --test story_automator sprint`.
 
