@@ -60,6 +60,16 @@ pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<Judged, Er
     Looker::new(context)?.one(target, now)
 }
 
+/// The same for who only looks at what it shows: a living agent that others started is found too.
+pub fn shown(context: &Context, target: &str) -> Result<Seen, Error> {
+    match snapshot::find(context, target) {
+        Err(Error::NotOurs { .. } | Error::NoSuchSession { .. }) => {
+            Ok(one(context, target, Timestamp::now())?.seen)
+        }
+        found => found,
+    }
+}
+
 /// One who looks at sessions, once or again and again. What was found out before is not found out again, but every
 /// verdict is made from all the evidence there is at that moment.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::act::attach;
-use dogwatch_engine::{Context, Error, snapshot};
+use dogwatch_engine::{Context, Error, status};
 
 use crate::args::Attach;
 use crate::environment;
 
 pub(crate) fn attach(context: &Context, args: &Attach) -> Result<u8, Error> {
-    let seen = snapshot::find(context, &args.session)?;
+    let seen = status::shown(context, &args.session)?;
     attach::attach(context, &seen, environment::tmux_around().as_deref())?;
     Ok(exit_code::OK)
 }

@@ -1,13 +1,13 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::sense::capture;
-use dogwatch_engine::{Context, Error, snapshot};
+use dogwatch_engine::{Context, Error, status};
 use serde_json::json;
 
 use crate::args::Capture;
 use crate::ui;
 
 pub(crate) fn capture(context: &Context, args: &Capture) -> Result<u8, Error> {
-    let seen = snapshot::find(context, &args.session)?;
+    let seen = status::shown(context, &args.session)?;
     let captured = capture::capture(context, &seen, args.lines, args.ansi)?;
     if args.json {
         ui::json(&json!({

@@ -7,6 +7,23 @@ fn forgotten_by_tmux(env: &TestEnv, name: &str) {
 }
 
 #[test]
+fn an_agent_that_somebody_else_started() {
+    let env = TestEnv::new();
+    let claude = env.write_program("claude", "echo hello; sleep 300");
+    env.tmux(&["new-session", "-d", "-s", "mine", &claude.display().to_string()]);
+    env.tmux(&["new-session", "-d", "-s", "shell", "sleep 300"]);
+    let pane = env.tmux(&["list-panes", "-t", "=mine:", "-F", "#{pane_id}"]);
+    eventually("it is seen", || env.dogwatch(&["status", "mine"]).code == Some(0));
+    for target in ["mine", &pane] {
+        eventually("it has spoken", || {
+            env.dogwatch(&["capture", target]).success().stdout == b"hello\n"
+        });
+    }
+    let refused = env.dogwatch(&["capture", "shell"]).code(3);
+    assert!(refused.stderr.contains("did not start it"), "{refused}");
+}
+
+#[test]
 fn the_screen_of_a_living_session() {
     let env = TestEnv::new();
     env.spawn_script("x", "printf 'one\\ntwo\\n'; exec sleep 300");
