@@ -164,7 +164,8 @@ fn the_same_words_again(agent: Agent) {
         assert_eq!(lab.asked().len(), n);
     }
     let job = lab.dogwatch(&["job", "submit", "a", "[hello]", "--wait", "--json"]).success().json();
-    assert!(job["delivered"].as_str() >= job["submitted"].as_str(), "{job:#}");
+    let at = |key: &str| -> jiff::Timestamp { job[key].as_str().unwrap().parse().unwrap() };
+    assert!(at("delivered") >= at("submitted"), "{job:#}");
     assert_eq!(lab.asked().len(), 5);
     lab.end(&["--now"]);
 }
