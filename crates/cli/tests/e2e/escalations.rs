@@ -65,6 +65,7 @@ fn raised_shown_and_answered_by_the_first() {
     let late =
         env.dogwatch(&["escalations", "answer", "1", "--option", "1", "--json"]).code(4).json();
     assert_eq!(late["error"]["code"], "settled");
+    let _ = env.dogwatch(&["escalations", "answer", "1"]).code(4);
     let said = late["error"]["message"].as_str().unwrap();
     assert!(said.contains("ann chose 3 (pause)"), "{said}");
     let settled = &env.escalation(1)["settled"];
