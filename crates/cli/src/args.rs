@@ -77,12 +77,16 @@ Exit codes: 0 done or yes, 1 failed or no, 2 wrong usage, 3 no such session, 4 c
 impl Args {
     /// As [`Parser::parse_from`], in half the time: of some forty commands only the one that is called is built.
     pub(crate) fn read(words: Vec<OsString>) -> Self {
+        let mut matches = Self::command_for(&words).get_matches_from(words);
+        Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit())
+    }
+
+    fn command_for(words: &[OsString]) -> clap::Command {
         let mut command = Self::command();
-        if wants_overview(&words) {
+        if wants_overview(words) {
             command.build();
         }
-        let mut matches = command.get_matches_from(words);
-        Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit())
+        command
     }
 }
 
@@ -212,6 +216,21 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_overview_tells_what_each_command_does() {
+        for words in [&["dogwatch"][..], &["dogwatch", "-h"], &["dogwatch", "help"]] {
+            let words: Vec<OsString> = words.iter().map(Into::into).collect();
+            let told = Args::command_for(&words).try_get_matches_from(&words).unwrap_err();
+            let told = told.to_string();
+            for about in ["Start an agent, or any command", "Do whole stories", "[alias: list]"] {
+                assert!(told.contains(about), "{words:?}: {told}");
+            }
+            let hidden = told.lines().any(|line| line.trim_start().starts_with("hook "));
+            assert!(!hidden, "{told}");
+        }
+        assert!(Args::try_parse_from(["dogwatch", "list"]).is_ok());
     }
 
     #[test]

@@ -57,6 +57,17 @@ fn from_a_terminal_without_tmux_around_it() {
 }
 
 #[test]
+fn an_agent_that_somebody_else_started() {
+    let env = TestEnv::new();
+    let claude = env.write_program("claude", "echo welcome aboard; sleep 300");
+    env.tmux(&["new-session", "-d", "-s", "mine", &claude.display().to_string()]);
+    eventually("it is known", || env.dogwatch(&["status", "mine"]).code == Some(0));
+    let terminal = Terminal::open(&env);
+    terminal.run(&format!("env -u TMUX -u TMUX_PANE {} attach mine", dogwatch()));
+    eventually("the session is seen", || terminal.shows("welcome aboard"));
+}
+
+#[test]
 fn within_the_same_server_the_client_moves_over() {
     let env = TestEnv::new();
     env.spawn_script("x", "echo welcome aboard; exec sleep 300");
