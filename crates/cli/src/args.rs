@@ -138,9 +138,6 @@ pub(crate) enum Command {
     Doctor(Doctor),
     Agents(Agents),
     Demo(Demo),
-    /// Take a signal from an agent's hook (called by agents, not by people)
-    #[command(hide = true)]
-    Hook(Hook),
     /// Run a session in its pane (called by tmux, not by people)
     #[command(hide = true)]
     Run(Run),
@@ -190,7 +187,6 @@ impl Command {
             | Self::Broker(_)
             | Self::Attach(_)
             | Self::Demo(_)
-            | Self::Hook(_)
             | Self::Run(_)
             | Self::Lab(_) => false,
         }

@@ -155,6 +155,11 @@ pub(crate) fn own_session() -> Option<String> {
     std::env::var("DOGWATCH_SESSION").ok().filter(|id| !id.is_empty())
 }
 
+/// The agent of that session.
+pub(crate) fn own_agent() -> Option<String> {
+    std::env::var("AI_AGENT").ok().filter(|agent| !agent.is_empty())
+}
+
 /// Who runs this process: a user, or an agent of ours on their behalf.
 pub(crate) fn who(context: &Context) -> String {
     let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());

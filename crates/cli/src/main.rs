@@ -19,6 +19,9 @@ fn main() -> ExitCode {
     if let Some(words) = story_automator::called(&words) {
         return story_automator::main(words);
     }
+    if let Some(code) = commands::hook::called(&words) {
+        return code;
+    }
     let args = args::Args::read(words);
     let json = args.command.wants_json();
     match commands::run(args) {

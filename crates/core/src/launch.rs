@@ -244,9 +244,11 @@ fn is_bare_word(prompt: &str) -> bool {
     prompt.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
 }
 
-/// Our hook as a line for a shell.
+/// Our hook as a line for a shell. A path that is no text cannot be in a settings file, but it is in the environment.
 fn hook_command(ask: &Ask<'_>) -> String {
-    format!("{} hook {}", shell_word(&ask.dogwatch.to_string_lossy()), ask.profile.name)
+    let dogwatch = ask.dogwatch.to_str().map(shell_word);
+    let dogwatch = dogwatch.unwrap_or_else(|| "\"$DOGWATCH_BIN\"".to_owned());
+    format!("{dogwatch} hook {}", ask.profile.name)
 }
 
 /// One word for a POSIX shell. Agents run hook commands through one.
@@ -385,6 +387,26 @@ mod tests {
         assert!(launch.files.is_empty());
         let stop = launch.shown.iter().find(|arg| arg.starts_with("hooks.Stop=")).unwrap();
         assert!(stop.contains(r"'/opt/dog watch' hook codex"), "{stop}");
+    }
+
+    #[test]
+    fn hooks_are_a_line_for_a_shell_whatever_the_path() {
+        let profile = builtin("claude").unwrap();
+        let hooks = |dogwatch: PathBuf| {
+            let launch = plan(&Ask { dogwatch, ..ask(&profile, None) });
+            let json: serde_json::Value = serde_json::from_str(&launch.files[0].1).unwrap();
+            let hook = json["hooks"]["UserPromptSubmit"][0]["hooks"][0].clone();
+            assert!(hook.get("args").is_none(), "old versions ignore them: {hook}");
+            hook["command"].as_str().unwrap().to_owned()
+        };
+        for (path, want) in [
+            ("/opt/dog watch", "'/opt/dog watch' hook claude"),
+            ("/it's/$HOME/`x`/\"y\"/a\\b\nc", "'/it'\\''s/$HOME/`x`/\"y\"/a\\b\nc' hook claude"),
+        ] {
+            assert_eq!(hooks(path.into()), want);
+        }
+        let not_text = PathBuf::from(OsString::from_vec(b"/\xff/dogwatch".to_vec()));
+        assert_eq!(hooks(not_text), "\"$DOGWATCH_BIN\" hook claude");
     }
 
     #[test]

@@ -257,11 +257,7 @@ mod tests {
             assert_eq!(profile.install.is_empty(), name == COMMAND);
             if let Some(hooks) = &profile.hooks {
                 assert!(!hooks.events.is_empty());
-                assert_eq!(
-                    hooks.way == HookWay::File,
-                    hooks.entry.contains("@dogwatch@"),
-                    "{name}"
-                );
+                assert_eq!(hooks.way == HookWay::File, hooks.entry.contains("@hook@"), "{name}");
             }
         }
     }

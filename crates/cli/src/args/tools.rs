@@ -25,16 +25,6 @@ pub(crate) struct Agents {
 pub(crate) struct Demo {}
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct Hook {
-    pub(crate) agent: String,
-    /// The call is a statusline: prove life, and print a line
-    #[arg(long)]
-    pub(crate) statusline: bool,
-    /// The payload, where the agent passes it as an argument; else standard input
-    pub(crate) payload: Option<String>,
-}
-
-#[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
     pub(crate) session: String,
 }

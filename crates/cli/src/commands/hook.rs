@@ -1,34 +1,201 @@
-use std::io::{self, IsTerminal};
+//! What agents call: hooks and a statusline.
+//!
+//! Agents read the exit code and standard output as a decision. Claude Code and Codex take code 2 for *block*: the
+//! prompt or the tool call is dropped. So this is read without clap, ends with 0 whatever happens, and prints
+//! nothing but a statusline.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use dogwatch_core::exit_code;
+use dogwatch_core::status::payload;
 use dogwatch_engine::act::{hook, statusline};
 use jiff::Timestamp;
 
-use crate::args::Hook;
-use crate::{environment, ui};
+use crate::environment;
 
-/// Never fails and never prints an error: an agent must not suffer from being watched.
-pub(crate) fn hook(args: &Hook, state_dir: Option<PathBuf>) -> u8 {
-    let payload = match &args.payload {
-        Some(payload) => payload.clone(),
-        None if io::stdin().is_terminal() => String::new(),
-        None => hook::read_payload(io::stdin().lock()),
-    };
-    let keep = || {
-        let session = environment::own_session()?;
-        let state = environment::state_dir(state_dir).ok()?;
-        let now = Timestamp::now();
-        if args.statusline {
-            hook::keep_heartbeat(&state, &session, &payload, now).ok()
-        } else {
-            hook::keep_signal(&state, &session, &args.agent, &payload, now).ok()
-        }
-    };
-    let _: Option<()> = keep();
-    if args.statusline {
-        let config = environment::claude_config();
-        ui::raw(&statusline::line(config.as_deref(), &payload, &environment::local_time()));
+/// One call by an agent.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Call {
+    agent: Option<String>,
+    /// The call is a statusline: prove life, and print a line.
+    statusline: bool,
+    /// The payload, where the agent passes it as an argument; else it is on standard input.
+    payload: Option<String>,
+    state_dir: Option<PathBuf>,
+}
+
+/// Handles the call if these words are one; `None` for everything that people type.
+pub(crate) fn called(words: &[OsString]) -> Option<ExitCode> {
+    if let Some(call) = Call::read(words) {
+        end_well_even_in_a_panic();
+        let payload = call.payload.clone().unwrap_or_else(from_stdin);
+        call.carry_out(&payload);
+        return Some(ExitCode::from(exit_code::OK));
     }
-    exit_code::OK
+    // Claude Code 2.1.84 to 2.1.138 run a hook's `command` without its `args`, and sessions with such settings may
+    // be older than this binary.
+    if words.len() != 1 || environment::own_session().is_none() || io::stdin().is_terminal() {
+        return None;
+    }
+    let payload = from_stdin();
+    if !payload::is_of_a_hook(&payload) {
+        return None;
+    }
+    end_well_even_in_a_panic();
+    if payload::names_its_event(&payload) {
+        Call::default().carry_out(&payload);
+    }
+    Some(ExitCode::from(exit_code::OK))
+}
+
+impl Call {
+    /// Reads `[--state-dir DIR] hook AGENT [--statusline] [PAYLOAD]`. What makes no sense is passed over: there is no
+    /// one to correct it.
+    fn read(words: &[OsString]) -> Option<Self> {
+        let mut call = Self::default();
+        let mut is_hook = false;
+        let mut words = words.iter().skip(1);
+        while let Some(word) = words.next() {
+            let (name, value) = option(word);
+            match name.as_deref() {
+                Some("--state-dir") => {
+                    call.state_dir = value.or_else(|| words.next().cloned()).map(PathBuf::from);
+                }
+                Some("--socket") => {
+                    if value.is_none() {
+                        words.next();
+                    }
+                }
+                Some("--statusline") if is_hook => call.statusline = true,
+                Some(_) if is_hook => {}
+                Some(_) => return None,
+                None if !is_hook && word == "hook" => is_hook = true,
+                None if !is_hook => return None,
+                None => call.take(word.to_string_lossy().into_owned()),
+            }
+        }
+        is_hook.then_some(call)
+    }
+
+    fn take(&mut self, word: String) {
+        if self.agent.is_none() && !word.starts_with('{') {
+            self.agent = Some(word);
+        } else if self.payload.is_none() {
+            self.payload = Some(word);
+        }
+    }
+
+    fn carry_out(self, payload: &str) {
+        let agent = self.agent.or_else(environment::own_agent).unwrap_or_default();
+        let keep = || {
+            let session = environment::own_session()?;
+            let state = environment::state_dir(self.state_dir).ok()?;
+            let now = Timestamp::now();
+            if self.statusline {
+                hook::keep_heartbeat(&state, &session, payload, now).ok()
+            } else {
+                hook::keep_signal(&state, &session, &agent, payload, now).ok()
+            }
+        };
+        let _: Option<()> = keep();
+        if self.statusline {
+            let config = environment::claude_config();
+            let line = statusline::line(config.as_deref(), payload, &environment::local_time());
+            // A statusline that cannot be shown is no reason to fail.
+            let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
+        }
+    }
+}
+
+/// `--name` and `--name=value`; no name for a word that is no option.
+fn option(word: &OsStr) -> (Option<String>, Option<OsString>) {
+    let Some(text) = word.to_str().filter(|text| text.starts_with("--")) else {
+        let lossy = word.to_string_lossy();
+        return (lossy.starts_with("--").then(|| lossy.into_owned()), None);
+    };
+    match text.split_once('=') {
+        Some((name, value)) => (Some(name.to_owned()), Some(value.into())),
+        None => (Some(text.to_owned()), None),
+    }
+}
+
+fn from_stdin() -> String {
+    if io::stdin().is_terminal() {
+        return String::new();
+    }
+    hook::read_payload(io::stdin().lock())
+}
+
+/// The released binary aborts in a panic, which would be an exit by signal with words on standard error.
+fn end_well_even_in_a_panic() {
+    std::panic::set_hook(Box::new(|_| std::process::exit(exit_code::OK.into())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+    use std::process::Command;
+
+    fn read(line: &str) -> Option<Call> {
+        let words: Vec<OsString> =
+            std::iter::once("dogwatch").chain(line.split_whitespace()).map(Into::into).collect();
+        Call::read(&words)
+    }
+
+    #[test]
+    fn what_is_a_call_of_an_agent() {
+        let claude = || Call { agent: Some("claude".into()), ..Call::default() };
+        let elsewhere = || Some(Call { state_dir: Some("/s".into()), ..claude() });
+        for (line, want) in [
+            ("hook claude", Some(claude())),
+            ("hook", Some(Call::default())),
+            ("hook claude --no-such-option", Some(claude())),
+            ("hook --statusline claude", Some(Call { statusline: true, ..claude() })),
+            ("--state-dir /s hook claude", elsewhere()),
+            ("--socket x hook claude --state-dir=/s", elsewhere()),
+            ("hook claude {}", Some(Call { payload: Some("{}".into()), ..claude() })),
+            (
+                "hook {} x y",
+                Some(Call {
+                    payload: Some("{}".into()),
+                    agent: Some("x".into()),
+                    ..Call::default()
+                }),
+            ),
+            ("hook claude --state-dir", Some(claude())),
+            ("", None),
+            ("status hook", None),
+            ("--help hook", None),
+            ("--socket hook", None),
+        ] {
+            assert_eq!(read(line), want, "{line}");
+        }
+        let not_text = OsString::from_vec(b"--\xff".to_vec());
+        let words = ["dogwatch".into(), "hook".into(), not_text, "claude".into()];
+        assert_eq!(Call::read(&words), Some(claude()));
+    }
+
+    /// The test below runs this one in a process of its own.
+    #[test]
+    fn a_panic_in_a_process_of_its_own() {
+        if std::env::var_os("DOGWATCH_TEST_PANIC").is_some() {
+            end_well_even_in_a_panic();
+            panic!("of the test");
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_with_0() {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "commands::hook::tests::a_panic_in_a_process_of_its_own"]);
+        let output = command.env("DOGWATCH_TEST_PANIC", "1").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(!said.contains("test result"), "it did not panic: {said}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+    }
 }

@@ -16,7 +16,7 @@ mod events;
 mod exists;
 mod fleet;
 mod gc;
-mod hook;
+pub(crate) mod hook;
 mod job;
 mod judge;
 mod kill;
@@ -58,9 +58,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Error> {
 }
 
 fn carry_out(args: Args) -> Result<u8, Error> {
-    // Agents and tmux call the first two, and the demo makes a world of its own.
+    // tmux calls the first, and the demo makes a world of its own.
     let command = match args.command {
-        Command::Hook(hook) => return Ok(hook::hook(&hook, args.state_dir)),
         Command::Run(run) => return run::run(&run, args.state_dir),
         Command::Demo(_) => return demo::demo(),
         Command::Judge(judge) => return judge::judge(&judge),
@@ -107,8 +106,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Exists(args) => exists::exists(&context, &args),
         Command::Gc(args) => gc::gc(&context, &args),
         Command::Agents(args) => Ok(agents::agents(&context, &args)),
-        Command::Hook(_)
-        | Command::Run(_)
+        Command::Run(_)
         | Command::Lab(_)
         | Command::Demo(_)
         | Command::Judge(_)

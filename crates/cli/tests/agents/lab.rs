@@ -59,6 +59,26 @@ impl Lab {
         Some(lab)
     }
 
+    /// The same with a Claude Code of before 2.1.139. `None` if it is not installed and need not be.
+    pub(crate) fn with_old_claude() -> Option<Self> {
+        let mut lab = Self::new(Agent::Claude)?;
+        let old = agents::pinned("claude-old").and_then(|pinned| pinned.installed());
+        let Some(old) = old else {
+            let required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
+            assert!(!required, "claude-old is not installed; run lab/agents/install claude-old");
+            eprintln!("SKIPPED: claude-old is not installed; run lab/agents/install claude-old");
+            return None;
+        };
+        let folder = old.parent().unwrap().display();
+        let path = format!("{folder}:{}", lab.environment["PATH"]);
+        lab.environment.insert("PATH".to_owned(), path);
+        let found = lab.dogwatch(&["agents", "--json"]).success().json()["agents"].clone();
+        let claude = found.as_array().unwrap().iter().find(|agent| agent["name"] == "claude");
+        let version = agents::pinned("claude-old").unwrap().version;
+        assert_eq!(claude.unwrap()["version"], version, "{found:#}");
+        Some(lab)
+    }
+
     /// What somebody who has these agents and the double's key has in the environment.
     pub(crate) fn environment(&self) -> &BTreeMap<String, String> {
         &self.environment

@@ -22,6 +22,7 @@ mod output;
 mod process;
 
 mod ending;
+mod hooks;
 mod job;
 mod kanban;
 mod opencode;

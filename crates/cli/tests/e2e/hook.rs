@@ -1,5 +1,6 @@
 //! An agent must not suffer from being watched: a hook never fails, never talks, and loses nothing.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::env::TestEnv;
@@ -122,6 +123,81 @@ fn a_damaged_store_or_state_folder() {
     std::fs::remove_dir_all(env.state_dir()).unwrap();
     std::fs::write(env.state_dir(), "a file").unwrap();
     let _ = hook(&env, &["claude"], Some("s"), b"{}");
+}
+
+/// Exit code 2 means *block* to an agent, and what is printed may be taken for a decision.
+#[test]
+fn it_exits_with_0_whatever_happens() {
+    let env = TestEnv::new();
+    let payload = br#"{"hook_event_name":"UserPromptSubmit"}"#;
+    let not_text = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    let calls: [&[&str]; 7] = [
+        &["hook"],
+        &["hook", "--no-such-option"],
+        &["hook", "claude", "a", "b", "c"],
+        &["hook", "claude", "--state-dir"],
+        &["--socket", "x", "hook", "claude"],
+        &["hook", "claude", "--state-dir", "/proc/1/no-such-folder"],
+        &["hook", "claude", "--help"],
+    ];
+    for words in calls {
+        let mut command = env.command(words);
+        command.env("DOGWATCH_SESSION", "s");
+        let output = env.run_with_input(&mut command, payload).success();
+        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{words:?}: {output}");
+    }
+    let mut odd = env.command(&["hook"]);
+    odd.arg(not_text).arg(not_text).env("DOGWATCH_SESSION", not_text);
+    assert!(env.run_with_input(&mut odd, payload).success().stdout.is_empty());
+    let mut homeless = env.command(&["hook", "claude"]);
+    homeless.env_clear().env("DOGWATCH_SESSION", "s").current_dir("/");
+    let output = env.run_with_input(&mut homeless, payload).success();
+    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output}");
+}
+
+#[test]
+fn it_exits_with_0_if_its_output_goes_nowhere() {
+    let env = TestEnv::new();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for words in [&["hook", "claude"][..], &["hook", "claude", "--statusline"]] {
+        let mut command = env.command(words);
+        command.env("DOGWATCH_SESSION", "s");
+        let status = command.stdout(full()).stderr(full()).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{words:?}, a full disk");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = env.command(words);
+        command.env("DOGWATCH_SESSION", "s");
+        let status = command.stdout(writer).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{words:?}, a closed pipe");
+        let line = format!("exec '{}' {} <&- >&- 2>&-", crate::env::dogwatch(), words.join(" "));
+        let status = env.foreign("sh").args(["-c", &line]).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{words:?}, nothing open");
+    }
+}
+
+/// Claude Code 2.1.84 to 2.1.138 ignore the arguments of a hook.
+#[test]
+fn without_arguments_in_a_session_it_is_a_hook() {
+    let env = TestEnv::new();
+    let bare = |session: &str, input: &[u8]| {
+        let mut command = env.command::<&str>(&[]);
+        command.env("DOGWATCH_SESSION", session).env("AI_AGENT", "claude");
+        env.run_with_input(&mut command, input)
+    };
+    let output = bare("s", br#"{"hook_event_name":"UserPromptSubmit","prompt":"x"}"#).success();
+    assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output}");
+    let names = |(agent, event, _): &(String, String, String)| (agent.clone(), event.clone());
+    let kept: Vec<_> = kept(&env, "s").iter().map(names).collect();
+    assert_eq!(kept, [("claude".to_owned(), "UserPromptSubmit".to_owned())]);
+    let nameless = bare("t", br#"{"a":1}"#).success();
+    assert!(nameless.stdout.is_empty() && nameless.stderr.is_empty(), "{nameless}");
+    assert!(self::kept(&env, "t").is_empty(), "no event, nothing to keep");
+    // People get the overview, as everywhere else.
+    for (session, input) in [("", &b"{}"[..]), ("s", b""), ("s", b"hello")] {
+        let output = bare(session, input).code(2);
+        assert!(output.stdout.is_empty() && output.to_string().contains("Usage"), "{output}");
+    }
 }
 
 #[test]

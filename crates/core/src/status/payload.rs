@@ -10,14 +10,26 @@ const MAX_TEXT: usize = 4096;
 const MAX_KEPT: usize = 64 * 1024;
 /// Longest name of an event.
 const MAX_NAME: usize = 100;
+/// Name of an event that has none.
+const UNKNOWN: &str = "unknown";
 
 /// The event's name, and the payload with its long texts cut. What is no JSON is kept as a text.
 pub fn digest(payload: &str) -> (String, String) {
     let mut value = serde_json::from_str(payload).unwrap_or_else(|_| Value::from(payload));
     shorten(&mut value, &mut { MAX_KEPT });
     let name = ["hook_event_name", "type"].iter().find_map(|key| value.get(key)?.as_str());
-    let name = name.or_else(|| name_in_cut(payload)).unwrap_or("unknown");
+    let name = name.or_else(|| name_in_cut(payload)).unwrap_or(UNKNOWN);
     (shortened(name, MAX_NAME), value.to_string())
+}
+
+/// Whether this text on standard input was meant for a hook: an object, which may have been cut.
+pub fn is_of_a_hook(payload: &str) -> bool {
+    payload.trim_start().starts_with('{')
+}
+
+/// Whether it says which event it is about.
+pub fn names_its_event(payload: &str) -> bool {
+    is_of_a_hook(payload) && digest(payload).0 != UNKNOWN
 }
 
 /// The event's name in a payload that was too long to be read whole, and so is no JSON.
@@ -78,6 +90,23 @@ mod tests {
         let (event, payload) = digest(&long);
         assert_eq!(event, "X");
         assert!(payload.len() < MAX_TEXT + 200 && payload.contains("13904 bytes left out"));
+    }
+
+    #[test]
+    fn what_was_meant_for_a_hook() {
+        for (payload, is_of_a_hook, names_its_event) in [
+            (r#" {"hook_event_name":"Stop"}"#, true, true),
+            (r#"{"type":"agent-turn-complete"}"#, true, true),
+            (r#"{"hook_event_name":"Stop","text":"cut he"#, true, true),
+            (r#"{"a":1}"#, true, false),
+            ("{", true, false),
+            ("", false, false),
+            ("[1]", false, false),
+            ("Fix the test", false, false),
+        ] {
+            let seen = (super::is_of_a_hook(payload), super::names_its_event(payload));
+            assert_eq!(seen, (is_of_a_hook, names_its_event), "{payload}");
+        }
     }
 
     #[test]
