@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::id::is_id;
 use dogwatch_core::registry::NamePattern;
 use dogwatch_engine::act::record::Surroundings;
 use dogwatch_engine::roll::Roll;
@@ -150,9 +151,9 @@ pub(crate) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// The session this process was started in, if any: hooks have it from their agent.
+/// The session this process was started in, if any: hooks have it from their agent. What cannot be an id is nobody's.
 pub(crate) fn own_session() -> Option<String> {
-    std::env::var("DOGWATCH_SESSION").ok().filter(|id| !id.is_empty())
+    std::env::var("DOGWATCH_SESSION").ok().filter(|id| is_id(id))
 }
 
 /// The agent of that session.

@@ -12,6 +12,7 @@
 //! | [`record`] | what the runner writes down: started, ended |
 //! | [`life`] | whether a session lives, and how it ended, from all witnesses |
 //! | [`run`] | what the runner does next in the pane |
+//! | [`id`] | ids that become the name of a file |
 //! | [`family`] | which processes belong to a session |
 //! | [`ending`] | the next step in ending a session politely |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
@@ -49,6 +50,7 @@ pub mod exit_code;
 pub mod family;
 pub mod fleet;
 pub mod http;
+pub mod id;
 pub mod job;
 pub mod kanban;
 pub mod launch;

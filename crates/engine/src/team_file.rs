@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::id::is_id;
 use dogwatch_core::session_file::{FileProblem, SessionFile};
 use dogwatch_store::{edit_shared, read_shared};
 use jiff::Zoned;
@@ -93,7 +94,7 @@ fn told(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
     }
     let Some(id) = &about.bmad_session else { return Ok(None) };
     // It becomes part of a path.
-    if id.contains('/') || id.starts_with('.') {
+    if !is_id(id) {
         let problem = format!("BMAD_SESSION_ID is {id:?}, which cannot be the name of a folder");
         return Err(Error::BadArgument { problem });
     }

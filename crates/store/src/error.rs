@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 pub enum StoreError {
     #[error("there is no place for dogwatch's state: neither HOME nor XDG_STATE_HOME is set")]
     NoHome,
+    #[error("{id:?} is not an id of a session or a run")]
+    BadId { id: String },
     #[error("{path} is not a folder")]
     NotAFolder { path: PathBuf },
     #[error("{path} belongs to another user")]
@@ -72,7 +74,10 @@ impl StoreError {
             Self::NotEditable { .. } => {
                 "write that session as a plain block of `key: value` lines, without anchors".into()
             }
-            Self::NotReadable { .. } | Self::Busy { .. } | Self::Database { .. } => return None,
+            Self::BadId { .. }
+            | Self::NotReadable { .. }
+            | Self::Busy { .. }
+            | Self::Database { .. } => return None,
         })
     }
 

@@ -3,7 +3,12 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::id::is_id;
+
 use crate::{SessionFolder, StoreError};
+
+/// What stands for an id that is none: nothing has this name, and no path leads out of its folder.
+const NO_ID: &str = ".no-id";
 
 /// The one folder below which everything of ours lives. Folders are 0700, files 0600.
 #[derive(Debug, Clone)]
@@ -60,7 +65,7 @@ impl StateDir {
 
     /// The folder of one session, which may or may not exist.
     pub fn session(&self, id: &str) -> SessionFolder {
-        SessionFolder::new(self.sessions().join(id))
+        SessionFolder::new(self.sessions().join(name_of(id)))
     }
 
     /// The folder for recordings.
@@ -79,7 +84,7 @@ impl StateDir {
 
     /// The folder for what the sessions of a run said.
     pub fn run(&self, id: &str) -> Result<PathBuf, StoreError> {
-        let folder = self.root.join("runs").join(id);
+        let folder = self.root.join("runs").join(parsed(id)?);
         make_private(&folder)?;
         Ok(folder)
     }
@@ -103,7 +108,7 @@ impl StateDir {
 
     /// What is written to when there is news of a session.
     pub fn news_of(&self, session: &str) -> PathBuf {
-        self.root.join("news").join(session)
+        self.root.join("news").join(name_of(session))
     }
 
     /// What is written to when a session was added to the roll or taken off it.
@@ -115,12 +120,14 @@ impl StateDir {
     pub fn typing_lock(&self, session: &str) -> Result<PathBuf, StoreError> {
         let folder = self.root.join("locks");
         make_private(&folder)?;
-        Ok(folder.join(session))
+        Ok(folder.join(parsed(session)?))
     }
 
     /// Tells whoever waits that something was written down about a session.
     pub fn tell_news(&self, session: &str) {
-        poke(&self.news_of(session));
+        if is_id(session) {
+            poke(&self.news_of(session));
+        }
     }
 
     /// Tells whoever waits that there are other sessions than before.
@@ -138,6 +145,15 @@ impl StateDir {
         ids.sort();
         ids
     }
+}
+
+/// An id as the name of a file. Ids are parsed where they come in; what is none all the same names nothing.
+fn name_of(id: &str) -> &str {
+    if is_id(id) { id } else { NO_ID }
+}
+
+fn parsed(id: &str) -> Result<&str, StoreError> {
+    if is_id(id) { Ok(id) } else { Err(StoreError::BadId { id: id.to_owned() }) }
 }
 
 /// Where nobody ever waited there is no folder, and nobody to tell.
@@ -175,6 +191,28 @@ mod tests {
         assert_eq!(at(None, p("relative"), p("/h")), p("/h/.local/state/dogwatch"));
         assert_eq!(at(None, None, p("/h")), p("/h/.local/state/dogwatch"));
         assert_eq!(at(None, None, None), None);
+    }
+
+    #[test]
+    fn no_id_leads_out_of_its_folder() {
+        let tmp = tempfile::tempdir().unwrap();
+        let root = tmp.path().join("state");
+        let dir = StateDir::open(&root).unwrap();
+        fs::write(root.join("dogwatch.db"), "precious").unwrap();
+        fs::write(tmp.path().join("outside"), "precious").unwrap();
+        let (news, outside) = (dir.news(), tmp.path().join("outside"));
+        for id in
+            ["../dogwatch.db", "../../outside", "..", ".", "", "a/b", &outside.to_string_lossy()]
+        {
+            dir.tell_news(id);
+            assert_eq!(dir.news_of(id), news.join(NO_ID), "{id}");
+            assert_eq!(dir.session(id).path(), root.join("sessions").join(NO_ID), "{id}");
+            assert!(matches!(dir.typing_lock(id), Err(StoreError::BadId { .. })), "{id}");
+            assert!(matches!(dir.run(id), Err(StoreError::BadId { .. })), "{id}");
+        }
+        assert_eq!(fs::read_to_string(root.join("dogwatch.db")).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
+        assert_eq!(fs::read_dir(news).unwrap().count(), 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args as ClapArgs, Subcommand};
+use dogwatch_core::id::SessionId;
 
 /// Check tmux, agents and dogwatch's own state, with a remedy for each fault
 #[derive(Debug, ClapArgs)]
@@ -26,7 +27,7 @@ pub(crate) struct Demo {}
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
-    pub(crate) session: String,
+    pub(crate) session: SessionId,
 }
 
 #[derive(Debug, ClapArgs)]

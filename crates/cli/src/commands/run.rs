@@ -7,5 +7,5 @@ use crate::environment;
 
 pub(crate) fn run(args: &Run, state_dir: Option<PathBuf>) -> Result<u8, Error> {
     let state = environment::state_dir(state_dir)?;
-    Ok(runner::run(&state, &args.session)?)
+    Ok(runner::run(&state, args.session.as_str())?)
 }

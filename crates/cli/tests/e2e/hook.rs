@@ -1,7 +1,7 @@
 //! An agent must not suffer from being watched: a hook never fails, never talks, and loses nothing.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::env::TestEnv;
 use crate::output::CommandOutput;
@@ -215,4 +215,68 @@ fn hooks_of_a_real_session_are_its_own() {
     let kept = kept(&env, &session.id);
     assert_eq!(kept.len(), 1, "{kept:?}");
     assert_eq!(kept[0].1, "SessionStart");
+}
+
+/// Whoever can set a variable of an agent must not reach other files of the user by it.
+#[test]
+fn a_forged_session_id_reaches_no_file() {
+    let env = TestEnv::new();
+    let _ = hook(&env, &["claude"], Some("s"), b"{}");
+    // Folders that a path through them would need.
+    for folder in ["news", "locks", "sessions", "spool", "runs"] {
+        std::fs::create_dir_all(env.state_dir().join(folder)).unwrap();
+    }
+    let outside = env.home().join("precious");
+    std::fs::write(&outside, "precious").unwrap();
+    let files = |folder: &Path| -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files
+    };
+    let (state, home) = (files(env.state_dir()), files(env.home()));
+    let absolute = outside.to_string_lossy().into_owned();
+    let long = "x".repeat(5000);
+    for id in [
+        "../dogwatch.db",
+        "../new-file",
+        "../../precious",
+        "../../../precious",
+        &absolute,
+        "..",
+        ".",
+        "-",
+        "a/b",
+        "a\nb",
+        &long,
+    ] {
+        let _ = hook(&env, &["claude"], Some(id), br#"{"hook_event_name":"Stop"}"#);
+        let mut statusline = env.command(&["hook", "claude", "--statusline"]);
+        statusline.env("DOGWATCH_SESSION", id);
+        let _ = env.run_with_input(&mut statusline, b"{}").success();
+        for args in [
+            &["agent", "register", "--role", "dev"][..],
+            &["agent", "claim", "--role", "dev"],
+            &["agent", "complete", "--result", "pass"],
+            &["run", id],
+            &["ls"],
+            &["gc"],
+            &["messages", id],
+        ] {
+            let mut command = env.command(args);
+            let _ = env.run_with_input(command.env("DOGWATCH_SESSION", id), b"");
+        }
+        assert_eq!(kept(&env, "s").len(), 1, "{id}: the database is whole");
+        assert!(kept(&env, id).is_empty(), "{id}");
+        assert_eq!(std::fs::read_to_string(&outside).unwrap(), "precious", "{id}");
+    }
+    for folder in ["news", "locks"] {
+        assert!(files(&env.state_dir().join(folder)).is_empty(), "{folder}");
+    }
+    let is_databases = |path: &PathBuf| path.to_string_lossy().contains("dogwatch.db");
+    let now: Vec<PathBuf> =
+        files(env.state_dir()).into_iter().filter(|path| !is_databases(path)).collect();
+    let before: Vec<PathBuf> = state.into_iter().filter(|path| !is_databases(path)).collect();
+    assert_eq!(now, before);
+    assert_eq!(files(env.home()), home);
 }

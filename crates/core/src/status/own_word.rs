@@ -52,7 +52,9 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
 /// The conversation that the file names, if it is this process's.
 pub fn claude_conversation(file: &[u8], process: ProcessIdent) -> Option<String> {
     let value: Value = serde_json::from_slice(file).ok()?;
-    is_of(&value, process).then(|| Some(value["sessionId"].as_str()?.to_owned())).flatten()
+    let id =
+        value["sessionId"].as_str().filter(|id| is_of(&value, process) && crate::id::is_id(id))?;
+    Some(id.to_owned())
 }
 
 fn is_of(file: &Value, process: ProcessIdent) -> bool {

@@ -298,7 +298,9 @@ fn conversation_of(
         }
         let signals = store.signals(&session.id).ok()?;
         let named = |payload: &str| serde_json::from_str::<Named>(payload).ok();
-        signals.iter().rev().find_map(|signal| Some(named(&signal.payload)?.session_id))
+        let ids =
+            signals.iter().rev().filter_map(|signal| Some(named(&signal.payload)?.session_id));
+        ids.into_iter().find(|id| dogwatch_core::id::is_id(id))
     })
 }
 

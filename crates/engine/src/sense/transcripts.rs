@@ -1,6 +1,7 @@
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
+use dogwatch_core::id::is_id;
 use dogwatch_core::profile::TranscriptRules;
 use dogwatch_core::status::evidence::Turn;
 use dogwatch_core::status::rollout;
@@ -44,12 +45,21 @@ pub fn path_in(payload: &str) -> Option<PathBuf> {
         transcript_path: PathBuf,
     }
     let named = payload.contains("transcript_path").then(|| serde_json::from_str::<Named>(payload));
-    Some(named?.ok()?.transcript_path)
+    Some(named?.ok()?.transcript_path).filter(|path| can_be_a_transcript(path))
+}
+
+/// A hook may name any file of the user's. Transcripts of all agents are JSON, one way or the other, and are named by their whole
+/// path.
+fn can_be_a_transcript(path: &Path) -> bool {
+    let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+    let is_json = path.extension().is_some_and(|end| end == "jsonl" || end == "json");
+    path.is_absolute() && is_plain && is_json
 }
 
 /// The transcript of a conversation below the home folder, by the patterns of its agent's profile.
 pub fn find(home: &Path, patterns: &[String], conversation: &str) -> Option<PathBuf> {
-    let short = conversation.get(..8)?;
+    // It becomes part of a path.
+    let short = Some(conversation).filter(|id| is_id(id))?.get(..8)?;
     patterns.iter().find_map(|pattern| {
         let pattern =
             pattern.replace("@conversation@", conversation).replace("@conversation8@", short);
@@ -185,6 +195,26 @@ mod tests {
         assert_eq!(find(home.path(), &patterns, "01aaf3bb-1111"), Some(file));
         assert_eq!(find(home.path(), &patterns, "99aaf3bb-1111"), None);
         assert_eq!(find(home.path(), &patterns, "x"), None);
+        let outside = home.path().join("outside.jsonl");
+        fs::write(&outside, "").unwrap();
+        let patterns = [".gemini/@conversation@.jsonl".to_owned()];
+        assert_eq!(find(home.path(), &patterns, "../outside"), None, "an id is no path");
+    }
+
+    #[test]
+    fn what_a_hook_may_name() {
+        for (path, fits) in [
+            ("/home/u/.claude/projects/p/1.jsonl", true),
+            ("/x/session.json", true),
+            ("/home/u/.ssh/id_ed25519", false),
+            ("relative.jsonl", false),
+            ("../x.jsonl", false),
+            ("/home/u/../v/x.jsonl", false),
+            ("", false),
+        ] {
+            let payload = serde_json::json!({ "transcript_path": path }).to_string();
+            assert_eq!(path_in(&payload).is_some(), fits, "{path}");
+        }
     }
 
     #[test]

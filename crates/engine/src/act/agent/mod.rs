@@ -5,6 +5,7 @@ mod register;
 
 use std::collections::HashSet;
 
+use dogwatch_core::id::is_id;
 use dogwatch_core::roles;
 use dogwatch_core::session_file::{Claimed, FileProblem, SessionFile, TaskId};
 use dogwatch_store::{Claim, Server, Session, Store};
@@ -73,7 +74,7 @@ impl Member {
         let signals = self.store.signals(&session.id).unwrap_or_default();
         let heard = signals.iter().rev().find_map(|signal| {
             let payload: serde_json::Value = serde_json::from_str(&signal.payload).ok()?;
-            Some(payload["session_id"].as_str()?.to_owned())
+            payload["session_id"].as_str().filter(|id| is_id(id)).map(ToOwned::to_owned)
         });
         let is_ours = !foreign::is_foreign(&session.id);
         heard

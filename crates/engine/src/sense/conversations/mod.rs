@@ -38,7 +38,7 @@ impl<'c> Finder<'c> {
         pid: Option<i32>,
     ) -> Artifact {
         // An id is part of a path here.
-        if id.is_empty() || !id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)) {
+        if !dogwatch_core::id::is_id(id) {
             return Artifact::Missing(format!("no file can be of the id {id:?}"));
         }
         let Some(rules) = &profile.conversations else {
