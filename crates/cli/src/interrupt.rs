@@ -15,11 +15,13 @@ pub(crate) fn flag(waker: Waker) -> Result<Arc<AtomicBool>, Error> {
         Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(Error::io("listen for Ctrl-C"))?;
     let flag = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&flag);
-    thread::spawn(move || {
+    let listen = move || {
         for _ in signals.forever() {
             set.store(true, Ordering::Relaxed);
             waker.wake();
         }
-    });
+    };
+    let thread = thread::Builder::new().name("signals".to_owned()).spawn(listen);
+    thread.map_err(Error::io("start a thread"))?;
     Ok(flag)
 }

@@ -316,6 +316,12 @@ impl Error {
         Some(match self {
             Self::Store(error) => return error.hint(),
             Self::Mqtt(error) => return error.hint(),
+            // What the kernel says when there are no processes or threads left: "Resource temporarily unavailable".
+            Self::Io { source, .. } | Self::Tmux(dogwatch_tmux::Error::Io { source, .. })
+                if source.kind() == io::ErrorKind::WouldBlock =>
+            {
+                "no process or thread could be started: a limit is reached (`ulimit -u` shows it); end some, or raise it".into()
+            }
             Self::Tmux(error) => return error.hint().map(ToOwned::to_owned),
             Self::UnknownAgent { .. } => {
                 "`dogwatch agents` lists them; any program can be run with `dogwatch spawn -- PROGRAM`"

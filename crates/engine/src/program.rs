@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -73,12 +73,14 @@ pub(crate) fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Re
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_vec();
         // A program need not read its input, and then the pipe would be full for ever.
-        thread::spawn(move || stdin.write_all(&input));
+        begin(group, move || drop(stdin.write_all(&input)))?;
     }
-    let (stdout, stderr) = (child.stdout.take().map(listen), child.stderr.take().map(listen));
+    let listen = |stream: Option<_>| stream.map(|stream| listen(group, stream)).transpose();
+    let stdout = listen(child.stdout.take().map(Stream::Out))?;
+    let stderr = listen(child.stderr.take().map(Stream::Err))?;
     let (done, ended) = mpsc::channel();
     // The kernel tells of a child's end only to who waits for it.
-    thread::spawn(move || done.send(child.wait()));
+    begin(group, move || drop(done.send(child.wait())))?;
     let status = ended.recv_timeout(limit).ok().transpose()?;
     if status.is_none() {
         if let Some(group) = group {
@@ -90,15 +92,49 @@ pub(crate) fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Re
     Ok(Ended { status, stdout: heard(stdout), stderr: heard(stderr) })
 }
 
+/// An error if the system has no thread for us. For what others start, and take for granted; between this and that the last
+/// one may go, so whoever can asks for the thread itself.
+pub(crate) fn thread_to_be_had() -> io::Result<()> {
+    let begun = thread::Builder::new().spawn(|| ())?;
+    let _ = begun.join();
+    Ok(())
+}
+
 enum Part {
     Bytes(Vec<u8>),
     /// More came than is kept.
     TooMuch,
 }
 
-fn listen(mut stream: impl Read + Send + 'static) -> Receiver<Part> {
+enum Stream {
+    Out(ChildStdout),
+    Err(ChildStderr),
+}
+
+impl Read for Stream {
+    fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Out(stream) => stream.read(part),
+            Self::Err(stream) => stream.read(part),
+        }
+    }
+}
+
+/// Starts a thread for a program; where none is to be had, the program is ended.
+fn begin(group: Option<Pid>, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let begun = thread::Builder::new().name("program".to_owned()).spawn(work);
+    if begun.is_err()
+        && let Some(group) = group
+    {
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = rustix::process::waitpid(Some(group), rustix::process::WaitOptions::empty());
+    }
+    begun.map(drop)
+}
+
+fn listen(group: Option<Pid>, mut stream: Stream) -> io::Result<Receiver<Part>> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    begin(group, move || {
         let mut part = [0; 16 * 1024];
         let mut kept = 0;
         while let Ok(length @ 1..) = stream.read(&mut part) {
@@ -112,8 +148,8 @@ fn listen(mut stream: impl Read + Send + 'static) -> Receiver<Part> {
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 fn heard(stream: Option<Receiver<Part>>) -> Said {

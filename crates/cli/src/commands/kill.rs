@@ -29,14 +29,22 @@ pub(super) fn end_all<'a>(
     std::thread::scope(|scope| {
         let ending: Vec<_> = seen
             .iter()
-            .map(|one| (one, scope.spawn(move || kill::kill(context, one, now, at))))
+            .map(|one| {
+                let end = move || kill::kill(context, one, now, at);
+                (one, std::thread::Builder::new().spawn_scoped(scope, end))
+            })
             .collect();
         ending
             .into_iter()
             .map(|(one, handle)| {
                 let lost =
                     || Err(Error::BadArgument { problem: "the ending was cut short".into() });
-                (one, handle.join().unwrap_or_else(|_| lost()))
+                let ended = match handle {
+                    Ok(handle) => handle.join().unwrap_or_else(|_| lost()),
+                    // No thread to be had: one after the other, then.
+                    Err(_) => kill::kill(context, one, now, at),
+                };
+                (one, ended)
             })
             .collect()
     })

@@ -33,6 +33,7 @@ mod kanban;
 mod kill;
 mod kill_all;
 mod launchers;
+mod limits;
 mod mistaken;
 mod monitor;
 mod names;

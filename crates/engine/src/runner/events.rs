@@ -1,8 +1,11 @@
 //! What can happen to a runner, from three sources, in one queue.
+//!
+//! The threads that an agent cannot do without are started before it is, so that a machine out of threads means a session
+//! that does not start, with the reason, and never one that nobody waits for.
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use dogwatch_core::record::Exit;
@@ -24,11 +27,11 @@ pub(super) enum Happened {
 }
 
 /// Turns signals into orders, as long as the process lives.
-pub(super) fn listen_for_orders(sender: Sender<Happened>) {
+pub(super) fn listen_for_orders(sender: Sender<Happened>) -> io::Result<()> {
     // INT and TSTP come from the keyboard while the runner itself has the terminal: caught so that
     // they do nothing.
-    let Ok(mut signals) = Signals::new([SIGHUP, SIGTERM, SIGQUIT, SIGINT, SIGTSTP]) else { return };
-    thread::spawn(move || {
+    let mut signals = Signals::new([SIGHUP, SIGTERM, SIGQUIT, SIGINT, SIGTSTP])?;
+    let listen = move || {
         for signal in signals.forever() {
             let order = match signal {
                 SIGHUP => Order::HangUp,
@@ -40,46 +43,81 @@ pub(super) fn listen_for_orders(sender: Sender<Happened>) {
                 return;
             }
         }
-    });
+    };
+    thread::Builder::new().name("orders".to_owned()).spawn(listen).map(drop)
 }
 
-/// Waits for the agent's end, and meanwhile for all that is inherited from it.
+/// The thread that waits for children: for the agent, and once it has ended for all that it left behind.
 ///
-/// It stops there, because the runner then starts a child of its own, to keep the last screen, whose
+/// In between it rests, because the runner then starts a child of its own, to keep the last screen, whose
 /// end is not for this thread to collect.
-pub(super) fn watch_agent(agent: ChildPid, sender: Sender<Happened>) {
-    thread::spawn(move || {
-        loop {
-            let happened = match wait(WaitOptions::UNTRACED | WaitOptions::CONTINUED) {
-                Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == agent.as_raw_pid() => {
-                    of_the_agent(status)
-                }
-                Ok(_) | Err(rustix::io::Errno::INTR) => None,
-                Err(_) => return,
-            };
-            let Some(happened) = happened else { continue };
-            let is_last = matches!(happened, Happened::Event(Event::Ended(_)));
-            if sender.send(happened).is_err() || is_last {
-                return;
-            }
-        }
-    });
+#[derive(Debug)]
+pub(super) struct Waiter {
+    next: Sender<Task>,
 }
 
-/// Waits for all that the agent left behind, until there is nothing left to wait for.
-pub(super) fn watch_leftovers(sender: Sender<Happened>) {
-    thread::spawn(move || {
-        loop {
-            match wait(WaitOptions::empty()) {
-                Ok(_) => {}
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(_) => return,
-            }
-            if sender.send(Happened::ChildGone).is_err() {
-                return;
-            }
+#[derive(Debug)]
+enum Task {
+    Agent(ChildPid),
+    Leftovers,
+}
+
+impl Waiter {
+    pub(super) fn start(sender: Sender<Happened>) -> io::Result<Self> {
+        let (next, tasks) = mpsc::channel();
+        let work = move || work(&tasks, &sender);
+        thread::Builder::new().name("children".to_owned()).spawn(work)?;
+        Ok(Self { next })
+    }
+
+    /// Waits for the agent's end, and meanwhile for all that is inherited from it.
+    pub(super) fn watch_agent(&self, agent: ChildPid) {
+        let _ = self.next.send(Task::Agent(agent));
+    }
+
+    /// Waits for all that the agent left behind, until there is nothing left to wait for.
+    pub(super) fn watch_leftovers(&self) {
+        let _ = self.next.send(Task::Leftovers);
+    }
+}
+
+fn work(tasks: &Receiver<Task>, sender: &Sender<Happened>) {
+    for task in tasks {
+        match task {
+            Task::Agent(agent) => watch_agent(agent, sender),
+            Task::Leftovers => watch_leftovers(sender),
         }
-    });
+    }
+}
+
+fn watch_agent(agent: ChildPid, sender: &Sender<Happened>) {
+    loop {
+        let happened = match wait(WaitOptions::UNTRACED | WaitOptions::CONTINUED) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == agent.as_raw_pid() => {
+                of_the_agent(status)
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => None,
+            Err(_) => return,
+        };
+        let Some(happened) = happened else { continue };
+        let is_last = matches!(happened, Happened::Event(Event::Ended(_)));
+        if sender.send(happened).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+fn watch_leftovers(sender: &Sender<Happened>) {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return,
+        }
+        if sender.send(Happened::ChildGone).is_err() {
+            return;
+        }
+    }
 }
 
 fn of_the_agent(status: WaitStatus) -> Option<Happened> {
@@ -112,11 +150,12 @@ pub(super) struct LineReader {
 impl LineReader {
     pub(super) fn start(sender: Sender<Happened>) -> Option<Self> {
         let (stopped, stop) = rustix::pipe::pipe().ok()?;
-        thread::spawn(move || {
+        let read = move || {
             if let Some(line) = next_line(&stopped) {
                 let _ = sender.send(Happened::Event(Event::Typed(line)));
             }
-        });
+        };
+        thread::Builder::new().name("line".to_owned()).spawn(read).ok()?;
         Some(Self { _stop: stop })
     }
 }

@@ -28,7 +28,7 @@ use jiff::Timestamp;
 
 use crate::act::spawn::HISTORY;
 use crate::sense::processes;
-use events::Happened;
+use events::{Happened, Waiter};
 use job::Job;
 
 /// How long tmux may take to read what the agent wrote last.
@@ -45,7 +45,11 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
 
     let (sender, happened) = mpsc::channel();
     // Before the agent exists, so that no order can fall between.
-    events::listen_for_orders(sender.clone());
+    let listening = events::listen_for_orders(sender.clone());
+    let waiter = match listening.and_then(|()| Waiter::start(sender.clone())) {
+        Ok(waiter) => waiter,
+        Err(error) => return Ok(record.no_thread(&error)),
+    };
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 
@@ -53,11 +57,11 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
         Ok(job) => job,
         Err(error) => return Ok(record.launch_failed(&argv, &error)),
     };
-    events::watch_agent(job.pid, sender.clone());
+    waiter.watch_agent(job.pid);
     record.started(&job);
 
     let mut driver =
-        Driver { runner: Runner::default(), job, record, wake: None, sender, reader: None };
+        Driver { runner: Runner::default(), job, record, wake: None, sender, waiter, reader: None };
     Ok(driver.drive(&happened).status())
 }
 
@@ -85,6 +89,7 @@ struct Driver<'a> {
     record: Record<'a>,
     wake: Option<Instant>,
     sender: mpsc::Sender<Happened>,
+    waiter: Waiter,
     /// Reads a line while the runner has the terminal; dropping it stops it.
     reader: Option<events::LineReader>,
 }
@@ -147,6 +152,11 @@ impl Driver<'_> {
             Effect::Say(notice) => {
                 say(notice);
                 self.reader = events::LineReader::start(self.sender.clone());
+                if self.reader.is_none() {
+                    // What is typed cannot be read, so a stopped agent would stay so: it goes on.
+                    let go_on = Happened::Event(Event::Typed("fg".to_owned()));
+                    let _ = self.sender.send(go_on);
+                }
             }
             Effect::SignalAgent(signal) => self.job.signal(job::kernel_signal(signal)),
             Effect::SignalFamily(signal) => {
@@ -161,7 +171,7 @@ impl Driver<'_> {
                     self.job.settle(SETTLE_PATIENCE);
                     self.record.keep_screen();
                 }
-                events::watch_leftovers(self.sender.clone());
+                self.waiter.watch_leftovers();
             }
             Effect::CountFamily | Effect::Leave(_) => {}
         }
@@ -213,11 +223,19 @@ impl Record<'_> {
     fn launch_failed(&mut self, argv: &[OsString], error: &io::Error) -> u8 {
         let program = argv.first().map(|a| a.to_string_lossy().into_owned()).unwrap_or_default();
         let code = if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
+        self.not_launched(code, format!("{program}: {error}"))
+    }
+
+    fn no_thread(&mut self, error: &io::Error) -> u8 {
+        self.not_launched(126, format!("no thread to watch the agent with: {error}"))
+    }
+
+    fn not_launched(&mut self, code: i32, reason: String) -> u8 {
         let ended = Ended {
             at: Timestamp::now(),
             exit: Exit::Code(code),
             cause: Cause::Launch,
-            error: Some(format!("{program}: {error}")),
+            error: Some(reason),
         };
         self.write(&ended);
         ended.exit.status()

@@ -111,20 +111,30 @@ pub fn survey(context: &Context) -> Vec<(String, Result<Found, Error>)> {
         let asked: Vec<_> = names(context)
             .into_iter()
             .map(|name| {
-                let handle = scope.spawn({
+                let ask = {
                     let name = name.clone();
-                    move || {
-                        let profile = profile(context, &name)?;
-                        let path = find_program(&profile.program, &context.path, Path::new("/"));
-                        let version = path.as_ref().and_then(|path| version(path, &profile));
-                        Ok(Found { profile, path, version })
-                    }
-                });
-                (name, handle)
+                    move || find(context, &name)
+                };
+                (name, thread::Builder::new().spawn_scoped(scope, ask))
             })
             .collect();
-        asked.into_iter().filter_map(|(name, handle)| Some((name, handle.join().ok()?))).collect()
+        let found = asked.into_iter().filter_map(|(name, handle)| {
+            let found = match handle {
+                Ok(handle) => handle.join().ok()?,
+                // No thread to be had: one after the other, then.
+                Err(_) => find(context, &name),
+            };
+            Some((name, found))
+        });
+        found.collect()
     })
+}
+
+fn find(context: &Context, name: &str) -> Result<Found, Error> {
+    let profile = profile(context, name)?;
+    let path = find_program(&profile.program, &context.path, Path::new("/"));
+    let version = path.as_ref().and_then(|path| version(path, &profile));
+    Ok(Found { profile, path, version })
 }
 
 /// What a program says of its version.

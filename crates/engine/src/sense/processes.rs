@@ -3,8 +3,9 @@ use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::family::{self, Process};
@@ -152,12 +153,13 @@ pub fn output_within(mut command: Command, input: &[u8], at_most: Duration) -> O
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().ok()?;
     let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let input = input.to_vec();
     // Both ends in threads of their own: neither a program that does not read nor one whose children keep its
     // output open may hold us up.
-    std::thread::spawn(move || stdin.write_all(&input));
+    let feed = Builder::new().spawn(move || drop(stdin.write_all(&input)));
     let (sender, printed) = mpsc::channel();
-    std::thread::spawn(move || {
+    let read = Builder::new().spawn(move || {
         let mut part = [0; 4096];
         while let Ok(length @ 1..) = stdout.read(&mut part) {
             if sender.send(part[..length].to_vec()).is_err() {
@@ -165,16 +167,25 @@ pub fn output_within(mut command: Command, input: &[u8], at_most: Duration) -> O
             }
         }
     });
+    if feed.is_err() || read.is_err() {
+        end(&mut child, group);
+        return None;
+    }
     let deadline = Instant::now() + at_most;
     let mut output = Vec::new();
     while let Ok(part) = printed.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         output.extend(part);
     }
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+    end(&mut child, group);
+    Some(output)
+}
+
+/// Kills a child with its process group, and collects it.
+fn end(child: &mut Child, group: Option<Pid>) {
+    if let Some(group) = group {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait();
-    Some(output)
 }
 
 /// Sends a signal; a process that is gone already is no error.

@@ -146,11 +146,14 @@ impl Sights {
         let hands = thread::available_parallelism().map_or(1, usize::from);
         thread::scope(|scope| {
             let parts = seen.chunks(seen.len().div_ceil(hands));
-            let hands: Vec<_> =
-                parts.map(|part| (part.len(), scope.spawn(move || look(part)))).collect();
-            let sights = hands
-                .into_iter()
-                .map(|(length, hand)| hand.join().unwrap_or_else(|_| vec![None; length]));
+            let begin =
+                |part| (part, thread::Builder::new().spawn_scoped(scope, move || look(part)));
+            let hands: Vec<_> = parts.map(begin).collect();
+            let sights = hands.into_iter().map(|(part, hand)| match hand {
+                Ok(hand) => hand.join().unwrap_or_else(|_| vec![None; part.len()]),
+                // No thread to be had: it is done here.
+                Err(_) => look(part),
+            });
             sights.flatten().collect()
         })
     }

@@ -87,14 +87,18 @@ impl Line {
         let (sender, notes) = mpsc::channel();
         let waker = self.waker.clone();
         // Ends with the connection, whose end of the channel it reads from.
-        thread::spawn(move || {
+        let pass_on = move || {
             for note in told {
                 if sender.send(note).is_err() {
                     return;
                 }
                 waker.wake();
             }
-        });
+        };
+        // Without a thread the panes are read by processes until the next try.
+        if thread::Builder::new().name("tmux notes".to_owned()).spawn(pass_on).is_err() {
+            return;
+        }
         self.open = Some(Open { control, notes });
     }
 }

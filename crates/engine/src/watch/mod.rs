@@ -12,6 +12,7 @@ pub(crate) mod line;
 mod pace;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -299,8 +300,14 @@ impl<'c> Watcher<'c> {
         let over = job::settle_of(self.context, &mut self.looker, judged).unwrap_or_default();
         if !over.is_empty() {
             let context = self.context.clone();
-            // Somebody who is told of it may take his time.
-            thread::spawn(move || job::tell_of(&context, &over));
+            let over = Arc::new(over);
+            let told = Arc::clone(&over);
+            // A notification may take its time.
+            let tell = move || job::tell_of(&context, &told);
+            if thread::Builder::new().name("notify".to_owned()).spawn(tell).is_err() {
+                // Late is better than never.
+                job::tell_of(self.context, &over);
+            }
         }
     }
 

@@ -98,11 +98,16 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
             match loop_.turn(|decision| {
                 let (site, done, waker, decision) =
                     (&site, done.clone(), waker.clone(), decision.clone());
-                scope.spawn(move || {
+                let (key, failed, again) = (decision.key(), done.clone(), waker.clone());
+                let work = move || {
                     let result = perform(site, &decision);
                     let _ = done.send((decision.key(), result));
                     waker.wake();
-                });
+                };
+                if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                    let _ = failed.send((key, Err(Error::io("start a thread")(error))));
+                    again.wake();
+                }
             }) {
                 Ok(Turn::Left(left)) => break Ok(left),
                 Ok(Turn::Wait(at_most)) => {

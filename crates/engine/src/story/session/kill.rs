@@ -37,9 +37,17 @@ fn kill_stranger(context: &Context, name: &str) -> Result<bool, Error> {
 /// Ends many side by side: each may take seconds to leave politely. Returns how many have ended, and what went wrong.
 pub fn kill_all(context: &Context, place: &Place, names: &[String]) -> (usize, Vec<Error>) {
     let results: Vec<Result<bool, Error>> = std::thread::scope(|scope| {
-        let ending: Vec<_> =
-            names.iter().map(|name| scope.spawn(move || kill(context, place, name))).collect();
-        ending.into_iter().filter_map(|handle| handle.join().ok()).collect()
+        let begin = |name: &'_ String| {
+            let name = name.clone();
+            std::thread::Builder::new().spawn_scoped(scope, move || kill(context, place, &name))
+        };
+        let ending: Vec<_> = names.iter().map(|name| (name, begin(name))).collect();
+        let ended = ending.into_iter().filter_map(|(name, handle)| match handle {
+            Ok(handle) => handle.join().ok(),
+            // No thread to be had: one after the other, then.
+            Err(_) => Some(kill(context, place, name)),
+        });
+        ended.collect()
     });
     let mut errors = Vec::new();
     let mut ended = 0;

@@ -69,6 +69,8 @@ async fn serve(
             ..RouterConfig::default()
         },
     );
+    // Its thread is taken for granted there.
+    crate::program::thread_to_be_had().map_err(Error::io("start a thread"))?;
     let router = router.spawn();
     let v4 = free_port().await?;
     let v5 = free_port().await?;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use dogwatch_store::{Mqtt, Secret};
@@ -78,6 +79,12 @@ impl Link {
     /// Begins to connect; within a runtime.
     pub(super) fn open(mqtt: &Mqtt, id: &str, will: Option<LastWill>) -> Result<Self, Trouble> {
         let options = options(mqtt, id, will)?;
+        if mqtt.address.host.parse::<IpAddr>().is_err() {
+            // The runtime looks a name up on a thread of its own, and panics where there is none to be had.
+            crate::program::thread_to_be_had().map_err(|error| {
+                Trouble::new(Kind::Away, format!("cannot be looked up: no thread for it: {error}"))
+            })?;
+        }
         let (client, mut eventloop) = AsyncClient::builder(options).unbounded().build();
         let (sender, heard) = unbounded_channel();
         // A task of its own: to leave a poll and begin another would begin the connection anew.

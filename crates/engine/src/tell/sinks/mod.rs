@@ -96,9 +96,12 @@ fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
     let mut open: Vec<Option<(String, Duration)>> = Vec::new();
     for (place, Timed { sink, limit }) in sinks.into_iter().enumerate() {
         open.push(Some((sink.name(), limit)));
-        let (sender, notice) = (sender.clone(), notice.clone());
+        let (told, notice) = (sender.clone(), notice.clone());
         // Looking up a host's name cannot be cut short: who takes too long is left behind.
-        thread::spawn(move || sender.send((place, sink.tell(&notice, limit))));
+        let tell = move || drop(told.send((place, sink.tell(&notice, limit))));
+        if let Err(error) = thread::Builder::new().name("notify".to_owned()).spawn(tell) {
+            let _ = sender.send((place, Err(format!("no thread for it: {error}"))));
+        }
     }
     drop(sender);
     let mut problems = Vec::new();
