@@ -177,7 +177,7 @@ fn gemini(line: &Value) -> Vec<Entry> {
 }
 
 /// A tool call in one line: its name and the argument a person would ask for.
-fn tool(name: &str, input: &Value) -> Option<Entry> {
+pub(crate) fn tool(name: &str, input: &Value) -> Option<Entry> {
     let telling = ["command", "cmd", "file_path", "path", "pattern", "description"];
     let what = telling.iter().find_map(|key| input[*key].as_str()).unwrap_or_default();
     entry(Speaker::Tool, &format!("{name} {what}"))

@@ -269,3 +269,83 @@ fn one_is_created_with_a_job() {
     assert_eq!(listed["sessions"][0]["delegate_job_id"], id, "{listed:#}");
     lab.end(&["--now"]);
 }
+
+/// What a person may do to a job at the agent's own screen.
+#[derive(Clone, Copy)]
+enum Deed {
+    /// Chooses the last option of the dialog.
+    Refuses,
+    Presses(&'static str),
+}
+
+/// The job fails, and says so in these words.
+fn stopped_by_a_person(agent: Agent, prompt: &str, deed: Deed, because: &str) {
+    let Some(lab) = Lab::new(agent) else { return };
+    let careful = ["--", "--sandbox", "read-only", "--ask-for-approval", "on-request"];
+    let session = lab.spawn(if agent == Agent::Codex { &careful } else { &[] });
+    let job = lab.submit(prompt, &["--timeout", "60s"]);
+    let why = || lab.dogwatch(&["why", "a", "--json"]).success().json();
+    if prompt == "[gate]" {
+        lab.env.wait_screen("a", "Waiting at the gate.");
+    } else {
+        eventually("it asks for permission", || why()["options"].is_array());
+    }
+    match deed {
+        Deed::Refuses => {
+            let last = why()["options"].as_array().unwrap().len().to_string();
+            let _answered = lab.dogwatch(&["answer", "a", &last]).success();
+        }
+        Deed::Presses(key) => lab.env.keys(&session, &[key]),
+    }
+    let failed = lab.job_becomes(&job, "failed");
+    assert!(failed["because"].as_str().unwrap().starts_with(because), "{failed:#}");
+    let status = why();
+    assert_eq!((&status["state"], &status["interrupted"]), (&"idle".into(), &true.into()));
+    lab.end(&["--now"]);
+}
+
+const INTERRUPTED: &str = "its turn was interrupted";
+
+#[test]
+fn claude_is_refused_a_permission() {
+    let because = "permission was refused: Bash echo dogwatch-tool-ran";
+    stopped_by_a_person(Agent::Claude, "[tool]", Deed::Refuses, because);
+}
+
+#[test]
+fn claude_is_refused_a_permission_by_escape() {
+    let because = "permission was refused: Bash echo dogwatch-tool-ran";
+    stopped_by_a_person(Agent::Claude, "[tool]", Deed::Presses("Escape"), because);
+}
+
+#[test]
+fn claude_is_interrupted_by_escape() {
+    stopped_by_a_person(Agent::Claude, "[gate]", Deed::Presses("Escape"), INTERRUPTED);
+}
+
+#[test]
+fn claude_is_interrupted_by_ctrl_c() {
+    stopped_by_a_person(Agent::Claude, "[gate]", Deed::Presses("C-c"), INTERRUPTED);
+}
+
+#[test]
+fn codex_is_refused_a_permission() {
+    let because = "its turn was interrupted: apply_patch";
+    stopped_by_a_person(Agent::Codex, "[write]", Deed::Refuses, because);
+}
+
+#[test]
+fn codex_is_refused_a_permission_by_escape() {
+    let because = "its turn was interrupted: apply_patch";
+    stopped_by_a_person(Agent::Codex, "[write]", Deed::Presses("Escape"), because);
+}
+
+#[test]
+fn codex_is_interrupted_by_escape() {
+    stopped_by_a_person(Agent::Codex, "[gate]", Deed::Presses("Escape"), INTERRUPTED);
+}
+
+#[test]
+fn codex_is_interrupted_by_ctrl_c() {
+    stopped_by_a_person(Agent::Codex, "[gate]", Deed::Presses("C-c"), INTERRUPTED);
+}

@@ -8,12 +8,13 @@
 //! | delivered | its turn began, or the agent works, asks, or has finished since | running |
 //! | | the session is over | failed |
 //! | running | the turn of this very message is done | done, with the agent's last words |
-//! | | that turn was interrupted | cancelled if somebody wanted that, else failed |
+//! | | that turn was interrupted, or stopped because a permission was refused | cancelled if a person cancelled it, else failed |
 //! | | that turn failed, or the session is over before it was done | failed |
 //! | | a dialog is open | running, and what it waits for is said |
 //!
 //! Where an agent keeps no transcript, its state since the delivery is all there is to go by, and there is no result.
 
+mod calls;
 mod turn;
 
 pub use turn::{Turn, TurnEnd, turn_of};
@@ -171,14 +172,24 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
             _ => None,
         },
         JobState::Running => {
-            let interrupted = |at: Timestamp| match &sight.cancelled_by {
-                Some(by) => step(at, JobState::Cancelled { by: by.clone() }),
-                None => fail(at, "its turn was interrupted".to_owned()),
+            let stopped = |at: Timestamp, because: &str, what: &Option<String>| {
+                let because = match what {
+                    Some(what) => format!("{because}: {what}"),
+                    None => because.to_owned(),
+                };
+                match &sight.cancelled_by {
+                    Some(by) => step(at, JobState::Cancelled { by: by.clone() }),
+                    None => fail(at, because),
+                }
             };
+            let interrupted = |at, what| stopped(at, "its turn was interrupted", what);
             let answer = || sight.turn.as_ref().and_then(|turn| turn.answer.clone());
             match sight.turn.as_ref().and_then(|turn| turn.end.as_ref()) {
                 Some((at, TurnEnd::Done)) => return step(*at, JobState::Done { result: answer() }),
-                Some((at, TurnEnd::Interrupted)) => return interrupted(*at),
+                Some((at, TurnEnd::Interrupted(what))) => return interrupted(*at, what),
+                Some((at, TurnEnd::Refused(what))) => {
+                    return stopped(*at, "permission was refused", what);
+                }
                 Some((at, TurnEnd::Failed(because))) => return fail(*at, because.clone()),
                 None => {}
             }
@@ -189,7 +200,7 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
             match &sight.agent {
                 Agent::Over(reason) => fail(sight.now, ended(reason)),
                 Agent::Idle { since, interrupted: true } if has_settled(*since) => {
-                    interrupted(*since)
+                    interrupted(*since, &None)
                 }
                 Agent::Idle { since, .. } if has_settled(*since) => {
                     step(*since, JobState::Done { result: answer() })
@@ -294,13 +305,29 @@ mod tests {
                 "failed (the session ended: signal 9)",
             ),
             (Running, Sight { agent: over(), ..turn(Some(TurnEnd::Done)) }, "done (A.)"),
-            (Running, turn(Some(TurnEnd::Interrupted)), "failed (its turn was interrupted)"),
+            (Running, turn(Some(TurnEnd::Interrupted(None))), "failed (its turn was interrupted)"),
             (
                 Running,
-                Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Interrupted)) },
+                Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Interrupted(None))) },
                 "cancelled",
             ),
             (Running, Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Done)) }, "done (A.)"),
+            (
+                Running,
+                turn(Some(TurnEnd::Interrupted(Some("Bash make".into())))),
+                "failed (its turn was interrupted: Bash make)",
+            ),
+            (
+                Running,
+                turn(Some(TurnEnd::Refused(Some("Bash make".into())))),
+                "failed (permission was refused: Bash make)",
+            ),
+            (Running, turn(Some(TurnEnd::Refused(None))), "failed (permission was refused)"),
+            (
+                Running,
+                Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Refused(None))) },
+                "cancelled",
+            ),
             (Running, turn(Some(TurnEnd::Failed("x".into()))), "failed (x)"),
             (JobState::Done { result: None }, Sight { agent: over(), ..sent() }, ""),
         ];

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::calls::Calls;
 use crate::status::evidence::EdgeKind;
 use crate::status::rollout;
 use crate::transcript::{self, Dialect, Speaker};
@@ -19,7 +20,10 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
     Done,
-    Interrupted,
+    /// It was cut short; what the agent was at, if that is known.
+    Interrupted(Option<String>),
+    /// The person did not allow what the agent wanted to do, and it stopped there.
+    Refused(Option<String>),
     Failed(String),
 }
 
@@ -31,6 +35,7 @@ pub fn turn_of(
     is_ours: impl Fn(&str) -> bool,
 ) -> Option<Turn> {
     let mut turn: Option<Turn> = None;
+    let mut calls = Calls::default();
     for line in text.lines() {
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
         let Some(at) = value["timestamp"].as_str().and_then(|text| text.parse().ok()) else {
@@ -53,15 +58,18 @@ pub fn turn_of(
             && let Some(entry) = spoken
         {
             found.answer = Some(entry.text);
+            calls.went_on();
         }
-        let end = match edge {
-            Some(EdgeKind::Done) => TurnEnd::Done,
+        calls.take_in(dialect, &value);
+        let end = match (edge, calls.stopped_by()) {
+            (Some(EdgeKind::Done | EdgeKind::Interrupted | EdgeKind::Began), Some(end)) => end,
+            (Some(EdgeKind::Done), None) => TurnEnd::Done,
             // Another turn has begun, and nobody wrote how this one ended.
-            Some(EdgeKind::Interrupted | EdgeKind::Began) => TurnEnd::Interrupted,
-            Some(EdgeKind::Failed(failure)) => {
+            (Some(EdgeKind::Interrupted | EdgeKind::Began), None) => TurnEnd::Interrupted(None),
+            (Some(EdgeKind::Failed(failure)), _) => {
                 TurnEnd::Failed(format!("{}: {}", failure.kind, failure.text))
             }
-            Some(EdgeKind::Ready) | None => continue,
+            (Some(EdgeKind::Ready) | None, _) => continue,
         };
         found.end = Some((at, end));
         break;
@@ -90,7 +98,11 @@ mod tests {
     const OTHER: &str = r#""type":"user","origin":{"kind":"human"},"message":{"content":"other"}"#;
     const SAID: &str =
         r#""type":"assistant","message":{"content":[{"type":"text","text":"One."}]}"#;
-    const TOOL: &str = r#""type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"make"}}]}"#;
+    const REJECTED: &str = r#""type":"user","toolUseResult":"User rejected tool use","message":{"content":[{"type":"tool_result","is_error":true,"tool_use_id":"t","content":"The user doesn't want to proceed with this tool use. The tool use was rejected."}]}"#;
+    const DENIED: &str = r#""type":"user","toolDenialKind":"user-rejected","message":{"content":[{"type":"tool_result","is_error":true,"tool_use_id":"t","content":"no"}]}"#;
+    const RAN: &str = r#""type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}"#;
+    const STOPPED: &str = r#""type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}"#;
+    const TOOL: &str = r#""type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"make"}}]}"#;
     const LAST: &str =
         r#""type":"assistant","message":{"content":[{"type":"text","text":"Two."}]}"#;
     const OVER: &str = r#""type":"system","subtype":"turn_duration""#;
@@ -108,8 +120,19 @@ mod tests {
         assert_eq!(done.answer.as_deref(), Some("Two."), "of this turn, and the last");
         assert_eq!(done.end, Some((at(5), TurnEnd::Done)));
         let end = |lines: &[&str]| of(lines).unwrap().end.map(|(_, end)| end);
-        assert_eq!(end(&[OTHER, OURS, SAID, ESCAPE]), Some(TurnEnd::Interrupted));
-        assert_eq!(end(&[OTHER, OURS, SAID, OTHER, OVER]), Some(TurnEnd::Interrupted));
+        assert_eq!(end(&[OTHER, OURS, SAID, ESCAPE]), Some(TurnEnd::Interrupted(None)));
+        assert_eq!(end(&[OTHER, OURS, SAID, OTHER, OVER]), Some(TurnEnd::Interrupted(None)));
+        let refused = || Some(TurnEnd::Refused(Some("Bash make".into())));
+        assert_eq!(end(&[OTHER, OURS, TOOL, REJECTED, STOPPED, OVER]), refused());
+        assert_eq!(end(&[OTHER, OURS, TOOL, DENIED, OVER]), refused());
+        assert_eq!(
+            end(&[OTHER, OURS, TOOL, REJECTED, LAST, OVER]),
+            Some(TurnEnd::Done),
+            "it went on"
+        );
+        assert_eq!(end(&[OTHER, OURS, TOOL, REJECTED, TOOL, RAN, OVER]), Some(TurnEnd::Done));
+        let at_work = Some(TurnEnd::Interrupted(None));
+        assert_eq!(end(&[OTHER, OURS, SAID, STOPPED, OVER]), at_work);
         let failed = of(&[OTHER, OURS, ERROR, OVER]).unwrap();
         assert_eq!(failed.end.unwrap().1, TurnEnd::Failed("rate_limit: 429".into()));
         assert_eq!(failed.answer, None);
@@ -125,7 +148,26 @@ mod tests {
         assert_eq!(found.answer.as_deref(), Some("Done."));
         assert_eq!(found.end, Some((at(4), TurnEnd::Done)));
         let aborted = r#""type":"event_msg","payload":{"type":"turn_aborted"}"#;
-        let found = turn(Dialect::Codex, &[began, began, ours, aborted]).unwrap();
-        assert_eq!(found.end, Some((at(3), TurnEnd::Interrupted)));
+        let end = |lines: &[&str]| turn(Dialect::Codex, lines).unwrap().end.unwrap();
+        assert_eq!(end(&[began, began, ours, aborted]), (at(3), TurnEnd::Interrupted(None)));
+        let call = r#""type":"response_item","payload":{"type":"function_call","call_id":"c","name":"exec_command","arguments":"{\"cmd\":\"make\"}"}"#;
+        let output = |text: &str| {
+            format!(
+                r#""type":"response_item","payload":{{"type":"function_call_output","call_id":"c","output":"{text}"}}"#
+            )
+        };
+        let make = || Some("exec_command make".to_owned());
+        let broken = output("aborted by user after 0.1s");
+        assert_eq!(
+            end(&[began, began, ours, call, &broken, aborted]).1,
+            TurnEnd::Interrupted(make())
+        );
+        let rejected = output("exec command rejected by user");
+        assert_eq!(
+            end(&[began, began, ours, call, &rejected, aborted]).1,
+            TurnEnd::Refused(make())
+        );
+        assert_eq!(end(&[began, began, ours, call, &rejected, done]).1, TurnEnd::Refused(make()));
+        assert_eq!(end(&[began, began, ours, call, &rejected, said, done]).1, TurnEnd::Done);
     }
 }

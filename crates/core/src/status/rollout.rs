@@ -17,6 +17,11 @@ use crate::transcript::Dialect;
 
 /// Edges of claude 2.1.325 were seen out of order by milliseconds, other lines by seconds.
 const SET_BACK: SignedDuration = SignedDuration::from_mins(1);
+/// claude 2.1.325 closes an interrupted turn like any other, 37 ms after it wrote that it was interrupted.
+const CLOSING: SignedDuration = SignedDuration::from_secs(2);
+/// What claude writes in the person's name when a turn was cut short, the second when a permission was refused.
+const INTERRUPTED: [&str; 2] =
+    ["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
 /// Longest text of a failure: it is handed on to tables and messages.
 const MAX_TEXT: usize = 2_000;
 
@@ -51,19 +56,20 @@ pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
 }
 
 /// `None` if the line may be an edge or tells of the queue, or is not as expected.
-fn time_of_no_edge(dialect: Dialect, line: &str) -> Option<Cow<'_, str>> {
+fn time_of_no_edge(dialect: Dialect, text: &str) -> Option<Cow<'_, str>> {
     match dialect {
         Dialect::Claude => {
-            let line: ClaudeLine = serde_json::from_str(line).ok()?;
+            let line: ClaudeLine = serde_json::from_str(text).ok()?;
             let may_be_edge = line.interrupted_message_id.is_some()
                 || line.origin.is_some()
                 || line.subtype.is_some()
                 || line.operation.is_some()
-                || line.is_api_error_message.is_some();
+                || line.is_api_error_message.is_some()
+                || INTERRUPTED.iter().any(|words| text.contains(words));
             (!may_be_edge).then_some(line.timestamp)
         }
         Dialect::Codex => {
-            let line: CodexLine = serde_json::from_str(line).ok()?;
+            let line: CodexLine = serde_json::from_str(text).ok()?;
             let event = line.payload.and_then(|payload| payload.r#type);
             let edges = ["task_started", "turn_aborted", "task_complete"];
             let may_be_edge = event.is_some_and(|event| edges.contains(&event.as_ref()));
@@ -106,12 +112,18 @@ fn take_in(turn: &mut Turn, at: Timestamp, edge: Option<EdgeKind>) {
     let failed_already = turn.edge.as_ref().is_some_and(|e| matches!(e.what, EdgeKind::Failed(_)));
     match what {
         // claude closes a failed turn like any other, right after the error.
-        EdgeKind::Done if failed_already => return,
+        EdgeKind::Done if failed_already || was_interrupted_before(turn, at) => return,
         EdgeKind::Done => turn.turns_done += 1,
         EdgeKind::Began => turn.turns_begun += 1,
         _ => {}
     }
     place(turn, at, what);
+}
+
+fn was_interrupted_before(turn: &Turn, at: Timestamp) -> bool {
+    turn.edge.as_ref().is_some_and(|edge| {
+        edge.what == EdgeKind::Interrupted && at.duration_since(edge.at).abs() < CLOSING
+    })
 }
 
 fn place(turn: &mut Turn, at: Timestamp, what: EdgeKind) {
@@ -152,10 +164,17 @@ fn claude(line: &Value) -> Option<EdgeKind> {
     match (line["type"].as_str()?, line["subtype"].as_str()) {
         ("user", _) if !line["interruptedMessageId"].is_null() => Some(EdgeKind::Interrupted),
         ("user", _) if line["origin"]["kind"] == "human" => Some(EdgeKind::Began),
+        ("user", _) if says_interrupted(line) => Some(EdgeKind::Interrupted),
         ("system", Some("turn_duration")) => Some(EdgeKind::Done),
         ("assistant", _) if line["isApiErrorMessage"] == true => Some(claude_failure(line)),
         _ => None,
     }
+}
+
+fn says_interrupted(line: &Value) -> bool {
+    let content = &line["message"]["content"];
+    let said = content.as_str().or_else(|| content[0]["text"].as_str());
+    said.is_some_and(|said| INTERRUPTED.contains(&said))
 }
 
 /// `error` is a broad word: an overload and a connection that failed are a `server_error` like any other.
@@ -232,6 +251,18 @@ mod tests {
         assert_eq!(last(Dialect::Claude, &[began]), (Some(EdgeKind::Began), 0));
         assert_eq!(last(Dialect::Claude, &[began, done]), (Some(EdgeKind::Done), 1));
         assert_eq!(last(Dialect::Claude, &[began, interrupted]), (Some(EdgeKind::Interrupted), 0));
+        let rejected = r#""type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}"#;
+        assert_eq!(
+            last(Dialect::Claude, &[began, rejected, done]),
+            (Some(EdgeKind::Interrupted), 0),
+            "not hidden by the turn's end"
+        );
+        assert_eq!(
+            last(Dialect::Claude, &[began, rejected, done, began, done]),
+            (Some(EdgeKind::Done), 1)
+        );
+        let typed = r#""type":"user","origin":{"kind":"human"},"message":{"content":"[Request interrupted by user]"}"#;
+        assert_eq!(last(Dialect::Claude, &[typed]), (Some(EdgeKind::Began), 0));
         let (edge, _) = last(Dialect::Claude, &[began, error, done]);
         assert!(
             matches!(edge, Some(EdgeKind::Failed(f)) if f.is_limit()),
