@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dogwatch_store::{Session, Signal, StateDir, Store};
+use dogwatch_store::{Session, Signal, StateDir, Store, Which};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn fill(world: &World, count: usize, scenes: &[&str]) -> Result<(), Error> {
     })?;
     let state = StateDir::open(&world.state())?;
     let store = Store::open(&state)?;
-    for session in &store.sessions(&world.socket(), false)?[had..] {
+    for session in &store.sessions(&world.socket(), Which::All)?[had..] {
         dress(&state, &store, session, &world.home())?;
     }
     wait_until_played(world, count)

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dogwatch_store::{Session, StateDir, Store};
+use dogwatch_store::{Session, StateDir, Store, Which};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ pub(crate) fn measure(
 ) -> Result<(Group, Vec<Cost>), Error> {
     claude::fill_with_idle(world, sessions)?;
     let store = || Store::open(&StateDir::open(&world.state())?);
-    let agents = store()?.sessions(&world.socket(), false)?;
+    let agents = store()?.sessions(&world.socket(), Which::All)?;
     let port = free_port()?;
     let _broker = start_broker(world, broker, port)?;
     let sub = Sub::start(world, port)?;

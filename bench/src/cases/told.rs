@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dogwatch_store::{Session, StateDir, Store};
+use dogwatch_store::{Session, StateDir, Store, Which};
 use jiff::Timestamp;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -35,7 +35,8 @@ const SETTLE: Duration = Duration::from_millis(60);
 pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<Group, Error> {
     claude::fill_with_idle(world, sessions - 1)?;
     child::run(&mut world.dogwatch(["spawn", "codex", "--name", "mute"]))?.success()?;
-    let all = Store::open(&StateDir::open(&world.state())?)?.sessions(&world.socket(), false)?;
+    let all =
+        Store::open(&StateDir::open(&world.state())?)?.sessions(&world.socket(), Which::All)?;
     let (mute, agents): (Vec<_>, Vec<_>) = all.into_iter().partition(|s| s.name == "mute");
     let watch = Watch::start(world)?;
     watch.hears_of_all(sessions)?;

@@ -131,6 +131,14 @@ pub(crate) fn no_sessions(of_project: bool) -> &'static str {
     }
 }
 
+/// What is said below a table that does not show all sessions.
+pub(crate) fn talk_of_left_out(count: usize) {
+    if count > 0 {
+        let sessions = if count == 1 { "ended session is" } else { "ended sessions are" };
+        talk(format_args!("{count} more {sessions} not shown; --all shows them"));
+    }
+}
+
 /// `exit code 3`, `signal 9 (KILL)`.
 pub(crate) fn exit(exit: Exit) -> String {
     match exit {

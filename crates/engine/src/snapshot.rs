@@ -5,7 +5,7 @@ use std::path::Path;
 use dogwatch_core::event::Subject;
 use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
-use dogwatch_store::{Server, Session, Store};
+use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
 use jiff::{SignedDuration, Timestamp};
 
@@ -49,6 +49,12 @@ impl Seen {
         self.pane.map(|pane| pane.pane_id)
     }
 
+    /// Whether nothing of it is left that could still be found running.
+    fn is_lost_for_good(&self) -> bool {
+        let agent = self.session.started.as_ref().map(|started| started.agent);
+        self.life.state == State::Lost && !agent.is_some_and(processes::is_alive)
+    }
+
     /// The runner, if it was ever recorded and still lives.
     pub fn living_runner(&self) -> Option<ProcessIdent> {
         self.session
@@ -85,9 +91,44 @@ impl<'a> Panes<'a> {
     }
 }
 
-/// All sessions on the context's server. The database is read while tmux makes up its answer.
-pub fn look(context: &Context, all: bool) -> Result<Vec<Seen>, Error> {
-    look_with(context, |store| Ok(store.sessions(&context.socket, all)?))
+/// Sessions on the context's server. The database is read while tmux makes up its answer.
+pub fn look(context: &Context, which: Which) -> Result<Vec<Seen>, Error> {
+    look_with(context, |store| Ok(store.sessions(&context.socket, which)?))
+}
+
+/// Sessions of a name that were not put away, on the context's server.
+pub fn look_at_named(context: &Context, name: &str) -> Result<Vec<Seen>, Error> {
+    look_with(context, |store| {
+        let mut named = store.named(&context.socket, name)?;
+        named.retain(|session| !session.put_away);
+        Ok(named)
+    })
+}
+
+/// What lists show: all that live, and the last that ended.
+pub fn look_at_current(context: &Context) -> Result<Vec<Seen>, Error> {
+    look(context, Which::current(Timestamp::now()))
+}
+
+/// The same, with the number of ended sessions that were left out.
+pub fn list(context: &Context) -> Result<(Vec<Seen>, usize), Error> {
+    let mut left_out = 0;
+    let seen = look_with(context, |store| {
+        let sessions = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
+        left_out = count_left_out(context, store, sessions.iter())?;
+        Ok(sessions)
+    })?;
+    Ok((seen, left_out))
+}
+
+/// How many ended sessions are not among these.
+pub(crate) fn count_left_out<'s>(
+    context: &Context,
+    store: &Store,
+    shown: impl Iterator<Item = &'s Session>,
+) -> Result<usize, Error> {
+    let over = usize::try_from(store.count_over(&context.socket)?).unwrap_or(usize::MAX);
+    Ok(over.saturating_sub(shown.filter(|session| session.over.is_some()).count()))
 }
 
 /// The session meant by a name, an id (or its start), or a pane id.
@@ -119,10 +160,7 @@ pub(crate) fn candidates(
     target: &str,
 ) -> Result<Vec<Session>, Error> {
     if target.parse::<PaneId>().is_ok() {
-        let mut sessions = store.sessions(&context.socket, false)?;
-        sessions.retain(|s| s.pane.as_deref() == Some(target));
-        sessions.reverse();
-        return Ok(sessions);
+        return Ok(store.in_pane(&context.socket, target)?);
     }
     // Dots become dashes in a name when it is given, so they do when it is asked for.
     let named = store.named(&context.socket, &target.replace('.', "-"))?;
@@ -161,7 +199,24 @@ pub(crate) fn join(
     answer: Result<&Glance, &dogwatch_tmux::Error>,
 ) -> Result<Vec<Seen>, Error> {
     let panes = Panes::from_answer(answer)?;
-    Ok(sessions.into_iter().map(|session| see(context, store, session, &panes)).collect())
+    let seen = sessions.into_iter().map(|session| see(context, store, session, &panes));
+    let mut seen: Vec<Seen> = seen.collect();
+    note_lost(store, &mut seen);
+    Ok(seen)
+}
+
+/// Notes which sessions were found lost, so that they leave the lists like those whose end is on record. If the database cannot
+/// take it in now, the next look will.
+fn note_lost(store: &mut Store, seen: &mut [Seen]) {
+    let now = Timestamp::now();
+    let mut found = Vec::new();
+    for one in seen.iter_mut().filter(|one| one.session.over.is_none() && one.is_lost_for_good()) {
+        one.session.over = Some(now);
+        found.push(one.session.id.as_str());
+    }
+    if !found.is_empty() {
+        let _ = store.lost(&found, now);
+    }
 }
 
 /// What the runner wrote into the session's folder, where the database was not told: it is told a moment later, or
@@ -198,6 +253,7 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
         session.ended = folder.ended();
         if let Some(ended) = &session.ended {
             let _ = store.ended(&session.id, ended);
+            session.over = Some(ended.at);
         }
     }
     let life = life::judge(&Facts {

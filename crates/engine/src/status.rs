@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_core::event::Subject;
 use dogwatch_core::status::{Verdict, judge};
-use dogwatch_store::{KeptState, Session, Store};
+use dogwatch_store::{KeptState, Session, Store, Which};
 use dogwatch_tmux::{PaneFace, PaneId, SessionName};
 use jiff::Timestamp;
 
@@ -78,18 +78,33 @@ pub struct Looker<'c> {
     pub(crate) store: Store,
     memories: HashMap<String, Memory>,
     profiles: Profiles,
+    /// Of sessions that have ended nothing is read but how they did.
+    is_brief: bool,
 }
 
 impl<'c> Looker<'c> {
     pub fn new(context: &'c Context) -> Result<Self, Error> {
         let (memories, profiles) = (HashMap::new(), Profiles::default());
-        Ok(Self { context, store: context.store()?, memories, profiles })
+        Ok(Self { context, store: context.store()?, memories, profiles, is_brief: false })
     }
 
     pub fn all(&mut self, now: Timestamp) -> Result<Vec<Judged>, Error> {
+        self.all_of(Which::current(now), now)
+    }
+
+    /// How many ended sessions are not among these.
+    pub fn left_out(&self, judged: &[Judged]) -> Result<usize, Error> {
+        let shown = judged.iter().map(|one| &one.seen.session);
+        snapshot::count_left_out(self.context, &self.store, shown)
+    }
+
+    /// The same, of sessions that left the lists too.
+    pub fn all_of(&mut self, which: Which, now: Timestamp) -> Result<Vec<Judged>, Error> {
         let context = self.context;
-        let sessions = self.store.sessions(&context.socket, false)?;
+        let sessions = self.store.sessions(&context.socket, which)?;
         let others = |sights: &Sights, ours: &[Session]| foreign::agents(context, sights, ours);
+        // Of thousands that ended, only how they did is of interest.
+        self.is_brief = true;
         Ok(self.look(sessions, None, others, now)?.0)
     }
 
@@ -192,9 +207,10 @@ impl<'c> Looker<'c> {
     }
 
     fn listen_ahead(&mut self, sessions: &[Session], now: Timestamp) {
-        let Self { context, store, memories, profiles } = self;
+        let Self { context, store, memories, profiles, is_brief } = self;
         store.take_in_spool();
-        let mut gatherer = Gatherer { context, store, profiles, now, looks: vec![] };
+        let (is_brief, looks) = (*is_brief, vec![]);
+        let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
         store.in_one_view(|| {
             for session in sessions {
                 let memory = memories.entry(session.id.clone()).or_default();
@@ -215,9 +231,10 @@ impl<'c> Looker<'c> {
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
         foreign::inside(self.context, sessions.iter_mut().filter(is_new));
         let seen = snapshot::join(self.context, &mut self.store, sessions, glance)?;
-        let Self { context, store, memories, profiles } = self;
+        let Self { context, store, memories, profiles, is_brief } = self;
         store.take_in_spool();
-        let mut gatherer = Gatherer { context, store, profiles, now, looks: vec![] };
+        let (is_brief, looks) = (*is_brief, vec![]);
+        let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
         let mut news = Vec::new();
         let sights = sights.map_or_else(|_| vec![None; seen.len()], |sights| sights.of_all(&seen));
         let judged = store.in_one_view(|| {

@@ -1,9 +1,11 @@
 //! The agents of one window: who they are, what they are doing, and how far they are with it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::roles;
 use dogwatch_core::session_file::{PaneRow, SessionFile, Task, TaskStatus};
+use dogwatch_store::Which;
 use dogwatch_tmux::{PaneId, WindowView};
 use jiff::Timestamp;
 
@@ -72,14 +74,18 @@ pub fn team(context: &Context, pane: PaneId, file: Option<&TeamFile>) -> Result<
 /// The masters of the teams of a project that have anybody in them.
 pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> {
     let mut found: Vec<PaneId> = Vec::new();
-    for session in context.store()?.sessions(&context.socket, false)? {
+    let mut asked = HashSet::new();
+    for session in context.store()?.sessions(&context.socket, Which::current(Timestamp::now()))? {
         let is_of_project = session.project == Path::new(&*project.to_string_lossy());
         let master =
             session.seat.filter(|_| is_of_project).and_then(|seat| seat.master.parse().ok());
         let is_here = |master: PaneId| {
             window_of(context, master).is_ok_and(|view| session.server == Some(server_of(&view)))
         };
-        if let Some(master) = master.filter(|master| !found.contains(master))
+        let is_new =
+            |master: &PaneId| asked.insert((*master, session.server.map(|s| (s.pid, s.start))));
+        if let Some(master) = master.filter(is_new)
+            && !found.contains(&master)
             && is_here(master)
         {
             found.push(master);

@@ -54,7 +54,7 @@ pub use regular::read_regular;
 pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;
 pub use runs::{Appended, KeptRun, NewRun};
-pub use sessions::{NewSession, Seat, Server, Session, Wanted};
+pub use sessions::{MOST_OVER, NewSession, SHOWN_FOR, Seat, Server, Session, Wanted, Which};
 pub use shared_file::{edit_shared, read_shared};
 pub use signals::{Signal, SignalNo};
 pub use state_dir::StateDir;

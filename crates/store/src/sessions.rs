@@ -1,8 +1,9 @@
+mod removal;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod which;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::event::kind;
@@ -14,6 +15,8 @@ use serde_json::json;
 
 use self::rows::{COLUMNS, free_name, from_row, insert, path_text};
 use crate::{Store, StoreError, journal};
+
+pub use which::{MOST_OVER, SHOWN_FOR, Which};
 
 /// Which tmux server a pane id belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub struct Session {
     pub server: Option<Server>,
     pub started: Option<Started>,
     pub ended: Option<Ended>,
+    /// When it was over: at its end, or at the first look that found it lost.
+    pub over: Option<Timestamp>,
     /// Ended or cleaned up on purpose.
     pub put_away: bool,
     pub seat: Option<Seat>,
@@ -123,7 +128,7 @@ impl Store {
         self.transaction(|tx| {
             tx.execute(
                 // It was not there yet when somebody put it away.
-                "UPDATE sessions SET pane = ?, server_pid = ?, server_start = ?, put_away = NULL WHERE id = ?",
+                "UPDATE sessions SET pane = ?, server_pid = ?, server_start = ?, put_away = NULL, over = ended WHERE id = ?",
                 params![pane, server.pid, server.start, id],
             )
             .map(drop)
@@ -161,13 +166,22 @@ impl Store {
         let ending = serde_json::to_value(ended).unwrap_or_default();
         self.transaction(|tx| {
             let changed = tx.execute(
-                "UPDATE sessions SET ended = ?, ending = ? WHERE id = ? AND ended IS NULL",
+                "UPDATE sessions SET ended = ?1, over = ?1, ending = ?2 WHERE id = ?3 AND ended IS NULL",
                 params![ended.at.as_millisecond(), ending.to_string(), id],
             )?;
             if changed > 0 {
                 journal::append(tx, ended.at, id, kind::ENDED, &ending)?;
             }
             Ok(())
+        })
+    }
+
+    /// Notes that these were found lost: nothing of them runs, and nothing recorded their end.
+    pub fn lost(&mut self, ids: &[&str], at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            let mut note =
+                tx.prepare_cached("UPDATE sessions SET over = ? WHERE id = ? AND over IS NULL")?;
+            ids.iter().try_for_each(|id| note.execute(params![at.as_millisecond(), id]).map(drop))
         })
     }
 
@@ -184,19 +198,6 @@ impl Store {
             Ok(())
         })
         .inspect(|()| self.dir.tell_roll())
-    }
-
-    /// Sessions on one tmux server, oldest first; those that were put away only if `all`.
-    pub fn sessions(&self, socket: &Path, all: bool) -> Result<Vec<Session>, StoreError> {
-        let shown = if all { "" } else { "AND put_away IS NULL" };
-        let sql =
-            format!("SELECT {COLUMNS} FROM sessions WHERE socket = ? {shown} ORDER BY created, id");
-        self.query(&sql, params![path_text(socket)])
-    }
-
-    /// Every session, on whatever server, oldest first.
-    pub fn everything(&self) -> Result<Vec<Session>, StoreError> {
-        self.query(&format!("SELECT {COLUMNS} FROM sessions ORDER BY created, id"), params![])
     }
 
     /// The sessions that bear a name on a server, newest first.
@@ -216,53 +217,6 @@ impl Store {
             format!("SELECT {COLUMNS} FROM sessions WHERE id >= ?1 AND id < ?1 || 'g' LIMIT 2");
         let mut found = self.query(&sql, params![id])?;
         Ok(if found.len() == 1 { found.pop() } else { None })
-    }
-
-    /// Forgets an ended session with all that was noted of it.
-    pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
-        self.transaction(|tx| {
-            let sql = "SELECT 1 FROM sessions WHERE id = ? AND put_away IS NULL";
-            let was_listed = tx.query_row(sql, [id], |_| Ok(())).optional()?.is_some();
-            let subject = journal::subject(tx, id)?.filter(|_| was_listed);
-            for table in ["signals", "heartbeats", "looks", "states", "messages", "jobs", "journal"]
-            {
-                tx.execute(&format!("DELETE FROM {table} WHERE session = ?"), [id])?;
-            }
-            tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
-            if subject.is_some() {
-                let (at, data) = (Timestamp::now(), json!({ "because": "it was forgotten" }));
-                journal::append_of(tx, at, id, subject.as_ref(), kind::DELETED, &data)?;
-            }
-            Ok(())
-        })
-        .inspect(|()| {
-            let _ = fs::remove_file(self.dir.news_of(id));
-            let _ = self.dir.typing_lock(id).map(fs::remove_file);
-            self.dir.tell_roll();
-        })
-    }
-
-    /// Forgets what was noted before that moment of agents that have no row of their own: those that others started, and
-    /// hooks that came from nowhere.
-    pub fn forget_strangers(&mut self, before: Timestamp) -> Result<(), StoreError> {
-        let times = [
-            ("signals", "at"),
-            ("heartbeats", "at"),
-            ("looks", "moved"),
-            ("states", "seen"),
-            ("messages", "posted"),
-            ("jobs", "submitted"),
-            ("journal", "at"),
-        ];
-        self.transaction(|tx| {
-            for (table, time) in times {
-                let sql = format!(
-                    "DELETE FROM {table} WHERE {time} < ? AND session NOT IN (SELECT id FROM sessions)"
-                );
-                tx.execute(&sql, [before.as_millisecond()])?;
-            }
-            Ok(())
-        })
     }
 
     /// Notes an order in the journal before it is carried out.

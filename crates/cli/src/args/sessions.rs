@@ -78,7 +78,7 @@ pub(crate) struct Ls {
     /// Only sessions of the project of the current folder
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Also those that were ended or cleaned up
+    /// Also sessions that ended more than a day ago, or before the last 100, and those that were ended or cleaned up
     #[arg(long, short)]
     pub(crate) all: bool,
     /// Print a JSON object

@@ -26,6 +26,9 @@ pub(crate) struct StatusArgs {
     /// Only sessions of the project of the current folder
     #[arg(long)]
     pub(crate) project_only: bool,
+    /// Also sessions that ended more than a day ago, or before the last 100, and those that were ended or cleaned up
+    #[arg(long, short, conflicts_with_all = ["sessions", "watch"])]
+    pub(crate) all: bool,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,7 +8,7 @@ use crate::commands::kill;
 use crate::{environment, ui};
 
 pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
-    let mut seen = snapshot::look(context, false)?;
+    let mut seen = snapshot::look_at_current(context)?;
     if args.project_only {
         let project = environment::project()?;
         seen.retain(|s| snapshot::is_of_project(s, &project));

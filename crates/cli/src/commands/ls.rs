@@ -1,6 +1,7 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::snapshot::{self, Seen};
 use dogwatch_engine::{Context, Error};
+use dogwatch_store::Which;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -8,19 +9,23 @@ use crate::args::Ls;
 use crate::{environment, ui};
 
 pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
-    let mut seen = snapshot::look(context, args.all)?;
+    let (mut seen, left_out) =
+        if args.all { (snapshot::look(context, Which::All)?, 0) } else { snapshot::list(context)? };
     if args.project_only {
         let project = environment::project()?;
         seen.retain(|s| snapshot::is_of_project(s, &project));
     }
     if args.json {
         let sessions: Vec<Value> = seen.iter().map(to_json).collect();
-        ui::json(&json!({ "sessions": sessions }));
-    } else if seen.is_empty() {
+        ui::json(&json!({ "sessions": sessions, "left_out": left_out }));
+        return Ok(exit_code::OK);
+    }
+    if seen.is_empty() && left_out == 0 {
         ui::talk(ui::no_sessions(args.project_only));
-    } else {
+    } else if !seen.is_empty() {
         print_table(&seen);
     }
+    ui::talk_of_left_out(left_out);
     Ok(exit_code::OK)
 }
 

@@ -9,7 +9,7 @@ use dogwatch_engine::act::job;
 use dogwatch_engine::status::{Judged, Looker};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error, snapshot};
-use dogwatch_store::Job;
+use dogwatch_store::{Job, Which};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let now = Timestamp::now();
     let mut looker = Looker::new(context)?;
     let judged = look(&mut looker, args, now)?;
+    let is_list = args.sessions.is_empty() && !args.all;
+    let left_out = if is_list { looker.left_out(&judged)? } else { 0 };
     let jobs = job::beside(context, &mut looker, &judged)?;
     if args.json {
         let with_job = |one: &Judged| {
@@ -34,18 +36,22 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
             object
         };
         let sessions: Vec<Value> = judged.iter().map(with_job).collect();
-        ui::json(&json!({ "sessions": sessions }));
-    } else if judged.is_empty() {
+        ui::json(&json!({ "sessions": sessions, "left_out": left_out }));
+        return Ok(exit_code::OK);
+    }
+    if judged.is_empty() && left_out == 0 {
         ui::talk(ui::no_sessions(args.project_only));
-    } else {
+    } else if !judged.is_empty() {
         ui::line(table(&judged, &jobs, now));
     }
+    ui::talk_of_left_out(left_out);
     Ok(exit_code::OK)
 }
 
 fn look(looker: &mut Looker<'_>, args: &StatusArgs, now: Timestamp) -> Result<Vec<Judged>, Error> {
     let mut judged = if args.sessions.is_empty() {
-        looker.all(now)?
+        let which = if args.all { Which::All } else { Which::current(now) };
+        looker.all_of(which, now)?
     } else {
         let one = |target: &String| looker.one(target, now);
         args.sessions.iter().map(one).collect::<Result<_, _>>()?

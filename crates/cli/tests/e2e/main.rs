@@ -25,6 +25,7 @@ mod events;
 mod exists;
 mod family;
 mod gc;
+mod growth;
 mod hook;
 mod interrupted;
 mod job_control;

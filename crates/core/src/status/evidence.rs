@@ -45,9 +45,10 @@ pub struct Before {
 }
 
 /// What the agent says of itself, now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum OwnWord {
     /// This agent has no such voice.
+    #[default]
     Mute,
     /// It has one, and is silent: for claude, a dialog before the session may be open.
     Silent,

@@ -8,6 +8,7 @@ use dogwatch_tmux::{CaptureOptions, Command, PaneId};
 use jiff::Timestamp;
 use rustix::process::Signal;
 
+use crate::act::close_panes;
 use crate::act::spawn::HISTORY;
 use crate::sense::{agents, foreign, processes};
 use crate::snapshot::Seen;
@@ -148,11 +149,8 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
             by = end_process(context, pane, process, &own_exit(context, agent));
         }
     }
-    match context.tmux.run_one(Command::new("kill-pane").target(pane)) {
-        Ok(_) | Err(dogwatch_tmux::Error::NotFound { .. }) => Ok(by),
-        Err(error) if error.is_no_server() => Ok(by),
-        Err(error) => Err(error.into()),
-    }
+    close_panes::close_one(context, pane)?;
+    Ok(by)
 }
 
 /// The same steps as for one of ours, but nobody stands in between: signals go to the agent itself.
@@ -223,9 +221,5 @@ fn close_pane(context: &Context, seen: &Seen, pane: PaneId) -> Result<(), Error>
             let _ = folder.keep_screen(screen.bytes());
         }
     }
-    match context.tmux.run_one(Command::new("kill-pane").target(pane)) {
-        Ok(_) | Err(dogwatch_tmux::Error::NotFound { .. }) => Ok(()),
-        Err(error) if error.is_no_server() => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    close_panes::close_one(context, pane)
 }

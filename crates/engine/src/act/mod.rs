@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod answer;
 pub mod attach;
+pub(crate) mod close_panes;
 pub mod escalation;
 pub mod gc;
 pub mod hook;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::registry::Registry;
-use dogwatch_store::Store;
+use dogwatch_store::{Store, Which};
+use jiff::Timestamp;
 
 use super::push::{Heard, Push};
 use super::{Pass, Roll};
@@ -154,7 +155,8 @@ impl<'c> Monitor<'c> {
             (Interest::File(file), ()),
             (Interest::File(context.state.news_of_roll()), ()),
         ]);
-        for session in self.store.sessions(&context.socket, false).unwrap_or_default() {
+        let current = Which::current(Timestamp::now());
+        for session in self.store.sessions(&context.socket, current).unwrap_or_default() {
             let entry = registry.and_then(|registry| registry.sessions.get(&session.name));
             if session.ended.is_some() {
                 continue;

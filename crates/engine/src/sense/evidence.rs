@@ -42,7 +42,7 @@ pub struct Memory {
 }
 
 /// What does not come from tmux.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Heard {
     prompted: bool,
     transcript: Turn,
@@ -153,6 +153,8 @@ pub struct Gatherer<'a> {
     pub now: Timestamp,
     /// What is to be kept when all is gathered.
     pub looks: Vec<Look>,
+    /// Of sessions that have ended nothing is read but how they did.
+    pub is_brief: bool,
 }
 
 impl Gatherer<'_> {
@@ -197,6 +199,10 @@ impl Gatherer<'_> {
 
     /// Hears what hooks told, and what else the agent says.
     fn listen(&mut self, memory: &mut Memory, session: &Session) -> Heard {
+        if self.is_brief && session.ended.is_some() {
+            let state = self.store.state(&session.id).ok().flatten();
+            return Heard { state, ..Heard::default() };
+        }
         if memory.profile.as_ref().is_none_or(|known| known.name != session.agent) {
             // A command has started an agent, or that has ended: what was known of the other does not count.
             *memory = Memory::default();

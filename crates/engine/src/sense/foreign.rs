@@ -168,6 +168,7 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
             pane: Some(pane),
         }),
         ended: None,
+        over: None,
         put_away: false,
         seat: None,
     })

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod arrival;
 pub mod capture;
+pub mod census;
 pub mod changes;
 pub mod conversations;
 pub mod doctor;

@@ -8,11 +8,12 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use dogwatch_core::family::{self, Process};
 use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
 use rustix::process::{Pid, Signal, kill_process};
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
+
+use crate::sense::census::Census;
 
 /// The process that has this pid now, with its start time; `None` if there is none.
 pub fn identify(pid: i32) -> Option<ProcessIdent> {
@@ -118,33 +119,7 @@ pub fn pulse(_: i32) -> Option<Pulse> {
 
 /// Pids of everything a session started and that still lives; never the runner, never ourselves.
 pub fn family_of(session: &str, runner: Option<i32>) -> Vec<i32> {
-    let me = i32::try_from(std::process::id()).unwrap_or(0);
-    family::members(&all(), session, runner, &[me])
-}
-
-fn all() -> Vec<Process> {
-    let Ok(mut system) = System::new() else { return Vec::new() };
-    system.refresh_processes_specifics(
-        ProcessesToUpdate::All,
-        true,
-        ProcessRefreshKind::nothing().with_environ(UpdateKind::Always).without_tasks(),
-    );
-    let number = |pid: sysinfo::Pid| i32::try_from(pid.as_u32()).unwrap_or(0);
-    system
-        .processes()
-        .values()
-        .filter(|p| p.status() != sysinfo::ProcessStatus::Zombie)
-        .map(|p| Process {
-            pid: number(p.pid()),
-            parent: p.parent().map_or(0, number),
-            tag: p.environ().iter().find_map(|pair| {
-                let pair = pair.to_string_lossy();
-                let value = pair.strip_prefix(family::TAG)?.strip_prefix('=')?;
-                (!value.is_empty()).then(|| value.to_owned())
-            }),
-            is_tmux: p.name().to_string_lossy().starts_with("tmux"),
-        })
-        .collect()
+    Census::take().family_of(session, runner)
 }
 
 /// What a program prints within a time; `None` if it cannot be run. One that takes longer is killed, with what it
@@ -230,6 +205,7 @@ pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dogwatch_core::family;
 
     #[test]
     fn identity_and_end_of_a_process() {

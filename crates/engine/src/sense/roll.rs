@@ -9,7 +9,7 @@ use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::registry::{
     Entry, InPane, NamePattern, Observed, Registry, SeenPane, SeenSession, Status, TmuxServer,
 };
-use dogwatch_store::{Session, Store};
+use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::{Glance, PaneDetail, PaneGlance, RowQuery};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -97,7 +97,7 @@ impl Panes {
         let query = RowQuery::new();
         let commands = [Glance::server_command(), query.detailed_command()];
         let asked = context.tmux.running_only().start(&commands);
-        let sessions = store.sessions(&context.socket, false)?;
+        let sessions = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
         let replies = asked.and_then(dogwatch_tmux::Running::finish);
         let answer = replies.and_then(|replies| {
             let rows = replies.get(1).map(|reply| query.parse_detailed(reply)).transpose()?;

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::status::{Role, Source, Verdict};
-use dogwatch_store::{Job, Session};
+use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
@@ -139,7 +139,7 @@ impl<'c> Watcher<'c> {
 
     /// The newest job of each session.
     pub fn jobs(&self) -> Result<HashMap<String, Job>, Error> {
-        let jobs = self.looker.store.last_jobs()?;
+        let jobs = self.looker.store.last_jobs(self.watched.keys().map(String::as_str))?;
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
     }
 
@@ -205,7 +205,8 @@ impl<'c> Watcher<'c> {
     /// Finds out which sessions and panes there are.
     fn call_the_roll(&mut self, now: Instant) -> Result<Vec<Change>, Error> {
         let before = std::mem::replace(&mut self.sights, self.line.list());
-        let mut roll = self.looker.store.sessions(&self.context.socket, false)?;
+        let mut roll =
+            self.looker.store.sessions(&self.context.socket, Which::current(Timestamp::now()))?;
         if let Ok(sights) = &self.sights {
             roll.extend(foreign::agents(self.context, sights, &roll));
         }
@@ -214,6 +215,7 @@ impl<'c> Watcher<'c> {
         if let Some(only) = &self.only {
             roll.retain(|id, _| only.contains(id));
         }
+        self.add_unseen_ends(&mut roll)?;
         let gone: Vec<String> =
             self.watched.keys().filter(|id| !roll.contains_key(*id)).cloned().collect();
         let gone = gone.into_iter().filter_map(|id| self.take_off(&id)).collect();
@@ -233,6 +235,19 @@ impl<'c> Watcher<'c> {
         }
         self.new = roll;
         Ok(gone)
+    }
+
+    /// Sessions may leave the lists before their end was seen, where many end at once. They go once it was told.
+    fn add_unseen_ends(&self, roll: &mut BTreeMap<String, Session>) -> Result<(), Error> {
+        for (id, watched) in &self.watched {
+            let is_unseen =
+                !watched.judged.verdict.status.is_over() && watched.judged.seen.is_ours();
+            if is_unseen && !roll.contains_key(id) {
+                let kept = self.looker.store.by_id(id)?.filter(|session| !session.put_away);
+                roll.extend(kept.map(|session| (id.clone(), session)));
+            }
+        }
+        Ok(())
     }
 
     fn take_off(&mut self, id: &str) -> Option<Change> {

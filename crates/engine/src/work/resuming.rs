@@ -139,7 +139,7 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
         }
         ours.extend(state.to_close.iter().map(|(_, session)| session.as_str()));
     }
-    for seen in snapshot::look(context, false)? {
+    for seen in snapshot::look_at_current(context)? {
         let session = &seen.session;
         let of_a_story = session.story.is_some() && session.project == kept.project;
         if of_a_story && !seen.life.state.is_over() && !ours.contains(&session.id.as_str()) {

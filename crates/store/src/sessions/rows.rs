@@ -15,7 +15,7 @@ use crate::journal;
 
 pub(super) const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
      socket, created, pane, server_pid, server_start, started, ending, put_away, runner_pid, runner_start, agent_pid, agent_start, \
-     role, master, spawner, session_file";
+     role, master, spawner, session_file, over";
 
 pub(super) fn free_name(
     tx: &Transaction<'_>,
@@ -105,6 +105,7 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
         started: started(row, time(17)?)?,
         ended: ending.and_then(|text| serde_json::from_str(&text).ok()),
+        over: time(28)?,
         put_away: row.get::<_, Option<i64>>(19)?.is_some(),
         seat: seat(row)?,
     })

@@ -2,6 +2,7 @@ use super::*;
 use crate::Look;
 use crate::StateDir;
 use dogwatch_core::record::{Cause, Exit};
+use jiff::SignedDuration;
 
 fn store() -> (tempfile::TempDir, Store) {
     let tmp = tempfile::tempdir().unwrap();
@@ -39,9 +40,13 @@ fn a_seat_in_a_team() {
     let with_seat = NewSession { seat: Some(&seat), ..new("a") };
     store.register(&with_seat, Wanted::Exactly(&name), &[]).unwrap().unwrap();
     store.register(&new("b"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
-    let found: Vec<_> =
-        store.sessions(Path::new("/s"), false).unwrap().into_iter().map(|s| s.seat).collect();
-    assert_eq!(found, [Some(seat), None]);
+    let found: Vec<_> = store
+        .sessions(Path::new("/s"), Which::InTeams)
+        .unwrap()
+        .into_iter()
+        .map(|s| s.seat)
+        .collect();
+    assert_eq!(found, [Some(seat)]);
 }
 
 #[test]
@@ -101,4 +106,77 @@ fn found_by_the_start_of_an_id() {
     assert_eq!(found("01a1de6c"), None, "two fit");
     assert_eq!(found("01a1"), None, "too short");
     assert_eq!(found("x' OR 1=1"), None);
+}
+
+#[test]
+fn lists_read_what_lives_and_what_was_over_lately() {
+    let (_tmp, mut store) = store();
+    let now = Timestamp::from_second(1_794_700_000).unwrap();
+    let hours_ago = |hours| now - SignedDuration::from_hours(hours);
+    let mut add = |id: &str, over: Option<i64>, lost: bool| {
+        let name = SessionName::new(id).unwrap();
+        store.register(&new(id), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+        match over.map(hours_ago) {
+            Some(at) if lost => store.lost(&[id], at).unwrap(),
+            Some(at) => {
+                let (exit, cause) = (Exit::Code(0), Cause::Itself);
+                store.ended(id, &Ended { at, exit, cause, error: None }).unwrap();
+            }
+            None => {}
+        }
+    };
+    add("lives", None, false);
+    add("ended-long-ago", Some(25), false);
+    add("lost-long-ago", Some(25), true);
+    add("lost-lately", Some(2), true);
+    for n in 0..=MOST_OVER {
+        add(&format!("ended-{n:03}"), Some(1), false);
+    }
+    let shown = |store: &Store, which| -> Vec<String> {
+        let found = store.sessions(Path::new("/s"), which).unwrap();
+        found.into_iter().map(|session| session.id).collect()
+    };
+    let current = shown(&store, Which::current(now));
+    assert!(current.contains(&"lives".to_owned()));
+    assert_eq!(current.len(), 1 + usize::try_from(MOST_OVER).unwrap());
+    assert!(!current.iter().any(|id| id.ends_with("long-ago") || id == "lost-lately"));
+    assert_eq!(store.count_over(Path::new("/s")).unwrap(), MOST_OVER + 4);
+    store.put_away("lives", now).unwrap();
+    assert!(!shown(&store, Which::current(now)).contains(&"lives".to_owned()));
+    assert_eq!(shown(&store, Which::All).len(), 5 + usize::try_from(MOST_OVER).unwrap());
+}
+
+#[test]
+fn lists_do_not_touch_the_rows_of_the_others() {
+    let (_tmp, store) = store();
+    let plan = |sql: &str| -> String {
+        let mut plan = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let lines = plan.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        lines.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    };
+    let listed = "FROM sessions WHERE socket = 's' AND put_away IS NULL";
+    for sql in [
+        format!("SELECT name {listed} AND over IS NULL"),
+        format!("SELECT name {listed} AND over >= 7 ORDER BY over DESC LIMIT 9"),
+    ] {
+        assert!(
+            plan(&sql).contains("sessions_by_over (socket=? AND put_away=? AND over"),
+            "{}",
+            plan(&sql)
+        );
+    }
+}
+
+#[test]
+fn many_are_forgotten_at_once() {
+    let (_tmp, mut store) = store();
+    let ids: Vec<String> = (0..250).map(|n| format!("id-{n}")).collect();
+    let name = SessionName::new("x").unwrap();
+    for id in &ids {
+        store.register(&new(id), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+    }
+    let most: Vec<&str> = ids[1..].iter().map(String::as_str).collect();
+    store.forget_all(&most).unwrap();
+    assert_eq!(store.all_ids().unwrap(), ["id-0"]);
+    assert_eq!(store.journal("id-7").unwrap().len(), 1, "only that it was forgotten");
 }

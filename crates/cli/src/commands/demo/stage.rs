@@ -82,7 +82,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         // Runners that still end something would write into the folder while it is removed.
-        for seen in snapshot::look(&self.context, false).unwrap_or_default() {
+        for seen in snapshot::look_at_current(&self.context).unwrap_or_default() {
             let _ = kill::kill(&self.context, &seen, true, Timestamp::now());
         }
         // The server takes its socket away as it leaves: the folder can go when it is gone.

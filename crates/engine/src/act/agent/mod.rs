@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use dogwatch_core::id::is_id;
 use dogwatch_core::roles;
 use dogwatch_core::session_file::{Claimed, FileProblem, SessionFile, TaskId};
-use dogwatch_store::{Claim, Server, Session, Store};
+use dogwatch_store::{Claim, Server, Session, Store, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
@@ -136,7 +136,7 @@ fn session_in(context: &Context, store: &Store, pane: PaneId) -> Result<Option<S
         Ok(_) | Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => {}
         Err(error) => return Err(error),
     }
-    let ours = store.sessions(&context.socket, false)?;
+    let ours = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
     let sights = Sights::by_process(&context.tmux, &[])?;
     let others = foreign::agents(context, &sights, &ours);
     Ok(others.into_iter().find(|session| foreign::is_meant(session, &target)))

@@ -98,7 +98,8 @@ pub fn beside(
 ) -> Result<HashMap<String, Job>, Error> {
     let over = settle_of(context, looker, judged)?;
     tell_of(context, &over);
-    let jobs = looker.store.last_jobs()?;
+    let sessions = judged.iter().map(|one| one.seen.session.id.as_str());
+    let jobs = looker.store.last_jobs(sessions)?;
     Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
 }
 

@@ -6,7 +6,7 @@ mod rebalance;
 mod spawn;
 mod verify;
 
-use dogwatch_store::Store;
+use dogwatch_store::{Store, Which};
 use dogwatch_tmux::{PaneId, WindowView};
 
 pub use close::{Closed, HowClosed, Request as CloseRequest, close};
@@ -34,7 +34,7 @@ pub fn master_of(context: &Context, pane: PaneId) -> Result<PaneId, Error> {
 }
 
 fn master_in(context: &Context, store: &Store, view: &WindowView) -> Result<Option<PaneId>, Error> {
-    let sessions = store.sessions(&context.socket, false)?;
+    let sessions = store.sessions(&context.socket, Which::InTeams)?;
     let is_here = |pane: PaneId| view.pane(pane).is_some();
     let here = sessions.iter().filter(|session| {
         let pane = session.pane.as_deref().and_then(|pane| pane.parse().ok());

@@ -110,7 +110,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
         let own = name.to_owned();
         if self.observed.server == TmuxServer::Unreachable {
             // Says why.
-            snapshot::look(self.roll.context, false)?;
+            snapshot::look_at_current(self.roll.context)?;
             let reason = "tmux does not answer".to_owned();
             return Err(Error::NotReachable { name: own, reason });
         }

@@ -11,8 +11,7 @@ use crate::{Context, Error};
 /// Ends the session of exactly this name, whoever has started it; that there is none is no error. True if there was one.
 pub fn kill(context: &Context, place: &Place, name: &str) -> Result<bool, Error> {
     let dashed = name.replace('.', "-");
-    let seen = snapshot::look(context, false)?;
-    let ours: Vec<_> = seen.into_iter().filter(|seen| seen.session.name == dashed).collect();
+    let ours = snapshot::look_at_named(context, &dashed)?;
     for seen in &ours {
         output::remove(context, place, name, Some(seen));
         kill::kill(context, seen, false, Timestamp::now())?;

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::name;
+use dogwatch_store::Which;
 use dogwatch_tmux::{Command, Running};
+use jiff::Timestamp;
 
 use crate::{Context, Error};
 
@@ -48,7 +50,7 @@ pub fn of_project(context: &Context, root: &Path) -> Result<Vec<Listed>, Error> 
     // While tmux makes up its answer.
     let ours: HashMap<String, PathBuf> = context
         .store()?
-        .sessions(&context.socket, false)?
+        .sessions(&context.socket, Which::current(Timestamp::now()))?
         .into_iter()
         .map(|session| (session.name, session.project))
         .collect();

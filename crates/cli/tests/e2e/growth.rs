@@ -1,0 +1,107 @@
+//! What piles up: ended sessions, hooks, events. None of it may be in the way of what lives.
+
+use std::path::Path;
+
+use dogwatch_core::launch::Launch;
+use dogwatch_core::name::SessionName;
+use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent, Started};
+use dogwatch_store::{NewSession, StateDir, Store, Wanted};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::env::TestEnv;
+
+/// Sessions that ended some hours ago, as a real end leaves them, but for their panes.
+fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
+    let dir = StateDir::open(env.state_dir()).unwrap();
+    let mut store = Store::open(&dir).unwrap();
+    let at = Timestamp::now() - SignedDuration::from_hours(hours_ago);
+    for n in 0..count {
+        let (id, name) = (uuid(), SessionName::new(&format!("{prefix}-{n}")).unwrap());
+        let socket = env.socket();
+        let new = NewSession {
+            id: &id,
+            agent: "command",
+            project: env.work(),
+            cwd: env.work(),
+            story: None,
+            model: None,
+            conversation: None,
+            command: &[],
+            socket: &socket,
+            created: at,
+            seat: None,
+        };
+        let launch = Launch {
+            argv: vec!["true".into()],
+            shown: vec![],
+            env: vec![],
+            files: vec![],
+            prompt_in_file: false,
+        };
+        let folder = dir.session(&id);
+        folder.create(&launch, None).unwrap();
+        store.register(&new, Wanted::Exactly(&name), &[]).unwrap().unwrap();
+        let nobody = ProcessIdent { pid: i32::MAX, start: 1 };
+        let started = Started { at, runner: nobody, agent: nobody, pane: Some("%999999".into()) };
+        folder.write_started(&started).unwrap();
+        store.started(&id, &started).unwrap();
+        let ended = Ended { at, exit: Exit::Code(0), cause: Cause::Itself, error: None };
+        folder.write_ended(&ended).unwrap();
+        store.ended(&id, &ended).unwrap();
+    }
+}
+
+fn uuid() -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("01a1df30-7629-7000-8000-{:012x}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn listed(env: &TestEnv, args: &[&str]) -> (usize, u64) {
+    let json = env.dogwatch(args).success().json();
+    (json["sessions"].as_array().unwrap().len(), json["left_out"].as_u64().unwrap())
+}
+
+#[test]
+fn ended_sessions_leave_the_lists_after_a_day() {
+    let env = TestEnv::new();
+    let _alive = env.spawn_script("alive", "exec sleep 300");
+    seed_ended(&env, "recent", 2, 1);
+    seed_ended(&env, "old", 3, 25);
+    for command in ["ls", "status"] {
+        assert_eq!(listed(&env, &[command, "--json"]), (3, 3), "{command}");
+        assert_eq!(listed(&env, &[command, "--all", "--json"]), (6, 0), "{command}");
+        let said = env.dogwatch(&[command]).success();
+        assert!(said.to_string().contains("3 more ended sessions are not shown; --all shows them"));
+    }
+    // They are known by name all the same.
+    assert_eq!(
+        env.dogwatch(&["status", "old-1", "--json"]).json()["sessions"][0]["state"],
+        "exited"
+    );
+}
+
+#[test]
+fn of_many_that_ended_the_last_hundred_are_listed() {
+    let env = TestEnv::new();
+    seed_ended(&env, "older", 30, 3);
+    seed_ended(&env, "newer", 100, 1);
+    assert_eq!(listed(&env, &["ls", "--json"]), (100, 30));
+    let table = env.dogwatch(&["ls"]).text();
+    assert!(table.contains("newer-0") && table.contains("newer-99") && !table.contains("older-"));
+}
+
+#[test]
+fn gc_forgets_many_and_leaves_nothing_of_them() {
+    let env = TestEnv::new();
+    seed_ended(&env, "old", 300, 24 * 8);
+    seed_ended(&env, "young", 3, 1);
+    let told = env.dogwatch(&["gc", "--json"]).success().json();
+    assert_eq!(told["sessions"].as_array().unwrap().len(), 300);
+    assert_eq!(count(&env.state_dir().join("sessions")), 3);
+    assert_eq!(listed(&env, &["ls", "--all", "--json"]).0, 3);
+}
+
+fn count(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}

@@ -1,0 +1,91 @@
+//! Which sessions are read. Ended ones pile up by the thousand; a look reads what lives and what ended lately.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::params;
+
+use super::Session;
+use super::rows::{COLUMNS, path_text};
+use crate::{Store, StoreError};
+
+/// How long a session is listed after its end.
+pub const SHOWN_FOR: SignedDuration = SignedDuration::from_hours(24);
+/// Ended sessions that are listed at most: the last ones to end.
+pub const MOST_OVER: u32 = 100;
+
+/// Sessions of one tmux server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// All that are not over, and the last [`MOST_OVER`] that were over after a moment.
+    Current { over_since: Timestamp },
+    /// Those with a place in a team that were not put away.
+    InTeams,
+    /// Those that were put away too.
+    All,
+}
+
+impl Which {
+    /// What lists show: see [`SHOWN_FOR`].
+    pub fn current(now: Timestamp) -> Self {
+        Self::Current { over_since: now.checked_sub(SHOWN_FOR).unwrap_or(Timestamp::MIN) }
+    }
+}
+
+impl Store {
+    /// Sessions on one tmux server, oldest first.
+    pub fn sessions(&self, socket: &Path, which: Which) -> Result<Vec<Session>, StoreError> {
+        let socket = path_text(socket);
+        let listed = "FROM sessions WHERE socket = ?1 AND put_away IS NULL";
+        match which {
+            Which::Current { over_since } => {
+                let sql = format!(
+                    "SELECT {COLUMNS} {listed} AND over IS NULL UNION ALL \
+                     SELECT * FROM (SELECT {COLUMNS} {listed} AND over >= ?2 ORDER BY over DESC LIMIT ?3) \
+                     ORDER BY created, id"
+                );
+                self.query(&sql, params![socket, over_since.as_millisecond(), MOST_OVER])
+            }
+            Which::InTeams => {
+                let sql =
+                    format!("SELECT {COLUMNS} {listed} AND role IS NOT NULL ORDER BY created, id");
+                self.query(&sql, params![socket])
+            }
+            Which::All => {
+                let all = "FROM sessions WHERE socket = ?1";
+                let sql = format!("SELECT {COLUMNS} {all} ORDER BY created, id");
+                self.query(&sql, params![socket])
+            }
+        }
+    }
+
+    /// How many sessions of a server were not put away and are over: more than are [current](Which::Current), perhaps.
+    pub fn count_over(&self, socket: &Path) -> Result<u32, StoreError> {
+        let sql = "SELECT count(*) FROM sessions WHERE socket = ? AND put_away IS NULL AND over IS NOT NULL";
+        self.read(|c| c.prepare_cached(sql)?.query_row([path_text(socket)], |row| row.get(0)))
+    }
+
+    /// Sessions in these panes of a server that were not put away, newest first.
+    pub fn in_pane(&self, socket: &Path, pane: &str) -> Result<Vec<Session>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE socket = ? AND pane = ? AND put_away IS NULL \
+             ORDER BY created DESC, id DESC"
+        );
+        self.query(&sql, params![path_text(socket), pane])
+    }
+
+    /// Sessions of other servers that were over before a moment, or of which the database does not know, oldest first.
+    pub fn elsewhere(&self, socket: &Path, before: Timestamp) -> Result<Vec<Session>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sessions WHERE socket <> ? AND (over IS NULL OR over < ?) ORDER BY created, id"
+        );
+        self.query(&sql, params![path_text(socket), before.as_millisecond()])
+    }
+
+    /// The ids of all sessions, on whatever server.
+    pub fn all_ids(&self) -> Result<Vec<String>, StoreError> {
+        self.read(|c| {
+            c.prepare("SELECT id FROM sessions")?.query_map([], |row| row.get(0))?.collect()
+        })
+    }
+}
