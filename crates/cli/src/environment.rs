@@ -11,7 +11,8 @@ use dogwatch_engine::sense::roll::Manner;
 use dogwatch_engine::team_file::Whereabouts;
 use dogwatch_engine::{Context, Error, config, context};
 use dogwatch_store::{
-    Mqtt, MqttError, RegistryFile, StateDir, StoreError, Surroundings as ConfigSurroundings,
+    LocalBroker, Mqtt, MqttError, RegistryFile, StateDir, StoreError,
+    Surroundings as ConfigSurroundings,
 };
 use dogwatch_tmux::{PaneId, Server, Socket};
 use jiff::tz::TimeZone;
@@ -136,6 +137,7 @@ pub(crate) fn mqtt(context: &Context) -> Result<Option<Mqtt>, Error> {
         file: context.config.as_deref().unwrap_or(Path::new("")),
         machine: &host(),
         password: password.as_deref(),
+        local: LocalBroker::of(&context.state),
     };
     Ok(Some(Mqtt::resolve(&table, &around)?))
 }

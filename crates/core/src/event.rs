@@ -44,11 +44,13 @@ pub mod kind {
     pub const HEARTBEAT: &str = "heartbeat";
     /// Another host's order was taken: `{id, verb, from}`.
     pub const REQUEST: &str = "request";
+    /// Another host's order was refused: `{id, verb, from, because}`.
+    pub const REQUEST_REFUSED: &str = "request_refused";
     /// A person could not be told of something.
     pub const NOT_TOLD: &str = "not_told";
 
     /// All that are written here.
-    pub const ALL: [&str; 20] = [
+    pub const ALL: [&str; 21] = [
         CREATED,
         STARTED,
         STATE,
@@ -68,6 +70,7 @@ pub mod kind {
         RUN,
         HEARTBEAT,
         REQUEST,
+        REQUEST_REFUSED,
         NOT_TOLD,
     ];
 }

@@ -7,7 +7,7 @@ use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
 use dogwatch_core::session_file::{FileProblem, Missing, NoTask, TaskId};
 use dogwatch_core::workflow::BadWorkflow;
-use dogwatch_store::{MqttError, StoreError};
+use dogwatch_store::{LocalBrokerError, MqttError, StoreError};
 
 /// Why a use case did not succeed. Each kind has an exit code and, where there is one, a remedy.
 #[derive(Debug, thiserror::Error)]
@@ -152,6 +152,11 @@ pub enum Error {
     NoReply { host: String, seconds: u64, taken: bool },
     #[error("failed to {action}: {source}")]
     Io { action: String, source: io::Error },
+    /// Of another host's order.
+    #[error("{because}")]
+    OrderRefused { because: dogwatch_core::fleet::SpawnRefused },
+    #[error(transparent)]
+    LocalBroker(#[from] LocalBrokerError),
 }
 
 impl Error {
@@ -236,14 +241,18 @@ impl Error {
             Self::HostGone { .. } => "host_gone",
             Self::NoReply { .. } => "no_reply",
             Self::Io { .. } => "io",
+            Self::OrderRefused { .. } => "order_refused",
+            Self::LocalBroker(LocalBrokerError::Runs(_)) => "broker_runs",
+            Self::LocalBroker(_) => "broker_failed",
         }
     }
 
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Store(_) | Self::BadSessionFile { .. } | Self::RollNotTold { .. } => {
-                exit_code::STORE
-            }
+            Self::Store(_)
+            | Self::LocalBroker(LocalBrokerError::Store(_))
+            | Self::BadSessionFile { .. }
+            | Self::RollNotTold { .. } => exit_code::STORE,
             Self::Tmux(dogwatch_tmux::Error::BadName(_))
             | Self::Name(_)
             | Self::NoSuchFolder { .. }
@@ -252,6 +261,7 @@ impl Error {
             | Self::NoSuchOption { .. }
             | Self::BadConfig { .. }
             | Self::Mqtt(_)
+            | Self::LocalBroker(LocalBrokerError::Password(_) | LocalBrokerError::TooLong(_))
             | Self::BadWorkflow(_)
             | Self::NotARepository { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
@@ -281,6 +291,8 @@ impl Error {
             | Self::ConversationShared { .. }
             | Self::Desk { is_taken: true, .. }
             | Self::AlreadyRelayed
+            | Self::OrderRefused { .. }
+            | Self::LocalBroker(LocalBrokerError::Runs(_))
             | Self::MayNotClose { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
@@ -314,8 +326,12 @@ impl Error {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Store(error) => return error.hint(),
-            Self::Mqtt(error) => return error.hint(),
+            Self::Store(error) | Self::LocalBroker(LocalBrokerError::Store(error)) => {
+                return error.hint();
+            }
+            Self::Mqtt(error) | Self::LocalBroker(LocalBrokerError::Password(error)) => {
+                return error.hint();
+            }
             // What the kernel says when there are no processes or threads left: "Resource temporarily unavailable".
             Self::Io { source, .. } | Self::Tmux(dogwatch_tmux::Error::Io { source, .. })
                 if source.kind() == io::ErrorKind::WouldBlock =>

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use dogwatch_core::config::{Address, MqttTable};
 use dogwatch_core::fleet::Topics;
 
-use crate::read_regular;
+use crate::local_broker::USER;
+use crate::{LocalBroker, read_regular};
 
 /// More than any password has.
 const MOST_BYTES: u64 = 64 * 1024;
@@ -44,6 +45,10 @@ impl MqttError {
 pub struct Secret(String);
 
 impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -65,10 +70,20 @@ pub struct Mqtt {
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub ca_file: Option<PathBuf>,
+    /// The broker that `dogwatch broker` runs here, if any does.
+    pub local: LocalBroker,
+}
+
+/// How a broker is reached right now, and as whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The socket of our own broker; by its address otherwise.
+    pub socket: Option<PathBuf>,
+    pub login: Option<(String, Secret)>,
 }
 
 /// What the configuration is completed with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Surroundings<'a> {
     /// The file that names the broker.
     pub file: &'a Path,
@@ -76,6 +91,7 @@ pub struct Surroundings<'a> {
     pub machine: &'a str,
     /// The password, if the environment has it.
     pub password: Option<&'a str>,
+    pub local: LocalBroker,
 }
 
 impl Mqtt {
@@ -93,12 +109,32 @@ impl Mqtt {
             user: table.user.clone(),
             password,
             ca_file: table.ca_file.as_ref().map(near),
+            local: around.local.clone(),
         })
+    }
+
+    /// Asked anew for each connection: a broker of ours may have been started since. Its password goes to its socket and
+    /// nowhere else; what the configuration names goes where the configuration says.
+    pub fn route(&self) -> Result<Route, MqttError> {
+        let named = self.user.clone().map(|user| {
+            let password = self.password.clone().unwrap_or_else(|| Secret(String::new()));
+            (user, password)
+        });
+        if !self.local.is_at(&self.address) {
+            return Ok(Route { socket: None, login: named });
+        }
+        let socket = Some(self.local.socket());
+        match named {
+            // It is not ours that answers there now.
+            Some(login) if !self.local.runs() => Ok(Route { socket: None, login: Some(login) }),
+            Some(login) => Ok(Route { socket, login: Some(login) }),
+            None => Ok(Route { socket, login: Some((USER.to_owned(), self.local.password()?)) }),
+        }
     }
 }
 
 /// The first line of a file that only its owner can read.
-fn read_password(path: &Path) -> Result<Secret, MqttError> {
+pub(crate) fn read_password(path: &Path) -> Result<Secret, MqttError> {
     let failed = |source| MqttError::NotReadable { path: path.to_owned(), source };
     let mode = std::fs::metadata(path).map_err(failed)?.mode() & 0o777;
     if mode & 0o077 != 0 {
@@ -128,7 +164,8 @@ mod tests {
             let text =
                 format!("[mqtt]\nurl = 'mqtt://x'\npassword_file = '{name}'\nca_file = 'ca'");
             let table = dogwatch_core::config::parse(&text).unwrap().mqtt.unwrap();
-            Mqtt::resolve(&table, &Surroundings { file: &file, machine: "box", password })
+            let local = LocalBroker::nowhere();
+            Mqtt::resolve(&table, &Surroundings { file: &file, machine: "box", password, local })
         };
         let mqtt = read("private", None).unwrap();
         assert_eq!(mqtt.password.as_ref().map(Secret::reveal), Some("hunter2"));
@@ -138,5 +175,34 @@ mod tests {
         assert!(matches!(read("none", None), Err(MqttError::NotReadable { .. })));
         let told = read("none", Some("s3")).unwrap();
         assert_eq!(told.password.as_ref().map(Secret::reveal), Some("s3"), "the environment wins");
+    }
+
+    #[test]
+    fn the_password_of_our_own_broker_goes_to_its_socket_alone() {
+        let tmp = tempfile::tempdir().unwrap();
+        let state = crate::StateDir::open(&tmp.path().join("s")).unwrap();
+        let local = LocalBroker::of(&state);
+        let mqtt = |text: &str| {
+            let table = dogwatch_core::config::parse(text).unwrap().mqtt.unwrap();
+            let file = tmp.path().join("config.toml");
+            let local = local.clone();
+            let around = Surroundings { file: &file, machine: "box", password: Some("p"), local };
+            Mqtt::resolve(&table, &around).unwrap()
+        };
+        let plain = mqtt("[mqtt]\nurl = 'mqtt://localhost:18831'");
+        assert_eq!(plain.route().unwrap(), Route { socket: None, login: None });
+        let (made, _lock) = local.take("made").unwrap();
+        local.note("127.0.0.1:18831".parse().unwrap()).unwrap();
+        let own = Some((USER.to_owned(), made));
+        // It does not run: even so nobody else is given its password.
+        let route = plain.route().unwrap();
+        assert_eq!(route, Route { socket: Some(local.socket()), login: own });
+        let named = mqtt("[mqtt]\nurl = 'mqtt://127.0.0.1:18831'\nuser = 'me'");
+        let login = Some(("me".to_owned(), Secret::new("p")));
+        assert_eq!(named.route().unwrap(), Route { socket: None, login: login.clone() });
+        let _listener = std::os::unix::net::UnixListener::bind(local.socket()).unwrap();
+        assert_eq!(named.route().unwrap(), Route { socket: Some(local.socket()), login });
+        let elsewhere = mqtt("[mqtt]\nurl = 'mqtt://127.0.0.1:18832'");
+        assert_eq!(elsewhere.route().unwrap(), Route { socket: None, login: None });
     }
 }

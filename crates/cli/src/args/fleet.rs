@@ -55,15 +55,16 @@ pub(crate) struct Relay {
 
 /// Run a small MQTT broker, for one machine or a small team
 ///
-/// Speaks MQTT 3.1.1 and 5 on one port. It keeps everything in memory: after a restart, hosts tell it again what is. With `user`
-/// and a password in [mqtt] of config.toml, clients must give them; without, it listens on loopback only. For TLS, or more
-/// than a few hosts, use Mosquitto or any other broker.
+/// Speaks MQTT 3.1.1 and 5 on one port. It keeps everything in memory: after a restart, hosts publish their states again.
+/// Every client needs a password. dogwatch on this machine uses one that is made for it; other clients use the same
+/// (broker/password in the state directory), or `user` and the password in [mqtt] of config.toml, which are required to
+/// listen for other machines. For TLS, or more than a few hosts, use Mosquitto or any other broker.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch broker
   dogwatch broker --listen 0.0.0.0:1883
-  mosquitto_sub -h 127.0.0.1 -t 'dogwatch/#' -v")]
+  mosquitto_sub -h 127.0.0.1 -u dogwatch -P \"$(cat ~/.local/state/dogwatch/broker/password)\" -t 'dogwatch/#' -v")]
 pub(crate) struct Broker {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:1883")]
@@ -85,7 +86,8 @@ Examples:
   dogwatch fleet spawn desk claude --cwd /home/me/api 'Fix the failing test'
   dogwatch fleet kill desk/fix
 
-A host carries out only what [fleet] allow = [\"send\", \"spawn\", \"kill\"] in its config.toml names."
+A host carries out only what [fleet] allow = [\"send\", \"spawn\", \"kill\"] in its config.toml names, starts agents
+only below the folders of [fleet.spawn], and takes orders only from a broker that asks for a password."
 )]
 pub(crate) struct Fleet {
     #[command(subcommand)]

@@ -5,9 +5,17 @@ use crate::args::Broker;
 #[cfg(feature = "broker")]
 pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
     let mqtt = crate::environment::mqtt(context)?;
-    let ready =
-        |address| crate::ui::talk(format_args!("a broker listens on {address}; Ctrl-C ends"));
-    dogwatch_engine::tell::broker::run(args.listen, mqtt.as_ref(), ready)?;
+    let local = dogwatch_store::LocalBroker::of(&context.state);
+    let password = local.password_file();
+    let ready = |address| {
+        crate::ui::talk(format_args!("a broker listens on {address}; Ctrl-C ends"));
+        crate::ui::talk(format_args!(
+            "dogwatch on this machine uses it by itself; other clients: user {}, password in {}",
+            dogwatch_store::LOCAL_USER,
+            password.display()
+        ));
+    };
+    dogwatch_engine::tell::broker::run(args.listen, mqtt.as_ref(), &local, ready)?;
     Ok(dogwatch_core::exit_code::OK)
 }
 

@@ -2,7 +2,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dogwatch_core::exit_code;
-use dogwatch_engine::tell::mqtt::{Host, Notice, Publisher};
+use dogwatch_engine::tell::mqtt::{Host, Notice, Publisher, Trust};
 use dogwatch_engine::watch::{Change, Watcher};
 use dogwatch_engine::{Context, Error, config};
 use dogwatch_store::Mqtt;
@@ -40,11 +40,19 @@ pub(super) fn beside(context: &Context, shown: &[Change]) -> Option<Publisher> {
 }
 
 fn publisher(context: &Context, mqtt: Mqtt, shown: &[Change]) -> Result<Publisher, Error> {
-    let allow = config::read(context)?.fleet.allow();
+    let fleet = config::read(context)?.fleet;
+    let allow = fleet.allow();
+    let spawn = fleet.spawn_terms(context.home.as_deref());
+    if allow.contains(&"spawn") && spawn.folders.is_empty() {
+        ui::talk(
+            "note: [fleet] allow names spawn, but [fleet.spawn] names no folders: it is refused everywhere",
+        );
+    }
     let host = Host {
         context: context.clone(),
         mqtt,
         allow,
+        spawn,
         env: std::env::vars_os().collect(),
         clock: environment::local_time,
         version: env!("CARGO_PKG_VERSION"),
@@ -53,6 +61,19 @@ fn publisher(context: &Context, mqtt: Mqtt, shown: &[Change]) -> Result<Publishe
         Notice::Connected { broker } => ui::talk(format_args!("publishing to {broker}")),
         Notice::Trouble { broker, problem } => {
             ui::talk(format_args!("note: the broker {broker} {problem}; trying again"));
+        }
+        Notice::Untrusted { broker, trust, refuses_orders } => {
+            let problem = match trust {
+                Trust::NoLogin => "is used without user and password",
+                Trust::Anybody => "takes clients without a password",
+                Trust::Authenticated | Trust::Unknown => "may take clients without a password",
+            };
+            ui::talk(format_args!(
+                "warning: the broker {broker} {problem}: whoever reaches it can read all events"
+            ));
+            if refuses_orders {
+                ui::talk("warning: orders of other hosts are refused until it asks for a password");
+            }
         }
     })
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::env::{TestEnv, eventually};
 use crate::mosquitto::{self, Sub, free_port, publish};
-use crate::relay::{Relay, configure};
+use crate::relay::{Relay, configure, write_config};
 
 fn broker(env: &TestEnv, port: u16) -> Relay {
     let listen = format!("127.0.0.1:{port}");
@@ -69,9 +69,9 @@ fn it_wants_a_password_where_there_is_one_and_does_not_open_up_without() {
     }
     let env = TestEnv::new();
     let port = free_port();
-    configure(&env, port, "desk", "");
+    write_config(&env, &format!("[mqtt]\nurl = 'mqtt://127.0.0.1:{port}'"));
     let open = env.dogwatch(&["broker", "--listen", "0.0.0.0:0"]).code(2);
-    assert!(open.stderr.contains("anybody could talk"), "{}", open.stderr);
+    assert!(open.stderr.contains("other machines could talk"), "{}", open.stderr);
     let password = env.home().join(".config/dogwatch/password");
     std::fs::write(&password, "hunter2").unwrap();
     std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -86,4 +86,90 @@ fn it_wants_a_password_where_there_is_one_and_does_not_open_up_without() {
     anonymous.args(["-h", "127.0.0.1", "-p", &port_text, "-t", "x", "-m", "y"]);
     assert_ne!(env.run(&mut anonymous).code, Some(0));
     broker.killed();
+}
+
+#[test]
+fn without_any_configuration_of_passwords_only_we_get_in() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let env = TestEnv::new();
+    let port = free_port();
+    let url = format!("mqtt://127.0.0.1:{port}");
+    write_config(&env, &format!("[mqtt]\nurl = '{url}'\nhost = 'desk'\n[fleet]\nallow = ['kill']"));
+    // Who listens there first learns nothing: there is no password yet, and later it goes to the socket alone.
+    let relay = Relay::start(&env);
+    let broker = broker(&env, port);
+    relay.says("publishing");
+    assert!(!relay.said().contains("warning"), "{}", relay.said());
+    let file = env.state_dir().join("broker/password");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let password = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    assert!(password.len() >= 32);
+    let one = env.spawn_script("one", "exec sleep 300");
+    eventually("it is seen", || env.dogwatch(&["fleet"]).text().contains("one"));
+    let doctor = env.dogwatch(&["doctor"]).text();
+    assert!(doctor.contains("answers"), "{doctor}");
+    // Others need the password, whatever they speak.
+    let port_text = port.to_string();
+    let sub = |version: &str, login: &[&str]| {
+        let mut sub = env.foreign("mosquitto_sub");
+        sub.args([
+            "-V",
+            version,
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &port_text,
+            "-t",
+            "dogwatch/#",
+            "-C",
+            "1",
+        ]);
+        env.run(sub.args(["-W", "2"]).args(login)).code
+    };
+    for version in ["311", "5"] {
+        let logins: [&[&str]; 4] = [
+            &[],
+            &["-u", "dogwatch"],
+            &["-u", "dogwatch", "-P", ""],
+            &["-u", "dogwatch", "-P", "wrong"],
+        ];
+        for login in logins {
+            assert_ne!(sub(version, login), Some(0), "{version} {login:?}");
+        }
+        assert_eq!(sub(version, &["-u", "dogwatch", "-P", &password]), Some(0), "{version}");
+    }
+    // A second one is refused, and an order that is to be retained too.
+    let second = env.dogwatch(&["broker", "--listen", "127.0.0.1:0"]).code(4);
+    assert!(second.stderr.contains("runs already"), "{}", second.stderr);
+    let issued = jiff::Timestamp::now();
+    let order = format!("{{\"id\":\"1\",\"session\":\"one\",\"issued\":\"{issued}\"}}");
+    let mut retained = env.foreign("mosquitto_pub");
+    retained.args(["-V", "5", "-q", "1", "-r", "-h", "127.0.0.1", "-p", &port_text]);
+    retained.args([
+        "-u",
+        "dogwatch",
+        "-P",
+        &password,
+        "-t",
+        "dogwatch/desk/request/kill",
+        "-m",
+        &order,
+    ]);
+    let _ = env.run(&mut retained);
+    let _ = env.dogwatch(&["fleet", "kill", "desk/nosuch"]).code(3);
+    assert!(crate::process::is_alive(one.pid), "the retained one came first");
+    let _ = env.dogwatch(&["fleet", "kill", "desk/one"]).success();
+    relay.ended();
+    broker.killed();
+    // Somebody else listens on its port: he is not given the password.
+    let stranger = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let refused = env.dogwatch(&["fleet"]).code(1);
+    assert!(refused.stderr.contains("cannot be reached"), "{}", refused.stderr);
+    assert!(stranger.accept().is_err(), "nobody came");
+    let doctor = env.dogwatch(&["doctor"]).text();
+    assert!(doctor.contains("cannot be reached"), "{doctor}");
 }

@@ -32,6 +32,9 @@ fn on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
+/// As whom the clients come, in words of `mosquitto_sub` and `mosquitto_pub`.
+pub(crate) const LOGIN: [&str; 4] = ["-u", "me", "-P", "hunter2"];
+
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
@@ -45,8 +48,17 @@ pub(crate) struct Mosquitto {
 }
 
 impl Mosquitto {
-    /// Listens on loopback and takes everybody.
+    /// Listens on loopback and wants a password: that of [`LOGIN`].
     pub(crate) fn start(env: &TestEnv) -> Self {
+        let file = env.root().join("passwords");
+        let mut make = env.foreign("mosquitto_passwd");
+        let _ = env.run(make.args(["-b", "-c"]).arg(&file).args([LOGIN[1], LOGIN[3]])).success();
+        let more = format!("allow_anonymous false\npassword_file {}\n", file.display());
+        Self::start_with(env, &more)
+    }
+
+    /// Takes everybody.
+    pub(crate) fn start_open(env: &TestEnv) -> Self {
         Self::start_with(env, "allow_anonymous true\n")
     }
 
@@ -129,7 +141,7 @@ impl Sub {
         let mut command = env.foreign("mosquitto_sub");
         let port = port.to_string();
         command.args(["-h", "127.0.0.1", "-p", &port, "-q", "1", "-F", "%r %t %p", "-t", topic]);
-        let mut child = command.args(more).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command.args(LOGIN).args(more).stdout(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, messages) = channel();
         std::thread::spawn(move || {
@@ -193,5 +205,5 @@ pub(crate) fn publish(env: &TestEnv, port: u16, topic: &str, payload: &str, more
         "-m",
         payload,
     ]);
-    let _ = env.run(command.args(more)).success();
+    let _ = env.run(command.args(LOGIN).args(more)).success();
 }

@@ -1,5 +1,7 @@
 //! What one host may ask of another.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -7,9 +9,19 @@ use serde_json::{Value, json};
 use crate::env::{TestEnv, dogwatch, eventually};
 use crate::mosquitto::{self, Mosquitto, Sub, publish};
 use crate::process;
-use crate::relay::{Relay, configure, journal, store};
+use crate::relay::{Relay, configure, journal, write_config};
 
 const ALL: &str = "[fleet]\nallow = ['send', 'spawn', 'kill']";
+
+/// The same, with a folder to start agents in.
+fn all_in(folder: &Path) -> String {
+    format!("{ALL}\n[fleet.spawn]\nfolders = ['{}']", folder.display())
+}
+
+/// An order by hand, issued now.
+fn order(id: &str, more: &str) -> String {
+    format!("{{\"id\":\"{id}\",\"issued\":\"{}\"{more}}}", Timestamp::now())
+}
 
 /// An agent that takes messages and tells of them by its hook.
 fn add_agent(env: &TestEnv) {
@@ -36,7 +48,7 @@ fn started_told_and_ended_from_another_host() {
     let (desk, attic) = (TestEnv::new(), TestEnv::new());
     let broker = Mosquitto::start(&desk);
     configure(&desk, broker.port, "desk", "");
-    configure(&attic, broker.port, "attic", ALL);
+    configure(&attic, broker.port, "attic", &all_in(attic.work()));
     add_agent(&attic);
     let relay = Relay::start(&attic);
     relay.says("publishing");
@@ -117,19 +129,19 @@ fn by_hand_with_mosquitto_pub_and_only_once() {
         publish(&env, broker.port, &topic, payload, &options);
     };
     let answer = |state: &str| sub.hears(state, |message| message.json()["state"] == state).json();
-    let order = r#"{"id":"r1","session":"one"}"#;
-    ask("kill", order, &[]);
+    let kill_one = order("r1", r#","session":"one""#);
+    ask("kill", &kill_one, &[]);
     answer("accepted");
     let first = answer("done");
     process::wait_gone(one.pid);
     // The same again, as after a broker that was killed: it is answered, and not done.
     env.spawn_script("one", "exec sleep 300");
-    ask("kill", order, &[]);
+    ask("kill", &kill_one, &[]);
     assert_eq!(answer("done"), first);
     relay.killed();
     let relay = Relay::start(&env);
     relay.says("publishing");
-    ask("kill", order, &[]);
+    ask("kill", &kill_one, &[]);
     assert_eq!(answer("done"), first, "remembered across a restart");
     assert_eq!(env.seen("one")["state"], "running");
     // What cannot be meant.
@@ -137,25 +149,27 @@ fn by_hand_with_mosquitto_pub_and_only_once() {
     assert!(answer("failed")["because"].as_str().unwrap().contains("not JSON"));
     ask("kill", r#"{"session":"two"}"#, &[]);
     assert!(answer("failed")["because"].as_str().unwrap().contains("\"id\""));
-    ask("send", r#"{"id":"r2","session":"two"}"#, &[]);
+    ask("send", &order("r2", r#","session":"two""#), &[]);
     assert!(answer("failed")["because"].as_str().unwrap().contains("text"));
-    ask("reboot", r#"{"id":"r3"}"#, &[]);
+    ask("reboot", &order("r3", ""), &[]);
     assert!(answer("refused")["because"].as_str().unwrap().contains("no verb"));
-    ask("kill", r#"{"id":"r4","session":"two","expires":"2026-01-01T00:00:00Z"}"#, &[]);
+    ask("kill", &order("r4", r#","session":"two","expires":"2026-01-01T00:00:00Z""#), &[]);
     answer("expired");
-    // Its live copy is an order like any other; retained, it would be done anew at each connection, had it another id.
-    ask("kill", r#"{"id":"r5","session":"two"}"#, &["-r"]);
-    answer("done");
-    process::wait_gone(two.pid);
-    store(&env).forget_requests(Timestamp::MAX).unwrap();
-    let three = env.spawn_script("two", "exec sleep 300");
+    ask("kill", r#"{"id":"r4b","session":"two"}"#, &[]);
+    assert!(answer("refused")["because"].as_str().unwrap().contains("when it was issued"));
+    ask("kill", r#"{"id":"r4c","session":"two","issued":"2026-01-01T00:00:00Z"}"#, &[]);
+    answer("expired");
+    // Retained, it would be done anew at each connection: its live copy is refused already, and the retained one each time.
+    ask("kill", &order("r5", r#","session":"two""#), &["-r"]);
+    assert!(answer("refused")["because"].as_str().unwrap().contains("retain"));
     relay.ended();
     let relay = Relay::start(&env);
     relay.says("publishing");
-    // One after the other: that this one is answered means that those before were passed over.
-    ask("send", r#"{"id":"r6"}"#, &[]);
-    answer("failed");
-    assert!(process::is_alive(three.pid));
+    assert!(answer("refused")["because"].as_str().unwrap().contains("retain"));
+    assert!(process::is_alive(two.pid));
+    let refused = journal(&env).into_iter().filter(|event| event["kind"] == "request_refused");
+    let refused: Vec<_> = refused.map(|event| event["data"]["id"].clone()).collect();
+    assert_eq!(refused, ["r3", "r4", "r4b", "r4c", "r5"], "each once");
     relay.ended();
     let _ = env.dogwatch(&["kill-all", "--now"]).success();
 }
@@ -180,6 +194,86 @@ fn an_order_that_waited_too_long_is_not_carried_out() {
     let answer = sub.hears("that it was too late", |message| message.json()["id"].is_string());
     assert_eq!(answer.json()["state"], "expired");
     assert!(process::is_alive(one.pid));
+    relay.ended();
+    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+}
+
+#[test]
+fn orders_from_a_broker_that_takes_anybody_are_refused() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let env = TestEnv::new();
+    let broker = Mosquitto::start_open(&env);
+    let one = env.spawn_script("one", "exec sleep 300");
+    // With a password that it does not ask for, and without any.
+    let bare = format!("[mqtt]\nurl = 'mqtt://127.0.0.1:{}'\nhost = 'desk'\n{ALL}", broker.port);
+    for is_bare in [false, true] {
+        if is_bare {
+            write_config(&env, &bare);
+        } else {
+            configure(&env, broker.port, "desk", ALL);
+        }
+        let relay = Relay::start(&env);
+        relay.says("publishing");
+        relay.says("can read all events");
+        relay.says("orders of other hosts are refused");
+        let refused = env.dogwatch(&["fleet", "kill", "desk/one", "--json"]).code(4).json();
+        let because = refused["because"].as_str().unwrap();
+        assert!(
+            because.contains(if is_bare { "not authenticated" } else { "without a password" }),
+            "{because}"
+        );
+        let doctor = env.dogwatch(&["doctor"]).text();
+        assert!(doctor.contains("orders are refused"), "{doctor}");
+        relay.ended();
+    }
+    assert!(process::is_alive(one.pid));
+    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+}
+
+#[test]
+fn agents_are_started_in_named_folders_only() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let env = TestEnv::new();
+    let broker = Mosquitto::start(&env);
+    add_agent(&env);
+    let allowed = env.work().join("allowed");
+    for folder in ["allowed/deep", "allowed2", "other"] {
+        std::fs::create_dir_all(env.work().join(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink(env.work().join("other"), allowed.join("out")).unwrap();
+    std::os::unix::fs::symlink(&allowed, env.work().join("link")).unwrap();
+    let spawn = |cwd: &str, more: &[&str], code: i32| {
+        let mut args = vec!["fleet", "spawn", "desk", "codex", "--json", "--cwd", cwd];
+        args.extend(more);
+        env.dogwatch(&args).code(code).json()
+    };
+    configure(&env, broker.port, "desk", ALL);
+    let relay = Relay::start(&env);
+    relay.says("names no folders");
+    relay.says("publishing");
+    let none = spawn(&allowed.display().to_string(), &[], 4);
+    assert!(none["because"].as_str().unwrap().contains("names no folders"), "{none}");
+    relay.ended();
+    configure(&env, broker.port, "desk", &all_in(&env.work().join("link")));
+    let relay = Relay::start(&env);
+    relay.says("publishing");
+    let inside = |part: &str| format!("{}/{part}", env.work().display());
+    for outside in ["allowed2", "other", "allowed/out", "allowed/../other", "nosuch", ""] {
+        let reply = spawn(&inside(outside), &[], 4);
+        assert_eq!(reply["state"], "refused", "{outside}: {reply}");
+    }
+    let unattended = spawn(&inside("allowed"), &["--unattended"], 4);
+    assert!(unattended["because"].as_str().unwrap().contains("unattended"), "{unattended}");
+    for good in ["allowed", "link/deep"] {
+        let reply = spawn(&inside(good), &[], 0);
+        assert_eq!(reply["state"], "done", "{good}: {reply}");
+    }
+    let refused = journal(&env).into_iter().filter(|event| event["kind"] == "request_refused");
+    assert_eq!(refused.count(), 8);
     relay.ended();
     let _ = env.dogwatch(&["kill-all", "--now"]).success();
 }

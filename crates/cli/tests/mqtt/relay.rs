@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -21,7 +22,20 @@ pub(crate) fn configure(env: &TestEnv, port: u16, host: &str, more: &str) {
 pub(crate) fn configure_url(env: &TestEnv, url: &str, host: &str, more: &str) {
     let folder = env.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).unwrap();
-    let text = format!("[mqtt]\nurl = '{url}'\nhost = '{host}'\n{more}\n");
+    let login = if more.contains("user = ") || url.starts_with("mqtts") {
+        ""
+    } else {
+        let password = folder.join("password-of-tests");
+        fs::write(&password, "hunter2\n").unwrap();
+        fs::set_permissions(&password, fs::Permissions::from_mode(0o600)).unwrap();
+        "user = 'me'\npassword_file = 'password-of-tests'\n"
+    };
+    write_config(env, &format!("[mqtt]\nurl = '{url}'\nhost = '{host}'\n{login}{more}\n"));
+}
+
+pub(crate) fn write_config(env: &TestEnv, text: &str) {
+    let folder = env.home().join(".config/dogwatch");
+    fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("config.toml"), text).unwrap();
 }
 

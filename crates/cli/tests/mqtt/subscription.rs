@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use dogwatch_core::config;
 use dogwatch_engine::tell::mqtt::{Subscription, Told};
-use dogwatch_store::{Mqtt, Surroundings};
+use dogwatch_store::{LocalBroker, Mqtt, StateDir, Surroundings};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -15,7 +15,9 @@ use crate::relay::{Relay, configure, store};
 fn mqtt(env: &TestEnv) -> Mqtt {
     let path = env.home().join(".config/dogwatch/config.toml");
     let table = config::parse(&std::fs::read_to_string(&path).unwrap()).unwrap().mqtt.unwrap();
-    Mqtt::resolve(&table, &Surroundings { file: &path, machine: "box", password: None }).unwrap()
+    let local = LocalBroker::of(&StateDir::open(env.state_dir()).unwrap());
+    Mqtt::resolve(&table, &Surroundings { file: &path, machine: "box", password: None, local })
+        .unwrap()
 }
 
 #[track_caller]

@@ -1,13 +1,13 @@
 //! What the configuration may say of a broker, and of what other hosts may ask.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::ConfigError;
-use crate::fleet::{Topics, Verb};
+use crate::fleet::{SpawnTerms, Topics, Verb};
 
 /// Where the broker is, and who we are to it.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,6 +27,15 @@ pub struct MqttTable {
 #[serde(default, deny_unknown_fields)]
 pub struct FleetTable {
     allow: Vec<Spanned<String>>,
+    spawn: SpawnTable,
+}
+
+/// Where and how agents are started for other hosts.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SpawnTable {
+    folders: Vec<Spanned<String>>,
+    unattended: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +92,14 @@ impl MqttTable {
 
 impl FleetTable {
     pub(super) fn check(&self, text: &str) -> Result<(), ConfigError> {
+        let is_named = |folder: &&Spanned<String>| {
+            let folder = folder.get_ref();
+            !folder.starts_with('/') && folder != "~" && !folder.starts_with("~/")
+        };
+        if let Some(folder) = self.spawn.folders.iter().find(is_named) {
+            let problem = format!("the folder {:?} is not absolute", folder.get_ref());
+            return Err(ConfigError::at(text, folder.span().start, problem));
+        }
         let unknown = self.allow.iter().find(|word| Verb::from_word(word.get_ref()).is_none());
         let Some(word) = unknown else { return Ok(()) };
         let known = Verb::ALL.map(Verb::word).join(", ");
@@ -94,6 +111,16 @@ impl FleetTable {
     pub fn allow(&self) -> Vec<&'static str> {
         let verbs = self.allow.iter().filter_map(|word| Verb::from_word(word.get_ref()));
         verbs.map(Verb::word).collect()
+    }
+
+    /// Where agents are started for others; `~` is the home folder, and means nothing where there is none.
+    pub fn spawn_terms(&self, home: Option<&Path>) -> SpawnTerms {
+        let folder = |folder: &Spanned<String>| match folder.get_ref().strip_prefix('~') {
+            Some(rest) => home.map(|home| home.join(rest.trim_start_matches('/'))),
+            None => Some(PathBuf::from(folder.get_ref())),
+        };
+        let folders = self.spawn.folders.iter().filter_map(folder).collect();
+        SpawnTerms { folders, unattended: self.spawn.unattended }
     }
 }
 
@@ -144,8 +171,12 @@ mod tests {
     #[test]
     fn a_broker_and_what_is_allowed() {
         let text = "[mqtt]\nurl = 'mqtts://[::1]:8884'\nprefix = 'team/x'\nhost = 'desk'\nuser = 'me'\n\
-                    [fleet]\nallow = ['kill', 'send']";
+                    [fleet]\nallow = ['kill', 'send']\n[fleet.spawn]\nfolders = ['~/src', '/srv']";
         let config = parse(text).unwrap();
+        let terms = config.fleet.spawn_terms(Some(Path::new("/home/me")));
+        assert_eq!(terms.folders, [Path::new("/home/me/src"), Path::new("/srv")]);
+        assert!(!terms.unattended, "only if it is said");
+        assert_eq!(config.fleet.spawn_terms(None).folders, [Path::new("/srv")]);
         assert_eq!(config.fleet.allow(), ["kill", "send"]);
         let mqtt = config.mqtt.unwrap();
         let address = mqtt.address().unwrap();
@@ -171,6 +202,8 @@ mod tests {
             ("[mqtt]\nurl = 'mqtt://x'\nhost = 'reply'", 3, "reply"),
             ("[mqtt]\nprefix = 'x'", 1, "url"),
             ("[fleet]\nallow = ['send',\n  'format']", 3, "format"),
+            ("[fleet.spawn]\nfolders = ['/x',\n 'src']", 3, "not absolute"),
+            ("[fleet.spawn]\nfolder = ['/x']", 2, "folder"),
             ("[mqt]", 1, "mqt"),
         ];
         for (text, line, says) in table {

@@ -7,11 +7,13 @@ mod pace;
 mod picture;
 #[cfg(test)]
 mod schema_tests;
+mod terms;
 mod topics;
 
 pub use order::{Envelope, Kill, Order, OrderError, Reply, ReplyState, Send, Spawn, Verb};
 pub use pace::Pace;
 pub use picture::{HostPicture, Picture};
+pub use terms::{SpawnRefused, SpawnTerms, Stale, freshness};
 pub use topics::{Place, TopicError, Topics, session_level};
 
 use jiff::Timestamp;

@@ -97,6 +97,8 @@ pub enum OrderError {
 pub struct Envelope {
     pub id: String,
     pub from: Option<String>,
+    /// When it was given. An order without it is not carried out.
+    pub issued: Option<Timestamp>,
     pub expires: Option<Timestamp>,
 }
 
@@ -123,6 +125,7 @@ impl Order {
             "v": crate::event::VERSION,
             "id": envelope.id,
             "from": envelope.from,
+            "issued": envelope.issued,
             "expires": envelope.expires,
         });
         if let (Some(payload), Ok(Value::Object(order))) = (payload.as_object_mut(), order) {
@@ -138,15 +141,16 @@ impl Order {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let id = text("id").filter(|id| !id.is_empty() && id.len() <= MOST_ID);
         let id = id.ok_or(OrderError::NoId)?.to_owned();
-        let expires = match text("expires") {
+        let time = |key: &str| match text(key) {
             Some(time) => {
-                let bad = |_| OrderError::Bad(format!("\"expires\" is no time: {time:?}"));
-                Some(time.parse().map_err(bad)?)
+                let bad = |_| OrderError::Bad(format!("{key:?} is no time: {time:?}"));
+                time.parse().map(Some).map_err(bad)
             }
-            None => None,
+            None => Ok(None),
         };
+        let (issued, expires) = (time("issued")?, time("expires")?);
         let from = text("from").map(ToOwned::to_owned);
-        Ok((Envelope { id, from, expires }, value))
+        Ok((Envelope { id, from, issued, expires }, value))
     }
 
     pub fn read(verb: Verb, value: Value) -> Result<Self, OrderError> {
@@ -219,6 +223,7 @@ mod tests {
         let envelope = Envelope {
             id: "r1".into(),
             from: Some("desk".into()),
+            issued: Some(Timestamp::from_second(1_794_600_000).unwrap()),
             expires: Some(Timestamp::from_second(1_794_700_000).unwrap()),
         };
         let kill = Kill { session: "fix".into(), now: true };

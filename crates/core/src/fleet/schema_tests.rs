@@ -79,7 +79,7 @@ fn what_is_published_is_what_is_described() {
             result: json!({}),
         },
     );
-    let envelope = Envelope { id: "1".into(), from: None, expires: None };
+    let envelope = Envelope { id: "1".into(), from: None, issued: Some(at), expires: None };
     let send = Send {
         session: "s".into(),
         text: "t".into(),

@@ -2,7 +2,7 @@
 //! it the end of the broker for everybody.
 
 use bytes::BytesMut;
-use rumqttd::protocol::{Error, Packet, Protocol};
+use rumqttd::protocol::{Error, LastWill, Packet, Protocol, Publish};
 
 /// A version of the protocol with a guard before it.
 #[derive(Debug, Clone)]
@@ -26,7 +26,22 @@ impl<P: Protocol> Protocol for Guarded<P> {
     fn read_mut(&mut self, stream: &mut BytesMut, max_size: usize) -> Result<Packet, Error> {
         match stream.first() {
             Some(&first) if !is_from_client(first >> 4) => Err(Error::InvalidPacketType(first)),
-            _ => self.inner.read_mut(stream, max_size),
+            _ => match self.inner.read_mut(stream, max_size)? {
+                // The router clears the flag, and the host could not tell any more that it was there.
+                Packet::Publish(Publish { retain: true, topic, payload, .. }, _)
+                    if is_order(&topic, &payload) =>
+                {
+                    Err(Error::InvalidPacketType(PUBLISH_RETAINED))
+                }
+                Packet::Connect(
+                    _,
+                    _,
+                    Some(LastWill { retain: true, topic, message, .. }),
+                    _,
+                    _,
+                ) if is_order(&topic, &message) => Err(Error::InvalidPacketType(PUBLISH_RETAINED)),
+                packet => Ok(packet),
+            },
         }
     }
 
@@ -34,6 +49,14 @@ impl<P: Protocol> Protocol for Guarded<P> {
         let packet = if self.is_plain { without_properties(packet) } else { packet };
         self.inner.write(packet, write)
     }
+}
+
+const PUBLISH_RETAINED: u8 = 0x31;
+
+/// An order to a host. Retained, it would be given anew to whoever subscribes later; an empty payload clears one that is.
+fn is_order(topic: &[u8], payload: &[u8]) -> bool {
+    let mut levels = topic.rsplit(|byte| *byte == b'/');
+    !payload.is_empty() && levels.nth(1) == Some(b"request")
 }
 
 /// CONNECT, PUBLISH and what belongs to it, SUBSCRIBE, UNSUBSCRIBE, PINGREQ, DISCONNECT.
@@ -58,9 +81,9 @@ fn without_properties(packet: Packet) -> Packet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rumqttd::protocol::PublishProperties;
     use rumqttd::protocol::v4::V4;
     use rumqttd::protocol::v5::V5;
-    use rumqttd::protocol::{Publish, PublishProperties};
 
     #[test]
     fn a_message_with_properties_goes_to_old_clients_too() {
@@ -69,6 +92,24 @@ mod tests {
         let mut out = BytesMut::new();
         assert!(Guarded::plain(V4).write(packet, &mut out).is_ok());
         assert!(out.ends_with(b"hello"));
+    }
+
+    #[test]
+    fn orders_are_not_retained() {
+        let table = [
+            ("dogwatch/desk/request/kill", "{}", true, false),
+            ("team/x/desk/request/kill", "{}", true, false),
+            ("dogwatch/desk/request/kill", "", true, true),
+            ("dogwatch/desk/request/kill", "{}", false, true),
+            ("dogwatch/desk/status", "{}", true, true),
+        ];
+        for (topic, payload, retain, is_taken) in table {
+            let packet = Packet::Publish(Publish::new(topic, payload, retain), None);
+            let mut bytes = BytesMut::new();
+            let _ = V4.write(packet, &mut bytes).unwrap();
+            let read = Guarded::plain(V4).read_mut(&mut bytes, 1024);
+            assert_eq!(read.is_ok(), is_taken, "{topic} {payload:?} {retain}: {read:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! rumqttd has a server a version of the protocol, each with a port of its own. People expect one port, so a gate of ours
 //! listens there, reads the version from a client's first bytes and joins it with the server that speaks it. The servers
 //! listen on loopback, on ports that the system picks.
+//!
+//! Nobody is let in without a password, on loopback neither. Clients of ours come through a socket in the state directory
+//! ([`LocalBroker`]), with a password that was made for them.
 
 mod guard;
 
@@ -10,13 +13,13 @@ use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use dogwatch_store::{Mqtt, Secret};
+use dogwatch_store::{LOCAL_USER, LocalBroker, Mqtt, Secret};
 use rumqttd::protocol::Protocol;
 use rumqttd::protocol::v4::V4;
 use rumqttd::protocol::v5::V5;
 use rumqttd::{ConnectionSettings, LinkType, Router, RouterConfig, Server, ServerSettings};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::time::timeout;
 
 use crate::Error;
@@ -33,32 +36,47 @@ const MOST_RETAINED: u64 = 100_000;
 pub fn run(
     listen: SocketAddr,
     mqtt: Option<&Mqtt>,
+    local: &LocalBroker,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), Error> {
-    let auth = mqtt.and_then(credentials);
-    if auth.is_none() && !listen.ip().is_loopback() {
+    let named = mqtt.and_then(credentials);
+    if named.is_none() && !listen.ip().is_loopback() {
         let problem = format!(
-            "anybody could talk to a broker on {listen}; set `user` and a password in [mqtt] of config.toml first, or listen on 127.0.0.1"
+            "other machines could talk to a broker on {listen}; set `user` and a password in [mqtt] of config.toml first, or listen on 127.0.0.1"
         );
         return Err(Error::BadArgument { problem });
     }
+    let (password, _lock) = local.take(&new_password())?;
+    let own = (LOCAL_USER.to_owned(), password.reveal().to_owned());
+    let auth: HashMap<String, String> = named.into_iter().chain([own]).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(Error::io("start a runtime"))?.block_on(serve(listen, auth, ready))
+    runtime.map_err(Error::io("start a runtime"))?.block_on(serve(listen, auth, local, ready))
 }
 
-fn credentials(mqtt: &Mqtt) -> Option<HashMap<String, String>> {
-    let password = mqtt.password.as_ref().map(Secret::reveal)?;
-    Some(HashMap::from([(mqtt.user.clone()?, password.to_owned())]))
+/// What the configuration names. An empty password is none.
+fn credentials(mqtt: &Mqtt) -> Option<(String, String)> {
+    let password = mqtt.password.as_ref().map(Secret::reveal).filter(|word| !word.is_empty())?;
+    Some((mqtt.user.clone()?, password.to_owned()))
+}
+
+/// 244 random bits.
+fn new_password() -> String {
+    [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|part| part.simple().to_string()).concat()
 }
 
 async fn serve(
     listen: SocketAddr,
-    auth: Option<HashMap<String, String>>,
+    auth: HashMap<String, String>,
+    local: &LocalBroker,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), Error> {
     let action = format!("listen on {listen}");
     let gate = TcpListener::bind(listen).await.map_err(Error::io(action.clone()))?;
     let address = gate.local_addr().map_err(Error::io(action))?;
+    let socket = local.socket();
+    let door = UnixListener::bind(&socket)
+        .map_err(Error::io(format!("listen on {}", socket.display())))?;
+    local.note(address)?;
     let router = Router::new(
         0,
         RouterConfig {
@@ -82,6 +100,7 @@ async fn serve(
         ended = start(&mut server_4) => ended,
         ended = start(&mut server_5) => ended,
         () = let_in(&gate, v4, v5) => Ok(()),
+        () = let_own_in(&door, v4, v5) => Ok(()),
     }
 }
 
@@ -97,11 +116,7 @@ async fn free_port() -> Result<SocketAddr, Error> {
     probe.local_addr().map_err(Error::io(action))
 }
 
-fn settings(
-    name: &str,
-    listen: SocketAddr,
-    auth: Option<HashMap<String, String>>,
-) -> ServerSettings {
+fn settings(name: &str, listen: SocketAddr, auth: HashMap<String, String>) -> ServerSettings {
     ServerSettings {
         name: name.to_owned(),
         listen,
@@ -111,7 +126,7 @@ fn settings(
             connection_timeout_ms: 5000,
             max_payload_size: MOST_BYTES,
             max_inflight_count: 100,
-            auth,
+            auth: Some(auth),
             external_auth: None,
             dynamic_filters: true,
         },
@@ -121,29 +136,41 @@ fn settings(
 async fn let_in(gate: &TcpListener, v4: SocketAddr, v5: SocketAddr) {
     loop {
         match gate.accept().await {
-            Ok((client, _)) => drop(tokio::spawn(join(client, v4, v5))),
+            Ok((client, _)) => {
+                let _ = client.set_nodelay(true);
+                drop(tokio::spawn(join(client, v4, v5)));
+            }
             // Out of handles, say: that passes.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
 }
 
+async fn let_own_in(door: &UnixListener, v4: SocketAddr, v5: SocketAddr) {
+    loop {
+        match door.accept().await {
+            Ok((client, _)) => drop(tokio::spawn(join(client, v4, v5))),
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
 /// Joins a client with the server that speaks its version. Any failure ends the connection, which says enough.
-async fn join(mut client: TcpStream, v4: SocketAddr, v5: SocketAddr) {
+async fn join(mut client: impl AsyncRead + AsyncWrite + Unpin, v4: SocketAddr, v5: SocketAddr) {
     let mut head = Vec::new();
     let Ok(Some(version)) = timeout(FIRST_BYTES, version(&mut client, &mut head)).await else {
         return;
     };
     let address = if version >= 5 { v5 } else { v4 };
     let Ok(mut server) = TcpStream::connect(address).await else { return };
-    let _ = (client.set_nodelay(true), server.set_nodelay(true));
+    let _ = server.set_nodelay(true);
     if server.write_all(&head).await.is_ok() {
         let _ = copy_bidirectional(&mut client, &mut server).await;
     }
 }
 
 /// Reads as far as the version; what was read is kept for the server.
-async fn version(client: &mut TcpStream, head: &mut Vec<u8>) -> Option<u8> {
+async fn version(client: &mut (impl AsyncRead + Unpin), head: &mut Vec<u8>) -> Option<u8> {
     loop {
         match read_version(head) {
             Hello::Version(version) => return Some(version),

@@ -104,6 +104,7 @@ impl<'a> Asker<'a> {
         let envelope = Envelope {
             id: self.id.clone(),
             from: Some(self.mqtt.host.clone()),
+            issued: Some(now),
             expires: limit.and_then(|limit| now.checked_add(limit).ok()),
         };
         let mut properties = link::as_json();

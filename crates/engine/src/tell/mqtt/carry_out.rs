@@ -1,18 +1,18 @@
 //! The verbs that other hosts may ask for: the same use cases as here, with nobody at the terminal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dogwatch_core::delivery::Outcome;
 use dogwatch_core::exit_code;
-use dogwatch_core::fleet::{Kill, Order, Send, Spawn};
+use dogwatch_core::fleet::{Kill, Order, Send, Spawn, SpawnRefused};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::publisher::Host;
 use crate::act::spawn::{Place, Request, What};
 use crate::act::{kill, send, spawn};
-use crate::sense::project;
+use crate::sense::{agents, project};
 use crate::{Error, snapshot};
 
 /// Does it; returns what came of it, and the exit code that the command would have had.
@@ -55,6 +55,16 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
         let problem = format!("the folder {:?} is not absolute", order.cwd);
         return Err(Error::BadArgument { problem });
     }
+    let cwd = allowed(host, &cwd, order.unattended)?;
+    if order.model.as_deref().is_some_and(|model| model.starts_with('-')) {
+        let problem = "a model's name cannot begin with a dash".to_owned();
+        return Err(Error::BadArgument { problem });
+    }
+    let known = agents::names(&host.context);
+    if !known.contains(&order.agent) {
+        let known = known.join(", ");
+        return Err(Error::UnknownAgent { name: order.agent.clone(), known });
+    }
     let request = Request {
         what: What::Agent { name: order.agent.clone(), extra_args: Vec::new() },
         prompt: order.prompt.clone(),
@@ -79,6 +89,22 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
         "cwd": spawned.cwd.to_string_lossy(),
     });
     Ok((result, exit_code::OK))
+}
+
+/// The folder without links in its path, if agents may be started there for others. Of one that is not there no more is said
+/// than of one that is not allowed.
+fn allowed(host: &Host, cwd: &Path, unattended: bool) -> Result<PathBuf, Error> {
+    let refused = |because| Error::OrderRefused { because };
+    let resolved: Vec<PathBuf> =
+        host.spawn.folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+    let is_folder = |path: &PathBuf| path.is_dir();
+    let folder = cwd.canonicalize().ok().filter(is_folder);
+    let asked = folder.as_deref().unwrap_or(Path::new(""));
+    match host.spawn.check(&resolved, asked, unattended) {
+        Ok(()) => Ok(asked.to_owned()),
+        Err(SpawnRefused::Outside(_)) => Err(refused(SpawnRefused::Outside(cwd.to_owned()))),
+        Err(because) => Err(refused(because)),
+    }
 }
 
 fn end(host: &Host, order: &Kill) -> Result<(Value, u8), Error> {

@@ -5,9 +5,9 @@ use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use dogwatch_store::{Mqtt, Secret};
+use dogwatch_store::Mqtt;
 use rumqttc::{
-    AsyncClient, ConnectReturnCode, ConnectionError, DisconnectReasonCode, Event, LastWill,
+    AsyncClient, Broker, ConnectReturnCode, ConnectionError, DisconnectReasonCode, Event, LastWill,
     MqttOptions, NetworkOptions, Packet, Publish, PublishNotice, PublishOptions, PublishProperties,
     QoS, StateError, SubscribeFilterInput, TlsConfiguration, Transport,
 };
@@ -39,6 +39,23 @@ pub(super) enum Kind {
     Refused,
     /// It is not whom we want to talk to, or we cannot tell.
     Tls,
+    /// It ended the connection before it took us: some say no to a password that way.
+    HungUp,
+}
+
+impl Kind {
+    /// Trying again soon would not help.
+    pub(super) fn is_lasting(self) -> bool {
+        matches!(self, Self::Refused | Self::Tls)
+    }
+}
+
+/// As whom we come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Login {
+    Ours,
+    /// Without user and password, to see whether that is enough.
+    Nobody,
 }
 
 impl Trouble {
@@ -78,7 +95,16 @@ pub(super) struct Link {
 impl Link {
     /// Begins to connect; within a runtime.
     pub(super) fn open(mqtt: &Mqtt, id: &str, will: Option<LastWill>) -> Result<Self, Trouble> {
-        let options = options(mqtt, id, will)?;
+        Self::open_as(mqtt, id, will, Login::Ours)
+    }
+
+    pub(super) fn open_as(
+        mqtt: &Mqtt,
+        id: &str,
+        will: Option<LastWill>,
+        login: Login,
+    ) -> Result<Self, Trouble> {
+        let options = options(mqtt, id, will, login)?;
         if mqtt.address.host.parse::<IpAddr>().is_err() {
             // The runtime looks a name up on a thread of its own, and panics where there is none to be had.
             crate::program::thread_to_be_had().map_err(|error| {
@@ -130,7 +156,10 @@ impl Link {
 
     /// Asks to be told. What cannot be sent shows as a loss soon after.
     pub(super) fn subscribe(&self, filters: impl IntoIterator<Item = (String, QoS)>) {
-        let filters = filters.into_iter().map(|(path, qos)| SubscribeFilterInput::new(path, qos));
+        // A message that was published to be retained is to be known as such, also by those who hear it live.
+        let filters = filters
+            .into_iter()
+            .map(|(path, qos)| SubscribeFilterInput::new(path, qos).preserve_retain(true));
         let _ = self.client.try_subscribe_many(filters);
     }
 
@@ -187,9 +216,22 @@ pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
 
-fn options(mqtt: &Mqtt, id: &str, will: Option<LastWill>) -> Result<MqttOptions, Trouble> {
+fn options(
+    mqtt: &Mqtt,
+    id: &str,
+    will: Option<LastWill>,
+    login: Login,
+) -> Result<MqttOptions, Trouble> {
     let address = &mqtt.address;
-    let mut options = MqttOptions::new(id, (address.host.clone(), address.port));
+    let route = mqtt
+        .route()
+        .map_err(|error| Trouble::new(Kind::Refused, format!("cannot be used: {error}")))?;
+    let is_local = route.socket.is_some();
+    let broker = match route.socket {
+        Some(socket) => Broker::unix(socket),
+        None => Broker::tcp(address.host.clone(), address.port),
+    };
+    let mut options = MqttOptions::new(id, broker);
     let mut network = NetworkOptions::new();
     network.set_tcp_nodelay(true);
     options
@@ -201,11 +243,10 @@ fn options(mqtt: &Mqtt, id: &str, will: Option<LastWill>) -> Result<MqttOptions,
     if let Some(will) = will {
         options.set_last_will(will);
     }
-    if let Some(user) = &mqtt.user {
-        let password = mqtt.password.as_ref().map(Secret::reveal).unwrap_or_default();
-        options.set_credentials(user.clone(), password.to_owned());
+    if let Some((user, password)) = route.login.filter(|_| login == Login::Ours) {
+        options.set_credentials(user, password.reveal().to_owned());
     }
-    if address.tls {
+    if address.tls && !is_local {
         options.set_transport(Transport::tls_with_config(tls(mqtt)?));
     }
     Ok(options)
@@ -253,7 +294,7 @@ fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
             if !was_taken =>
         {
             let problem = "hung up before it took us: are user name and password right?";
-            (Kind::Away, problem.to_owned())
+            (Kind::HungUp, problem.to_owned())
         }
         ConnectionError::MqttState(StateError::ConnectionAborted) => {
             (Kind::Away, "hung up".to_owned())

@@ -18,6 +18,7 @@ mod board;
 mod carry_out;
 mod link;
 mod orders;
+mod probe;
 mod publisher;
 mod push;
 mod relay;
@@ -25,6 +26,7 @@ mod subscription;
 mod view;
 
 pub use ask::ask;
+pub use probe::{Probe, Trust, probe};
 pub use publisher::{Host, Notice, Publisher};
 pub use push::BrokerPush;
 pub use subscription::{Subscription, Told};

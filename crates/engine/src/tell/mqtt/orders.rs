@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::event::{VERSION, kind};
-use dogwatch_core::fleet::{Envelope, Order, OrderError, Reply, ReplyState, Verb};
+use dogwatch_core::fleet::{
+    Envelope, Order, OrderError, Reply, ReplyState, Stale, Verb, freshness,
+};
 use dogwatch_store::{Store, Taken};
 use jiff::Timestamp;
 use rumqttc::Publish;
@@ -13,9 +16,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::carry_out::carry_out;
 use super::publisher::Host;
+use crate::Error;
 
 /// Orders under way at once. A message may wait for its agent for minutes.
 const MOST_RUNNING: usize = 32;
+/// Refusals that are written down in an hour.
+const MOST_NOTED: u32 = 60;
+const HOUR: Duration = Duration::from_hours(1);
+/// A broker would give it anew at each connection.
+const RETAINED: &str =
+    "it is retained, or was published to be; publish orders without the retain flag";
 
 /// Where an answer goes, and by what the asker knows it.
 #[derive(Debug, Clone)]
@@ -38,12 +48,22 @@ pub(super) struct Orders {
     running: HashMap<String, Vec<ReplyTo>>,
     /// What is to be said as soon as there is a connection.
     answers: Vec<Answer>,
+    /// Refusals that were written down in this hour.
+    noted: u32,
+    since: Instant,
 }
 
 impl Orders {
     pub(super) fn new() -> Self {
         let (done, finished) = unbounded_channel();
-        Self { done, finished, running: HashMap::new(), answers: Vec::new() }
+        Self {
+            done,
+            finished,
+            running: HashMap::new(),
+            answers: Vec::new(),
+            noted: 0,
+            since: Instant::now(),
+        }
     }
 
     /// The next that is done.
@@ -57,6 +77,10 @@ impl Orders {
 
     /// Remembers how one went, and answers.
     pub(super) fn keep(&mut self, store: &mut Store, reply: Reply) {
+        if reply.state == ReplyState::Refused {
+            let (id, because) = (&reply.id, reply.because.as_deref().unwrap_or_default());
+            self.note_refusal(store, json!({ "id": id, "verb": reply.verb, "because": because }));
+        }
         let text = serde_json::to_string(&reply).unwrap_or_default();
         let _ = store.answer_request(&reply.id, &text);
         for to in self.running.remove(&reply.id).unwrap_or_default() {
@@ -69,15 +93,40 @@ impl Orders {
     }
 
     /// Takes an order: it is answered at once, if only to say that it was taken.
-    pub(super) fn take(&mut self, host: &Host, store: &mut Store, verb: &str, message: &Publish) {
-        // Nobody can mean an order that the broker would give anew at each connection.
-        if message.retain {
+    /// `objection` is why none is carried out that comes this way.
+    pub(super) fn take(
+        &mut self,
+        host: &Host,
+        store: &mut Store,
+        verb: &str,
+        message: &Publish,
+        objection: Option<&str>,
+    ) {
+        // Clears what is retained on the topic.
+        if message.payload.is_empty() {
             return;
         }
         let to = reply_to(host, message);
         let (id, said) = match Order::envelope(&message.payload) {
             Ok((envelope, value)) => {
-                let said = self.consider(host, store, verb, &envelope, value, to.as_ref());
+                // Of the two, the one that its sender can mend.
+                let objection = match (message.retain, objection) {
+                    (true, _) => Some(RETAINED),
+                    (false, objection) => objection,
+                };
+                let said = match objection {
+                    Some(because) => Said::New(ReplyState::Refused, Some(because.to_owned())),
+                    None => self.consider(host, store, verb, &envelope, value, to.as_ref()),
+                };
+                if let Said::New(state @ (ReplyState::Refused | ReplyState::Expired), because) =
+                    &said
+                    && Self::is_first_refusal(store, verb, &envelope, message.retain)
+                {
+                    let data = json!({
+                        "id": envelope.id, "verb": verb, "from": envelope.from, "state": state.word(), "because": because,
+                    });
+                    self.note_refusal(store, data);
+                }
                 (envelope.id, said)
             }
             Err(problem) => (String::new(), unreadable(&problem)),
@@ -116,8 +165,10 @@ impl Orders {
             Err(problem) => return unreadable(&problem),
         };
         let now = Timestamp::now();
-        if envelope.expires.is_some_and(|expires| expires < now) {
-            return says(ReplyState::Expired, "it came too late".to_owned());
+        match freshness(envelope, now) {
+            Ok(()) => {}
+            Err(stale @ Stale::Late) => return says(ReplyState::Expired, stale.to_string()),
+            Err(stale) => return says(ReplyState::Refused, stale.to_string()),
         }
         let id = &envelope.id;
         if self.running.len() >= MOST_RUNNING && !self.running.contains_key(id) {
@@ -135,6 +186,31 @@ impl Orders {
         self.running.insert(id.clone(), to.cloned().into_iter().collect());
         self.start(host.clone(), order, id.clone());
         Said::New(ReplyState::Accepted, None)
+    }
+
+    /// A retained order comes anew at each connection, and is written down once.
+    fn is_first_refusal(
+        store: &mut Store,
+        verb: &str,
+        envelope: &Envelope,
+        retained: bool,
+    ) -> bool {
+        if !retained {
+            return true;
+        }
+        let key = format!("retained {}", envelope.id);
+        matches!(store.take_request(&key, verb, Timestamp::now()), Ok(Taken::New))
+    }
+
+    /// Writes a refusal to the journal: only so many an hour, or whoever may publish could fill it.
+    fn note_refusal(&mut self, store: &mut Store, data: Value) {
+        if self.since.elapsed() > HOUR {
+            (self.since, self.noted) = (Instant::now(), 0);
+        }
+        self.noted += 1;
+        if self.noted <= MOST_NOTED {
+            let _ = store.tell(Timestamp::now(), None, kind::REQUEST_REFUSED, &data);
+        }
     }
 
     /// It came before.
@@ -158,6 +234,9 @@ impl Orders {
             let result = carry_out(&host, &order);
             let (state, because) = match &result {
                 Ok(_) => (ReplyState::Done, None),
+                Err(Error::OrderRefused { because }) => {
+                    (ReplyState::Refused, Some(because.to_string()))
+                }
                 Err(error) => (ReplyState::Failed, Some(error.to_string())),
             };
             let mut reply = reply(&host, &id, verb, state, because);

@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use dogwatch_core::fleet::SpawnTerms;
 use dogwatch_store::Mqtt;
 use jiff::{Timestamp, Zoned};
 use tokio::sync::Notify;
 
 use super::board::Board;
 use super::link;
+use super::probe::Trust;
 use super::relay::Prepared;
 use crate::act::send::turn;
 use crate::sense::changes::{Changes, Interest, Waker};
@@ -31,6 +33,8 @@ pub struct Host {
     pub mqtt: Mqtt,
     /// The verbs that are carried out for others.
     pub allow: Vec<&'static str>,
+    /// Where agents are started for others, and how.
+    pub spawn: SpawnTerms,
     /// What agents get that are started for others.
     pub env: Vec<(OsString, OsString)>,
     pub clock: fn() -> Zoned,
@@ -47,8 +51,19 @@ impl fmt::Debug for Host {
 /// Something that whoever started it may want to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    Connected { broker: String },
-    Trouble { broker: String, problem: String },
+    Connected {
+        broker: String,
+    },
+    Trouble {
+        broker: String,
+        problem: String,
+    },
+    /// The broker does not know its clients.
+    Untrusted {
+        broker: String,
+        trust: Trust,
+        refuses_orders: bool,
+    },
 }
 
 /// Publishes until it is dropped; then it says goodbye to the broker.

@@ -17,6 +17,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use super::board::Board;
 use super::link::{self, Heard, Kind, Link, Trouble};
 use super::orders::{Answer, Orders};
+use super::probe::{Trust, trust};
 use super::publisher::{Host, Notice, Stop};
 
 /// Events that are under way at once.
@@ -35,6 +36,9 @@ struct Relay {
     stop: Arc<Stop>,
     orders: Orders,
     tell: Box<dyn Fn(Notice) + Send>,
+    /// Whether orders that come over it are carried out.
+    trust: Trust,
+    said_trust: Option<Trust>,
     /// What was last said about the broker, lest it be said again.
     said: Option<Notice>,
     since: Timestamp,
@@ -54,7 +58,7 @@ impl Relay {
         let mut pace = Pace::default();
         while !self.stop.is_set() {
             let Some(trouble) = self.one_connection(&mut pace).await else { return };
-            let wait = pace.after_failure(trouble.kind != Kind::Away, chance());
+            let wait = pace.after_failure(trouble.kind.is_lasting(), chance());
             let broker = self.host.mqtt.address.to_string();
             self.say(Notice::Trouble { broker, problem: trouble.problem });
             let until = Instant::now() + wait;
@@ -87,12 +91,14 @@ impl Relay {
                 heard = link.next() => match heard {
                     Heard::Connected => {
                         pace.after_success();
+                        self.trust = trust(&mqtt).await;
                         self.subscribe(&link);
                     }
                     // Only now: an order to a host that says it is there must reach it.
                     Heard::Subscribed => {
                         is_connected = true;
                         self.say(Notice::Connected { broker: mqtt.address.to_string() });
+                        self.say_trust();
                         self.greet(&link);
                     }
                     Heard::Message(message) => self.hear(&link, &message),
@@ -215,7 +221,8 @@ impl Relay {
                 link.publish(topic.to_owned(), Vec::new(), retained());
             }
             Some(Place::Request { host, verb }) if host == mqtt.host => {
-                self.orders.take(&self.host, &mut self.store, verb, message);
+                let objection = self.trust.objection();
+                self.orders.take(&self.host, &mut self.store, verb, message, objection);
             }
             _ => {}
         }
@@ -229,6 +236,17 @@ impl Relay {
             let before = Timestamp::now().checked_sub(OLD).unwrap_or(Timestamp::MIN);
             let _ = self.store.forget_requests(before);
         }
+    }
+
+    /// Says once what others may do at such a broker.
+    fn say_trust(&mut self) {
+        if self.trust == Trust::Authenticated || self.said_trust == Some(self.trust) {
+            return;
+        }
+        self.said_trust = Some(self.trust);
+        let broker = self.host.mqtt.address.to_string();
+        let refuses_orders = !self.host.allow.is_empty();
+        (self.tell)(Notice::Untrusted { broker, trust: self.trust, refuses_orders });
     }
 
     fn say(&mut self, notice: Notice) {
@@ -245,9 +263,17 @@ impl Relay {
             state,
             since: self.since,
             because: because.map(ToOwned::to_owned),
-            allow: self.host.allow.iter().map(ToString::to_string).collect(),
+            allow: self.allowed(),
             version: self.host.version.to_owned(),
         })
+    }
+
+    /// The verbs that are carried out at this broker.
+    fn allowed(&self) -> Vec<String> {
+        if self.trust.objection().is_some() {
+            return Vec::new();
+        }
+        self.host.allow.iter().map(ToString::to_string).collect()
     }
 
     /// What the broker says in our name when it loses us.
@@ -274,9 +300,20 @@ impl Prepared {
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (since, tidied) = (Timestamp::now(), Instant::now());
         let orders = Orders::new();
-        let said = None;
-        let relay =
-            Relay { host, store, board, stop, orders, tell, said, since, heartbeat, tidied };
+        let relay = Relay {
+            host,
+            store,
+            board,
+            stop,
+            orders,
+            tell,
+            trust: Trust::Unknown,
+            said_trust: None,
+            said: None,
+            since,
+            heartbeat,
+            tidied,
+        };
         relay.work().await;
     }
 }

@@ -14,7 +14,7 @@ use rumqttc::QoS;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use super::link::{self, Heard, Kind, Link, Trouble};
+use super::link::{self, Heard, Link, Trouble};
 use crate::Error;
 
 /// Events that are known again if they come a second time.
@@ -141,7 +141,7 @@ impl Listener {
         loop {
             let trouble = self.one_connection(&mut pace).await;
             let was_push = self.is_push.swap(false, Ordering::Relaxed);
-            let wait = pace.after_failure(trouble.kind != Kind::Away, 0.0);
+            let wait = pace.after_failure(trouble.kind.is_lasting(), 0.0);
             let because = trouble.problem;
             if was_push || said.as_ref() != Some(&because) {
                 self.tell(Told::Lost { because: because.clone() });

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use super::ask::slow;
-use super::link::{self, Heard, Kind, Link, Trouble};
+use super::link::{self, Heard, Link, Trouble};
 use crate::Error;
 
 /// How long the broker may take to say all that it has.
@@ -115,7 +115,7 @@ impl View<'_> {
         if let Err(trouble) = self.step().await {
             self.link = None;
             self.is_complete = false;
-            let wait = self.pace.after_failure(trouble.kind != Kind::Away, 0.0);
+            let wait = self.pace.after_failure(trouble.kind.is_lasting(), 0.0);
             self.retry = Instant::now() + wait;
             self.trouble = Some(trouble);
         }

@@ -1,0 +1,100 @@
+//! Looking at a broker: whether it answers, takes us, and takes those who give no password.
+
+use std::time::Duration;
+
+use dogwatch_store::Mqtt;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::link::{self, Kind, Link, Login, Trouble};
+use crate::Error;
+
+/// How long the look for strangers may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a broker answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// Why it cannot be used.
+    pub problem: Option<String>,
+    /// Who it lets in, as far as it could be found out.
+    pub trust: Trust,
+}
+
+/// Whether a broker knows its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// It took us by a password, and takes nobody without one.
+    Authenticated,
+    /// We gave no user and password ourselves.
+    NoLogin,
+    /// It takes clients that give none.
+    Anybody,
+    /// It could not be found out.
+    Unknown,
+}
+
+impl Trust {
+    /// Why orders that come over such a broker are not carried out.
+    pub fn objection(self) -> Option<&'static str> {
+        match self {
+            Self::Authenticated => None,
+            Self::NoLogin => Some(
+                "this host is not authenticated at its broker; set `user` and `password_file` in [mqtt] of its config.toml",
+            ),
+            Self::Anybody => Some(
+                "its broker takes clients without a password, so anybody could have given the order",
+            ),
+            Self::Unknown => Some(
+                "it could not be found out whether its broker takes clients without a password",
+            ),
+        }
+    }
+}
+
+/// Connects once, for at most so long.
+pub fn probe(mqtt: &Mqtt, patience: Duration) -> Result<Probe, Error> {
+    link::runtime()?.block_on(async {
+        let slow = || {
+            let seconds = patience.as_secs();
+            Trouble::new(Kind::Away, format!("does not answer within {seconds} s"))
+        };
+        let taken = async {
+            let id = format!("dogwatch-probe-{}", Uuid::now_v7());
+            let mut link = Link::open(mqtt, &id, None)?;
+            link.connected().await?;
+            link.close(Duration::from_millis(200)).await;
+            Ok(())
+        };
+        let taken = timeout(patience, taken).await.unwrap_or_else(|_| Err(slow()));
+        let problem = taken.err().map(|trouble: Trouble| trouble.to_string());
+        let trust = match problem {
+            Some(_) => Trust::Unknown,
+            None => trust(mqtt).await,
+        };
+        Ok(Probe { problem, trust })
+    })
+}
+
+/// Of a broker that has just taken us.
+pub(super) async fn trust(mqtt: &Mqtt) -> Trust {
+    let Ok(route) = mqtt.route() else { return Trust::Unknown };
+    match (route.login, route.socket) {
+        (None, _) => return Trust::NoLogin,
+        // Ours takes nobody without a password.
+        (Some(_), Some(_)) => return Trust::Authenticated,
+        (Some(_), None) => {}
+    }
+    let id = format!("dogwatch-probe-{}", Uuid::now_v7());
+    let Ok(mut stranger) = Link::open_as(mqtt, &id, None, Login::Nobody) else {
+        return Trust::Unknown;
+    };
+    match timeout(PATIENCE, stranger.connected()).await {
+        Ok(Ok(())) => {
+            stranger.close(Duration::from_millis(200)).await;
+            Trust::Anybody
+        }
+        Ok(Err(Trouble { kind: Kind::Refused | Kind::HungUp, .. })) => Trust::Authenticated,
+        Ok(Err(_)) | Err(_) => Trust::Unknown,
+    }
+}
