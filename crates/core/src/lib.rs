@@ -58,6 +58,7 @@ pub mod life;
 pub mod mask;
 pub mod name;
 pub mod notice;
+pub mod permissions;
 pub mod profile;
 pub mod record;
 pub mod recording;

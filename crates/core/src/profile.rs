@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::config::ConfigError;
 use crate::delivery::safe_text::InputRules;
+use crate::permissions::TrustWay;
 use crate::transcript::Dialect;
 
 /// Name of the profile that runs a plain command.
@@ -52,6 +53,9 @@ pub struct Profile {
     /// How the agent can be asked what it is doing.
     #[serde(default)]
     pub own_word: Option<OwnWordWay>,
+    /// Where it keeps which folders it is trusted in; without it that is not known before it is started.
+    #[serde(default)]
+    pub trust: Option<TrustWay>,
     /// Where its conversations are on disk; without it they are looked for as transcripts.
     #[serde(default)]
     pub conversations: Option<ConversationRules>,
@@ -125,6 +129,12 @@ pub struct LaunchRules {
     /// Passed with `--unattended`: the agent may act without asking.
     #[serde(default)]
     pub unattended: Vec<String>,
+    /// Passed in a run with `--permissions ask`; without it the agent cannot take part in one.
+    #[serde(default)]
+    pub ask: Option<Vec<String>>,
+    /// Passed in a run with `--permissions accept-edits`; without it the agent cannot take part in one.
+    #[serde(default)]
+    pub accept_edits: Option<Vec<String>>,
     #[serde(default)]
     pub model: Vec<String>,
     /// Fixes the conversation's id to one of ours, where the agent can be told.

@@ -132,6 +132,12 @@ pub enum Error {
     RunIsAttended { project: PathBuf },
     #[error("the run {id} of this project is not over")]
     RunIsOpen { id: String },
+    #[error("{agent} does not trust {} yet, and would ask before it begins", folder.display())]
+    NotTrusted { agent: String, folder: PathBuf, file: PathBuf },
+    #[error("{agent} would ask you to accept that permissions are bypassed before it begins")]
+    BypassNotAccepted { agent: String },
+    #[error("{agent} cannot be run with --permissions {level}")]
+    NoSuchPermissions { agent: String, level: &'static str },
     #[error("{} is in no git repository", path.display())]
     NotARepository { path: PathBuf },
     #[error("the tree is not clean: {files}")]
@@ -230,6 +236,9 @@ impl Error {
             Self::NoSuchRun { .. } | Self::NoRun { .. } => "no_such_run",
             Self::RunIsAttended { .. } => "run_is_attended",
             Self::RunIsOpen { .. } => "run_is_open",
+            Self::NotTrusted { .. } => "not_trusted",
+            Self::BypassNotAccepted { .. } => "bypass_not_accepted",
+            Self::NoSuchPermissions { .. } => "no_such_permissions",
             Self::NotARepository { .. } => "not_a_repository",
             Self::DirtyTree { .. } => "dirty_tree",
             Self::Git { .. } => "git",
@@ -264,6 +273,7 @@ impl Error {
             | Self::LocalBroker(LocalBrokerError::Password(_) | LocalBrokerError::TooLong(_))
             | Self::BadWorkflow(_)
             | Self::NotARepository { .. }
+            | Self::NoSuchPermissions { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
             Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
@@ -283,6 +293,8 @@ impl Error {
             | Self::Settled { .. }
             | Self::RunIsAttended { .. }
             | Self::RunIsOpen { .. }
+            | Self::NotTrusted { .. }
+            | Self::BypassNotAccepted { .. }
             | Self::DirtyTree { .. }
             | Self::JobOver { .. }
             | Self::OnRoll { .. }
@@ -405,6 +417,16 @@ impl Error {
             Self::NoSuchRun { .. } => "`dogwatch story status` shows the newest of this project".into(),
             Self::NoRun { .. } => {
                 "what could be done: dogwatch story plan; to begin: dogwatch story run".into()
+            }
+            Self::NotTrusted { agent, folder, .. } => format!(
+                "start {agent} once in {} and answer that you trust the folder",
+                folder.display()
+            ),
+            Self::BypassNotAccepted { agent } => format!(
+                "start `{agent} --dangerously-skip-permissions` once and accept it, or choose --permissions accept-edits or ask"
+            ),
+            Self::NoSuchPermissions { .. } => {
+                "choose another level or another agent; `docs/stories.md` lists what each agent can do".into()
             }
             Self::NotARepository { .. } => {
                 "make it one and commit what is there: git init && git add -A && git commit -m 'Begin'".into()

@@ -4,13 +4,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
+use dogwatch_core::permissions::Permissions;
 
 use super::duration;
 
 /// Do whole stories with agents, unattended: create, implement, review, commit, look back
 ///
-/// The run is a program, not a model: it starts the agents, waits for them, asks the files whether each step is really done, tries again
-/// or asks you (`dogwatch escalations`) when it is not, and commits what is verified. Killed at any moment, it goes on where it was.
+/// The run is a program, not a model: it starts the agents, waits for them, checks by files whether each step is really done, tries again
+/// or asks you (`dogwatch escalations`) when it is not, and commits what is verified. Killed at any moment, it resumes where it was.
+///
+/// By default the agents of a run act with permission prompts bypassed: they run commands and change files without asking. `--permissions
+/// ask` or `accept-edits` makes each prompt of an agent a question that you answer with `dogwatch escalations`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -18,6 +22,7 @@ Examples:
   dogwatch story run --epic 1                all stories of epic 1
   dogwatch story run --stories 1.2,1.4-1.6 --agent-for review=codex
   dogwatch story run --max-parallel 3        side by side, each in a git worktree
+  dogwatch story run --permissions ask       agents ask before they act (default: bypass)
   dogwatch story run --workflow mine.toml    any other list of steps
   dogwatch story resume                      after a pause, a kill or a power cut
   dogwatch story report --html report.html   what happened, with a timeline")]
@@ -40,8 +45,10 @@ pub(crate) enum StoryCommand {
     Pause(StoryOne),
     /// End a run and its sessions; what was committed stays
     Abort(StoryOne),
-    /// Look whether a workflow, a state document and the sessions of a run are as they should be
-    Validate(StoryValidate),
+    /// List the runs of this project, newest first
+    Ls(StoryLs),
+    /// Check everything for which `run` would refuse to begin; with a run, its state document and sessions
+    Validate(Box<StoryValidate>),
     /// Show everything that happened in a run
     Log(StoryOne),
     /// Tell what happened: how long, how many attempts and tokens for each step
@@ -58,6 +65,7 @@ impl Story {
             | StoryCommand::Pause(a)
             | StoryCommand::Abort(a)
             | StoryCommand::Log(a) => a.json,
+            StoryCommand::Ls(a) => a.json,
             StoryCommand::Validate(a) => a.json,
             StoryCommand::Report(a) => a.json,
         }
@@ -109,6 +117,9 @@ pub(crate) struct StoryWhat {
     /// Begin although files are changed and not committed; they are left out of the commits
     #[arg(long)]
     pub(crate) allow_dirty: bool,
+    /// What agents may do without asking: ask (before edits and commands), accept-edits, or bypass (nothing is asked)
+    #[arg(long, value_name = "LEVEL", value_parser = permissions, default_value = "bypass")]
+    pub(crate) permissions: Permissions,
     /// A further argument for the agents
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) agent_arg: Vec<String>,
@@ -169,12 +180,29 @@ pub(crate) struct StoryOne {
 pub(crate) struct StoryValidate {
     /// The run [default: the newest of this project]
     pub(crate) run: Option<String>,
-    /// Look at this workflow file instead
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) workflow: Option<PathBuf>,
+    /// Check what a new run would be refused for, also if there was one before
+    #[arg(long, conflicts_with = "run")]
+    pub(crate) new: bool,
+    #[command(flatten)]
+    pub(crate) what: StoryWhat,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StoryLs {
+    /// Of all projects
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn permissions(word: &str) -> Result<Permissions, String> {
+    let known = Permissions::ALL.into_iter().find(|level| level.word() == word);
+    known.ok_or_else(|| "one of ask, accept-edits, bypass".to_owned())
 }
 
 #[derive(Debug, ClapArgs)]

@@ -47,7 +47,7 @@ fn ls(context: &Context, all: bool, as_json: bool) -> Result<u8, Error> {
 
 fn table(found: &[Escalation]) -> Table {
     let now = Timestamp::now();
-    let mut table = ui::table(&["ID", "KIND", "AGE", "STATE", "SITUATION"]);
+    let mut table = ui::table(&["ID", "KIND", "AGE", "STATE", "PROBLEM"]);
     for one in found {
         let colour = match one.kind {
             Kind::Critical => AnsiColor::Red,

@@ -46,9 +46,11 @@ fn raised_shown_and_answered_by_the_first() {
     let again = env.raise(&["commit_failed", "conflict in parser.rs", "--key", "k"]);
     assert_eq!(again["id"], raised["id"], "raised once");
     let shown = env.dogwatch(&["escalations", "show", "1"]).success().text();
-    for part in ["story 1.2", "conflict in parser.rs", "  2  Go on without a commit"] {
+    for part in ["story 1.2", "conflict in parser.rs", "  2  Continue without a commit"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    let listed = env.dogwatch(&["escalations"]).success().text();
+    assert!(listed.contains("story 1.2: conflict in parser.rs"), "the problem itself: {listed}");
     let wrong = env.dogwatch(&["escalations", "answer", "1", "--option", "9", "--json"]);
     assert_eq!(wrong.code(2).json()["error"]["code"], "no_such_option");
     let none = env.dogwatch(&["escalations", "answer", "1", "--json"]);

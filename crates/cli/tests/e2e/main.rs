@@ -56,6 +56,7 @@ mod spawn;
 mod status;
 mod statusline;
 mod store;
+mod story_checks;
 mod stories;
 mod story_automator;
 mod watch;

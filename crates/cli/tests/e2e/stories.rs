@@ -231,15 +231,20 @@ fn ends_that_are_not_verified() {
     bmad.mood("review", &["idle"; 5]);
     bmad.mood("create", &["idle"; 2]);
     let mut run = bmad.begin(&["--stories", "1.1"]);
-    let asked = bmad.project.answer("other_agent");
+    // claude and codex are not installed here: no other agent is offered.
+    let asked = bmad.project.answer("retry");
     assert_eq!(
         (&asked["situation"]["trigger"], &asked["situation"]["step"]),
         (&"session_incomplete".into(), &"create".into()),
         "{asked}"
     );
-    // claude and codex are not there: another agent is one that cannot be started.
-    let asked = bmad.project.answer("retry");
-    assert_eq!(asked["situation"]["trigger"], "spawn_failed", "{asked}");
+    let actions: Vec<&str> = asked["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|option| option["action"].as_str().unwrap())
+        .collect();
+    assert_eq!(actions, ["fix_by_hand", "retry", "skip_story", "pause"], "{asked}");
     let asked = bmad.project.answer("skip_story");
     assert_eq!(
         (&asked["situation"]["trigger"], &asked["situation"]["step"]),
@@ -247,8 +252,17 @@ fn ends_that_are_not_verified() {
         "{asked}"
     );
     assert!(run.wait().unwrap().success());
-    assert_eq!(bmad.project.report()["items"][0]["state"], "dropped");
+    let report = bmad.project.report();
+    assert_eq!(report["items"][0]["state"], "dropped");
     assert_eq!(bmad.project.commits().len(), 2);
+    // What it had done is on a branch, and the tree is as it was.
+    assert_eq!(bmad.project.git(&["status", "--porcelain"]), "");
+    let branch = bmad.project.git(&["branch", "--list", "--format=%(refname:short)", "dogwatch/*"]);
+    assert!(branch.ends_with("/1.1") && !branch.contains('\n'), "{branch}");
+    let kept = bmad.project.git(&["show", "--name-only", "--format=", &branch]);
+    assert!(kept.contains("code-1-1.txt") && kept.contains("sprint-status.yaml"), "{kept}");
+    let why = report["items"][0]["why"].as_str().unwrap();
+    assert!(why.contains(&branch), "{why}");
 }
 
 #[test]

@@ -191,8 +191,20 @@ verify = [{ kind = "files", glob = "out.txt" }]
     let asked = project.answer("1");
     assert_eq!(asked["situation"]["trigger"], "session_incomplete", "{asked}");
     assert_eq!(asked["situation"]["step"], "work");
-    // "Put right by hand", and it was not: asked again.
-    let asked = project.answer("other_agent");
+    let labels: Vec<&str> =
+        asked["options"].as_array().unwrap().iter().map(|o| o["label"].as_str().unwrap()).collect();
+    assert_eq!(
+        labels,
+        [
+            "Create out.txt by hand, then continue",
+            "Run the step again",
+            "Skip item hard",
+            "Pause the run"
+        ],
+        "no sprint status and no other agent where there is none"
+    );
+    // "By hand", and it was not: asked again.
+    let asked = project.answer("retry");
     assert_eq!(asked["kind"], "critical");
     assert!(run.wait().unwrap().success());
     assert_eq!(results(&project.report(), 0, "work"), ["unverified", "unverified", "verified"]);

@@ -14,9 +14,11 @@
 //!
 //! A critical one stops the run until it is answered; with a preference other stories go on meanwhile.
 
+mod offer;
 mod options;
 mod situation;
 
+pub use offer::{Doer, Offer};
 pub use options::{Action, Choice, choices};
 pub use situation::{Fact, Situation};
 
@@ -104,14 +106,14 @@ impl Trigger {
     /// What has happened, for people.
     pub fn title(self) -> &'static str {
         match self {
-            Self::ReviewLoop => "the review does not come to an end",
-            Self::OutputUnclear => "it cannot be told whether a step succeeded",
-            Self::SpawnFailed => "a session could not be started",
-            Self::CommitFailed => "git did not take the commit",
+            Self::ReviewLoop => "the review found problems in every cycle",
+            Self::OutputUnclear => "it is unclear whether the step succeeded",
+            Self::SpawnFailed => "the session could not be started",
+            Self::CommitFailed => "git refused the commit",
             Self::Unexpected => "something unexpected happened",
-            Self::DependencyConflict => "stories that run side by side may collide",
-            Self::DevFailed => "the implementation of a story failed",
-            Self::SessionIncomplete => "a session ended, and its work could not be verified",
+            Self::DependencyConflict => "changes made in parallel conflict",
+            Self::DevFailed => "the step failed",
+            Self::SessionIncomplete => "the session ended, but its work could not be verified",
             Self::Budget => "the budget is used up",
         }
     }

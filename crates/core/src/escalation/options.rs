@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Situation, Trigger};
+use super::{Doer, Kind, Offer, Situation, Trigger};
 
 /// What whoever asked does with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,76 +66,115 @@ pub struct Choice {
     pub label: String,
 }
 
-/// What can be answered. Without a run there is nothing to pause, and no step or story to skip.
+/// What can be answered. Without a run there is nothing to pause, and no step or story to skip; of a step whose nature is known,
+/// only what can be done about it.
 pub fn choices(situation: &Situation) -> Vec<Choice> {
-    use Action as A;
-    let table: &[(A, &str)] = match situation.trigger {
-        Trigger::ReviewLoop => &[
-            (A::Retry, "Let it be reviewed once more"),
-            (A::OtherAgent, "Let another agent review it"),
-            (A::Accept, "Take the story as it is"),
-            (A::SkipStory, "Skip the story"),
-            (A::Pause, "Pause the run"),
-        ],
-        Trigger::OutputUnclear => &[
-            (A::Accept, "Take it for a success and go on"),
-            (A::Retry, "Run the step again"),
-            (A::Pause, "Pause the run"),
-        ],
-        Trigger::SpawnFailed if situation.run.is_none() => {
-            &[(A::Retry, "Try again"), (A::Leave, "Do without it")]
-        }
-        Trigger::SpawnFailed => &[
-            (A::Retry, "Try again"),
-            (A::SkipStep, "Skip the step"),
-            (A::AbortStory, "Give the story up"),
-            (A::Pause, "Pause the run"),
-        ],
-        Trigger::CommitFailed => &[
-            (A::Retry, "Commit again (put right what git complains of before)"),
-            (A::GoOnUncommitted, "Go on without a commit"),
-            (A::Pause, "Pause the run"),
-            (A::AbortStory, "Give the story up"),
-        ],
-        Trigger::Unexpected => &[
-            (A::Retry, "Run the step again"),
-            (A::SkipStep, "Skip the step"),
-            (A::SkipStory, "Go on with the next story"),
-            (A::Pause, "Pause the run"),
-        ],
-        Trigger::DependencyConflict => &[
-            (A::OneByOne, "Run them one after the other"),
-            (A::GoOn, "Run them side by side all the same"),
-            (A::Pause, "Pause the run"),
-        ],
-        // A story that others need cannot be skipped.
-        Trigger::DevFailed if situation.kind() == Kind::Critical => &[
-            (A::Retry, "Run the step again"),
-            (A::FixByHand, "Put it right by hand, then go on"),
-            (A::AbortRun, "Give the run up"),
-        ],
-        Trigger::DevFailed => &[
-            (A::Retry, "Run the step again"),
-            (A::FixByHand, "Put it right by hand, then go on"),
-            (A::SkipStory, "Skip the story"),
-            (A::AbortRun, "Give the run up"),
-        ],
-        Trigger::SessionIncomplete => &[
-            (A::FixByHand, "Put the sprint status right by hand, then go on"),
-            (A::OtherAgent, "Run it again with another agent"),
-            (A::SkipStory, "Skip the story"),
-            (A::Pause, "Pause the run"),
-        ],
-        Trigger::Budget => &[
-            (A::RaiseBudget, "Allow as much again, and go on"),
-            (A::Pause, "Pause the run"),
-            (A::AbortRun, "Give the run up"),
-        ],
-    };
-    table
-        .iter()
-        .map(|(action, label)| Choice { action: *action, label: (*label).to_owned() })
+    let words = Words::of(situation);
+    let mut offered: Vec<Action> = usual(situation).to_vec();
+    // Of a question that a script raises nothing is known but its trigger.
+    let speaks_of_agents =
+        matches!(situation.trigger, Trigger::ReviewLoop | Trigger::SessionIncomplete);
+    offered.retain(|action| match &situation.offer {
+        Some(offer) => can(*action, offer),
+        None => *action != Action::OtherAgent || speaks_of_agents,
+    });
+    offered
+        .into_iter()
+        .map(|action| Choice { action, label: words.label(situation.trigger, action) })
         .collect()
+}
+
+fn usual(situation: &Situation) -> &'static [Action] {
+    use Action as A;
+    match situation.trigger {
+        Trigger::ReviewLoop => &[A::Retry, A::OtherAgent, A::Accept, A::SkipStory, A::Pause],
+        Trigger::OutputUnclear => &[A::Accept, A::Retry, A::OtherAgent, A::Pause],
+        Trigger::SpawnFailed if situation.run.is_none() => &[A::Retry, A::Leave],
+        Trigger::SpawnFailed => &[A::Retry, A::OtherAgent, A::SkipStep, A::AbortStory, A::Pause],
+        Trigger::CommitFailed => &[A::Retry, A::GoOnUncommitted, A::Pause, A::AbortStory],
+        Trigger::Unexpected => &[A::Retry, A::OtherAgent, A::SkipStep, A::SkipStory, A::Pause],
+        Trigger::DependencyConflict => &[A::OneByOne, A::GoOn, A::Pause],
+        // A story that others need cannot be skipped.
+        Trigger::DevFailed if situation.kind() == Kind::Critical => {
+            &[A::Retry, A::OtherAgent, A::FixByHand, A::AbortRun]
+        }
+        Trigger::DevFailed => {
+            &[A::Retry, A::OtherAgent, A::FixByHand, A::SkipStory, A::AbortRun]
+        }
+        Trigger::SessionIncomplete => {
+            &[A::FixByHand, A::Retry, A::OtherAgent, A::SkipStory, A::Pause]
+        }
+        Trigger::Budget => &[A::RaiseBudget, A::Pause, A::AbortRun],
+    }
+}
+
+/// Whether a step of this nature can be answered so.
+fn can(action: Action, offer: &Offer) -> bool {
+    match action {
+        Action::OtherAgent => offer.doer == Doer::Agent && offer.other_agent.is_some(),
+        // A group has no item that could be skipped: the step is.
+        Action::SkipStory | Action::AbortStory => !offer.is_group,
+        Action::OneByOne => offer.doer == Doer::Merge,
+        _ => true,
+    }
+}
+
+/// The words of labels: who, and what.
+struct Words {
+    /// ` with claude`, if it is known who.
+    with_agent: String,
+    with_other: String,
+    item: String,
+    by_hand: String,
+    is_merge: bool,
+}
+
+impl Words {
+    fn of(situation: &Situation) -> Self {
+        let offer = situation.offer.as_ref();
+        let is_agent = offer.is_some_and(|offer| offer.doer == Doer::Agent);
+        let agent = offer.and_then(|offer| offer.agent.as_ref()).filter(|_| is_agent);
+        let other = offer.and_then(|offer| offer.other_agent.clone());
+        let item = offer.map(|offer| offer.item.clone()).filter(|item| !item.is_empty());
+        Self {
+            with_agent: agent.map(|agent| format!(" with {agent}")).unwrap_or_default(),
+            with_other: other.unwrap_or_else(|| "another agent".into()),
+            item: item.unwrap_or_else(|| "the story".into()),
+            by_hand: offer
+                .and_then(|offer| offer.by_hand.clone())
+                .unwrap_or_else(|| "Fix it by hand".into()),
+            is_merge: offer.is_some_and(|offer| offer.doer == Doer::Merge),
+        }
+    }
+
+    fn label(&self, trigger: Trigger, action: Action) -> String {
+        let Self { with_agent, with_other, item, by_hand, is_merge } = self;
+        match (trigger, action) {
+            (Trigger::CommitFailed, Action::Retry) => {
+                "Commit again (fix what git reports first)".into()
+            }
+            (Trigger::SpawnFailed, Action::Retry) => format!("Try again{with_agent}"),
+            (_, Action::Retry) => format!("Run the step again{with_agent}"),
+            (_, Action::OtherAgent) => format!("Run the step again with {with_other}"),
+            (Trigger::OutputUnclear, Action::Accept) => "Take it as done and continue".into(),
+            (_, Action::Accept) => format!("Take {item} as it is and continue"),
+            (_, Action::FixByHand) => format!("{by_hand}, then continue"),
+            (_, Action::GoOnUncommitted) => "Continue without a commit".into(),
+            (_, Action::GoOn) if *is_merge => "Merge again (settle the conflict first)".into(),
+            (_, Action::GoOn) => "Run them in parallel all the same".into(),
+            (_, Action::OneByOne) if *is_merge => {
+                format!("Run {item} again, starting from the others' work")
+            }
+            (_, Action::OneByOne) => "Run them one after the other".into(),
+            (_, Action::SkipStep) => "Skip the step".into(),
+            (_, Action::SkipStory) => format!("Skip {item}"),
+            (_, Action::AbortStory) => format!("Give up {item}"),
+            (_, Action::AbortRun) => "Abort the run".into(),
+            (_, Action::RaiseBudget) => "Allow as much again and continue".into(),
+            (_, Action::Pause) => "Pause the run".into(),
+            (_, Action::Leave) => "Do without it".into(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -151,11 +190,73 @@ mod tests {
             let all = choices(&situation);
             let labels: Vec<String> = all.iter().map(|choice| choice.label.clone()).collect();
             assert!((3..=5).contains(&all.len()), "{trigger:?}");
-            assert!(seen.insert(labels), "{trigger:?} has the options of another one");
+            seen.insert(labels);
             let actions: BTreeSet<&str> = all.iter().map(|choice| choice.action.word()).collect();
             assert_eq!(actions.len(), all.len(), "{trigger:?} offers something twice");
             let stops = |choice: &Choice| matches!(choice.action, Action::Pause | Action::AbortRun);
             assert!(all.iter().any(stops), "{trigger:?} can be stopped at");
+        }
+        assert_eq!(seen.len(), Trigger::ALL.len(), "each has options of its own");
+    }
+
+    /// Actions and labels of a step of a run.
+    fn offered(trigger: Trigger, offer: Offer) -> Vec<(Action, String)> {
+        let run = Some("r".to_owned());
+        let situation = Situation { run, offer: Some(offer), ..Situation::new(trigger, "p") };
+        choices(&situation).into_iter().map(|choice| (choice.action, choice.label)).collect()
+    }
+
+    #[test]
+    fn only_what_fits_the_step_is_offered() {
+        let story = Offer {
+            item: "story 1.2".into(),
+            agent: Some("claude".into()),
+            other_agent: Some("codex".into()),
+            by_hand: Some("Set the status in sprint-status.yaml".into()),
+            ..Offer::default()
+        };
+        let labels = |trigger, offer: &Offer| -> Vec<String> {
+            offered(trigger, offer.clone()).into_iter().map(|(_, label)| label).collect()
+        };
+        assert_eq!(
+            labels(Trigger::SessionIncomplete, &story),
+            [
+                "Set the status in sprint-status.yaml, then continue",
+                "Run the step again with claude",
+                "Run the step again with codex",
+                "Skip story 1.2",
+                "Pause the run",
+            ]
+        );
+        let command = Offer { doer: Doer::Command, item: "item a".into(), ..Offer::default() };
+        assert_eq!(
+            labels(Trigger::SessionIncomplete, &command),
+            ["Fix it by hand, then continue", "Run the step again", "Skip item a", "Pause the run"]
+        );
+        let group = Offer { is_group: true, other_agent: None, ..story.clone() };
+        assert_eq!(
+            labels(Trigger::Unexpected, &group),
+            ["Run the step again with claude", "Skip the step", "Pause the run"]
+        );
+        let merge = Offer { doer: Doer::Merge, ..story };
+        assert_eq!(
+            labels(Trigger::DependencyConflict, &merge)[..2],
+            [
+                "Run story 1.2 again, starting from the others' work",
+                "Merge again (settle the conflict first)"
+            ]
+        );
+    }
+
+    #[test]
+    fn sprint_status_is_offered_only_where_there_is_one() {
+        for trigger in Trigger::ALL {
+            let bare = Situation { run: Some("r".into()), ..Situation::new(trigger, "p") };
+            let none = Offer { item: "item a".into(), ..Offer::default() };
+            let custom = Situation { offer: Some(none), ..bare.clone() };
+            for choice in [choices(&bare), choices(&custom)].concat() {
+                assert!(!choice.label.to_lowercase().contains("sprint"), "{trigger:?}: {choice:?}");
+            }
         }
     }
 

@@ -4,7 +4,10 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Gravity, Kind, Trigger, choices};
+use super::{Gravity, Kind, Offer, Trigger, choices};
+
+/// Longest first line of a problem in a headline.
+const HEADLINE: usize = 200;
 
 /// What has come up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +32,9 @@ pub struct Situation {
     /// What else helps to decide, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<Fact>,
+    /// What the step is, so that only what can be done about it is offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<Offer>,
 }
 
 /// A name and a value: `cycle 3`, `found 2, fixed 1`.
@@ -50,6 +56,7 @@ impl Situation {
             blocking: false,
             retries_left: 0,
             facts: Vec::new(),
+            offer: None,
         }
     }
 
@@ -58,20 +65,34 @@ impl Situation {
         self.trigger.kind(Gravity { blocking, retries_left })
     }
 
-    /// One line: what it is, and of what.
+    /// What it is about: the item and the step, or the session.
+    pub fn about(&self) -> String {
+        let item = self.offer.as_ref().map(|offer| offer.item.clone()).filter(|i| !i.is_empty());
+        let item = item.or_else(|| self.story.as_ref().map(|story| format!("story {story}")));
+        let of: Vec<String> = item.into_iter().chain(self.step.clone()).collect();
+        if of.is_empty() { self.session.clone().unwrap_or_default() } else { of.join(", ") }
+    }
+
+    /// One line: of what, and the problem itself; its class only where no more is known.
     pub fn headline(&self) -> String {
-        let mut of: Vec<String> = Vec::new();
-        of.extend(self.story.as_ref().map(|story| format!("story {story}")));
-        of.extend(self.step.clone());
-        let of =
-            if of.is_empty() { self.session.clone().unwrap_or_default() } else { of.join(", ") };
-        let title = self.trigger.title();
-        if of.is_empty() { title.to_owned() } else { format!("{title}: {of}") }
+        let first = self.problem.lines().map(str::trim).find(|line| !line.is_empty());
+        let problem = match first {
+            Some(line) if line.chars().count() > HEADLINE => {
+                let cut: String = line.chars().take(HEADLINE).collect();
+                format!("{cut}…")
+            }
+            Some(line) => line.to_owned(),
+            None => self.trigger.title().to_owned(),
+        };
+        let about = self.about();
+        if about.is_empty() { problem } else { format!("{about}: {problem}") }
     }
 
     /// All of it, with the numbered options and where to look.
     pub fn text(&self) -> String {
-        let mut text = format!("DECISION NEEDED: {}\n", self.headline());
+        let (about, title) = (self.about(), self.trigger.title());
+        let gap = if about.is_empty() { "" } else { ": " };
+        let mut text = format!("DECISION NEEDED: {about}{gap}{title}\n");
         let mut line = |name: &str, value: &str| {
             let indented = value.trim_end().replace('\n', "\n            ");
             let _ = writeln!(text, "  {name:<8}  {indented}");
@@ -113,14 +134,15 @@ mod tests {
         };
         assert_eq!(
             situation.text(),
-            "DECISION NEEDED: the review does not come to an end: story 1.2, review\n\
+            "DECISION NEEDED: story 1.2, review: the review found problems in every cycle\n\
              \x20 problem   5 cycles, 2 findings left\n            parser.rs:41\n\
              \x20 run       epic-1\n  session   sa-x\n\
              \x20 cycle 1   claude found 3, fixed 1\n  cycle 2   found 2\n\
              \x20 look      dogwatch capture sa-x\n\n\
-             \x20 1  Let it be reviewed once more\n  2  Let another agent review it\n\
-             \x20 3  Take the story as it is\n  4  Skip the story\n  5  Pause the run\n"
+             \x20 1  Run the step again\n  2  Run the step again with another agent\n\
+             \x20 3  Take the story as it is and continue\n  4  Skip the story\n  5  Pause the run\n"
         );
+        assert_eq!(situation.headline(), "story 1.2, review: 5 cycles, 2 findings left");
     }
 
     #[test]
@@ -129,6 +151,9 @@ mod tests {
         let read: Situation = serde_json::from_str(kept).unwrap();
         assert_eq!(read, Situation::new(Trigger::CommitFailed, "p"));
         let headline = Situation { session: Some("s".into()), ..read }.headline();
-        assert_eq!(headline, "git did not take the commit: s");
+        assert_eq!(headline, "s: p");
+        let long = Situation::new(Trigger::CommitFailed, format!("\n{}", "é".repeat(300)));
+        assert_eq!(long.headline().chars().count(), HEADLINE + 1);
+        assert_eq!(Situation::new(Trigger::Budget, " \n").headline(), "the budget is used up");
     }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::definition::{Failure, Step, Work};
 use super::fact::{How, Job, Subject};
-use super::state::{Attempt, JobState, Outcome, Phase, Run, Standing};
+use super::state::{Attempt, ItemState, JobState, Outcome, Phase, Run, Standing};
 use crate::escalation::{Gravity, Kind, Trigger};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +69,10 @@ pub enum Decision {
         job: Job,
         why: String,
     },
+    /// An item was given up: what it has left in the tree goes to a branch.
+    SetAside {
+        item: String,
+    },
     CheckGroup {
         group: String,
     },
@@ -100,6 +104,7 @@ impl Decision {
             Self::Close { job, n, .. } => format!("close {job}#{n}"),
             Self::Escalate { id, .. } => format!("escalate {id}"),
             Self::Defer { job, .. } => format!("defer {job}"),
+            Self::SetAside { item } => format!("set aside {item}"),
             Self::CheckGroup { group } => format!("check {group}"),
             Self::Rest { job, .. } => format!("rest {job}"),
             Self::AwaitAnswer { id } => format!("answer {id}"),
@@ -119,6 +124,15 @@ impl Run {
                 return decisions;
             }
             Standing::Going | Standing::Paused { .. } => {}
+        }
+        let given_up: Vec<&String> = self.given_up().collect();
+        // Its session is over before its files are looked at, and nothing begins in the same tree before that.
+        if !given_up.is_empty() && !self.plan.has_worktrees() && !decisions.is_empty() {
+            return decisions;
+        }
+        decisions.extend(given_up.iter().map(|item| Decision::SetAside { item: (*item).clone() }));
+        if !given_up.is_empty() && !self.plan.has_worktrees() {
+            return decisions;
         }
         // What is under way is brought to its end; nothing new begins while somebody is waited for.
         let may_begin = self.standing == Standing::Going && !self.is_held_up();
@@ -186,6 +200,19 @@ impl Run {
     /// Whether a question is open that everything waits for.
     pub fn is_held_up(&self) -> bool {
         self.questions.values().any(|question| question.critical)
+    }
+
+    /// Items that were given up and whose work is still in the tree, or in a worktree of its own.
+    fn given_up(&self) -> impl Iterator<Item = &String> {
+        let is_open = |item: &str| {
+            let of_item = self.jobs.iter().filter(|(job, _)| job.item() == Some(item));
+            of_item.into_iter().any(|(_, state)| !state.to_close.is_empty())
+        };
+        let is_there = move |(item, state): &(&String, &ItemState)| {
+            let begun = state.begun.is_some() && state.dropped.is_some() && !state.set_aside;
+            begun && !(self.plan.has_worktrees() && is_open(item))
+        };
+        self.items.iter().filter(is_there).map(|(item, _)| item)
     }
 
     fn closings(&self) -> Vec<Decision> {

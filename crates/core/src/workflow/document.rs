@@ -147,6 +147,12 @@ fn log(facts: &[Dated]) -> String {
             }
             Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose {}", action.word()),
             Fact::Deferred { job, why } => format!("{job} deferred: {why}"),
+            Fact::SetAside { item, branch, files, left } => {
+                match super::aside_words(branch.as_deref(), *files, left) {
+                    Some(words) => format!("Story {item}: {words}"),
+                    None => continue,
+                }
+            }
             Fact::GroupChecked { group, complete, .. } => {
                 format!("Epic {group} is {}", if *complete { "complete" } else { "not complete" })
             }

@@ -1,5 +1,6 @@
 //! What happened in a run, one line each. The journal of a run is these, in order, and nothing else decides what is next.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -93,6 +94,20 @@ pub enum Fact {
         base: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         worktree: Option<String>,
+        /// Files that were changed then and not committed, with a mark of what was in them: none of them is its work.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        before: BTreeMap<String, String>,
+    },
+    /// What an item that was given up has left in the tree is on this branch now.
+    SetAside {
+        item: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+        #[serde(default)]
+        files: u32,
+        /// Files that stay where they are, with the reason.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<String>,
     },
     /// A step is left out, on purpose or because it may.
     Skipped {

@@ -9,17 +9,43 @@ use super::state::{
 };
 use crate::escalation::Action;
 
+/// What became of the work of an item that was given up.
+pub fn aside_words(branch: Option<&str>, files: u32, left: &[String]) -> Option<String> {
+    let kept = branch.map(|branch| match files {
+        0 => format!("its commits are on the branch {branch}"),
+        1 => format!("1 changed file is on the branch {branch}"),
+        n => format!("{n} changed files are on the branch {branch}"),
+    });
+    let left = (!left.is_empty()).then(|| format!("not moved: {}", left.join(", ")));
+    let parts: Vec<String> = kept.into_iter().chain(left).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 impl Run {
     /// Takes a fact in. One that does not fit, such as the end of an attempt that another has replaced, changes nothing.
     pub fn take(&mut self, dated: &Dated) {
         let at = dated.at;
         self.last = Some(at);
         match &dated.fact {
-            Fact::Begun { item, base, worktree } => {
+            Fact::Begun { item, base, worktree, before } => {
+                if !self.plan.has_worktrees() {
+                    let others = self.items.iter_mut().filter(|(other, _)| *other != item);
+                    others.for_each(|(_, state)| state.set_aside |= state.dropped.is_some());
+                }
                 let state = self.items.entry(item.clone()).or_default();
                 state.begun.get_or_insert(at);
                 state.base.clone_from(base);
                 state.worktree.clone_from(worktree);
+                state.before.clone_from(before);
+            }
+            Fact::SetAside { item, branch, files, left } => {
+                let state = self.items.entry(item.clone()).or_default();
+                state.set_aside = true;
+                if let (Some(why), Some(note)) =
+                    (&mut state.dropped, aside_words(branch.as_deref(), *files, left))
+                {
+                    *why = format!("{why}; {note}");
+                }
             }
             Fact::Skipped { job, why } => {
                 self.settle(job, Outcome::Skipped { why: why.clone() }, at);
@@ -33,7 +59,10 @@ impl Run {
                     why: why.clone(),
                     at,
                 };
-                self.questions.insert(id.clone(), question);
+                // One that was being asked while the run was aborted needs no answer.
+                if !matches!(self.standing, Standing::Aborted { .. }) {
+                    self.questions.insert(id.clone(), question);
+                }
                 let state = self.state(job);
                 state.phase = Phase::Asked { id: id.clone() };
                 state.asked = read_question_id(id).map_or(0, |(_, number)| number).max(state.asked);
@@ -62,7 +91,7 @@ impl Run {
             }
             Fact::Aborted { why, .. } => {
                 if self.standing != Standing::Complete {
-                    self.standing = Standing::Aborted { why: why.clone() };
+                    self.abort(why);
                 }
             }
             Fact::Completed => self.standing = Standing::Complete,
@@ -153,6 +182,12 @@ impl Run {
             }
             _ => {}
         }
+    }
+
+    /// Nothing more is done, so nothing needs to be answered.
+    fn abort(&mut self, why: &str) {
+        self.standing = Standing::Aborted { why: why.to_owned() };
+        self.questions.clear();
     }
 
     fn state(&mut self, job: &Job) -> &mut JobState {
@@ -258,9 +293,7 @@ impl Run {
         let item = job.item().map(ToOwned::to_owned);
         let is_asked = matches!(&self.job(&job).phase, Phase::Asked { id: asked } if asked == id);
         match action {
-            Action::AbortRun => {
-                self.standing = Standing::Aborted { why: "somebody chose so".into() };
-            }
+            Action::AbortRun => self.abort("aborted by an answer"),
             Action::SkipStory | Action::AbortStory => {
                 let why = if action == Action::SkipStory { "skipped" } else { "aborted" };
                 match &item {
@@ -269,7 +302,7 @@ impl Run {
                 }
             }
             Action::Pause => {
-                self.standing = Standing::Paused { why: "somebody chose so".into() };
+                self.standing = Standing::Paused { why: "paused by an answer".into() };
                 if is_asked {
                     self.again(&job, Phase::LookAgain { asked_by_pause: true }, None);
                 }

@@ -27,6 +27,7 @@ use std::sync::OnceLock;
 
 pub use decide::Decision;
 pub use definition::{Failure, Per, Prompt, Step, Verifier, Work, Workflow};
+pub use fold::aside_words;
 pub use fact::{Dated, Fact, How, Job, Subject};
 pub use plan::{Budget, Crew, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};

@@ -9,10 +9,10 @@ use super::report::{Report, StepLine, Try};
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1d2330;--dim:#636a77;--line:#d9dde4;--ground:#fff;--good:#26774a;--bad:#b93a26;--wait:#946f00;--skip:#6b7280}\
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8ec;--dim:#9aa2af;--line:#333a46;--ground:#14171c;--good:#4fb37d;--bad:#ee7560;--wait:#dcb340;--skip:#9aa2af}}\
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:72rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}\
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground);max-width:72rem;margin:2rem auto;padding:0 1rem;overflow-wrap:break-word}\
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;width:100%}\
 td,th{text-align:left;padding:.25rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}td:first-child,th:first-child{padding-left:0}\
-th{color:var(--dim);font-weight:500}.n{text-align:right;font-variant-numeric:tabular-nums}.n,.at,.step{white-space:nowrap}.dim{color:var(--dim)}\
+th{color:var(--dim);font-weight:500}.n{text-align:right;font-variant-numeric:tabular-nums}.n,.at,.step,.state,.what b{white-space:nowrap}.what{min-width:9rem}.why{overflow-wrap:anywhere;min-width:14rem}.dim{color:var(--dim)}\
 .good{color:var(--good)}.bad{color:var(--bad)}.wait{color:var(--wait)}.skip{color:var(--skip)}\
 .lanes{position:relative;--names:7rem;font-size:.8rem}.lane{display:flex;border-bottom:1px solid var(--line)}.lane span{flex:0 0 var(--names);padding:.2rem .5rem .2rem 0;box-sizing:border-box}\
 .track{flex:1;position:relative;min-height:1.7rem}.track i{position:absolute;top:.2rem;bottom:.2rem;min-width:2px;border-radius:2px;background:currentColor;overflow:hidden;white-space:nowrap;font-style:normal}\
@@ -65,7 +65,7 @@ pub fn page(report: &Report) -> String {
             };
             let _ = writeln!(
                 out,
-                "<tr><td class=at>{}</td><td>{}<br><span class=dim>{}</span></td><td>{}</td><td>{}</td></tr>",
+                "<tr><td class=at>{}</td><td class=what>{}<br><span class=dim>{}</span></td><td class=why>{}</td><td>{}</td></tr>",
                 clock(one.at),
                 text(&one.job.to_string()),
                 text(one.trigger.title()),
@@ -82,7 +82,7 @@ pub fn page(report: &Report) -> String {
 fn step_row(out: &mut String, name: &str, step: &StepLine) {
     let _ = writeln!(
         out,
-        "<tr><td class=what>{}</td><td class=step>{}</td><td class={}>{}</td><td class=n>{}</td><td class=n data-of=attempts>{}</td><td class=n data-of=tokens>{}</td><td class=\"dim why\">{}</td></tr>",
+        "<tr><td class=what>{}</td><td class=step>{}</td><td class=\"state {}\">{}</td><td class=n>{}</td><td class=n data-of=attempts>{}</td><td class=n data-of=tokens>{}</td><td class=\"dim why\">{}</td></tr>",
         text(name),
         text(&step.label),
         colour_of_state(step.state),
@@ -101,7 +101,7 @@ fn failures(out: &mut String, report: &Report) {
             for one in step.attempts.iter().filter(|one| colour(one) == "bad") {
                 let _ = writeln!(
                     rows,
-                    "<tr><td class=at>{}</td><td>{} {} #{}</td><td>{}</td><td>{}</td><td class=\"dim why\">{}</td></tr>",
+                    "<tr><td class=at>{}</td><td class=what>{} {} #{}</td><td>{}</td><td>{}</td><td class=\"dim why\">{}</td></tr>",
                     clock(one.begun),
                     text(&name),
                     text(&step.step),

@@ -155,6 +155,10 @@ pub struct ItemState {
     pub dropped: Option<String>,
     pub deferred: bool,
     pub finished: Option<Timestamp>,
+    /// Files that were changed when it began.
+    pub before: BTreeMap<String, String>,
+    /// What it left in the tree was put aside, or is no longer told from the work of another.
+    pub set_aside: bool,
     /// How often a person allowed it as much again.
     pub raised: u32,
 }

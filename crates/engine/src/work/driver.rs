@@ -16,7 +16,8 @@ use dogwatch_store::{KeptRun, Settlement};
 use jiff::Timestamp;
 
 use super::journal::Journal;
-use super::perform::{escalate, perform, question_key};
+use super::perform::perform;
+use super::questions::{self, escalate, question_key};
 use super::site::Site;
 use super::{Settings, keeping};
 use crate::act::escalation as ask;
@@ -133,6 +134,9 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
         && context.store()?.run(&kept.id)?.is_some_and(|run| run.over.is_none())
     {
         journal.append(Fact::Aborted { by: "an answer".into(), why: why.clone() })?;
+    }
+    if matches!(left, Ok(Left::Aborted { .. })) {
+        questions::close(context, &kept.id, questions::ABORTED)?;
     }
     keeping::keep(&site, &journal.run())?;
     left
@@ -253,7 +257,8 @@ impl Loop<'_> {
             match escalation.settled.map(|settled| settled.outcome) {
                 Some(Settlement::Answered { action, by, note, .. }) if is_open => {
                     let agent = note.filter(|_| action == Action::OtherAgent);
-                    let agent = agent.or_else(|| other_agent(&run, id, action));
+                    let other = || questions::other_agent(self.site, &run, id);
+                    let agent = agent.or_else(|| (action == Action::OtherAgent).then(other)?);
                     journal.append(Fact::Answered { id: id.to_owned(), action, by, agent })?;
                 }
                 Some(Settlement::Withdrawn { because }) if is_open => {
@@ -261,11 +266,11 @@ impl Loop<'_> {
                     journal.append(Fact::Answered { id, action, by: because, agent: None })?;
                 }
                 None if !is_open && run.has_asked(id) => {
-                    ask::withdraw(
-                        self.site.context,
-                        &escalation.key,
-                        "the run went on without it",
-                    )?;
+                    let because = match run.standing {
+                        Standing::Aborted { .. } => questions::ABORTED,
+                        _ => "the run went on without it",
+                    };
+                    ask::withdraw(self.site.context, &escalation.key, because)?;
                 }
                 _ => {}
             }
@@ -276,16 +281,6 @@ impl Loop<'_> {
         }
         Ok(())
     }
-}
-
-/// Who else could do it: the fallback, or of the two that everybody has the other.
-fn other_agent(run: &Run, id: &str, action: Action) -> Option<String> {
-    if action != Action::OtherAgent {
-        return None;
-    }
-    let crew = run.crew(&run.questions.get(id)?.job);
-    let other = if crew.primary == "claude" { "codex" } else { "claude" };
-    Some(crew.fallback.unwrap_or_else(|| other.to_owned()))
 }
 
 /// One at a time for each project. A child of somebody who was killed may hold the lock for the blink of an eye, until it has

@@ -1,6 +1,8 @@
 //! git, as far as a run needs it. Whatever is begun here may have been begun before by somebody who was killed, and is looked
 //! for first.
 
+mod aside;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Write as _};
@@ -9,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::story::git_status::Change;
+
+pub(super) use aside::Aside;
 
 use crate::Error;
 use crate::program::{self, Ended};

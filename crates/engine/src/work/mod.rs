@@ -5,12 +5,15 @@
 //! begins with a look at the world: is the session of this attempt there, is the commit made, is the branch merged?
 
 mod bmad;
+mod checks;
 mod driver;
 pub mod git;
 mod journal;
 mod keeping;
+mod listing;
 mod perform;
 pub mod planner;
+pub mod questions;
 mod resuming;
 mod sessions;
 mod site;
@@ -19,5 +22,6 @@ mod verify;
 
 pub use driver::{Left, Terms, drive, is_attended};
 pub use journal::replay;
+pub use listing::{Listed, list};
 pub use resuming::{to_resume, validate};
 pub use site::Settings;

@@ -3,17 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use dogwatch_core::escalation::{self, Situation};
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Outcome, Run, Step, Subject, Work};
 use jiff::Timestamp;
 
-use super::git::{Tree, Went};
+use super::git::{Aside, Tree, Went};
 use super::site::Site;
+use super::questions::escalate;
 use super::verify::{self, Asked};
 use super::{sessions, stories};
 use crate::Error;
-use crate::act::escalation as ask;
 
 /// Carries a decision out and writes down what came of it.
 pub(super) fn perform(site: &Site<'_>, decision: &Decision) -> Result<(), Error> {
@@ -68,6 +67,7 @@ pub(super) fn perform(site: &Site<'_>, decision: &Decision) -> Result<(), Error>
         Decision::Defer { job, why } => {
             write(Fact::Deferred { job: job.clone(), why: why.clone() })
         }
+        Decision::SetAside { item } => write(set_aside(site, &run, item)?),
         Decision::CheckGroup { group } => {
             let (complete, why) = stories::epic_is_complete(site, group)?;
             write(Fact::GroupChecked { group: group.clone(), complete, why })
@@ -94,12 +94,40 @@ fn begin(site: &Site<'_>, item: &str) -> Result<Fact, Error> {
     let base = tree.as_ref().and_then(Tree::head);
     let mut worktree = None;
     if site.journal.run().plan.has_worktrees() {
-        let tree = tree.ok_or_else(|| Error::NotARepository { path: site.project.clone() })?;
+        let none = || Error::NotARepository { path: site.project.clone() };
+        let tree = tree.as_ref().ok_or_else(none)?;
         let (dir, branch) = site.worktree(item);
         let folder = tree.add_worktree(&dir, &branch)?;
         worktree = Some(folder.to_string_lossy().into_owned());
     }
-    Ok(Fact::Begun { item: item.to_owned(), base, worktree })
+    let before = match tree.filter(|_| worktree.is_none()) {
+        Some(tree) => tree.changes()?,
+        None => BTreeMap::new(),
+    };
+    Ok(Fact::Begun { item: item.to_owned(), base, worktree, before })
+}
+
+/// Keeps what an item that was given up has left, and leaves the tree as it was when the item began.
+fn set_aside(site: &Site<'_>, run: &Run, item: &str) -> Result<Fact, Error> {
+    let nothing = Fact::SetAside { item: item.to_owned(), branch: None, files: 0, left: vec![] };
+    let Some(state) = run.items.get(item) else { return Ok(nothing) };
+    let (dir, branch) = site.worktree(item);
+    let why = state.dropped.as_deref().unwrap_or_default();
+    let message = format!("Unfinished work on {item}: {why}\n\nDogwatch-Run: {}", site.journal.id);
+    let Some(home) = Tree::of(&site.project) else { return Ok(nothing) };
+    let in_worktree = state.worktree.is_some();
+    let Some(tree) = (if in_worktree { Tree::of(&dir) } else { Some(home.clone()) }) else {
+        return Ok(nothing);
+    };
+    let before = if in_worktree { BTreeMap::new() } else { state.before.clone() };
+    let Aside { files, left } = tree.set_aside(&branch, &message, &before)?;
+    let is_kept = if in_worktree && left.is_empty() {
+        home.retire_worktree(&dir, &branch)?
+    } else {
+        in_worktree || files > 0
+    };
+    let branch = is_kept.then_some(branch);
+    Ok(Fact::SetAside { item: item.to_owned(), branch, files, left })
 }
 
 fn attempt(
@@ -211,50 +239,4 @@ fn commits_of(run: &Run, subject: &Subject) -> Vec<String> {
         _ => None,
     };
     run.jobs_of(subject).into_iter().filter_map(made).collect()
-}
-
-/// What the question is known by: asked again by whoever comes after us, it is the same one.
-pub(super) fn question_key(run: &str, id: &str) -> String {
-    format!("run {run}: {id}")
-}
-
-pub(super) fn escalate(
-    site: &Site<'_>,
-    id: &str,
-    job: &Job,
-    trigger: escalation::Trigger,
-    why: &str,
-) -> Result<(), Error> {
-    let run = site.journal.run();
-    let state = run.job(job);
-    let fact = |(n, failure, why): &(u32, Failure, String)| escalation::Fact {
-        name: format!("try {n}"),
-        value: format!("{}: {why}", failure.word()),
-    };
-    let recent = state.failures.len().saturating_sub(6);
-    let mut facts: Vec<escalation::Fact> = state.failures[recent..].iter().map(fact).collect();
-    let output = site.output(job, state.attempts);
-    if output.exists() {
-        facts.push(escalation::Fact { name: "output".into(), value: output.display().to_string() });
-    }
-    let situation = Situation {
-        run: Some(site.journal.id.clone()),
-        story: match &job.subject {
-            Subject::Item(item) => Some(item.clone()),
-            Subject::Group(group) => Some(format!("epic {group}")),
-        },
-        step: Some(job.step.clone()),
-        blocking: run.is_blocking(job),
-        facts,
-        ..Situation::new(trigger, why)
-    };
-    let within =
-        |(time, option): (jiff::SignedDuration, u32)| Some((time.try_into().ok()?, option));
-    let request = ask::Request {
-        key: &question_key(&site.journal.id, id),
-        situation: &situation,
-        deadline: site.settings.answer_within.and_then(within),
-        anew: false,
-    };
-    ask::raise(site.context, &request).map(drop)
 }

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::permissions::Permissions;
 use dogwatch_core::workflow::{
     self, Budget, Crew, Item, Per, Plan, Prices, Step, Verifier, Work, Workflow,
 };
 use dogwatch_store::{KeptRun, NewRun, read_regular};
 use jiff::{SignedDuration, Timestamp};
 
-use super::git::Tree;
-use super::{Settings, bmad, keeping};
-use crate::sense::agents;
+use super::{Settings, bmad, checks, keeping};
 use crate::{Context, Error};
 
 const LONGEST_WORKFLOW: u64 = 1024 * 1024;
@@ -35,6 +34,8 @@ pub struct Wanted {
     pub prices: Prices,
     pub answer_within: Option<(SignedDuration, u32)>,
     pub agent_args: Vec<String>,
+    /// What agents may do without asking.
+    pub permissions: Permissions,
     /// Begin although files are changed and not committed.
     pub allow_dirty: bool,
     /// Who does what, in the original's form.
@@ -68,6 +69,35 @@ pub struct Complexity {
 
 /// Plans a run and changes nothing.
 pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
+    let mut planned = outline(context, project, wanted)?;
+    let refusal = checks::of_plan(context, &mut planned, wanted).into_iter().next();
+    refusal.map_or(Ok(planned), Err)
+}
+
+/// Plans a run that is to begin now.
+pub fn prepare(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
+    if let Some(refusal) = checks::of_beginning(context, project)?.into_iter().next() {
+        return Err(refusal);
+    }
+    plan(context, project, wanted)
+}
+
+/// Everything for which [`prepare`] would refuse to begin, not only the first.
+pub fn refusals(
+    context: &Context,
+    project: &Path,
+    wanted: &Wanted,
+) -> Result<Vec<Error>, Error> {
+    let mut found = checks::of_beginning(context, project)?;
+    match outline(context, project, wanted) {
+        Ok(mut planned) => found.extend(checks::of_plan(context, &mut planned, wanted)),
+        Err(error) => found.push(error),
+    }
+    Ok(found)
+}
+
+/// What is to be done and by whom, whether or not it can be done now.
+fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
     // It is kept as text, and would be another one when the run is gone on with.
     if project.to_str().is_none() {
         let problem = format!("the path of the project is not UTF-8: {}", project.display());
@@ -105,6 +135,7 @@ pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planne
             prices: wanted.prices,
             answer_within: wanted.answer_within,
             agent_args: wanted.agent_args.clone(),
+            permissions: wanted.permissions,
             is_bmad,
             ..Settings::default()
         },
@@ -128,7 +159,6 @@ pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planne
         planned.plan.items = plain_items(&planned.workflow, wanted)?;
     }
     assign(&mut planned, wanted);
-    check(context, &mut planned, wanted)?;
     Ok(planned)
 }
 
@@ -218,66 +248,6 @@ fn assign(planned: &mut Planned, wanted: &Wanted) {
         .iter()
         .filter(|s| s.per == Per::Group)
         .for_each(|step| choose(step, &mut planned.plan.group_agents));
-}
-
-/// What can be known to be impossible before anything begins.
-fn check(context: &Context, planned: &mut Planned, wanted: &Wanted) -> Result<(), Error> {
-    let skip = &planned.plan.skip;
-    let crews = planned.plan.items.iter().flat_map(|item| item.agents.iter());
-    let mut names: Vec<&String> = crews
-        .chain(&planned.plan.group_agents)
-        .filter(|(step, _)| !skip.contains(step))
-        .flat_map(|(_, crew)| [Some(&crew.primary), crew.fallback.as_ref()])
-        .flatten()
-        .collect();
-    names.sort();
-    names.dedup();
-    for name in names {
-        let profile = agents::profile(context, name)?;
-        if agents::find_program(&profile.program, &context.path, &planned.project).is_none() {
-            return Err(Error::ProgramNotFound {
-                program: profile.program,
-                install: profile.install,
-            });
-        }
-    }
-    let commits =
-        planned.workflow.steps.iter().any(|step| matches!(step.work, Work::Commit { .. }));
-    let tree = Tree::of(&planned.project);
-    if tree.is_none() && (commits || planned.plan.has_worktrees()) {
-        return Err(Error::NotARepository { path: planned.project.clone() });
-    }
-    let Some(tree) = tree else { return Ok(()) };
-    let dirty = tree.changes()?;
-    if !dirty.is_empty() && commits {
-        let list: Vec<&str> = dirty.keys().take(5).map(String::as_str).collect();
-        let more =
-            if dirty.len() > 5 { format!(" and {} more", dirty.len() - 5) } else { String::new() };
-        let text =
-            format!("changed and not committed ({}): {}{more}", dirty.len(), list.join(", "));
-        if !wanted.allow_dirty {
-            return Err(Error::DirtyTree { files: text });
-        }
-        planned
-            .notes
-            .push(format!("{text}; they are left out of all commits unless the work changes them"));
-    }
-    if planned.plan.has_worktrees() {
-        if tree.head().is_none() {
-            let problem = "stories side by side need a first commit to start from".to_owned();
-            return Err(Error::BadArgument { problem });
-        }
-        if !dirty.is_empty() {
-            planned
-                .notes
-                .push("work side by side starts from the last commit, without these".into());
-        }
-        if planned.settings.is_bmad {
-            bmad::can_be_side_by_side(planned, &tree)?;
-        }
-    }
-    planned.settings.dirty = dirty;
-    Ok(())
 }
 
 /// Writes the plan down: from here on it is a run.

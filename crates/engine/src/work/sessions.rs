@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dogwatch_core::name::{self, SessionName, StoryStep};
+use dogwatch_core::permissions::Permissions;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_core::workflow::state::Attempt;
@@ -90,7 +91,14 @@ pub(super) fn spawn(
                 Prompt::Own(own) => text(own),
                 Prompt::Policy { step, extra } => stories::prompt(site, job, step, &text(extra))?,
             };
-            let extra_args = site.settings.agent_args.iter().map(Into::into).collect();
+            let launch = agents::profile(site.context, &attempt.agent)?.launch;
+            let level = site.settings.permissions;
+            let by_level = level.args(&launch).ok_or_else(|| Error::NoSuchPermissions {
+                agent: attempt.agent.clone(),
+                level: level.word(),
+            })?;
+            let extra_args =
+                by_level.iter().chain(&site.settings.agent_args).map(Into::into).collect();
             (What::Agent { name: attempt.agent.clone(), extra_args }, Some(prompt))
         }
         Work::Command { run } => {
@@ -113,7 +121,7 @@ pub(super) fn spawn(
         cwd: site.folder(job),
         model: attempt.model.clone(),
         resume: None,
-        unattended: true,
+        unattended: site.settings.permissions == Permissions::Bypass,
         env: env.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         caller_env: site.caller_env.clone(),
         place: Place::OwnSession,

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use dogwatch_core::permissions::Permissions;
 use dogwatch_core::workflow::{Job, Prices, Subject, fill};
 use dogwatch_store::KeptRun;
 use jiff::SignedDuration;
@@ -28,13 +29,15 @@ pub struct Settings {
     pub state_file: Option<String>,
     /// Whether this is a BMAD project, with state document and marker.
     pub is_bmad: bool,
+    /// What agents may do without asking; a run of an older version bypassed all questions.
+    pub permissions: Permissions,
     /// Passed on to the agents.
     pub agent_args: Vec<String>,
 }
 
 impl Settings {
     /// Those of a run. What cannot be read is no reason to go on with others: files of a person's would be committed.
-    pub(super) fn of(kept: &KeptRun) -> Result<Self, Error> {
+    pub fn of(kept: &KeptRun) -> Result<Self, Error> {
         serde_json::from_value(kept.settings.clone()).map_err(|error| {
             let id = &kept.id;
             let problem = format!(

@@ -1,4 +1,5 @@
 mod log;
+mod ls;
 mod plan;
 mod report;
 mod run;
@@ -20,13 +21,14 @@ pub(crate) fn story(context: &Context, args: &Story) -> Result<u8, Error> {
         StoryCommand::Resume(args) => run::resume(context, args),
         StoryCommand::Status(args) => status::status(context, args),
         StoryCommand::Pause(args) => {
-            let fact = Fact::Paused { by: person(), why: "somebody paused it".into() };
+            let fact = Fact::Paused { by: person(), why: "by `dogwatch story pause`".into() };
             status::tell(context, args, fact, "paused")
         }
         StoryCommand::Abort(args) => {
-            let fact = Fact::Aborted { by: person(), why: "somebody aborted it".into() };
+            let fact = Fact::Aborted { by: person(), why: "by `dogwatch story abort`".into() };
             status::abort(context, args, fact)
         }
+        StoryCommand::Ls(args) => ls::ls(context, args),
         StoryCommand::Validate(args) => validate::validate(context, args),
         StoryCommand::Log(args) => log::log(context, args),
         StoryCommand::Report(args) => report::report(context, args),

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dogwatch_core::exit_code;
+use dogwatch_core::permissions::Permissions;
 use dogwatch_core::workflow::{Budget, Crew, Per, Prices, Work};
 use dogwatch_engine::work::planner::{self, Planned, Wanted};
 use dogwatch_engine::{Context, Error};
@@ -51,6 +52,7 @@ pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Resul
         prices: what.prices.as_deref().map(prices).transpose()?.unwrap_or_default(),
         answer_within: answer.and_then(|(time, option)| Some((time.try_into().ok()?, option))),
         agent_args: what.agent_arg.clone(),
+        permissions: what.permissions,
         allow_dirty: what.allow_dirty,
         config: None,
         home: here(),
@@ -113,9 +115,15 @@ pub(super) fn show(planned: &Planned, as_json: bool) {
     if planned.plan.side_by_side > 1 {
         ui::line(format_args!("{} side by side, each in a worktree", planned.plan.side_by_side));
     }
+    ui::line(permissions(planned.settings.permissions));
     for note in &planned.notes {
         ui::talk(format_args!("note: {note}"));
     }
+}
+
+/// What agents may do without asking, in a line.
+pub(super) fn permissions(level: Permissions) -> String {
+    format!("permissions: {}: {}", level.word(), level.meaning())
 }
 
 fn crew(crew: &Crew) -> String {
@@ -160,6 +168,7 @@ pub(super) fn to_json(planned: &Planned) -> Value {
         "skip": planned.plan.skip,
         "side_by_side": planned.plan.side_by_side,
         "budget": planned.plan.budget,
+        "permissions": planned.settings.permissions,
         "notes": planned.notes,
     })
 }

@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_core::workflow::{Dated, Fact, How, Run};
+use dogwatch_core::workflow::{self, Dated, Fact, How, Run};
 use dogwatch_engine::sense::changes::Changes;
 use dogwatch_engine::work::{self, Left, Terms, planner};
 use dogwatch_engine::{Context, Error};
@@ -22,14 +22,7 @@ pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
         plan::show(&planner::plan(context, &project, &wanted)?, args.json);
         return Ok(exit_code::OK);
     }
-    if work::is_attended(context, &project) {
-        return Err(Error::RunIsAttended { project });
-    }
-    let open = planner::find(context, &project, None).ok().filter(|run| run.over.is_none());
-    if let Some(open) = open {
-        return Err(Error::RunIsOpen { id: open.id });
-    }
-    let planned = planner::plan(context, &project, &wanted)?;
+    let planned = planner::prepare(context, &project, &wanted)?;
     for note in &planned.notes {
         ui::talk(format_args!("note: {note}"));
     }
@@ -46,10 +39,17 @@ pub(super) fn resume(context: &Context, args: &StoryResume) -> Result<u8, Error>
 }
 
 fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> Result<u8, Error> {
+    let level = work::Settings::of(kept)?.permissions;
     if as_json {
-        ui::json(&json!({ "run": kept.id, "workflow": kept.workflow, "project": kept.project }));
+        ui::json(&json!({
+            "run": kept.id,
+            "workflow": kept.workflow,
+            "project": kept.project,
+            "permissions": level,
+        }));
     } else {
         ui::line(format_args!("run {}", kept.id));
+        ui::line(plan::permissions(level));
     }
     let stop = interrupt::flag(Changes::<()>::new().waker())?;
     let tell = |run: &Run, dated: &Dated| tell(run, dated, as_json);
@@ -125,6 +125,10 @@ pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
             format!("{job}: {kind}: {}: {why}", trigger.title())
         }
         Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose: {}", action.word()),
+        Fact::SetAside { item, branch, files, left } => {
+            let words = workflow::aside_words(branch.as_deref(), *files, left)?;
+            format!("{item}: {words}")
+        }
         Fact::Deferred { job, why } => format!("{job}: the story is put off: {why}"),
         Fact::GroupChecked { group, complete: true, .. } => format!("epic {group}: complete"),
         Fact::GroupChecked { group, complete: false, why } => {

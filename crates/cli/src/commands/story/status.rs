@@ -90,6 +90,8 @@ pub(super) fn tell(
 pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8, Error> {
     let code = tell(context, args, fact, "aborted")?;
     let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
+    // At once, and also if its sessions cannot be ended.
+    work::questions::close(context, &kept.id, work::questions::ABORTED)?;
     let stop = std::sync::atomic::AtomicBool::new(false);
     let terms = work::Terms {
         home: here(),

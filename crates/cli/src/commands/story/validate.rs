@@ -3,25 +3,53 @@ use dogwatch_engine::work::{self, planner};
 use dogwatch_engine::{Context, Error};
 use serde_json::json;
 
-use crate::args::StoryValidate;
+use super::plan;
+use crate::args::{StoryValidate, StoryWhat};
 use crate::{environment, ui};
 
 pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Error> {
-    let issues = if let Some(file) = &args.workflow {
-        let text =
-            std::fs::read_to_string(file).map_err(Error::io(format!("read {}", file.display())))?;
-        dogwatch_core::workflow::read(&file.display().to_string(), &text)?;
-        vec![]
-    } else {
-        let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
-        work::validate(context, &kept)?
+    let project = environment::project()?;
+    let newest = match planner::find(context, &project, args.run.as_deref()) {
+        Ok(kept) => Some(kept),
+        Err(Error::NoRun { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let is_asked_for = args.run.is_none() && (args.new || names_anything(&args.what));
+    let issues = match newest {
+        Some(kept) if !is_asked_for => work::validate(context, &kept)?,
+        _ => {
+            let mut found = planner::refusals(context, &project, &plan::wanted(&args.what, None)?)?;
+            // A file that is no workflow is an error of its own, with line and column.
+            if let Some(at) = found.iter().position(|one| matches!(one, Error::BadWorkflow(_))) {
+                return Err(found.swap_remove(at));
+            }
+            found.iter().map(in_words).collect()
+        }
     };
     if args.json {
         ui::json(&json!({ "ok": issues.is_empty(), "issues": issues }));
     } else if issues.is_empty() {
-        ui::line("all is as it should be");
+        ui::line("valid");
     } else {
-        issues.iter().for_each(ui::line);
+        issues.iter().for_each(|issue| ui::line(ui::harmless(issue.clone())));
     }
     Ok(if issues.is_empty() { exit_code::OK } else { exit_code::FAILED })
+}
+
+/// Whether the command line says anything about what is to be run.
+fn names_anything(what: &StoryWhat) -> bool {
+    what.workflow.is_some()
+        || what.epic.is_some()
+        || what.stories.is_some()
+        || what.agent.is_some()
+        || what.fallback.is_some()
+        || !what.agent_for.is_empty()
+        || what.max_parallel > 1
+}
+
+fn in_words(error: &Error) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    }
 }

@@ -2,7 +2,7 @@ use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-fn repository() -> (tempfile::TempDir, Tree) {
+pub(super) fn repository() -> (tempfile::TempDir, Tree) {
     let tmp = tempfile::tempdir().unwrap();
     let dir = tmp.path().join("repo");
     fs::create_dir(&dir).unwrap();

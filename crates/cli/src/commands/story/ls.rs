@@ -1,0 +1,131 @@
+use dogwatch_core::exit_code;
+use dogwatch_core::workflow::Standing;
+use dogwatch_engine::work::{self, Listed};
+use dogwatch_engine::{Context, Error};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::args::StoryLs;
+use crate::{environment, ui};
+
+pub(super) fn ls(context: &Context, args: &StoryLs) -> Result<u8, Error> {
+    let project = if args.all { None } else { Some(environment::project()?) };
+    let runs = work::list(context, project.as_deref())?;
+    if args.json {
+        let runs: Vec<Value> = runs.iter().map(to_json).collect();
+        ui::json(&json!({ "runs": runs }));
+        return Ok(exit_code::OK);
+    }
+    if runs.is_empty() {
+        ui::talk(if args.all { "no runs" } else { "no runs of this project" });
+        return Ok(exit_code::OK);
+    }
+    let mut header = vec!["RUN", "STATE", "DONE", "AGE", "WORKFLOW", "PERMISSIONS"];
+    header.extend(args.all.then_some("PROJECT"));
+    let mut table = ui::table(&header);
+    let now = Timestamp::now();
+    for one in &runs {
+        let (done, total) = progress(one);
+        let mut cells = vec![
+            one.kept.id.clone(),
+            state(one),
+            format!("{done}/{total}"),
+            ui::age(one.kept.begun, now),
+            ui::harmless(one.kept.workflow.clone()),
+            one.settings.permissions.word().to_owned(),
+        ];
+        cells.extend(args.all.then(|| ui::harmless(one.kept.project.display().to_string())));
+        table.row(cells.into_iter().map(crate::table::Cell::from).collect::<Vec<_>>());
+    }
+    ui::line(table);
+    Ok(exit_code::OK)
+}
+
+/// Items that are done, of how many.
+fn progress(one: &Listed) -> (usize, usize) {
+    let done = one.run.as_ref().map_or(0, |run| {
+        run.items.values().filter(|i| i.finished.is_some() && i.dropped.is_none()).count()
+    });
+    (done, one.kept.plan.items.len())
+}
+
+fn standing(one: &Listed) -> &'static str {
+    match one.run.as_ref().map(|run| &run.standing) {
+        None => "unreadable",
+        Some(Standing::Complete) => "complete",
+        Some(Standing::Aborted { .. }) => "aborted",
+        Some(Standing::Paused { .. }) => "paused",
+        Some(Standing::Going) => "going",
+    }
+}
+
+/// In the words of a person: what to do about it, if anything.
+fn state(one: &Listed) -> String {
+    let word = match (standing(one), one.attended) {
+        ("going", true) => "running",
+        ("going", false) => "unfinished, not running",
+        (word, _) => word,
+    };
+    match one.questions {
+        0 => word.to_owned(),
+        1 => format!("{word}, 1 question"),
+        n => format!("{word}, {n} questions"),
+    }
+}
+
+/// The stable shape of a run, described by `docs/schemas/story-run.json`.
+fn to_json(one: &Listed) -> Value {
+    let (done, total) = progress(one);
+    json!({
+        "run": one.kept.id,
+        "workflow": one.kept.workflow,
+        "project": one.kept.project,
+        "standing": standing(one),
+        "attended": one.attended,
+        "begun": one.kept.begun,
+        "over": one.kept.over,
+        "items": total,
+        "items_done": done,
+        "questions": one.questions,
+        "permissions": one.settings.permissions,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dogwatch_core::workflow::Plan;
+    use dogwatch_engine::work::Settings;
+    use dogwatch_store::KeptRun;
+
+    #[test]
+    fn a_run_is_what_the_schema_says() {
+        let kept = KeptRun {
+            id: "r".into(),
+            project: "/p".into(),
+            workflow: "bmad".into(),
+            definition: String::new(),
+            plan: Plan::default(),
+            settings: Value::Null,
+            begun: Timestamp::UNIX_EPOCH,
+            over: None,
+        };
+        let one = Listed {
+            kept,
+            run: None,
+            settings: Settings::default(),
+            attended: false,
+            questions: 2,
+        };
+        let schema = include_str!("../../../../../docs/schemas/story-run.json");
+        let schema: Value = serde_json::from_str(schema).unwrap();
+        let value = to_json(&one);
+        let fields: Vec<&String> = value.as_object().unwrap().keys().collect();
+        let required = schema["required"].as_array().unwrap();
+        assert_eq!(fields.len(), required.len());
+        for field in fields {
+            assert!(schema["properties"][field].is_object(), "{field}");
+        }
+        assert_eq!(state(&one), "unreadable, 2 questions");
+    }
+}
