@@ -230,7 +230,15 @@ mod tests {
         let job = Job::of_item("1.1", "dev");
         let spawned = Fact::Spawned { job: job.clone(), n: 1, session: "s-1".into() };
         let facts = [
-            dated(1, Fact::Begun { item: "1.1".into(), base: None, worktree: None }),
+            dated(
+                1,
+                Fact::Begun {
+                    item: "1.1".into(),
+                    base: None,
+                    worktree: None,
+                    before: std::collections::BTreeMap::new(),
+                },
+            ),
             dated(2, spawned),
         ];
         assert_eq!(store.append_facts("r", 0, &facts).unwrap(), Appended::At(2));

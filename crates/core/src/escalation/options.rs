@@ -98,9 +98,7 @@ fn usual(situation: &Situation) -> &'static [Action] {
         Trigger::DevFailed if situation.kind() == Kind::Critical => {
             &[A::Retry, A::OtherAgent, A::FixByHand, A::AbortRun]
         }
-        Trigger::DevFailed => {
-            &[A::Retry, A::OtherAgent, A::FixByHand, A::SkipStory, A::AbortRun]
-        }
+        Trigger::DevFailed => &[A::Retry, A::OtherAgent, A::FixByHand, A::SkipStory, A::AbortRun],
         Trigger::SessionIncomplete => {
             &[A::FixByHand, A::Retry, A::OtherAgent, A::SkipStory, A::Pause]
         }

@@ -225,7 +225,12 @@ mod tests {
         let facts = [
             Dated {
                 at: at(0),
-                fact: Fact::Begun { item: "1.1".into(), base: None, worktree: None },
+                fact: Fact::Begun {
+                    item: "1.1".into(),
+                    base: None,
+                    worktree: None,
+                    before: std::collections::BTreeMap::new(),
+                },
             },
             Dated { at: at(1), fact: Fact::Skipped { job, why: "it is\nthere".into() } },
             Dated {

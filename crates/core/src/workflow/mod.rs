@@ -27,8 +27,8 @@ use std::sync::OnceLock;
 
 pub use decide::Decision;
 pub use definition::{Failure, Per, Prompt, Step, Verifier, Work, Workflow};
-pub use fold::aside_words;
 pub use fact::{Dated, Fact, How, Job, Subject};
+pub use fold::aside_words;
 pub use plan::{Budget, Crew, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};
 pub use report::{Report, report};

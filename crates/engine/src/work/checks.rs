@@ -105,9 +105,7 @@ fn untrusted(
             let settings = root.clone().unwrap_or_else(|| home.join(".claude"));
             (root.unwrap_or_else(|| home.clone()).join(".claude.json"), Some(settings))
         }
-        TrustWay::Codex => {
-            (root.unwrap_or_else(|| home.join(".codex")).join("config.toml"), None)
-        }
+        TrustWay::Codex => (root.unwrap_or_else(|| home.join(".codex")).join("config.toml"), None),
     };
     let state = match read(&file) {
         Ok(text) => text,
@@ -116,11 +114,8 @@ fn untrusted(
         Err(_) => return None,
     };
     let agent = profile.name.clone();
-    let is_trusted = if state.is_empty() {
-        Some(false)
-    } else {
-        permissions::is_trusted(way, &state, project)
-    };
+    let is_trusted =
+        if state.is_empty() { Some(false) } else { permissions::is_trusted(way, &state, project) };
     if is_trusted == Some(false) {
         return Some(Error::NotTrusted { agent, folder: project.to_owned(), file });
     }

@@ -8,8 +8,8 @@ use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Outcome, Run, Step, 
 use jiff::Timestamp;
 
 use super::git::{Aside, Tree, Went};
-use super::site::Site;
 use super::questions::escalate;
+use super::site::Site;
 use super::verify::{self, Asked};
 use super::{sessions, stories};
 use crate::Error;

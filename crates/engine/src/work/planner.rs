@@ -83,11 +83,7 @@ pub fn prepare(context: &Context, project: &Path, wanted: &Wanted) -> Result<Pla
 }
 
 /// Everything for which [`prepare`] would refuse to begin, not only the first.
-pub fn refusals(
-    context: &Context,
-    project: &Path,
-    wanted: &Wanted,
-) -> Result<Vec<Error>, Error> {
+pub fn refusals(context: &Context, project: &Path, wanted: &Wanted) -> Result<Vec<Error>, Error> {
     let mut found = checks::of_beginning(context, project)?;
     match outline(context, project, wanted) {
         Ok(mut planned) => found.extend(checks::of_plan(context, &mut planned, wanted)),

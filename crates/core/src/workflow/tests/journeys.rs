@@ -301,7 +301,10 @@ fn questions_of_stories_side_by_side_are_their_own() {
         run.take(&Dated { at: jiff::Timestamp::UNIX_EPOCH, fact });
     };
     for id in ids {
-        take(&mut run, Fact::Begun { item: id.into(), base: None, worktree: None });
+        take(
+            &mut run,
+            Fact::Begun { item: id.into(), base: None, worktree: None, before: BTreeMap::new() },
+        );
         let job = Job::of_item(id, "create");
         for n in 1..=5 {
             let (agent, model, name) = ("codex".into(), None, None);

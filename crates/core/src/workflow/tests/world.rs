@@ -59,7 +59,9 @@ impl World {
     /// Carries a decision out and returns what is to be written down, piece by piece.
     pub(super) fn perform(&mut self, decision: &Decision) -> Vec<Fact> {
         match decision.clone() {
-            Decision::Begin { item } => vec![Fact::Begun { item, base: None, worktree: None }],
+            Decision::Begin { item } => {
+                vec![Fact::Begun { item, base: None, worktree: None, before: BTreeMap::new() }]
+            }
             Decision::Skip { job, why } => vec![Fact::Skipped { job, why }],
             Decision::Attempt { job, n, agent, model, look_first } => {
                 if look_first && self.done.contains(&job) {
@@ -126,6 +128,9 @@ impl World {
                 let number = u32::try_from(self.asked.len()).unwrap();
                 let action = (self.answers)(self.questions[&id], number);
                 vec![Fact::Answered { id, action, by: "me".into(), agent: None }]
+            }
+            Decision::SetAside { item } => {
+                vec![Fact::SetAside { item, branch: None, files: 0, left: vec![] }]
             }
             Decision::Complete => vec![Fact::Completed],
         }

@@ -128,7 +128,9 @@ impl Tree {
     fn take_out(&self, commit: &str) -> Result<u32, Error> {
         let head = self.head();
         let args: Vec<&str> = match &head {
-            Some(head) => vec!["diff-tree", "-r", "-z", "--no-renames", "--name-status", head, commit],
+            Some(head) => {
+                vec!["diff-tree", "-r", "-z", "--no-renames", "--name-status", head, commit]
+            }
             None => vec!["ls-tree", "-r", "-z", "--format=A%x00%(path)", commit],
         };
         let said = self.git(&args, b"")?;
@@ -205,7 +207,10 @@ mod tests {
         let at = |name: &str| tree.dir.join(name);
         fs::write(at("b"), "two\n").unwrap();
         fs::write(at("gone"), "x\n").unwrap();
-        assert!(matches!(tree.commit("second", "Mark: 1", &BTreeMap::new()), Ok(super::super::Went::Well(_))));
+        assert!(matches!(
+            tree.commit("second", "Mark: 1", &BTreeMap::new()),
+            Ok(super::super::Went::Well(_))
+        ));
         fs::write(at("mine"), "draft").unwrap();
         fs::write(at("both"), "draft").unwrap();
         let before = tree.changes().unwrap();
@@ -225,7 +230,9 @@ mod tests {
         let left: Vec<String> = tree.changes().unwrap().into_keys().collect();
         assert_eq!(left, [".env", "both", "mine"]);
         assert_eq!(fs::read_to_string(at("a")).unwrap(), "one\n");
-        assert!(at("gone").exists() && at("b").exists() && !at("c").exists() && !at("new").exists());
+        assert!(
+            at("gone").exists() && at("b").exists() && !at("c").exists() && !at("new").exists()
+        );
         let kept = tree.ask(&["ls-tree", "-r", "--name-only", "-z", "dogwatch/r/1.1"]).unwrap();
         let kept: Vec<&str> = kept.split('\0').filter(|name| !name.is_empty()).collect();
         assert_eq!(kept, ["a", "c", "new/deep/file ü*", "staged"]);
