@@ -43,8 +43,10 @@ pub fn team(context: &Context, pane: PaneId, file: Option<&TeamFile>) -> Result<
     let master = master_of(context, pane)?;
     let mut judged = Looker::new(context)?.all(Timestamp::now())?;
     judged.retain(|one| is_member(one, &view, master));
-    let seat = judged.iter().find_map(|one| one.seen.session.seat.as_ref());
-    let told = seat.map(|seat| TeamFile::at(seat.session_file.clone()));
+    let told = judged.iter().find_map(|one| {
+        let session = &one.seen.session;
+        Some(TeamFile::at(&session.project, session.seat.as_ref()?.session_file.clone()))
+    });
     let file = told.filter(|file| file.path().exists()).or_else(|| file.cloned());
     let (text, problem) = match file.as_ref().map(TeamFile::read) {
         Some(Ok(text)) => (Some(text), None),

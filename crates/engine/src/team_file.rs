@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dogwatch_core::id::is_id;
 use dogwatch_core::session_file::{FileProblem, SessionFile};
-use dogwatch_store::{edit_shared, read_shared};
+use dogwatch_store::{ProjectFile, edit_shared, read_shared};
 use jiff::Zoned;
 
 use crate::Error;
@@ -30,19 +30,29 @@ pub struct Whereabouts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamFile {
     path: PathBuf,
+    project: PathBuf,
 }
 
 impl TeamFile {
-    pub fn at(path: PathBuf) -> Self {
+    /// A file of a project, or one that a person named.
+    pub fn at(project: &Path, path: PathBuf) -> Self {
         // One name for one file, however it was reached.
-        Self { path: path.canonicalize().unwrap_or(path) }
+        let file = ProjectFile::named(Some(project), &path);
+        Self { path: file.map(|file| file.path()).unwrap_or(path), project: project.to_owned() }
+    }
+
+    /// No link of the project's leads to it.
+    fn file(&self) -> Result<ProjectFile, Error> {
+        ProjectFile::named(Some(&self.project), &self.path)
+            .map_err(Error::io(format!("find {}", self.path.display())))
     }
 
     /// The file that is meant; an error if there is none.
     pub fn find(about: &Whereabouts) -> Result<Self, Error> {
         let path = told(about)?.or_else(|| newest(&about.project));
         let path = path.filter(|path| path.exists());
-        path.map(Self::at).ok_or_else(|| Error::NoSessionFile { project: about.project.clone() })
+        path.map(|path| Self::at(&about.project, path))
+            .ok_or_else(|| Error::NoSessionFile { project: about.project.clone() })
     }
 
     /// The file that is meant, or the one that an edit will make.
@@ -50,7 +60,7 @@ impl TeamFile {
         let stamp = now.strftime("%y%m%d-%H%M%S");
         let new = || about.project.join(FOLDER).join(format!("session-{stamp}.md"));
         let path = told(about)?.or_else(|| newest(&about.project)).unwrap_or_else(new);
-        Ok(Self::at(path))
+        Ok(Self::at(&about.project, path))
     }
 
     pub fn path(&self) -> &Path {
@@ -58,7 +68,7 @@ impl TeamFile {
     }
 
     pub fn read(&self) -> Result<SessionFile, Error> {
-        let text = read_shared(&self.path)?.ok_or_else(|| Error::NoSessionFile {
+        let text = read_shared(&self.file()?)?.ok_or_else(|| Error::NoSessionFile {
             project: self.path.parent().unwrap_or(Path::new(".")).to_owned(),
         })?;
         let file = SessionFile::parse(&text);
@@ -72,10 +82,10 @@ impl TeamFile {
         &self,
         mut change: impl FnMut(&mut SessionFile) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        if let Some(folder) = self.path.parent() {
-            fs::create_dir_all(folder).map_err(Error::io(format!("make {}", folder.display())))?;
-        }
-        edit_shared(&self.path, |text| {
+        let shared = self.file()?;
+        let folder = self.path.parent().unwrap_or(Path::new(".")).display();
+        shared.make_parent().map_err(Error::io(format!("make {folder}")))?;
+        edit_shared(&shared, |text| {
             let mut file = text.map_or_else(SessionFile::new, SessionFile::parse);
             file.check().map_err(|problem| self.problem(problem))?;
             let value = change(&mut file)?;
@@ -161,7 +171,7 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
         fs::write(&path, "# x\n```\n").unwrap();
-        let file = TeamFile::at(path.clone());
+        let file = TeamFile::at(tmp.path(), path.clone());
         let error = file.edit(|file| Ok(file.add_task("dev", "x", 0))).unwrap_err();
         assert_eq!(error.code(), "bad_session_file");
         assert_eq!(fs::read_to_string(&path).unwrap(), "# x\n```\n");

@@ -2,6 +2,7 @@
 //!
 //! - [`StateDir`]: where everything lives, and that only the owner can read it.
 //! - [`SessionFolder`]: what a session's runner is given and what it writes down.
+//! - [`ProjectFile`]: a file below a project, reached without following a link of the project's.
 //! - [`edit_shared`]: a file that people edit too, and that nobody's save is lost from.
 //! - [`RegistryFile`]: the roll of sessions in YAML, edited without disturbing what a person wrote into it.
 //! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal, outbox.
@@ -23,6 +24,7 @@ mod messages;
 mod monitors;
 mod mqtt;
 mod outbox;
+mod project;
 mod records;
 mod registry;
 mod regular;
@@ -50,9 +52,10 @@ pub use messages::{Message, NewMessage};
 pub use monitors::{Post, ToldDrift};
 pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
 pub use outbox::{Backlog, MOST_WAITING, Waiting};
+pub use project::{LinkInProject, MOST_TEXT, ProjectFile, Readers, make_project_folder, tidy};
 pub use records::keep_record;
 pub use registry::{Act, RegistryFile};
-pub use regular::read_regular;
+pub use regular::{open_regular, read_limited, read_opened, read_regular};
 pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;
 pub use runs::{Appended, KeptRun, NewRun};

@@ -1,21 +1,82 @@
-use std::fs::{self, File};
+//! Files that others may have put there: regular ones only, and none longer than the reader says.
+
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A whole file, if it is a regular one of at most `max` bytes. Opening a pipe would wait for its other end, and a device
-/// has none.
+use rustix::fs::OFlags;
+
+/// Opening a pipe does not wait for its other end, and a terminal does not become ours.
+pub(crate) const UNHELD: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// A whole file, if it is a regular one of at most `max` bytes. Links are followed: for files that belong to the user.
 pub fn read_regular(path: &Path, max: u64) -> io::Result<Vec<u8>> {
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
+    read_opened(open_regular(path)?, max)
+}
+
+/// Opens a regular file to be read. A device is not even opened: that alone may do something.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    must_be_regular(&fs::metadata(path)?)?;
+    let flags = UNHELD.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    // Of what was opened: it may have been changed in between.
+    must_be_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// All of a file that is open, if it is a regular one of at most `max` bytes.
+pub fn read_opened(file: File, max: u64) -> io::Result<Vec<u8>> {
+    let metadata = file.metadata()?;
+    must_be_regular(&metadata)?;
     if metadata.len() > max {
-        let problem = format!("it has more than {max} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+        return Err(too_large(max));
     }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(max).read_to_end(&mut bytes)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
+    read_at_most(file, max, &mut bytes)?;
     Ok(bytes)
+}
+
+/// All that comes from a stream, if that is at most `max` bytes.
+pub fn read_limited(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_at_most(stream, max, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn read_at_most(stream: impl Read, max: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "this is the limited reader")]
+    stream.take(max.saturating_add(1)).read_to_end(bytes)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= max) {
+        return Ok(());
+    }
+    Err(too_large(max))
+}
+
+fn must_be_regular(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() { Ok(()) } else { Err(not_regular(kind_of(metadata.file_type()))) }
+}
+
+fn kind_of(kind: FileType) -> &'static str {
+    match kind {
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_fifo() => "a named pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+/// Folders keep the error that the kernel has for them.
+pub(crate) fn not_regular(kind: &'static str) -> io::Error {
+    let number =
+        if kind == "a folder" { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
+    io::Error::new(number, format!("it is not a regular file but {kind}"))
+}
+
+fn too_large(max: u64) -> io::Error {
+    const MIB: u64 = 1024 * 1024;
+    let limit = if max >= MIB { format!("{} MiB", max / MIB) } else { format!("{max} bytes") };
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than the limit of {limit}"))
 }
 
 #[cfg(test)]
@@ -27,8 +88,20 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let link = tmp.path().join("link");
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
-        for path in [Path::new("/dev/zero"), &link, tmp.path(), Path::new("/dev/tty")] {
-            assert!(read_regular(path, 10).is_err(), "{}", path.display());
+        let pipe = tmp.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from(0o600)).unwrap();
+        let socket = tmp.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for (path, kind) in [
+            (Path::new("/dev/zero"), "a device"),
+            (&link, "a device"),
+            (tmp.path(), "a folder"),
+            (&pipe, "a named pipe"),
+            (&socket, "a socket"),
+            (Path::new("/dev/tty"), "a device"),
+        ] {
+            let error = read_regular(path, 10).unwrap_err().to_string();
+            assert_eq!(error, format!("it is not a regular file but {kind}"), "{}", path.display());
         }
         let missing = read_regular(&tmp.path().join("none"), 10).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
@@ -36,5 +109,20 @@ mod tests {
         fs::write(&file, "0123456789").unwrap();
         assert_eq!(read_regular(&file, 9).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(read_regular(&file, 10).unwrap(), b"0123456789");
+    }
+
+    #[test]
+    fn a_huge_file_is_refused_before_it_is_read() {
+        let tmp = tempfile::tempdir().unwrap();
+        let sparse = tmp.path().join("sparse");
+        File::create(&sparse).unwrap().set_len(1 << 40).unwrap();
+        let error = read_regular(&sparse, 16 * 1024 * 1024).unwrap_err();
+        assert_eq!(error.to_string(), "it is larger than the limit of 16 MiB");
+    }
+
+    #[test]
+    fn a_stream_without_end_is_not_read_to_its_end() {
+        assert!(read_limited(io::repeat(0), 1000).is_err());
+        assert_eq!(read_limited(&b"abc"[..], 3).unwrap(), b"abc");
     }
 }

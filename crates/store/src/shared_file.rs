@@ -4,18 +4,20 @@
 //! changes places with the old one, and if that is not the one the edit was made from, it is put back and the edit is
 //! made again. Editors that write in place are waited for until they have been quiet for a moment.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::{Access, CWD, RenameFlags, access, renameat_with};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use tempfile::{NamedTempFile, TempPath};
 
-use crate::StoreError;
+use crate::project::{Folder, New, ProjectFile};
+use crate::regular::read_opened;
+use crate::{StoreError, read_limited};
 
 /// How long another of ours is waited for.
 const LOCKED: Duration = Duration::from_secs(10);
@@ -33,146 +35,220 @@ const LEFTOVERS: Duration = Duration::from_hours(24);
 /// How often an edit is made again because somebody saved meanwhile.
 const MOST_TRIES: usize = 100;
 
+/// Mode of a file that is new, before the umask.
+const NEW: Mode = Mode::from_bits_retain(0o666);
+/// More than a lock ever says.
+const MOST_LOCK: u64 = 1024;
+
 /// Reads the text of a shared file; `None` if there is none.
-pub fn read_shared(path: &Path) -> Result<Option<String>, StoreError> {
+pub fn read_shared(file: &ProjectFile) -> Result<Option<String>, StoreError> {
+    let path = file.path();
     let begun = Instant::now();
     loop {
-        let Some((bytes, _)) = read(path)? else { return Ok(None) };
+        let failed = |source| StoreError::NotReadable { path: path.clone(), source };
+        let Some(bytes) = file.read(MOST_BYTES).map_err(failed)? else { return Ok(None) };
         // Somebody may be about to write it.
         if bytes.is_empty() && begun.elapsed() < QUIET {
             thread::sleep(AGAIN);
             continue;
         }
-        return into_text(path, bytes).map(Some);
+        return into_text(&path, bytes).map(Some);
     }
 }
 
 /// An error if [`edit_shared`] could not write the file: for those who do something first that they would have to write down.
-pub(crate) fn must_be_writable(path: &Path) -> Result<(), StoreError> {
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    must_be_offered(path)?;
-    let _lock = Lock::take(path)?;
-    let bytes = read(path)?.map(|(bytes, _)| bytes).unwrap_or_default();
-    let written = beside(path).and_then(|mut file| file.write_all(&bytes));
-    written.map_err(|source| StoreError::sharing(path, source))
-}
-
-/// A file that was made read-only is left alone, though another could be put in its place, and though root may.
-fn must_be_offered(path: &Path) -> Result<(), StoreError> {
-    let Ok(meta) = fs::metadata(path) else { return Ok(()) };
-    let is_closed = meta.is_file() && meta.mode() & 0o222 == 0;
-    let may = if is_closed { Err(Errno::ACCESS) } else { access(path, Access::WRITE_OK) };
-    may.map_err(|error| StoreError::sharing(path, error.into()))
+pub(crate) fn must_be_writable(file: &ProjectFile) -> Result<(), StoreError> {
+    let place = Place::open(file)?;
+    let _lock = place.lock()?;
+    let bytes = place.read()?.map(|(bytes, _)| bytes).unwrap_or_default();
+    place
+        .folder
+        .new_file(&place.name, &bytes, NEW)
+        .map(drop)
+        .map_err(|source| place.sharing(source))
 }
 
 /// Changes a shared file. `change` gets its text, `None` if there is no file yet, and returns the new one; it may be called
 /// again if somebody saved meanwhile. Nothing is written if the text is the same.
 pub fn edit_shared<T, E: From<StoreError>>(
-    path: &Path,
+    file: &ProjectFile,
     mut change: impl FnMut(Option<&str>) -> Result<(String, T), E>,
 ) -> Result<T, E> {
-    // A link stays a link.
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    must_be_offered(path)?;
-    let mut lock = Lock::take(path)?;
+    let place = Place::open(file)?;
+    let mut lock = place.lock()?;
     for _ in 0..MOST_TRIES {
-        let before = settled(path, &mut lock)?;
-        let text = before.as_ref().map(|(bytes, _)| into_text(path, bytes.clone())).transpose()?;
+        let before = place.settled(&lock)?;
+        let text =
+            before.as_ref().map(|(bytes, _)| into_text(&place.path, bytes.clone())).transpose()?;
         let (after, value) = change(text.as_deref())?;
         if text.as_deref() == Some(after.as_str()) {
             return Ok(value);
         }
-        let new = write_beside(path, after.as_bytes(), before.as_ref().map(|(_, meta)| meta));
-        let new = new.map_err(|source| StoreError::sharing(path, source))?;
+        let new = place.write_beside(after.as_bytes(), before.as_ref().map(|(_, meta)| meta));
+        let new = new.map_err(|source| place.sharing(source))?;
         let old = before.map(|(bytes, _)| bytes);
         // Of the file as we wrote it: somebody may write into it as soon as it is in its place.
-        let version = fs::metadata(&new).ok().map(|meta| version(&meta));
-        if put(path, new, old.as_deref()).map_err(|source| StoreError::sharing(path, source))? {
+        let version = new.file.metadata().ok().map(|meta| version(&meta));
+        if place
+            .put(new, after.as_bytes(), old.as_deref())
+            .map_err(|source| place.sharing(source))?
+        {
             lock.note(version.as_deref());
             return Ok(value);
         }
     }
-    Err(StoreError::Busy { path: path.clone() }.into())
+    Err(StoreError::Busy { path: place.path }.into())
 }
 
-/// Puts the new file in the place of the old one, if that is still what it was.
-fn put(path: &Path, new: TempPath, old: Option<&[u8]>) -> io::Result<bool> {
-    let Some(old) = old else {
-        return match new.persist_noclobber(path) {
-            Ok(()) => sync_folder(path).map(|()| true),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error.error),
+/// The file's folder, open, and its name in it.
+struct Place {
+    folder: Folder,
+    name: OsString,
+    path: std::path::PathBuf,
+}
+
+impl Place {
+    fn open(file: &ProjectFile) -> Result<Self, StoreError> {
+        let path = file.path();
+        let name = path.file_name().unwrap_or_default().to_owned();
+        let open = || {
+            let folder = file.folder()?;
+            folder.must_be_writable(&name)?;
+            Ok(folder)
         };
-    };
-    if fs::read(path).ok().as_deref() != Some(old) {
-        return Ok(false);
+        let folder = open().map_err(|source| StoreError::sharing(&path, source))?;
+        Ok(Self { folder, name, path })
     }
-    let ours = fs::read(&new)?;
-    let swap = || renameat_with(CWD, &*new, CWD, path, RenameFlags::EXCHANGE);
-    match swap() {
-        Ok(()) => {}
-        // This file system cannot; what is left is a moment too short to see.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            new.persist(path).map_err(|error| error.error)?;
-            return sync_folder(path).map(|()| true);
-        }
-        Err(Errno::NOENT) => return Ok(false),
-        Err(error) => return Err(error.into()),
+
+    fn sharing(&self, source: io::Error) -> StoreError {
+        StoreError::sharing(&self.path, source)
     }
-    if fs::read(&new)? == old {
-        return sync_folder(path).map(|()| true);
+
+    fn read(&self) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
+        let failed = |source| StoreError::NotReadable { path: self.path.clone(), source };
+        let file = match self.folder.open_regular(&self.name) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let again = file.try_clone().map_err(failed)?;
+        let bytes = read_opened(file, MOST_BYTES).map_err(failed)?;
+        // After it was read: what was written meanwhile is seen.
+        Ok(Some((bytes, again.metadata().map_err(failed)?)))
     }
-    // Somebody saved right then. It goes back, until what comes out is ours.
-    let put_back = || -> io::Result<bool> {
-        for _ in 0..MOST_TRIES {
-            if fs::read(&new)? == ours {
-                return Ok(true);
+
+    /// The file once nobody seems to be writing it.
+    fn settled(&self, lock: &Lock) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
+        let begun = Instant::now();
+        loop {
+            let Some((bytes, meta)) = self.read()? else { return Ok(None) };
+            let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+            let quiet = if bytes.is_empty() { QUIET_EMPTY } else { QUIET };
+            let is_quiet = age.is_some_and(|age| age >= quiet);
+            if is_quiet || lock.was_ours(&meta) || begun.elapsed() > MOST_WAITING {
+                return Ok(Some((bytes, meta)));
             }
-            swap()?;
+            thread::sleep(quiet.saturating_sub(age.unwrap_or_default()).clamp(AGAIN, QUIET));
         }
-        Ok(false)
-    };
-    if put_back().unwrap_or(false) {
-        return Ok(false);
     }
-    // Whatever it is, it is somebody's.
-    let kept = new.keep().map_err(|error| error.error)?;
-    let problem =
-        format!("others write it at the same time; what was there is in {}", kept.display());
-    Err(io::Error::other(problem))
-}
 
-/// The file once nobody seems to be writing it.
-fn settled(path: &Path, lock: &mut Lock) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
-    let begun = Instant::now();
-    loop {
-        let Some((bytes, meta)) = read(path)? else { return Ok(None) };
-        let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
-        let quiet = if bytes.is_empty() { QUIET_EMPTY } else { QUIET };
-        let is_quiet = age.is_some_and(|age| age >= quiet);
-        if is_quiet || lock.was_ours(&meta) || begun.elapsed() > MOST_WAITING {
-            return Ok(Some((bytes, meta)));
+    /// The new text in a file beside the old one, flushed to disk, with mode and owner of the old one.
+    fn write_beside(&self, bytes: &[u8], old: Option<&Metadata>) -> io::Result<New<'_>> {
+        self.sweep();
+        let new = self.folder.new_file(&self.name, bytes, NEW)?;
+        if let Some(old) = old {
+            let meta = new.file.metadata()?;
+            if (meta.uid(), meta.gid()) != (old.uid(), old.gid()) {
+                // Only root may give files away; who may not has a file of their own then.
+                let _ = std::os::unix::fs::fchown(&new.file, Some(old.uid()), Some(old.gid()));
+            }
+            new.file.set_permissions(old.permissions())?;
         }
-        thread::sleep(quiet.saturating_sub(age.unwrap_or_default()).clamp(AGAIN, QUIET));
+        Ok(new)
     }
-}
 
-fn read(path: &Path) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
-    let failed = |source| StoreError::NotReadable { path: path.to_owned(), source };
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    let meta = file.metadata().map_err(failed)?;
-    if !meta.is_file() || meta.len() > MOST_BYTES {
-        let problem = if meta.is_file() { "it is too long" } else { "it is no file" };
-        return Err(failed(io::Error::other(problem)));
+    /// Puts the new file in the place of the old one, if that is still what it was.
+    fn put(&self, new: New<'_>, ours: &[u8], old: Option<&[u8]>) -> io::Result<bool> {
+        let Some(old) = old else {
+            return match new.persist_new(&self.name) {
+                Ok(()) => self.folder.sync().map(|()| true),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error),
+            };
+        };
+        let read = |name: &OsStr| self.folder.read(name, MOST_BYTES);
+        if read(&self.name).ok().as_deref() != Some(old) {
+            return Ok(false);
+        }
+        let swap = || self.folder.exchange(new.name(), &self.name);
+        match swap() {
+            Ok(()) => {}
+            // This file system cannot; what is left is a moment too short to see.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                new.persist(&self.name)?;
+                return self.folder.sync().map(|()| true);
+            }
+            Err(Errno::NOENT) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        if read(new.name())? == old {
+            return self.folder.sync().map(|()| true);
+        }
+        // Somebody saved right then. It goes back, until what comes out is ours.
+        let put_back = || -> io::Result<bool> {
+            for _ in 0..MOST_TRIES {
+                if read(new.name())? == ours {
+                    return Ok(true);
+                }
+                swap()?;
+            }
+            Ok(false)
+        };
+        if put_back().unwrap_or(false) {
+            return Ok(false);
+        }
+        // Whatever it is, it is somebody's.
+        let kept = new.keep();
+        let problem =
+            format!("others write it at the same time; what was there is in {}", kept.display());
+        Err(io::Error::other(problem))
     }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    // After it was read: what was written meanwhile is seen.
-    Ok(Some((bytes, file.metadata().map_err(failed)?)))
+
+    /// Removes what writers left behind that were killed. Not at once: one of them may hold a person's save that was about to
+    /// be put back.
+    fn sweep(&self) {
+        let prefix = format!(".{}.new-", self.name.to_string_lossy());
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        for name in self.folder.names().unwrap_or_default() {
+            if !name.to_string_lossy().starts_with(&prefix) {
+                continue;
+            }
+            let written =
+                self.folder.stat(&name).ok().and_then(|stat| u64::try_from(stat.st_mtime).ok());
+            if written.is_some_and(|at| now.saturating_sub(Duration::from_secs(at)) > LEFTOVERS) {
+                let _ = self.folder.unlink(&name);
+            }
+        }
+    }
+
+    fn lock(&self) -> Result<Lock, StoreError> {
+        let name = lock_name(&self.name);
+        let path = self.path.with_file_name(&name);
+        let failed = |source| StoreError::sharing(&path, source);
+        let mut file = self.folder.open_own(&name, OFlags::RDWR).map_err(failed)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if begun.elapsed() < LOCKED => thread::sleep(AGAIN),
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+        }
+        // What is there that we did not write is of no use to us.
+        let ours = read_limited((&mut file).take(MOST_LOCK), MOST_LOCK).unwrap_or_default();
+        Ok(Lock { file, ours: String::from_utf8_lossy(&ours).into_owned() })
+    }
 }
 
 fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, StoreError> {
@@ -183,50 +259,6 @@ fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, StoreError> {
     })
 }
 
-/// The new text in a file beside the old one, flushed to disk, with mode and owner of the old one.
-fn write_beside(path: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<TempPath> {
-    let mut file = beside(path)?;
-    file.write_all(bytes)?;
-    if let Some(old) = old {
-        let new = file.as_file().metadata()?;
-        if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-            // Only root may give files away; who may not has a file of their own then.
-            let _ = std::os::unix::fs::fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
-        }
-        file.as_file().set_permissions(old.permissions())?;
-    }
-    file.as_file().sync_all()?;
-    Ok(file.into_temp_path())
-}
-
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let prefix = format!(".{}.new-", path.file_name().unwrap_or_default().to_string_lossy());
-    sweep(folder, &prefix);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).permissions(fs::Permissions::from_mode(0o666));
-    builder.tempfile_in(folder)
-}
-
-/// Removes what writers left behind that were killed. Not at once: one of them may hold a person's save that was about to be
-/// put back.
-fn sweep(folder: &Path, prefix: &str) {
-    let is_old = |meta: Metadata| {
-        let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
-        age.is_some_and(|age| age > LEFTOVERS)
-    };
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_ours = entry.file_name().to_string_lossy().starts_with(prefix);
-        if is_ours && entry.metadata().is_ok_and(is_old) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-}
-
 /// The right to edit, and which version of the file was the last of ours.
 struct Lock {
     file: File,
@@ -234,26 +266,6 @@ struct Lock {
 }
 
 impl Lock {
-    fn take(path: &Path) -> Result<Self, StoreError> {
-        let path = lock_path(path);
-        let failed = |source| StoreError::sharing(&path, source);
-        let open =
-            OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
-        let mut file = open.map_err(failed)?;
-        let begun = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if begun.elapsed() < LOCKED => thread::sleep(AGAIN),
-                Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
-            }
-        }
-        let mut ours = String::new();
-        let _ = file.read_to_string(&mut ours);
-        Ok(Self { file, ours })
-    }
-
     fn was_ours(&self, meta: &Metadata) -> bool {
         self.ours == version(meta)
     }
@@ -270,18 +282,29 @@ fn version(meta: &Metadata) -> String {
     format!("{} {} {} {}\n", meta.ino(), meta.mtime(), meta.mtime_nsec(), meta.len())
 }
 
-fn lock_path(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
+fn lock_name(name: &OsStr) -> OsString {
+    let mut name = name.to_owned();
     name.push(".lock");
-    path.with_file_name(name)
+    name
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::PathBuf;
+
+    fn file(path: &Path) -> ProjectFile {
+        ProjectFile::named(None, path).unwrap()
+    }
+
+    fn lock_path(path: &Path) -> PathBuf {
+        path.with_file_name(lock_name(path.file_name().unwrap()))
+    }
 
     fn append(path: &Path, word: &str) {
-        edit_shared(path, |text| {
+        edit_shared(&file(path), |text| {
             Ok::<_, StoreError>((format!("{}{word}\n", text.unwrap_or_default()), ()))
         })
         .unwrap();
@@ -291,14 +314,14 @@ mod tests {
     fn what_cannot_be_written_is_said_before() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
-        must_be_writable(&path).unwrap();
+        must_be_writable(&file(&path)).unwrap();
         append(&path, "a");
-        must_be_writable(&path).unwrap();
+        must_be_writable(&file(&path)).unwrap();
         let refused = |what: &str| {
-            let error = must_be_writable(&path).unwrap_err();
+            let error = must_be_writable(&file(&path)).unwrap_err();
             assert!(matches!(error, StoreError::NotShared { .. }), "{what}: {error}");
             let change = |_: Option<&str>| -> Result<_, StoreError> { panic!("{what}: asked") };
-            let error = edit_shared::<(), StoreError>(&path, change).unwrap_err();
+            let error = edit_shared::<(), StoreError>(&file(&path), change).unwrap_err();
             assert!(matches!(error, StoreError::NotShared { .. }), "{what}: {error}");
         };
         fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
@@ -315,11 +338,11 @@ mod tests {
     fn made_and_changed_with_its_mode() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
-        assert_eq!(read_shared(&path).unwrap(), None);
+        assert_eq!(read_shared(&file(&path)).unwrap(), None);
         append(&path, "a");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         append(&path, "b");
-        assert_eq!(read_shared(&path).unwrap().as_deref(), Some("a\nb\n"));
+        assert_eq!(read_shared(&file(&path)).unwrap().as_deref(), Some("a\nb\n"));
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
         let mut names: Vec<_> =
             fs::read_dir(tmp.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -335,7 +358,7 @@ mod tests {
         std::os::unix::fs::symlink("real.md", &link).unwrap();
         append(&link, "b");
         assert!(link.is_symlink());
-        assert_eq!(read_shared(&real).unwrap().as_deref(), Some("a\nb\n"));
+        assert_eq!(read_shared(&file(&real)).unwrap().as_deref(), Some("a\nb\n"));
     }
 
     #[test]
@@ -348,7 +371,7 @@ mod tests {
                 scope.spawn(move || (0..25).for_each(|n| append(path, &format!("{hand}-{n}"))));
             }
         });
-        let text = read_shared(&path).unwrap().unwrap();
+        let text = read_shared(&file(&path)).unwrap().unwrap();
         assert_eq!(text.lines().count(), 100, "{text}");
     }
 
@@ -360,7 +383,7 @@ mod tests {
             let path = tmp.path().join("s.md");
             append(&path, "first");
             let mut calls = 0;
-            edit_shared(&path, |text| {
+            edit_shared(&file(&path), |text| {
                 calls += 1;
                 let text = text.unwrap_or_default().to_owned();
                 if calls == 1 {
@@ -376,7 +399,10 @@ mod tests {
                 Ok::<_, StoreError>((format!("{text}ours\n"), ()))
             })
             .unwrap();
-            assert_eq!(read_shared(&path).unwrap().as_deref(), Some("first\ntheirs\nours\n"));
+            assert_eq!(
+                read_shared(&file(&path)).unwrap().as_deref(),
+                Some("first\ntheirs\nours\n")
+            );
             assert_eq!(calls, 2);
         }
     }
@@ -386,9 +412,10 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
         fs::write(&path, b"a\xffb").unwrap();
-        let error = edit_shared(&path, |_| Ok::<_, StoreError>(("x".to_owned(), ()))).unwrap_err();
+        let error =
+            edit_shared(&file(&path), |_| Ok::<_, StoreError>(("x".to_owned(), ()))).unwrap_err();
         assert!(error.to_string().contains("not UTF-8 (byte 1)"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"a\xffb");
-        assert!(read_shared(tmp.path()).is_err(), "a folder");
+        assert!(read_shared(&file(tmp.path())).is_err(), "a folder");
     }
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::story::prompt::quoted;
-use dogwatch_engine::story::Project;
 use dogwatch_engine::story::session::agent::Wishes;
+use dogwatch_engine::story::{Project, read_text};
 use jiff::Timestamp;
 
 /// `PROJECT_ROOT`, else the current folder, with links resolved.
@@ -33,6 +33,20 @@ pub(crate) fn here() -> Project {
         state_file: text("STORY_AUTOMATOR_STATE_FILE"),
         max_review_cycles: text("MAX_REVIEW_CYCLES"),
         max_crash_retries: text("MAX_CRASH_RETRIES"),
+    }
+}
+
+/// The text of a file that a call names, below the project or not. What is there and is not read is said on standard error: the
+/// answer has no word for it.
+pub(crate) fn text_of(path: &Path) -> Option<String> {
+    match read_text(&root(), path) {
+        Ok(text) => text,
+        Err(error) => {
+            if !path.is_dir() {
+                crate::ui::talk(error);
+            }
+            None
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use dogwatch_core::story::keys::{self, KnownEpics, StoryId};
 use dogwatch_core::story::sprint::Sprint;
 use dogwatch_core::story::story_file::{self, StoryFile};
 
+use super::project_files;
 use super::texts::read_text;
 
 const USUAL: &str = "_bmad-output/implementation-artifacts";
@@ -63,14 +64,14 @@ impl Stories {
     /// The same, as it is seen from the project's root.
     pub fn artifacts_below_root(&self) -> Result<String, StoryError> {
         let config = self.root.join("_bmad/bmm/config.yaml");
-        let config = read_text(&config)?.unwrap_or_default();
+        let config = read_text(&self.root, &config)?.unwrap_or_default();
         if let Some(place) = bmm_config::artifacts(&config)? {
             self.stays_inside(&place)?;
             return Ok(place);
         }
         let usual_is_used = self.root.join(USUAL).join(SPRINT).is_file()
             || self.root.join(OLDER).join(SPRINT).is_file()
-            || has_markdown(&self.root.join(USUAL));
+            || self.has_markdown(Path::new(USUAL));
         let place = if !usual_is_used && self.root.join(DOCS).is_dir() { DOCS } else { USUAL };
         Ok(place.to_owned())
     }
@@ -94,18 +95,16 @@ impl Stories {
 
     /// `None` if the project has no sprint file.
     pub fn sprint(&self) -> Result<Option<Sprint>, StoryError> {
-        let text = read_text(&self.sprint_file()?)?;
+        let text = read_text(&self.root, &self.sprint_file()?)?;
         Ok(text.map(|text| Sprint::read(&text)))
     }
 
     /// Epics with names that this project is known to have.
     pub fn known_epics(&self) -> Result<KnownEpics, StoryError> {
-        let epic_files = self
-            .epic_folders()?
-            .iter()
-            .flat_map(|folder| files(folder, "epic-"))
-            .filter_map(|path| stem(&path))
-            .collect();
+        let mut epic_files = Vec::new();
+        for folder in self.epic_folders()? {
+            epic_files.extend(self.files(&folder, "epic-")?.iter().filter_map(|path| stem(path)));
+        }
         let keys = self.sprint()?.unwrap_or_default().keys().map(str::to_owned).collect();
         Ok(KnownEpics::new(epic_files, keys))
     }
@@ -117,7 +116,7 @@ impl Stories {
 
     /// `<prefix>-*.md`, sorted by name.
     pub fn story_files(&self, prefix: &str) -> Result<Vec<PathBuf>, StoryError> {
-        Ok(files(&self.artifacts()?, &format!("{prefix}-")))
+        self.files(&self.artifacts()?, &format!("{prefix}-"))
     }
 
     /// The story that a text means: id, prefix or key.
@@ -153,37 +152,45 @@ impl Stories {
     /// `epic-<name>.md` or `epic-<name>-….md`, where epics are kept.
     pub fn epic_file(&self, epic: &str) -> Result<Option<PathBuf>, StoryError> {
         let exact = format!("epic-{epic}.md");
-        let found = self.epic_folders()?.into_iter().find_map(|folder| {
-            let exact = Some(folder.join(&exact)).filter(|path| path.is_file());
-            exact.or_else(|| files(&folder, &format!("epic-{epic}-")).into_iter().next())
-        });
-        Ok(found)
+        for folder in self.epic_folders()? {
+            let exact = folder.join(&exact);
+            if exact.is_file() {
+                return Ok(Some(exact));
+            }
+            if let Some(path) = self.files(&folder, &format!("epic-{epic}-"))?.into_iter().next() {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     /// What a story's file says of itself.
-    pub fn story_file(path: &Path) -> Result<StoryFile, StoryError> {
-        let text = std::fs::read(path)
-            .map_err(|source| StoryError::Unreadable { path: path.to_owned(), source })?;
-        Ok(story_file::read(&String::from_utf8_lossy(&text)))
+    pub fn story_file(&self, path: &Path) -> Result<StoryFile, StoryError> {
+        let missing = || StoryError::Unreadable {
+            path: path.to_owned(),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        Ok(story_file::read(&read_text(&self.root, path)?.ok_or_else(missing)?))
+    }
+
+    fn files(&self, folder: &Path, start: &str) -> Result<Vec<PathBuf>, StoryError> {
+        files(&self.root, folder, start)
+    }
+
+    fn has_markdown(&self, folder: &Path) -> bool {
+        self.files(&self.root.join(folder), "").is_ok_and(|files| !files.is_empty())
     }
 }
 
-/// Files `<start>*.md` of a folder, sorted; none if there is no such folder.
-pub fn files(folder: &Path, start: &str) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(start)))
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .filter(|path| path.is_file())
-        .collect();
-    files.sort_unstable();
-    files
+/// Files `<start>*.md` of a folder, sorted; none if there is no such folder. Links are among them: whoever reads one is told.
+pub fn files(root: &Path, folder: &Path, start: &str) -> Result<Vec<PathBuf>, StoryError> {
+    let is_wanted = |name: &str| name.starts_with(start) && is_markdown(name);
+    project_files::list(root, folder, true, is_wanted)
+        .map_err(|source| StoryError::Unreadable { path: folder.to_owned(), source })
 }
 
-fn has_markdown(folder: &Path) -> bool {
-    !files(folder, "").is_empty()
+fn is_markdown(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "md")
 }
 
 fn stem(path: &Path) -> Option<String> {

@@ -51,7 +51,7 @@ pub fn load(
 fn of_project(project: &Project) -> Result<Value, PolicyFault> {
     let mut value = bundled(project)?;
     let path = project.root.join(OVERRIDE);
-    if let Some(told) = read_json(&path)? {
+    if let Some(told) = read_json(project, &path)? {
         policy::merge(&mut value, told);
     }
     let (cycles, retries) = (&project.max_review_cycles, &project.max_crash_retries);
@@ -62,13 +62,13 @@ fn of_project(project: &Project) -> Result<Value, PolicyFault> {
 /// That of the installed skill that we stand in for, else our own.
 fn bundled(project: &Project) -> Result<Value, PolicyFault> {
     let installed = project.own_skill.as_ref().map(|skill| skill.join(INSTALLED));
-    let installed = installed.map(|path| read_json(&path)).transpose()?.flatten();
+    let installed = installed.map(|path| read_json(project, &path)).transpose()?.flatten();
     Ok(installed.unwrap_or_else(policy::bundled))
 }
 
-fn read_json(path: &Path) -> Result<Option<Value>, PolicyFault> {
+fn read_json(project: &Project, path: &Path) -> Result<Option<Value>, PolicyFault> {
     let shown = || path.display().to_string();
-    let text = project_files::read(path).map_err(|_| PolicyFault::Json(shown()))?;
+    let text = project_files::read(&project.root, path).map_err(|_| PolicyFault::Json(shown()))?;
     let Some(text) = text else { return Ok(None) };
     let value: Value = serde_json::from_str(&text).map_err(|_| PolicyFault::Json(shown()))?;
     if value.is_object() { Ok(Some(value)) } else { Err(PolicyFault::JsonNotAnObject(shown())) }
@@ -76,7 +76,7 @@ fn read_json(path: &Path) -> Result<Option<Value>, PolicyFault> {
 
 /// The policy of a run: its snapshot, or for a document from before there were any, the bundled one.
 fn of_state_document(project: &Project, path: &Path) -> Result<Value, PolicyFault> {
-    let text = project_files::read(path).ok().flatten();
+    let text = project_files::read(&project.root, path).ok().flatten();
     let text = text.ok_or_else(|| PolicyFault::StateFile(path.display().to_string()))?;
     match pinned_snapshot(project, &text)? {
         Some(snapshot) => Ok(snapshot),
@@ -97,7 +97,7 @@ pub(super) fn pinned_snapshot(
     if !is_below(&path, &project.root) {
         return Err(PolicyFault::Outside { what: "policy snapshot".to_owned(), path: shown });
     }
-    let text = project_files::read(&path).ok().flatten();
+    let text = project_files::read(&project.root, &path).ok().flatten();
     let text = text.ok_or_else(|| PolicyFault::SnapshotGone(shown.clone()))?;
     let got = dogwatch_core::story::slug::short_hash(&text);
     if got != hash {
@@ -177,7 +177,7 @@ pub fn pin(project: &Project, stamp: &str) -> Result<Snapshot, PolicyFault> {
     if !is_below(&path, &project.root) {
         return Err(PolicyFault::Outside { what: "policy snapshot".to_owned(), path: shown });
     }
-    project_files::replace(&path, &text, project_files::Readers::Owner)
+    project_files::replace(&project.root, &path, &text, project_files::Readers::Owner)
         .map_err(|why| PolicyFault::Write { path: shown, why: why.to_string() })?;
     Ok(Snapshot { version: policy.version(), file, hash })
 }

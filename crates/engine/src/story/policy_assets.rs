@@ -81,8 +81,10 @@ fn keep(project: &Project, step: &mut Value, file: DataFile) -> Result<(), Polic
     let pinned = part.get(&hash_at).and_then(Value::as_str).filter(|pinned| !pinned.is_empty());
     if let Some(pinned) = pinned.filter(|pinned| *pinned != short_hash(&found.text)) {
         // A run that was begun with another installation goes on with its files, as long as they are what they were.
-        let kept =
-            part.get(&path_at).and_then(Value::as_str).and_then(|path| read(Path::new(path)));
+        let kept = part
+            .get(&path_at)
+            .and_then(Value::as_str)
+            .and_then(|path| read(project, Path::new(path)));
         let Some(kept) = kept.filter(|kept| pinned == short_hash(&kept.text)) else {
             let what = word.to_owned();
             return Err(PolicyFault::DataFileChanged { what, path: found.path });
@@ -104,7 +106,7 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
         for root in skill_roots(project) {
             let path = root.join(portable);
             if tidy(&path).starts_with(&root)
-                && let Some(found) = read(&path)
+                && let Some(found) = read(project, &path)
             {
                 return Ok(found);
             }
@@ -122,7 +124,7 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
             if nth + 1 == roots.len() && bundled_file(name).is_some() {
                 break;
             }
-            if let Some(found) = read(&path) {
+            if let Some(found) = read(project, &path) {
                 return Ok(found);
             }
         }
@@ -138,8 +140,8 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
     }
 }
 
-fn read(path: &Path) -> Option<Found> {
-    let text = project_files::read(path).ok().flatten()?;
+fn read(project: &Project, path: &Path) -> Option<Found> {
+    let text = project_files::read(&project.root, path).ok().flatten()?;
     Some(Found { path: tidy(path).display().to_string(), text })
 }
 

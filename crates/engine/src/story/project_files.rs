@@ -1,118 +1,63 @@
-//! Files of a project: read as they are, written whole, and by one at a time.
+//! Files of a project: read as they are, written whole, by one at a time, and never through a link of the project's.
+//!
+//! `root` is the project. What a caller names outside of it is a file of the caller's.
 
-use std::fs::{self, File, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
-/// Longest file that is taken for a text of a project.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+use dogwatch_store::{MOST_TEXT, ProjectFile};
+pub(super) use dogwatch_store::{Readers, tidy};
 
 /// The text of a regular file, `None` if there is none; what is not UTF-8 is replaced.
-pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
-    Ok(bytes(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+pub(super) fn read(root: &Path, path: &Path) -> io::Result<Option<String>> {
+    let bytes = file(root, path)?.read(MOST_TEXT)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// The same for a file that is to be changed: what is not UTF-8 would be lost.
-pub(super) fn read_to_change(path: &Path) -> io::Result<Option<String>> {
-    let text = bytes(path)?.map(String::from_utf8).transpose();
+pub(super) fn read_to_change(root: &Path, path: &Path) -> io::Result<Option<String>> {
+    let text = file(root, path)?.read(MOST_TEXT)?.map(String::from_utf8).transpose();
     text.map_err(|_| io::Error::other("it is not UTF-8; it was left as it is"))
 }
 
-fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let meta = match fs::metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if is_missing(&error) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if !meta.is_file() || meta.len() > MOST_BYTES {
-        let problem = if meta.is_file() { "it is too long" } else { "it is no file" };
-        return Err(io::Error::other(problem));
-    }
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-/// Who may read a file that is new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
-    Owner,
-    /// Whom the umask lets.
-    Usual,
-}
-
-/// Puts a text in a file's place, whole and flushed. A file that is there keeps its mode, and a link stays a link.
-pub(super) fn replace(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let file = beside(&path, text, readers)?;
-    if let Ok(old) = fs::metadata(&path) {
-        file.as_file().set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
-    }
-    file.persist(&path).map_err(|error| error.error)?;
-    sync_folder(&path)
+/// Puts a text in a file's place, whole and flushed. A file that is there keeps its mode.
+pub(super) fn replace(root: &Path, path: &Path, text: &str, readers: Readers) -> io::Result<()> {
+    file(root, path)?.replace(text.as_bytes(), readers)
 }
 
 /// Makes a file that must not be there yet.
-pub(super) fn create(path: &Path, text: &str, readers: Readers) -> io::Result<()> {
-    let file = beside(path, text, readers)?;
-    file.persist_noclobber(path).map_err(|error| error.error)?;
-    sync_folder(path)
+pub(super) fn create(root: &Path, path: &Path, text: &str, readers: Readers) -> io::Result<()> {
+    file(root, path)?.create(text.as_bytes(), readers)
 }
 
-fn beside(path: &Path, text: &str, readers: Readers) -> io::Result<tempfile::NamedTempFile> {
-    let folder = folder_of(path);
-    fs::create_dir_all(folder)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
-    let mut file = tempfile::Builder::new()
-        .prefix(&format!(".{name}."))
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    Ok(file)
+/// One at a time in the folder of this file, until the answer is dropped.
+pub(super) fn lock(root: &Path, path: &Path) -> io::Result<File> {
+    file(root, path)?.lock_folder()
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(folder_of(path))?.sync_all()
+/// False if there was none.
+pub(super) fn remove(root: &Path, path: &Path) -> io::Result<bool> {
+    file(root, path)?.remove()
 }
 
-/// One at a time in the folder of this file, until the answer is dropped. The folder itself is the lock: nothing
-/// is left lying about in the project.
-pub(super) fn lock(path: &Path) -> io::Result<File> {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = folder_of(&path);
-    fs::create_dir_all(folder)?;
-    let folder = File::open(folder)?;
-    folder.lock()?;
-    Ok(folder)
+pub(super) fn exists(root: &Path, path: &Path) -> io::Result<bool> {
+    file(root, path)?.exists()
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+/// Regular files of a folder, sorted; none if there is no such folder. With `links` also links: whoever reads one is told.
+pub(super) fn list(
+    root: &Path,
+    folder: &Path,
+    links: bool,
+    is_wanted: impl Fn(&str) -> bool,
+) -> io::Result<Vec<PathBuf>> {
+    let names = file(root, &folder.join("x"))?.siblings(links, is_wanted)?;
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
-/// A path without `.` and `..`, by its words alone.
-pub(super) fn tidy(path: &Path) -> PathBuf {
-    let mut tidied = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                tidied.pop();
-            }
-            part => tidied.push(part),
-        }
-    }
-    tidied
+fn file(root: &Path, path: &Path) -> io::Result<ProjectFile> {
+    ProjectFile::named(Some(root), path)
 }
 
 /// Whether a path is below a folder, by its words and by what its links lead to.
@@ -134,27 +79,22 @@ pub(super) fn is_below(path: &Path, folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
-    fn whole_with_its_mode_and_through_links() {
+    fn texts() {
         let tmp = tempfile::tempdir().unwrap();
-        let (file, link) = (tmp.path().join("a/f"), tmp.path().join("l"));
-        assert_eq!(read(&file).unwrap(), None);
-        create(&file, "one", Readers::Owner).unwrap();
-        assert_eq!(
-            create(&file, "x", Readers::Owner).unwrap_err().kind(),
-            io::ErrorKind::AlreadyExists
-        );
-        fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        replace(&link, "two", Readers::Owner).unwrap();
-        assert_eq!(read(&file).unwrap().as_deref(), Some("two"));
-        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o640);
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert!(read(tmp.path()).is_err());
-        fs::write(tmp.path().join("latin"), b"caf\xe9").unwrap();
-        assert!(read_to_change(&tmp.path().join("latin")).is_err());
-        assert_eq!(fs::read_dir(tmp.path().join("a")).unwrap().count(), 1);
+        let root = tmp.path().canonicalize().unwrap();
+        let path = root.join("a/f");
+        assert_eq!(read(&root, &path).unwrap(), None);
+        create(&root, &path, "one", Readers::Owner).unwrap();
+        replace(&root, &path, "two", Readers::Owner).unwrap();
+        assert_eq!(read(&root, &path).unwrap().as_deref(), Some("two"));
+        assert!(read(&root, &root.join("a")).is_err(), "a folder");
+        fs::write(root.join("latin"), b"caf\xe9").unwrap();
+        assert!(read_to_change(&root, &root.join("latin")).is_err());
+        assert_eq!(list(&root, &root.join("a"), false, |_| true).unwrap(), [path.clone()]);
+        assert!(exists(&root, &path).unwrap() && remove(&root, &path).unwrap());
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(super) fn below(root: &Path, path: &Path) -> String {
 pub fn reconcile(repo: &Path, story: &str, write: bool) -> Result<Reconciled, NotReconciled> {
     let stories = Stories::new(repo);
     let (_, file) = story_file(&stories, story)?;
-    let text = read_text(&file)?.unwrap_or_default();
+    let text = read_text(repo, &file)?.unwrap_or_default();
     let git_files = changed(&stories)?;
     let listed = sections::listed(&text, HEADING);
     let lacking = |these: &[String], in_those: &[String]| -> Vec<String> {
@@ -67,7 +67,7 @@ pub fn reconcile(repo: &Path, story: &str, write: bool) -> Result<Reconciled, No
     if write {
         let none = ["(no files changed)".to_owned()];
         let items = if git_files.is_empty() { &none[..] } else { &git_files[..] };
-        wrote = rewrite_text(&file, &text, &sections::with_section(&text, HEADING, items))?;
+        wrote = rewrite_text(repo, &file, &text, &sections::with_section(&text, HEADING, items))?;
     }
     let story_file = below(repo, &file);
     Ok(Reconciled { story_file, git_files, missing_from_story, stale_in_story, wrote })

@@ -1,7 +1,7 @@
 //! The marker of the active run, as a file.
 
-use std::fs;
 use std::io;
+use std::path::Path;
 
 use dogwatch_core::story::marker::{Age, Marker, must_go_on};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use super::{Project, marker_path};
 
 /// The text of the marker, `None` if there is none.
 pub fn read(project: &Project) -> io::Result<Option<String>> {
-    project_files::read(&marker_path(project))
+    project_files::read(&project.root, &marker_path(project))
 }
 
 pub(super) fn is_stale(marker: &Marker) -> bool {
@@ -21,9 +21,12 @@ pub(super) fn is_stale(marker: &Marker) -> bool {
 /// Puts a marker in its place. Answers whether one of another run that is still heard of was there.
 pub fn create(project: &Project, marker: &Marker) -> io::Result<bool> {
     let path = marker_path(project);
-    let _one_at_a_time = project_files::lock(&path)?;
-    let before = project_files::read(&path).ok().flatten().and_then(|text| Marker::read(&text));
-    project_files::replace(&path, &marker.text(), Readers::Owner)?;
+    let _one_at_a_time = project_files::lock(&project.root, &path)?;
+    let before = project_files::read(&project.root, &path)
+        .ok()
+        .flatten()
+        .and_then(|text| Marker::read(&text));
+    project_files::replace(&project.root, &path, &marker.text(), Readers::Owner)?;
     Ok(before.is_some_and(|before| {
         before.state_file() != marker.state_file() && before.age(Timestamp::now()) == Age::Live
     }))
@@ -40,27 +43,24 @@ pub enum Heard {
 /// Notes that the run was heard of. A marker that was removed meanwhile does not come back.
 pub fn heartbeat(project: &Project, now: &str) -> io::Result<Heard> {
     let path = marker_path(project);
-    if !path.exists() {
+    if !project_files::exists(&project.root, &path)? {
         return Ok(Heard::NoMarker);
     }
-    let _one_at_a_time = project_files::lock(&path)?;
-    let Some(text) = project_files::read(&path)? else { return Ok(Heard::NoMarker) };
+    let _one_at_a_time = project_files::lock(&project.root, &path)?;
+    let Some(text) = project_files::read(&project.root, &path)? else { return Ok(Heard::NoMarker) };
     let Some(mut marker) = Marker::read(&text) else { return Ok(Heard::Corrupt) };
     marker.heard_of(now);
-    project_files::replace(&path, &marker.text(), Readers::Owner)?;
+    project_files::replace(&project.root, &path, &marker.text(), Readers::Owner)?;
     Ok(Heard::Updated)
 }
 
 pub fn remove(project: &Project) -> io::Result<()> {
     let path = marker_path(project);
-    if !path.exists() {
+    if !project_files::exists(&project.root, &path)? {
         return Ok(());
     }
-    let _one_at_a_time = project_files::lock(&path)?;
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    let _one_at_a_time = project_files::lock(&project.root, &path)?;
+    project_files::remove(&project.root, &path).map(drop)
 }
 
 /// Stories that an agent which wants to stop has to go on with. What cannot be read holds nobody up.
@@ -70,13 +70,13 @@ pub fn stories_left(project: &Project) -> Option<i64> {
 }
 
 /// Adds a line to a file of names that git ignores. Answers whether it was missing.
-pub fn ignore(file: &std::path::Path, entry: &str) -> io::Result<bool> {
-    let _one_at_a_time = project_files::lock(file)?;
-    let before = project_files::read_to_change(file)?.unwrap_or_default();
+pub fn ignore(root: &Path, file: &Path, entry: &str) -> io::Result<bool> {
+    let _one_at_a_time = project_files::lock(root, file)?;
+    let before = project_files::read_to_change(root, file)?.unwrap_or_default();
     if before.lines().any(|line| line.trim() == entry) {
         return Ok(false);
     }
     let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-    project_files::replace(file, &format!("{before}{end}{entry}\n"), Readers::Usual)?;
+    project_files::replace(root, file, &format!("{before}{end}{entry}\n"), Readers::Usual)?;
     Ok(true)
 }

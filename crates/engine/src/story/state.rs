@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::policy::{self, Need};
 use super::project_files::{self, Readers};
-use super::{Project, files};
+use super::{Project, StoryError, files};
 
 /// Most documents of one epic that may be made within a second.
 const MOST_IN_A_SECOND: usize = 100;
@@ -27,20 +27,20 @@ pub struct Listed {
 }
 
 /// The documents of a folder by name, `None` if there is no such folder. What cannot be read says nothing.
-pub fn list(folder: &Path) -> Option<Vec<Listed>> {
+pub fn list(root: &Path, folder: &Path) -> Result<Option<Vec<Listed>>, StoryError> {
     if !folder.is_dir() {
-        return None;
+        return Ok(None);
     }
-    let found = files(folder, "orchestration-").into_iter().filter(|path| path.is_file());
-    let listed = found.map(|path| {
-        let fields = Fields::read(&project_files::read(&path).ok().flatten().unwrap_or_default());
+    let listed = files(root, folder, "orchestration-")?.into_iter().map(|path| {
+        let text = project_files::read(root, &path).ok().flatten().unwrap_or_default();
+        let fields = Fields::read(&text);
         Listed {
             status: fields.text("status").to_owned(),
             last_updated: fields.text("lastUpdated").to_owned(),
             path,
         }
     });
-    Some(listed.collect())
+    Ok(Some(listed.collect()))
 }
 
 /// The one that was updated last; the later name if several were.
@@ -58,8 +58,8 @@ pub fn latest_open(listed: Vec<Listed>) -> Option<Listed> {
 }
 
 /// The text of a document, `None` if there is none.
-pub fn read(path: &Path) -> io::Result<Option<String>> {
-    project_files::read(path)
+pub fn read(root: &Path, path: &Path) -> io::Result<Option<String>> {
+    project_files::read(root, path)
 }
 
 /// What is wrong with the policy of a document, if anything: that it is pinned, and its files are there.
@@ -70,7 +70,7 @@ pub fn policy_fault(project: &Project, path: &Path, need: Need) -> Option<Policy
             policy::load(project, Some(&told.display().to_string()), need).err()
         }
         Need::Words => {
-            let text = project_files::read(path).ok().flatten().unwrap_or_default();
+            let text = project_files::read(&project.root, path).ok().flatten().unwrap_or_default();
             policy::pinned_snapshot(project, &text).err()
         }
     }
@@ -78,12 +78,16 @@ pub fn policy_fault(project: &Project, path: &Path, need: Need) -> Option<Policy
 
 /// Sets fields of a document's front matter. Answers those that it has, in the order they were given; the file stays
 /// as it is if it has none.
-pub fn update(path: &Path, values: &[(&str, &str)]) -> io::Result<Option<Vec<String>>> {
+pub fn update(
+    root: &Path,
+    path: &Path,
+    values: &[(&str, &str)],
+) -> io::Result<Option<Vec<String>>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let _one_at_a_time = project_files::lock(path)?;
-    let Some(before) = project_files::read_to_change(path)? else { return Ok(None) };
+    let _one_at_a_time = project_files::lock(root, path)?;
+    let Some(before) = project_files::read_to_change(root, path)? else { return Ok(None) };
     let mut text = before.clone();
     let mut updated = Vec::new();
     for (key, value) in values {
@@ -93,7 +97,7 @@ pub fn update(path: &Path, values: &[(&str, &str)]) -> io::Result<Option<Vec<Str
         }
     }
     if text != before {
-        project_files::replace(path, &text, Readers::Usual)?;
+        project_files::replace(root, path, &text, Readers::Usual)?;
     }
     Ok(Some(updated))
 }
@@ -113,6 +117,8 @@ pub enum NotBuilt {
     MaxParallel(#[from] InvalidMaxParallel),
     #[error("{0}")]
     Policy(#[from] PolicyFault),
+    #[error("cannot read {}: {source}", path.display())]
+    Template { path: PathBuf, source: io::Error },
     #[error("cannot write a state document in {folder}: {source}")]
     Write { folder: PathBuf, source: io::Error },
 }
@@ -125,7 +131,9 @@ pub fn build(
     config: &Map<String, Value>,
     now: Timestamp,
 ) -> Result<Built, NotBuilt> {
-    let template = project_files::read(template).ok().flatten().ok_or(NotBuilt::NoTemplate)?;
+    let template = project_files::read(&project.root, template)
+        .map_err(|source| NotBuilt::Template { path: template.to_owned(), source })?
+        .ok_or(NotBuilt::NoTemplate)?;
     // One that came from elsewhere: a document has one kind of line end.
     let template = template.replace("\r\n", "\n");
     let created_at = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -147,7 +155,7 @@ pub fn build(
     for nth in 1..=MOST_IN_A_SECOND {
         let again = if nth == 1 { String::new() } else { format!("-{nth}") };
         let path = folder.join(format!("{name}{again}.md"));
-        match project_files::create(&path, &text, Readers::Usual) {
+        match project_files::create(&project.root, &path, &text, Readers::Usual) {
             Ok(()) => return Ok(Built { path, created_at }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),

@@ -49,8 +49,13 @@ impl NotInstalled {
 }
 
 /// In Claude Code's settings.
-pub fn install_claude(settings: &Path, command: &str, timeout: u64) -> Result<Done, NotInstalled> {
-    settings_with(settings, Hook { command, timeout, status_message: None })
+pub fn install_claude(
+    project: &Project,
+    settings: &Path,
+    command: &str,
+    timeout: u64,
+) -> Result<Done, NotInstalled> {
+    settings_with(project, settings, Hook { command, timeout, status_message: None })
 }
 
 /// In a project's codex configuration.
@@ -70,14 +75,14 @@ pub fn install_codex(
     let folder = project.root.join(".codex");
     let (hooks, config) = (folder.join("hooks.json"), folder.join("config.toml"));
     let hook = Hook { command, timeout, status_message: Some(STATUS_MESSAGE) };
-    let before = text(&config)?;
+    let before = text(project, &config)?;
     let switched = codex_config::with_hooks(before.as_deref())
         .map_err(|fault| NotInstalled::Config { path: config.clone(), fault })?;
-    let hooks = settings_with(&hooks, hook)?;
+    let hooks = settings_with(project, &hooks, hook)?;
     let changed = match switched {
         codex_config::Change::None => None,
         codex_config::Change::Made { text, reason } => {
-            write(&config, &text)?;
+            write(project, &config, &text)?;
             Some(reason)
         }
     };
@@ -88,31 +93,32 @@ pub fn install_codex(
 fn trusted(project: &Project, config: &str) -> bool {
     let root = project.root.display().to_string();
     let users = project.home.as_ref().map(|home| home.join(".codex/config.toml"));
-    let users =
-        users.and_then(|path| project_files::read(&path).ok().flatten()).unwrap_or_default();
+    let users = users
+        .and_then(|path| project_files::read(&project.root, &path).ok().flatten())
+        .unwrap_or_default();
     codex_config::trusts(config, &root) || codex_config::trusts(&users, &root)
 }
 
-fn settings_with(path: &Path, hook: Hook<'_>) -> Result<Done, NotInstalled> {
-    let before = text(path)?;
+fn settings_with(project: &Project, path: &Path, hook: Hook<'_>) -> Result<Done, NotInstalled> {
+    let before = text(project, path)?;
     let change = hook_settings::with_hook(before.as_deref(), hook)
         .map_err(|fault| NotInstalled::Settings { path: path.to_owned(), fault })?;
     let changed = match change {
         hook_settings::Change::None => None,
         hook_settings::Change::Made { text, reason } => {
-            write(path, &text)?;
+            write(project, path, &text)?;
             Some(reason)
         }
     };
     Ok(Done { path: path.to_owned(), changed })
 }
 
-fn text(path: &Path) -> Result<Option<String>, NotInstalled> {
-    project_files::read_to_change(path)
+fn text(project: &Project, path: &Path) -> Result<Option<String>, NotInstalled> {
+    project_files::read_to_change(&project.root, path)
         .map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
 }
 
-fn write(path: &Path, text: &str) -> Result<(), NotInstalled> {
-    project_files::replace(path, text, Readers::Owner)
+fn write(project: &Project, path: &Path, text: &str) -> Result<(), NotInstalled> {
+    project_files::replace(&project.root, path, text, Readers::Owner)
         .map_err(|source| NotInstalled::Write { path: path.to_owned(), source })
 }

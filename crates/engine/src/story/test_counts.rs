@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use dogwatch_core::story::junit::{self, Counts};
 use dogwatch_core::story::prompt::quoted;
 use dogwatch_core::story::sections;
+use dogwatch_store::make_project_folder;
 use serde_json::Value;
 
 use super::program;
@@ -89,19 +90,23 @@ pub fn test_counts(
         Some(_) => return Ok(TestCounts::Skipped("test_artifact_stale")),
         None => return Ok(TestCounts::Skipped("test_artifact_missing")),
     };
-    let counts = read_text(&junit)?.as_deref().and_then(junit::read);
+    let counts = read_text(repo, &junit)?.as_deref().and_then(junit::read);
     let counts = counts.ok_or_else(|| NotCounted::Junit { path: junit_path.clone() })?;
     let mut wrote = false;
     if write {
-        let text = read_text(&file)?.unwrap_or_default();
-        wrote =
-            rewrite_text(&file, &text, &sections::with_section(&text, HEADING, &items(counts)))?;
+        let text = read_text(repo, &file)?.unwrap_or_default();
+        wrote = rewrite_text(
+            repo,
+            &file,
+            &text,
+            &sections::with_section(&text, HEADING, &items(counts)),
+        )?;
     }
     Ok(TestCounts::Counted { story_file: below(repo, &file), junit_path, counts, ran, wrote })
 }
 
 fn configured(repo: &Path) -> Result<Tests, NotCounted> {
-    let Some(text) = read_text(&repo.join(POLICY))? else { return Ok(Tests::default()) };
+    let Some(text) = read_text(repo, &repo.join(POLICY))? else { return Ok(Tests::default()) };
     let policy: Value = serde_json::from_str(&text)
         .map_err(|error| NotCounted::Policy(format!("policy json invalid: {POLICY}: {error}")))?;
     let word = |name: &str| match policy.get("test").and_then(|test| test.get(name)) {
@@ -122,7 +127,7 @@ fn inside(repo: &Path, path: &str) -> Option<PathBuf> {
 fn run(repo: &Path, command: &str, junit: &Path, junit_path: &str, key: &str) -> i32 {
     if let Some(folder) = junit.parent() {
         // If it cannot be made, the tests will say so better.
-        let _ = std::fs::create_dir_all(folder);
+        let _ = make_project_folder(repo, folder);
     }
     let script = command.replace("{junit}", &quoted(junit_path)).replace("{story}", &quoted(key));
     let mut bash = Command::new("bash");

@@ -9,7 +9,7 @@ use dogwatch_core::story::review::{self, Contract, Outcome, Seen};
 use serde_json::{Map, Value, json};
 
 use super::policy::{self, Need};
-use super::{Project, Stories, Story, StoryError};
+use super::{Project, Stories, Story, StoryError, project_files};
 
 /// What is to be verified.
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,7 +131,7 @@ fn created(
         &artifacts,
     )?;
     let folder = stories.root().join(&expected.folder);
-    let matches = matching(&folder, &expected.name);
+    let matches = matching(stories.root(), &folder, &expected.name)?;
     let count = i64::try_from(matches.len()).unwrap_or(i64::MAX);
     let verified = count == expected.matches;
     let mut report = json!({
@@ -149,16 +149,11 @@ fn created(
     Ok(report)
 }
 
-/// Files of a folder whose names are as the pattern says, sorted.
-fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let fits = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| artifact_glob::is_match(pattern, name)) && path.is_file()
-    };
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(fits).collect();
-    files.sort();
-    files
+/// Files of a folder whose names are as the pattern says, sorted. A link is none.
+fn matching(root: &Path, folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, StoryError> {
+    let fits = |name: &str| artifact_glob::is_match(pattern, name);
+    project_files::list(root, folder, false, fits)
+        .map_err(|source| StoryError::Unreadable { path: folder.to_owned(), source })
 }
 
 fn reviewed(stories: &Stories, policy: &Policy, text: &str) -> Result<Value, NotVerified> {
@@ -210,7 +205,7 @@ fn file_status(stories: &Stories, story: &Story) -> Result<String, StoryError> {
     let files = stories.story_files(&story.prefix())?;
     let named = |path: &&PathBuf| path.file_stem().is_some_and(|stem| stem == story.key.as_str());
     let file = files.iter().find(named).or_else(|| files.first());
-    file.map_or_else(|| Ok("unknown".to_owned()), |file| Ok(Stories::story_file(file)?.status))
+    file.map_or_else(|| Ok("unknown".to_owned()), |file| Ok(stories.story_file(file)?.status))
 }
 
 fn epic_complete(stories: &Stories, text: &str) -> Result<Value, NotVerified> {

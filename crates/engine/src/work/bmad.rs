@@ -207,7 +207,7 @@ fn epic_texts(
     paths.dedup();
     let mut read = Vec::new();
     for path in paths {
-        if let Some(text) = read_text(&path).map_err(|e| fault(&e))? {
+        if let Some(text) = read_text(stories.root(), &path).map_err(|e| fault(&e))? {
             read.push((path, EpicFile::read(&text, known)));
         }
     }

@@ -5,12 +5,12 @@ mod aside;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::{ErrorKind, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::story::git_status::Change;
+use dogwatch_store::{MOST_TEXT, ProjectFile, Readers};
 
 pub(super) use aside::Aside;
 
@@ -320,8 +320,9 @@ impl Tree {
                 return Ok(false);
             };
             let Some(text) = mend(path, [&base, &ours, &theirs]) else { return Ok(false) };
-            let file = self.tree.top().join(path);
-            std::fs::write(&file, text).map_err(Error::io(format!("write {}", file.display())))?;
+            let file = ProjectFile::below(self.tree.top(), Path::new(path));
+            file.and_then(|file| file.replace(text.as_bytes(), Readers::Usual))
+                .map_err(Error::io(format!("write {path}")))?;
             self.with_paths(&["add"], &[path.as_bytes()])?;
         }
         self.is_fine(&["commit", "-q", "--no-edit"])
@@ -341,22 +342,14 @@ impl Tree {
         let file = Path::new(&common).join("info/exclude");
         let pattern = format!("/{}{}", escaped(&self.prefix()?), escaped(path));
         let failed = || Error::io(format!("write {}", file.display()));
-        let text = match std::fs::read(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(failed()(error)),
-        };
+        let exclude = ProjectFile::below(Path::new(&common), &file).map_err(failed())?;
+        let text = exclude.read(MOST_TEXT).map_err(failed())?.unwrap_or_default();
         if text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == pattern.as_bytes()) {
             return Ok(());
         }
-        if let Some(info) = file.parent() {
-            std::fs::create_dir_all(info).map_err(failed())?;
-        }
         let gap = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
         // Added to, never written anew: it is a person's, in whatever encoding.
-        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
-        let mut opened = opened.map_err(failed())?;
-        opened.write_all(format!("{gap}{pattern}\n").as_bytes()).map_err(failed())
+        exclude.append(format!("{gap}{pattern}\n").as_bytes()).map_err(failed())
     }
 }
 

@@ -40,15 +40,16 @@ pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let path = site.project.join(&file);
     // Helpers of the run update it too.
-    let ours = one_at_a_time(&path)?;
-    let before = match read_text_to_change(&path).map_err(|e| super::bmad::fault(&e))? {
-        Some(text) => text,
-        None => begin(site, run, &now)?,
-    };
+    let ours = one_at_a_time(&site.project, &path)?;
+    let before =
+        match read_text_to_change(&site.project, &path).map_err(|e| super::bmad::fault(&e))? {
+            Some(text) => text,
+            None => begin(site, run, &now)?,
+        };
     let text = document::document(&before, run, &site.journal.facts_after(0));
     if text != before || !path.is_file() {
         let text = fields::set(&text, "lastUpdated", &format!("\"{now}\"")).unwrap_or(text);
-        write_text(&path, &text)?;
+        write_text(&site.project, &path, &text)?;
     }
     drop(ours);
     marker(site, run, &file, &now)

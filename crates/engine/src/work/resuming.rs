@@ -50,13 +50,15 @@ fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option
         format!("{FOLDER}/{file}")
     };
     let is_ours = |file: &str| ours.iter().any(|run| run.settings["state_file"] == file);
-    let listed = state::list(&project.join(FOLDER)).unwrap_or_default();
+    let listed = state::list(project, &project.join(FOLDER))
+        .map_err(|e| super::bmad::fault(&e))?
+        .unwrap_or_default();
     let open = |one: &state::Listed| {
         !matches!(one.status.as_str(), "COMPLETE" | "ABORTED" | "") && !is_ours(&name(&one.path))
     };
     let Some(found) = state::latest(listed, open) else { return Ok(None) };
     let unreadable = |e| super::bmad::fault(&e);
-    let Some(text) = read_text(&found.path).map_err(unreadable)? else { return Ok(None) };
+    let Some(text) = read_text(project, &found.path).map_err(unreadable)? else { return Ok(None) };
     let document = Fields::read(&text);
     let wanted = Wanted {
         items: Some(document.list("storyRange").join(",")).filter(|list| !list.is_empty()),
@@ -106,7 +108,8 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
     let run = replay(kept, &facts)?;
     let mut issues = Vec::new();
     if let Some(file) = kept.settings["state_file"].as_str() {
-        let text = read_text(&kept.project.join(file)).map_err(|e| super::bmad::fault(&e))?;
+        let text = read_text(&kept.project, &kept.project.join(file))
+            .map_err(|e| super::bmad::fault(&e))?;
         match text {
             Some(text) => issues.extend(
                 state_document::issues(&text).iter().map(|issue| format!("{file}: {issue}")),

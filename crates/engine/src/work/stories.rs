@@ -47,7 +47,7 @@ fn read(stories: &Stories, item: &str) -> Result<Look, StoryError> {
         Some(story) => stories.file_of(&story)?,
         None => None,
     };
-    let text = file.map(|path| read_text(&path)).transpose()?.flatten();
+    let text = file.map(|path| read_text(stories.root(), &path)).transpose()?.flatten();
     let file_status = text
         .as_deref()
         .map(|text| dogwatch_core::story::story_file::read(text).status)

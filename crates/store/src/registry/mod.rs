@@ -15,7 +15,7 @@ use dogwatch_core::registry::{Edit, Registry, apply};
 pub use told::Act;
 
 use crate::shared_file::{edit_shared, must_be_writable, read_shared};
-use crate::{StateDir, StoreError};
+use crate::{ProjectFile, StateDir, StoreError};
 
 /// Longer ones are not taken for a list that a person keeps.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
@@ -46,15 +46,21 @@ impl RegistryFile {
         real.as_deref().unwrap_or(&self.path).to_string_lossy().into_owned()
     }
 
+    /// One in a repository is reached without its links; a user's own are followed.
+    fn file(&self) -> Result<ProjectFile, StoreError> {
+        ProjectFile::named(None, &self.path)
+            .map_err(|source| StoreError::NotReadable { path: self.path.clone(), source })
+    }
+
     /// What it says; a file that is not there says nothing.
     pub fn read(&self) -> Result<Registry, StoreError> {
-        let text = read_shared(&self.path)?.unwrap_or_default();
+        let text = read_shared(&self.file()?)?.unwrap_or_default();
         Ok(read::read(&self.path, &text)?.1)
     }
 
     /// An error if it could not be changed.
     pub fn must_be_writable(&self) -> Result<(), StoreError> {
-        must_be_writable(&self.path)
+        must_be_writable(&self.file()?)
     }
 
     /// Changes it. `decide` gets what it says and returns the edits; it may be asked again if somebody saved meanwhile. Returns
@@ -72,7 +78,7 @@ impl RegistryFile {
                 Self::Failed(error.into())
             }
         }
-        let changed = edit_shared(&self.path, |text| {
+        let changed = edit_shared(&self.file()?, |text| {
             let text = text.unwrap_or_default();
             let (value, registry) = read::read(&self.path, text)?;
             let (edits, result) = decide(&registry).map_err(Stop::Failed)?;

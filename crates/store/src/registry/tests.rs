@@ -202,7 +202,7 @@ fn what_cannot_be_read_is_left_and_said() {
     fs::write(desk.file.path(), b"sessions: \xff\n").unwrap();
     assert!(desk.file.read().unwrap_err().to_string().contains("not UTF-8"));
     let folder = RegistryFile::new(desk.folder.path().to_owned());
-    assert!(folder.read().unwrap_err().to_string().contains("it is no file"));
+    assert!(folder.read().unwrap_err().to_string().contains("not a regular file"));
 }
 
 #[test]

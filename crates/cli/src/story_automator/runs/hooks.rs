@@ -73,7 +73,7 @@ pub(super) fn ensure(call: &Call) -> Reply {
             return no("missing_required_args");
         };
         let settings = std::path::absolute(settings).unwrap_or_else(|_| PathBuf::from(settings));
-        stop_hook::install_claude(&settings, &command, timeout)
+        stop_hook::install_claude(&project, &settings, &command, timeout)
             .map(|done| claude(&done.path, done.changed))
     };
     match reply {

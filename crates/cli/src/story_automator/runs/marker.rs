@@ -98,7 +98,7 @@ pub(super) fn ignore(call: &Call) -> Reply {
         return Reply::json(&json!({"ok": false, "error": "invalid_entry", "entry": entry}))
             .failed();
     }
-    match run_marker::ignore(Path::new(file), entry.trim()) {
+    match run_marker::ignore(&call.project(), Path::new(file), entry.trim()) {
         Ok(changed) => Reply::json(&json!({"ok": true, "changed": changed, "path": file})),
         Err(error) => trouble(call, error),
     }

@@ -40,8 +40,7 @@ pub(super) fn build(call: &Call) -> Reply {
 
 /// A file that is there comes before what was given on the line.
 fn config(call: &Call) -> Option<Map<String, Value>> {
-    let file =
-        call.option("--config-file").and_then(|file| state::read(Path::new(file)).ok().flatten());
+    let file = call.option("--config-file").and_then(|file| project::text_of(Path::new(file)));
     let text = file.or_else(|| call.option("--config-json").map(ToOwned::to_owned))?;
     let value: Value = serde_json::from_str(&text).ok()?;
     value.as_object().cloned()
@@ -49,7 +48,7 @@ fn config(call: &Call) -> Option<Map<String, Value>> {
 
 /// The document that an option names, if it is there.
 fn document(call: &Call, option: &str) -> Option<String> {
-    call.option(option).and_then(|file| state::read(Path::new(file)).ok().flatten())
+    call.option(option).and_then(|file| project::text_of(Path::new(file)))
 }
 
 /// `validate-state --state FILE`
@@ -93,7 +92,13 @@ pub(super) fn compare(call: &Call) -> Reply {
 }
 
 fn listed(call: &Call) -> Option<Vec<Listed>> {
-    state::list(&plain(call.word(0)?))
+    match state::list(&call.project(), &plain(call.word(0)?)) {
+        Ok(listed) => listed,
+        Err(error) => {
+            crate::ui::talk(error);
+            None
+        }
+    }
 }
 
 /// A folder as callers are told it: without `./` and the slash at its end.
@@ -151,7 +156,7 @@ pub(super) fn latest_incomplete(call: &Call) -> Reply {
 /// `state-summary <file>`
 pub(super) fn summary(call: &Call) -> Reply {
     let file = Path::new(call.word(0).unwrap_or_default());
-    let Some(text) = state::read(file).ok().flatten() else { return no("file_not_found") };
+    let Some(text) = project::text_of(file) else { return no("file_not_found") };
     let fields = Fields::read(&text);
     let fault = state::policy_fault(&project::here(), file, Need::Words);
     let pinned = |key: &str| if fault.is_some() { "" } else { fields.text_or_nothing(key) };
@@ -200,7 +205,7 @@ pub(super) fn update(call: &Call) -> Reply {
             }
         }
     }
-    match state::update(file, &values) {
+    match state::update(&call.project(), file, &values) {
         Ok(None) => no("file_not_found"),
         Ok(Some(updated)) if updated.is_empty() => {
             Reply::json(&json!({"ok": false, "error": "keys_not_found", "updated": updated}))

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use dogwatch_engine::story::reading::{self, NotRead};
-use dogwatch_engine::story::state;
 use serde_json::json;
 
 use super::{Call, Reply, project, with_value};
 
 pub(super) fn parse_output(call: &Call) -> Reply {
     let (Some(file), Some(step)) = (call.word(0), call.word(1)) else { return nothing() };
-    let Some(transcript) = state::read(Path::new(file)).ok().flatten() else { return nothing() };
+    let Some(transcript) = project::text_of(Path::new(file)) else { return nothing() };
     if transcript.trim().is_empty() {
         return nothing();
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use dogwatch_core::story::agent_config::{self, Choice};
 use dogwatch_core::story::agents_plan::{self, Head, NoChoice};
 use dogwatch_core::story::front_matter;
-use dogwatch_engine::story::{provider, read_text, write_text};
+use dogwatch_engine::story::{provider, write_text};
 use serde_json::{Map, Value, json};
 
 use super::super::project;
@@ -23,7 +23,7 @@ pub(super) fn build(call: &Call) -> Reply {
     else {
         return no("missing_args");
     };
-    let read = |path: &str| read_text(Path::new(path)).ok().flatten();
+    let read = |path: &str| project::text_of(Path::new(path));
     let (Some(state), Some(complexity)) = (read(state_file), read(complexity_file)) else {
         return no("file_not_found");
     };
@@ -49,7 +49,7 @@ pub(super) fn build(call: &Call) -> Reply {
         provider: provider(&project::here()),
     };
     let plan = agents_plan::build(head, &complexity, &config, pretty);
-    if let Err(error) = write_text(Path::new(output), &plan.markdown) {
+    if let Err(error) = write_text(&call.project(), Path::new(output), &plan.markdown) {
         return trouble(call, &error);
     }
     let mut reply = Map::new();
@@ -76,14 +76,12 @@ pub(super) fn resolve(call: &Call) -> Reply {
     let plan_file = match (plan_file, state_file) {
         (Some(file), _) => Some(file.to_owned()),
         (None, None) => return no("missing_args"),
-        (None, Some(state)) => read_text(Path::new(state))
-            .ok()
-            .flatten()
+        (None, Some(state)) => project::text_of(Path::new(state))
             .and_then(|state| front_matter::text(front_matter::split(&state).0?, "agentsFile")),
     };
     let plan = plan_file
         .filter(|file| !file.is_empty())
-        .and_then(|file| read_text(Path::new(&file)).ok().flatten());
+        .and_then(|file| project::text_of(Path::new(&file)));
     let Some(plan) = plan else { return no("agents_file_not_found") };
     match agents_plan::find(&plan, story, task, provider(&project::here())) {
         Err(NoChoice::NoStory) => no("story_not_found"),
@@ -115,7 +113,7 @@ fn add(reply: &mut Map<String, Value>, choice: &Choice) {
 
 pub(super) fn retro(call: &Call) -> Reply {
     let Some(state_file) = given(call, "--state-file") else { return no("missing_args") };
-    let Some(state) = read_text(Path::new(state_file)).ok().flatten() else {
+    let Some(state) = project::text_of(Path::new(state_file)) else {
         return no("file_not_found");
     };
     let front = front_matter::split(&state).0.unwrap_or_default();

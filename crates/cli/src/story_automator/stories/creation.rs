@@ -68,7 +68,8 @@ fn found(call: &Call, action: &str) -> Result<(String, Vec<PathBuf>), Reply> {
         Some(folder) => folder,
         None => stories(call).artifacts().map_err(|error| trouble(call, &error))?,
     };
-    let files = files(&folder, &format!("{prefix}-"));
+    let files = files(&call.project(), &folder, &format!("{prefix}-"))
+        .map_err(|error| trouble(call, &error))?;
     Ok((prefix, files))
 }
 

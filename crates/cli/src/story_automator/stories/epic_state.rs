@@ -57,7 +57,7 @@ fn from_state(
 ) -> Result<Option<Vec<Named>>, StoryError> {
     let path = call.option("--state-file").map(Path::new).filter(|path| path.is_file());
     let Some(path) = path else { return Ok(None) };
-    let Some(text) = read_text(path)? else { return Ok(None) };
+    let Some(text) = read_text(&call.project(), path)? else { return Ok(None) };
     let range = front_matter::split(&text)
         .0
         .and_then(|front| front_matter::list(front, "storyRange"))
@@ -77,7 +77,7 @@ fn from_sprint(call: &Call, epic: &str, known: &KnownEpics) -> Result<Vec<Named>
 
 fn epic_file(call: &Call, epic: &str, known: &KnownEpics) -> Result<Option<EpicFile>, StoryError> {
     let Some(path) = stories(call).epic_file(epic)? else { return Ok(None) };
-    Ok(read_text(&path)?.map(|text| EpicFile::read(&text, known)))
+    Ok(read_text(&call.project(), &path)?.map(|text| EpicFile::read(&text, known)))
 }
 
 pub(super) fn check_complete(call: &Call) -> Reply {

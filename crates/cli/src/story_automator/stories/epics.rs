@@ -7,15 +7,15 @@ use dogwatch_core::story::complexity::Rules;
 use dogwatch_core::story::epic_file::{self, EpicFile};
 use dogwatch_core::story::keys::{self, KnownEpics};
 use dogwatch_core::story::selection;
-use dogwatch_engine::story::read_text;
 use serde_json::{Value, json};
 
+use super::super::project;
 use super::{Call, Reply, no};
 
 /// The file that an option names, if it is there.
 fn text(call: &Call, option: &str) -> Option<String> {
     let path = call.first_option(option).filter(|path| !path.is_empty())?;
-    read_text(Path::new(path)).ok().flatten()
+    project::text_of(Path::new(path))
 }
 
 /// Which epics are known matters only to names with several numbers in them; a file speaks for itself.

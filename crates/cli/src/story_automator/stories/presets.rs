@@ -29,7 +29,7 @@ pub(super) fn answer(call: &Call) -> Reply {
         return no("invalid_config_json");
     }
     let path = Path::new(file);
-    let presets = match read_text(path) {
+    let presets = match read_text(&call.project(), path) {
         Err(error) => return trouble(call, &error),
         Ok(None) => Presets::default(),
         Ok(Some(text)) => match Presets::read(&text) {
@@ -84,7 +84,7 @@ fn delete(call: &Call, path: &Path, mut presets: Presets, name: &str) -> Reply {
 }
 
 fn written(call: &Call, path: &Path, presets: &Presets, name: &str, action: &str) -> Reply {
-    match write_text(path, &format!("{}\n", pretty(&presets.to_json()))) {
+    match write_text(&call.project(), path, &format!("{}\n", pretty(&presets.to_json()))) {
         Ok(()) => Reply::raw_json(&json!({"ok": true, "name": name, "action": action})),
         Err(error) => trouble(call, &error),
     }

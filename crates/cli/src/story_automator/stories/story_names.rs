@@ -1,6 +1,5 @@
 //! `orchestrator-helper normalize-key` and `story-file-status`: which story is meant, and what its file says.
 
-use dogwatch_engine::story::Stories;
 use serde_json::json;
 
 use super::{Call, Reply, no, stories, trouble};
@@ -39,7 +38,7 @@ pub(super) fn file_status(call: &Call) -> Reply {
         Ok(Some(story)) => story,
     };
     let read = stories.file_of(&story).and_then(|path| match path {
-        Some(path) => Stories::story_file(&path).map(|file| Some((path, file))),
+        Some(path) => stories.story_file(&path).map(|file| Some((path, file))),
         None => Ok(None),
     });
     match read {

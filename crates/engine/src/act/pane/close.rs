@@ -64,9 +64,12 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
         return Err(Error::OwnPane { pane });
     }
     let seat = session.as_ref().and_then(|session| session.seat.clone());
-    let file = seat
+    let file = session
         .as_ref()
-        .map(|seat| TeamFile::at(seat.session_file.clone()))
+        .and_then(|session| {
+            let file = session.seat.as_ref()?.session_file.clone();
+            Some(TeamFile::at(&session.project, file))
+        })
         .filter(|file| file.path().exists())
         .or_else(|| request.file.cloned());
     let seen = session.map(|session| snapshot::find(context, &session.id)).transpose()?;

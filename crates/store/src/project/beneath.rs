@@ -1,0 +1,106 @@
+//! The way from a root to a folder below it, without links.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
+
+use super::folder::Folder;
+
+/// A link stands where the project has no business to have one.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} is a symbolic link, and dogwatch follows none below a project; put the file or folder itself there",
+    path.display()
+)]
+pub struct LinkInProject {
+    pub path: PathBuf,
+}
+
+impl LinkInProject {
+    pub(super) fn error(path: PathBuf) -> io::Error {
+        io::Error::new(io::ErrorKind::PermissionDenied, Self { path })
+    }
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Opens a folder below the root; `names` are names alone.
+pub(super) fn open_folder(root: &Path, names: &Path) -> io::Result<Folder> {
+    let top = open_root(root)?;
+    let opened = match at_once(top.as_fd(), names) {
+        None => by_walk(top.as_fd(), names, false),
+        Some(opened) => opened,
+    };
+    let opened = opened.map_err(|errno| explained(root, names, errno))?;
+    Ok(Folder::new(opened, root.join(names)))
+}
+
+/// The same, and makes what is not there.
+pub(super) fn make_folder(root: &Path, names: &Path) -> io::Result<Folder> {
+    let top = open_root(root)?;
+    let opened = by_walk(top.as_fd(), names, true);
+    let opened = opened.map_err(|errno| explained(root, names, errno))?;
+    Ok(Folder::new(opened, root.join(names)))
+}
+
+fn open_root(root: &Path) -> io::Result<File> {
+    Ok(File::from(openat(rustix::fs::CWD, root, FOLDER, Mode::empty())?))
+}
+
+/// By one call of the kernel; `None` where it has none, or a sandbox forbids it.
+#[cfg(target_os = "linux")]
+fn at_once(top: BorrowedFd<'_>, names: &Path) -> Option<Result<OwnedFd, Errno>> {
+    use rustix::fs::ResolveFlags;
+    let names = if names.as_os_str().is_empty() { Path::new(".") } else { names };
+    let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(top, names, FOLDER, Mode::empty(), how) {
+        // The last is for a folder that was renamed meanwhile: the walk knows.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => None,
+        opened => Some(opened),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn at_once(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, Errno>> {
+    None
+}
+
+/// Name by name: each is opened in the folder before it, and is a folder itself, not a link to one. What is changed meanwhile
+/// cannot lead elsewhere.
+pub(super) fn by_walk(top: BorrowedFd<'_>, names: &Path, make: bool) -> Result<OwnedFd, Errno> {
+    let mut here = openat(top, ".", FOLDER, Mode::empty())?;
+    for name in names {
+        let open = || openat(&here, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+        let next = match open() {
+            Err(Errno::NOENT) if make => {
+                match mkdirat(&here, name, Mode::from(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(errno),
+                }
+                open()?
+            }
+            opened => opened?,
+        };
+        here = next;
+    }
+    Ok(here)
+}
+
+/// The kernel says of a link that it is no folder, or one link too many; a person is told which it is.
+fn explained(root: &Path, names: &Path, errno: Errno) -> io::Error {
+    if !matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::MLINK | Errno::XDEV) {
+        return errno.into();
+    }
+    let mut path = root.to_owned();
+    for name in names {
+        path.push(name);
+        if path.is_symlink() {
+            return LinkInProject::error(path);
+        }
+    }
+    errno.into()
+}

@@ -1,0 +1,240 @@
+//! A folder that is open: what is in it is reached by name, from there, whatever becomes of the path meanwhile.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, linkat, openat, renameat,
+    renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::beneath::LinkInProject;
+use crate::regular::{UNHELD, not_regular, read_opened};
+
+#[derive(Debug)]
+pub(crate) struct Folder {
+    fd: OwnedFd,
+    /// Where it was opened: for words only.
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn new(fd: OwnedFd, path: PathBuf) -> Self {
+        Self { fd, path }
+    }
+
+    /// What is there under that name, be it a link.
+    pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
+        Ok(statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// A link is said to be one, and anything else what it is.
+    pub(crate) fn must_be_regular(&self, name: &OsStr, stat: &Stat) -> io::Result<()> {
+        Err(match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => return Ok(()),
+            FileType::Symlink => LinkInProject::error(self.path.join(name)),
+            FileType::Directory => not_regular("a folder"),
+            FileType::Fifo => not_regular("a named pipe"),
+            FileType::Socket => not_regular("a socket"),
+            _ => not_regular("a device"),
+        })
+    }
+
+    fn open(&self, name: &OsStr, flags: OFlags, mode: Mode) -> io::Result<File> {
+        match openat(&self.fd, name, flags | UNHELD | OFlags::NOFOLLOW, mode) {
+            Ok(fd) => Ok(File::from(fd)),
+            Err(Errno::LOOP | Errno::MLINK) => Err(LinkInProject::error(self.path.join(name))),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Opens a regular file to be read.
+    pub(crate) fn open_regular(&self, name: &OsStr) -> io::Result<File> {
+        self.must_be_regular(name, &self.stat(name)?)?;
+        let file = self.open(name, OFlags::RDONLY, Mode::empty())?;
+        // Of what was opened: it may have been changed in between.
+        self.must_be_regular(name, &rustix::fs::fstat(&file)?)?;
+        Ok(file)
+    }
+
+    pub(crate) fn read(&self, name: &OsStr, max: u64) -> io::Result<Vec<u8>> {
+        read_opened(self.open_regular(name)?, max)
+    }
+
+    /// Opens a regular file to be read and written, made if it is not there. One that has a second name is not taken: what is
+    /// written here would be written there.
+    pub(crate) fn open_own(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
+        if let Ok(stat) = self.stat(name) {
+            self.must_be_regular(name, &stat)?;
+        }
+        let file = self.open(name, flags | OFlags::CREATE, Mode::from(0o666))?;
+        self.must_be_regular(name, &rustix::fs::fstat(&file)?)?;
+        if file.metadata()?.nlink() > 1 {
+            return Err(io::Error::other("it has a second name (a hard link)"));
+        }
+        Ok(file)
+    }
+
+    pub(crate) fn append(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
+        self.open_own(name, OFlags::WRONLY | OFlags::APPEND)?.write_all(content)
+    }
+
+    /// A new file with another name, written and flushed; removed again unless it is given its place.
+    pub(crate) fn new_file(&self, name: &OsStr, content: &[u8], mode: Mode) -> io::Result<New<'_>> {
+        let random = uuid::Uuid::new_v4().simple().to_string();
+        let mut temporary = OsString::from(".");
+        temporary.push(shortened(name));
+        temporary.push(format!(".new-{}", &random[..12]));
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let file = self.open(&temporary, flags, mode)?;
+        let mut new = New { folder: self, name: Some(temporary), file };
+        new.file.write_all(content)?;
+        new.file.sync_all()?;
+        Ok(new)
+    }
+
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(renameat(&self.fd, from, &self.fd, to)?)
+    }
+
+    pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> Result<(), Errno> {
+        renameat_with(&self.fd, one, &self.fd, other, RenameFlags::EXCHANGE)
+    }
+
+    pub(crate) fn unlink(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.fd, name, AtFlags::empty())?)
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.fd)?)
+    }
+
+    /// An error unless the file may be written, or there is none.
+    pub(crate) fn must_be_writable(&self, name: &OsStr) -> io::Result<()> {
+        let Ok(stat) = self.stat(name) else { return Ok(()) };
+        self.must_be_regular(name, &stat)?;
+        // One that was made read-only is left alone, though another could be put in its place, and though root may.
+        if !mode_of(&stat).intersects(Mode::WUSR | Mode::WGRP | Mode::WOTH) {
+            return Err(Errno::ACCESS.into());
+        }
+        let write = rustix::fs::Access::WRITE_OK;
+        Ok(rustix::fs::accessat(&self.fd, name, write, AtFlags::empty())?)
+    }
+
+    pub(crate) fn lock(&self) -> io::Result<File> {
+        let file = File::from(self.fd.as_fd().try_clone_to_owned()?);
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// Names of all that is in it.
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+        self.entries(|_, _| true)
+    }
+
+    /// Names of the regular files in it, and of links if they are wanted, sorted.
+    pub(super) fn files(
+        &self,
+        links: bool,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> io::Result<Vec<String>> {
+        let names = self.entries(|name, kind| {
+            let wanted = name.to_str().is_some_and(&is_wanted);
+            wanted
+                && match kind {
+                    FileType::RegularFile => true,
+                    FileType::Symlink => links,
+                    // Some file systems do not say.
+                    FileType::Unknown => self.stat(name).is_ok_and(|stat| is_regular(&stat)),
+                    _ => false,
+                }
+        })?;
+        let mut names: Vec<String> =
+            names.into_iter().filter_map(|name| name.into_string().ok()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn entries(&self, is_wanted: impl Fn(&OsStr, FileType) -> bool) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." && is_wanted(name, entry.file_type()) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// A file that is not in its place yet.
+pub(crate) struct New<'f> {
+    folder: &'f Folder,
+    /// None once it is somewhere else.
+    name: Option<OsString>,
+    pub(crate) file: File,
+}
+
+impl New<'_> {
+    pub(crate) fn name(&self) -> &OsStr {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    pub(crate) fn set_mode(&self, mode: Mode) -> io::Result<()> {
+        Ok(rustix::fs::fchmod(&self.file, mode)?)
+    }
+
+    /// Puts it in the place of whatever is there.
+    pub(crate) fn persist(mut self, name: &OsStr) -> io::Result<()> {
+        self.folder.rename(self.name(), name)?;
+        self.name = None;
+        Ok(())
+    }
+
+    /// Puts it where nothing is yet.
+    pub(crate) fn persist_new(mut self, name: &OsStr) -> io::Result<()> {
+        let fd = &self.folder.fd;
+        match renameat_with(fd, self.name(), fd, name, RenameFlags::NOREPLACE) {
+            Ok(()) => self.name = None,
+            // This file system cannot; a second name is as good, and the first one goes when this is dropped.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                linkat(fd, self.name(), fd, name, AtFlags::empty())?;
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    /// Leaves it where it is, and says under which name.
+    pub(crate) fn keep(mut self) -> PathBuf {
+        self.folder.path.join(self.name.take().unwrap_or_default())
+    }
+}
+
+impl Drop for New<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            let _ = self.folder.unlink(name);
+        }
+    }
+}
+
+pub(super) fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+pub(super) fn mode_of(stat: &Stat) -> Mode {
+    Mode::from_raw_mode(stat.st_mode)
+}
+
+/// As much of a name as leaves room for what is added to it.
+fn shortened(name: &OsStr) -> &OsStr {
+    OsStr::from_bytes(&name.as_bytes()[..name.len().min(200)])
+}
