@@ -12,13 +12,16 @@ use dogwatch_engine::team_file::Whereabouts;
 use dogwatch_engine::{Context, Error, config, context};
 use dogwatch_store::{
     LocalBroker, Mqtt, MqttError, RegistryFile, StateDir, StoreError,
-    Surroundings as ConfigSurroundings,
+    Surroundings as ConfigSurroundings, read_regular,
 };
 use dogwatch_tmux::{PaneId, Server, Socket};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use crate::args::RollArgs;
+
+/// More than the system's own small files have.
+const MOST_SYSTEM_FILE: u64 = 1024 * 1024;
 
 /// Everything the use cases need to know of their surroundings.
 pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Context, Error> {
@@ -109,7 +112,8 @@ pub(crate) fn local_time() -> Zoned {
         if std::env::var_os("TZ").is_some() {
             return None;
         }
-        TimeZone::tzif("local", &std::fs::read("/etc/localtime").ok()?).ok()
+        let zone = read_regular(Path::new("/etc/localtime"), MOST_SYSTEM_FILE).ok()?;
+        TimeZone::tzif("local", &zone).ok()
     };
     match zone() {
         Some(zone) => Timestamp::now().to_zoned(zone),
@@ -120,7 +124,8 @@ pub(crate) fn local_time() -> Zoned {
 /// What tells who the user is and where, and what else here is private.
 pub(crate) fn surroundings() -> Surroundings {
     let host = host();
-    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let machine = read_regular(Path::new("/etc/machine-id"), MOST_SYSTEM_FILE).unwrap_or_default();
+    let machine = String::from_utf8_lossy(&machine);
     let short = host.split('.').next().unwrap_or_default().to_owned();
     let lossy = |text: OsString| text.to_string_lossy().into_owned();
     Surroundings {

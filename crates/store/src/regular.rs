@@ -44,8 +44,21 @@ pub fn read_limited(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The first `max` bytes of a stream, or all of it if it has less.
+pub fn read_up_to(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stream.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Opens a file that a person names on the command line. A shell's `<(…)` is a pipe, and is waited for as it should be.
+pub fn open_given(path: &Path) -> io::Result<File> {
+    let is_handle =
+        ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|at| path.starts_with(at));
+    if is_handle { File::open(path) } else { open_regular(path) }
+}
+
 fn read_at_most(stream: impl Read, max: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
-    #[expect(clippy::disallowed_methods, reason = "this is the limited reader")]
     stream.take(max.saturating_add(1)).read_to_end(bytes)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length <= max) {
         return Ok(());
@@ -123,6 +136,7 @@ mod tests {
     #[test]
     fn a_stream_without_end_is_not_read_to_its_end() {
         assert!(read_limited(io::repeat(0), 1000).is_err());
+        assert_eq!(read_up_to(io::repeat(0), 1000).unwrap().len(), 1000);
         assert_eq!(read_limited(&b"abc"[..], 3).unwrap(), b"abc");
     }
 }

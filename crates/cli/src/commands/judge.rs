@@ -1,11 +1,10 @@
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::recording::{self, Meta};
 use dogwatch_core::screen::{self, Reading, Screen};
 use dogwatch_engine::Error;
+use dogwatch_store::{open_given, read_up_to};
 use serde_json::json;
 
 use crate::args::Judge;
@@ -75,9 +74,8 @@ fn reading(agent: &str, screen: &Screen) -> Result<Reading, Error> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_SCREEN + 1).read_to_end(&mut bytes))
+    let bytes = open_given(path)
+        .and_then(|file| read_up_to(file, MAX_SCREEN + 1))
         .map_err(Error::io(format!("read {}", path.display())))?;
     if bytes.len() as u64 > MAX_SCREEN {
         let problem =

@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -6,6 +5,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::name::StoryStep;
 use dogwatch_engine::act::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::{Context, Error};
+use dogwatch_store::{open_given, read_up_to};
 use serde_json::{Value, json};
 
 use crate::args::Spawn;
@@ -86,7 +86,7 @@ fn prompt(args: &Spawn) -> Result<Option<String>, Error> {
         (Some(text), _) if text != "-" => return Ok(Some(text.clone())),
         (None, Some(file)) if file != stdin => {
             let action = format!("read {}", file.display());
-            File::open(file).and_then(read_prompt).map_err(Error::io(action))?
+            open_given(file).and_then(read_prompt).map_err(Error::io(action))?
         }
         (None, None) => return Ok(None),
         _ => read_prompt(std::io::stdin()).map_err(Error::io("read standard input"))?,
@@ -98,9 +98,7 @@ fn prompt(args: &Spawn) -> Result<Option<String>, Error> {
 
 /// One byte more than is taken, so that too long is noticed, and no more.
 fn read_prompt(from: impl Read) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(spawn::MAX_PROMPT + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_up_to(from, spawn::MAX_PROMPT + 1)
 }
 
 pub(super) fn to_json(spawned: &Spawned) -> Value {

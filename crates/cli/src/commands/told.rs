@@ -1,10 +1,10 @@
 //! Texts that a command is given: as an argument, in a file, or on standard input.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use dogwatch_engine::Error;
+use dogwatch_store::{open_given, read_up_to};
 
 /// Bytes that are read beyond the limit: as many as a letter has at most, so that a whole one is left of what is too much.
 const MORE: u64 = 4;
@@ -20,7 +20,7 @@ pub(super) fn text(
         (None, None) => return Ok(None),
         (None, Some(file)) if file != Path::new("-") => {
             let action = format!("read {}", file.display());
-            File::open(file).and_then(|file| read(file, most)).map_err(Error::io(action))?
+            open_given(file).and_then(|file| read(file, most)).map_err(Error::io(action))?
         }
         _ => read(std::io::stdin(), most).map_err(Error::io("read standard input"))?,
     };
@@ -31,8 +31,7 @@ pub(super) fn text(
 }
 
 fn read(from: impl Read, most: usize) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(most as u64 + MORE).read_to_end(&mut bytes)?;
+    let mut bytes = read_up_to(from, most as u64 + MORE)?;
     // A letter that was cut in two is no fault of the text's.
     let cut = str::from_utf8(&bytes).err().filter(|error| error.error_len().is_none());
     if let Some(cut) = cut.filter(|_| bytes.len() > most) {

@@ -1,19 +1,17 @@
 use std::io::{self, Read};
 
 use dogwatch_core::status::payload::digest;
-use dogwatch_store::{Signal, StateDir, Store, StoreError};
+use dogwatch_store::{Signal, StateDir, Store, StoreError, read_up_to};
 use jiff::Timestamp;
 
 /// Longest payload read. A hook that sends more is cut off, not waited for.
 const MAX_PAYLOAD: u64 = 4 * 1024 * 1024;
 
 /// Reads a hook's payload.
-pub fn read_payload(input: impl Read) -> String {
-    let mut bytes = Vec::new();
-    let mut kept = input.take(MAX_PAYLOAD);
-    let _ = kept.read_to_end(&mut bytes);
+pub fn read_payload(mut input: impl Read) -> String {
+    let bytes = read_up_to(&mut input, MAX_PAYLOAD).unwrap_or_default();
     // To its end, so that the agent does not meet a closed pipe.
-    let _ = io::copy(&mut kept.into_inner(), &mut io::sink());
+    let _ = io::copy(&mut input, &mut io::sink());
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -1,7 +1,9 @@
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::fs;
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
+
+use dogwatch_store::{open_regular, read_up_to};
 
 /// A whole file of another program, if it is a regular one and not larger than `max`.
 pub fn read_regular(path: &Path, max: u64) -> Option<Vec<u8>> {
@@ -27,11 +29,9 @@ pub fn regular_length(path: &Path) -> Option<u64> {
 }
 
 fn read_from(path: &Path, from: u64, length: u64) -> Option<Vec<u8>> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     file.seek(SeekFrom::Start(from)).ok()?;
-    let mut bytes = Vec::with_capacity(usize::try_from(length).ok()?);
-    file.take(length).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    read_up_to(file, length).ok()
 }
 
 /// Bytes as text. What is valid, as nearly all is, is found to be so much faster than by the lossy way.

@@ -24,8 +24,9 @@ pub fn on(port: u16, agent: i32) -> Listener {
         return Listener::Unknown;
     }
     let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
-    let tables = tables.iter().filter_map(|path| fs::read_to_string(path).ok());
-    let sockets: Vec<String> = tables.flat_map(|table| sockets(&table, port)).collect();
+    let tables = tables.iter().filter_map(|path| proc_files::read_kernel(Path::new(path)));
+    let sockets: Vec<String> =
+        tables.flat_map(|table| sockets(&String::from_utf8_lossy(&table), port)).collect();
     if sockets.is_empty() {
         return Listener::Nobody;
     }

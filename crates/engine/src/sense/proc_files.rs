@@ -8,15 +8,25 @@ use std::time::Duration;
 use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
 
+/// A command line has two megabytes at most, unless a user has raised that.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
 /// One of the kernel's files on a process. Their length is not known before, and asking for it takes as long as reading.
 pub fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
-    let mut file = fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
+    read_kernel(Path::new(&format!("/proc/{pid}/{name}")))
+}
+
+pub(super) fn read_kernel(path: &Path) -> Option<Vec<u8>> {
+    let mut file = fs::File::open(path).ok()?;
     let mut bytes = vec![0; 8 * 1024];
     let mut read = 0;
     loop {
         match file.read(&mut bytes[read..]).ok()? {
             0 => break,
             count => read += count,
+        }
+        if read >= MOST_BYTES {
+            break;
         }
         if read == bytes.len() {
             bytes.resize(2 * read, 0);
@@ -38,13 +48,13 @@ pub fn group(pid: i32) -> Option<i32> {
 
 /// A field of the kernel's line on a process, counted from its state.
 fn stat_number(pid: i32, field: usize) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8(read(pid, "stat")?).ok()?;
     stat[stat.rfind(')')? + 2..].split(' ').nth(field)?.parse().ok()
 }
 
 /// The words of a process's command line, as far as they are text.
 pub fn command_line(pid: i32) -> Vec<String> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let bytes = read(pid, "cmdline").unwrap_or_default();
     let words = launch::from_nul_separated(&bytes);
     words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
@@ -52,9 +62,12 @@ pub fn command_line(pid: i32) -> Vec<String> {
 /// Processes that a process has started and that still live.
 pub fn children(pid: i32) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let listed = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let numbers = |text: String| {
-        text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>()
+    let listed = tasks.filter_map(|task| read_kernel(&task.path().join("children")));
+    let numbers = |text: Vec<u8>| {
+        String::from_utf8_lossy(&text)
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect::<Vec<_>>()
     };
     listed.flat_map(numbers).collect()
 }
@@ -72,7 +85,7 @@ pub fn terminal(pid: i32) -> Option<PathBuf> {
 
 /// How long ago a process was started.
 pub fn age(process: ProcessIdent) -> Option<Duration> {
-    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let uptime = String::from_utf8(read_kernel(Path::new("/proc/uptime"))?).ok()?;
     let uptime: f64 = uptime.split(' ').next()?.parse().ok()?;
     let per_second = u32::try_from(rustix::param::clock_ticks_per_second()).ok()?;
     let started = Duration::from_millis(process.start * 1000 / u64::from(per_second));

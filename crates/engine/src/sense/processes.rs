@@ -15,6 +15,9 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 use crate::sense::census::Census;
 
+/// More than anybody reads of what a small program prints.
+const MOST_OUTPUT: usize = 4 * 1024 * 1024;
+
 /// The process that has this pid now, with its start time; `None` if there is none.
 pub fn identify(pid: i32) -> Option<ProcessIdent> {
     start_time(pid).map(|start| ProcessIdent { pid, start })
@@ -150,6 +153,9 @@ pub fn output_within(mut command: Command, input: &[u8], at_most: Duration) -> O
     let mut output = Vec::new();
     while let Ok(part) = printed.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         output.extend(part);
+        if output.len() > MOST_OUTPUT {
+            break;
+        }
     }
     end(&mut child, group);
     Some(output)

@@ -1,13 +1,14 @@
 //! What a run would do: which workflow, for what, by whom. Nothing is changed before all of it is known to be possible.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::workflow::{
     self, Budget, Crew, Item, Per, Plan, Prices, Step, Verifier, Work, Workflow,
 };
-use dogwatch_store::{KeptRun, NewRun, read_regular};
+use dogwatch_store::{KeptRun, NewRun, ProjectFile};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Settings, bmad, checks, keeping};
@@ -100,11 +101,7 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
         return Err(Error::BadArgument { problem });
     }
     let definition = match &wanted.workflow {
-        Some(file) => {
-            let bytes = read_regular(file, LONGEST_WORKFLOW)
-                .map_err(Error::io(format!("read {}", file.display())))?;
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
+        Some(file) => definition(project, file)?,
         None => workflow::BMAD.to_owned(),
     };
     let name =
@@ -156,6 +153,16 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
     }
     assign(&mut planned, wanted);
     Ok(planned)
+}
+
+/// The text of a workflow file. Below the project no link leads to it.
+fn definition(project: &Path, file: &Path) -> Result<String, Error> {
+    let read = || {
+        let bytes = ProjectFile::named(Some(project), file)?.read(LONGEST_WORKFLOW)?;
+        bytes.ok_or_else(|| io::ErrorKind::NotFound.into())
+    };
+    let bytes = read().map_err(Error::io(format!("read {}", file.display())))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Whether it needs stories: their states, or the project's policy.

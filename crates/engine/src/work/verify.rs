@@ -11,7 +11,11 @@ use regex_lite::Regex;
 use super::git::Tree;
 use super::site::{Site, stays_inside};
 use super::stories;
+use crate::sense::files;
 use crate::{Error, program};
+
+/// How much of what was said last is read.
+const MOST_OUTPUT: u64 = 16 * 1024 * 1024;
 
 /// What one verifier found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +131,7 @@ fn one(
             Some(How::Failed { why, .. }) => Finding::Not(why.clone()),
             Some(How::Finished) | None => Finding::Holds("its session ended well".into()),
         },
-        Verifier::Files { glob, count } => files(&folder, &text(glob), *count),
+        Verifier::Files { glob, count } => matching_files(&folder, &text(glob), *count),
         Verifier::Status { is } => {
             let story = stories::look(site, asked.job)?;
             let fits = |said: &Option<String>| said.as_ref().is_some_and(|said| one_of(is, said));
@@ -191,7 +195,9 @@ fn command(folder: &Path, run: &str, timeout: SignedDuration) -> Result<Finding,
 
 /// What was said last, one or the other.
 fn words(output: Option<&str>, success: Option<&str>, failure: Option<&str>) -> Finding {
-    let said = output.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+    let said =
+        output.and_then(|path| files::read_tail(Path::new(path), MOST_OUTPUT)).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
     let finds = |pattern: Option<&str>| {
         let regex = pattern.and_then(|pattern| Regex::new(pattern).ok())?;
         let found = regex.find_iter(&said).last()?;
@@ -219,7 +225,7 @@ fn one_of(words: &[String], word: &str) -> bool {
     words.iter().any(|one| one.eq_ignore_ascii_case(word))
 }
 
-fn files(folder: &Path, pattern: &str, count: Count) -> Finding {
+fn matching_files(folder: &Path, pattern: &str, count: Count) -> Finding {
     if !stays_inside(Path::new(pattern)) {
         return Finding::Not(format!("{pattern} leads out of the project"));
     }

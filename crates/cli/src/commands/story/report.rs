@@ -2,6 +2,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::workflow::page::{self, length, money};
 use dogwatch_core::workflow::{self, Report};
 use dogwatch_engine::{Context, Error};
+use dogwatch_store::{ProjectFile, Readers};
 
 use crate::args::StoryReport;
 use crate::ui;
@@ -10,7 +11,9 @@ pub(super) fn report(context: &Context, args: &StoryReport) -> Result<u8, Error>
     let (kept, run, facts) = super::look(context, args.run.as_deref())?;
     let report = workflow::report(&kept.id, kept.begun, &run, &facts);
     if let Some(file) = &args.html {
-        std::fs::write(file, page::page(&report))
+        let page = page::page(&report);
+        ProjectFile::named(Some(&kept.project), file)
+            .and_then(|file| file.replace(page.as_bytes(), Readers::Usual))
             .map_err(Error::io(format!("write {}", file.display())))?;
         if !args.json {
             ui::line(format_args!("{}", file.display()));

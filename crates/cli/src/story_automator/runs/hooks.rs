@@ -1,11 +1,11 @@
 //! `stop-hook` and `ensure-stop-hook`: an agent that leads a run is kept from stopping in the middle of it.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::story::prompt::quoted;
 use dogwatch_engine::story::stop_hook::{self, Codex, NotInstalled};
 use dogwatch_engine::story::{Project, marker_path, provider, run_marker};
+use dogwatch_store::read_up_to;
 use serde_json::{Value, json};
 
 use super::{Call, Reply, no, project};
@@ -16,7 +16,7 @@ const MOST_HEARD: u64 = 4 * 1024 * 1024;
 
 /// Allows by saying nothing. A hook that fails must not hold anybody up, so it never does.
 pub(super) fn stop(_call: &Call) -> Reply {
-    let _ = std::io::stdin().take(MOST_HEARD).read_to_end(&mut Vec::new());
+    let _ = read_up_to(std::io::stdin(), MOST_HEARD);
     let project = project::here();
     if project::is_child() {
         return Reply::default();

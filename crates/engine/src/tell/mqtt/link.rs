@@ -1,11 +1,10 @@
 //! One connection to a broker, from its making to its loss.
 
 use std::fmt;
-use std::fs;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use dogwatch_store::Mqtt;
+use dogwatch_store::{Mqtt, read_regular};
 use rumqttc::{
     AsyncClient, Broker, ConnectReturnCode, ConnectionError, DisconnectReasonCode, Event, LastWill,
     MqttOptions, NetworkOptions, Packet, Publish, PublishNotice, PublishOptions, PublishProperties,
@@ -22,6 +21,8 @@ use crate::Error;
 const CONNECT: Duration = Duration::from_secs(5);
 /// How soon a broken line is noticed by either side, at most: once and a half as long.
 const KEEP_ALIVE: u16 = 15;
+/// More than all certificates of a system have.
+const MOST_CERTIFICATES: u64 = 16 * 1024 * 1024;
 const MOST_BYTES: u32 = 1024 * 1024;
 
 /// Why a connection could not be made, or was lost.
@@ -261,7 +262,7 @@ fn tls(mqtt: &Mqtt) -> Result<TlsConfiguration, Trouble> {
             )
         });
     };
-    let ca = fs::read(file).map_err(|error| {
+    let ca = read_regular(file, MOST_CERTIFICATES).map_err(|error| {
         let problem = format!("cannot be trusted: {} cannot be read: {error}", file.display());
         Trouble::new(Kind::Tls, problem)
     })?;
