@@ -40,9 +40,10 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
     let config =
         path_variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
     let mut tmux = Server::new(socket);
-    tmux.gate = socket_path.parent().map(Path::to_owned);
+    let state = self::state_dir(state_dir)?;
+    tmux.gate = context::gate(&socket_path, state.root());
     Ok(Context {
-        state: self::state_dir(state_dir)?,
+        state,
         tmux,
         socket: socket_path,
         dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,

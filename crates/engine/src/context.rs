@@ -53,9 +53,34 @@ pub fn socket_path(
     }
 }
 
+/// The files to lock while sessions change, in the order in which they are tried: beside the socket, where all who use that server
+/// find it whichever state folder they have, else in our state folder.
+pub fn gate(socket: &Path, state: &Path) -> Vec<PathBuf> {
+    // A link to a socket is that socket.
+    let socket = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
+    let mut beside = socket.clone().into_os_string();
+    beside.push(".dogwatch-lock");
+    let name = socket.to_string_lossy().replace('%', "%%").replace('/', "%");
+    vec![beside.into(), state.join(format!("tmux{name}.lock"))]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gates() {
+        assert_eq!(
+            gate(Path::new("/no/such/s"), Path::new("/state")),
+            [Path::new("/no/such/s.dogwatch-lock"), Path::new("/state/tmux%no%such%s.lock")]
+        );
+        let tmp = tempfile::tempdir().unwrap();
+        let folder = tmp.path().canonicalize().unwrap();
+        std::fs::write(folder.join("s"), "").unwrap();
+        std::os::unix::fs::symlink(folder.join("s"), folder.join("link")).unwrap();
+        let state = Path::new("/state");
+        assert_eq!(gate(&folder.join("link"), state), gate(&folder.join("s"), state));
+    }
 
     #[test]
     fn sockets() {

@@ -183,6 +183,7 @@ impl Error {
             Self::Store(_) => "store",
             Self::Tmux(dogwatch_tmux::Error::NotInstalled { .. }) => "tmux_missing",
             Self::Tmux(dogwatch_tmux::Error::TooOld { .. }) => "tmux_too_old",
+            Self::Tmux(dogwatch_tmux::Error::Denied { .. }) => "tmux_denied",
             Self::Name(_) | Self::Tmux(dogwatch_tmux::Error::BadName(_)) => "bad_name",
             Self::Tmux(_) => "tmux",
             Self::Profile(_) => "bad_profile",

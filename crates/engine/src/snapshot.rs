@@ -74,19 +74,21 @@ enum Panes<'a> {
 }
 
 impl<'a> Panes<'a> {
-    /// Without tmux nothing can be said or done, so that is an error rather than a list of unknowns.
+    /// What tmux refuses, it refuses for all sessions: that is an error rather than a list of unknowns. One that hangs or
+    /// cannot be started this moment leaves what is known of them.
     fn from_answer(answer: Result<&'a Glance, &dogwatch_tmux::Error>) -> Result<Self, Error> {
-        use dogwatch_tmux::Error::{NotASocket, NotInstalled, TooOld};
+        use dogwatch_tmux::Error::TooOld;
         match answer {
             Ok(Glance { version: Some(found), .. }) if !found.is_supported() => {
                 Err(TooOld { found: found.clone() }.into())
             }
             Ok(glance) => Ok(Self::Listed(glance)),
             Err(error) if error.is_no_server() => Ok(Self::NoServer),
-            Err(NotInstalled { program }) => Err(NotInstalled { program: program.clone() }.into()),
-            Err(TooOld { found }) => Err(TooOld { found: found.clone() }.into()),
-            Err(NotASocket { path }) => Err(NotASocket { path: path.clone() }.into()),
-            Err(error) => Ok(Self::Unreachable(error.to_string())),
+            Err(error) if error.is_passing() => {
+                let source = std::error::Error::source(error).map(|source| format!(": {source}"));
+                Ok(Self::Unreachable(format!("{error}{}", source.unwrap_or_default())))
+            }
+            Err(error) => Err(error.clone().into()),
         }
     }
 }
@@ -180,7 +182,19 @@ fn look_with(
         let replies = context.tmux.run(&Glance::commands());
         glance = replies.and_then(|replies| Ok(Glance::parse(&replies)?));
     }
+    must_be_asked(&sessions, glance.as_ref().err())?;
     join(context, &mut store, sessions, glance.as_ref())
+}
+
+/// "No sessions" must not be said of a server that could not be asked.
+pub(crate) fn must_be_asked(
+    sessions: &[Session],
+    error: Option<&dogwatch_tmux::Error>,
+) -> Result<(), Error> {
+    match error.filter(|error| sessions.is_empty() && !error.is_no_server()) {
+        Some(error) => Err(error.clone().into()),
+        None => Ok(()),
+    }
 }
 
 /// Whether a pane that tmux did not list was perhaps made since: the database was read after tmux was asked.

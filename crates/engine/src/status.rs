@@ -196,12 +196,12 @@ impl<'c> Looker<'c> {
             sights = Sights::ask(server, &wanted).and_then(Asked::finish);
         }
         if let Ok(sights) = &mut sights {
-            let _ = sights.capture(server, &wanted);
+            captured(sights.capture(server, &wanted))?;
             let found = others(sights, &sessions);
-            // Without their text less is known of them, and that is all.
-            let _ = sights.capture(server, &panes(&found));
+            captured(sights.capture(server, &panes(&found)))?;
             sessions.extend(found);
         }
+        snapshot::must_be_asked(&sessions, sights.as_ref().err())?;
         let judged = self.judge(sessions, sights.as_ref(), now)?;
         Ok((judged, sights.ok()))
     }
@@ -294,6 +294,14 @@ fn date(
     let status = serde_json::to_value(&verdict.status).unwrap_or_default();
     verdict.since.get_or_insert(now);
     Some((seen.subject(), KeptState { key, since, seen: now, status }))
+}
+
+/// Without their text less is known of sessions, and that is all; but a tmux that refuses to show it is told of.
+fn captured(result: Result<(), dogwatch_tmux::Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if !error.is_no_server() && !error.is_passing() => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Panes whose text is wanted.

@@ -81,16 +81,15 @@ pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> 
         let is_of_project = session.project == Path::new(&*project.to_string_lossy());
         let master =
             session.seat.filter(|_| is_of_project).and_then(|seat| seat.master.parse().ok());
-        let is_here = |master: PaneId| {
-            window_of(context, master).is_ok_and(|view| session.server == Some(server_of(&view)))
-        };
         let is_new =
             |master: &PaneId| asked.insert((*master, session.server.map(|s| (s.pid, s.start))));
-        if let Some(master) = master.filter(is_new)
-            && !found.contains(&master)
-            && is_here(master)
-        {
-            found.push(master);
+        let Some(master) = master.filter(is_new).filter(|master| !found.contains(master)) else {
+            continue;
+        };
+        match window_of(context, master) {
+            Ok(view) if session.server == Some(server_of(&view)) => found.push(master),
+            Ok(_) | Err(Error::NoSuchPane { .. }) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(found)

@@ -2,7 +2,7 @@
 
 use crate::oneshot::Broken;
 use crate::{
-    Command, Error, PaneDetail, PaneId, PaneRow, Reply, RowQuery, Running, Server, Target,
+    Command, Error, PaneDetail, PaneId, PaneRow, Reply, RowQuery, Running, Server, Target, fitting,
 };
 
 /// What of a pane is captured. The default is the visible screen as plain text.
@@ -18,21 +18,19 @@ pub struct CaptureOptions {
 
 impl CaptureOptions {
     /// The command for one pane, for a chain or control mode. Of a session it is the pane in front.
+    ///
+    /// All options are in one word: tmux 3.7 takes 1,000 words from a process, and captures are what chains are long of.
     pub fn command(self, pane: impl Into<Target>) -> Command {
-        let command = Command::new("capture-pane")
-            .flag('p')
-            .flag_if(self.ansi, 'e')
-            .flag_if(self.joined, 'J');
-        match self.lines {
+        let command = Command::new("capture-pane");
+        let command = match self.lines {
             Some(lines) => command.option('S', format!("-{lines}")),
             None => command,
-        }
-        .target(pane)
+        };
+        let ansi = if self.ansi { "e" } else { "" };
+        let joined = if self.joined { "J" } else { "" };
+        command.packed(format!("-p{ansi}{joined}t{}", pane.into()))
     }
 }
-
-/// tmux takes no more than 16 kB of words from a process; a capture with its mark has about 110.
-const CAPTURES_PER_PROCESS: usize = 100;
 
 impl Server {
     /// All panes but those of dogwatch's own sessions.
@@ -62,9 +60,8 @@ impl Server {
         let mut captured = Vec::with_capacity(panes.len());
         while captured.len() < panes.len() {
             let left = &panes[captured.len()..];
-            let part = &left[..left.len().min(CAPTURES_PER_PROCESS)];
-            let commands: Vec<_> = part.iter().map(|&pane| options.command(pane)).collect();
-            match Running::start(self, &commands)?.settle() {
+            let commands: Vec<_> = left.iter().map(|&pane| options.command(pane)).collect();
+            match Running::start(self, &commands[..fitting(&commands)])?.settle() {
                 Ok(replies) => captured.extend(replies.into_iter().map(Ok)),
                 // The chain ended at the pane that is gone: the next one starts behind it.
                 Err(Broken { done, at: Some(_), error: error @ Error::NotFound { .. } }) => {

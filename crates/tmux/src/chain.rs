@@ -7,6 +7,46 @@ use crate::nonce::nonce;
 use crate::reply::lines;
 use crate::{Command, Reply};
 
+/// How many words tmux 3.7 takes from one process; it refuses more (`command too long`).
+pub(crate) const MOST_WORDS: usize = 1000;
+/// How many bytes every version takes, a little less than the 16 kB of one message.
+const MOST_BYTES: usize = 16_000;
+/// `; display-message -p MARK`
+const MARK_WORDS: usize = 4;
+const MARK_BYTES: usize = 64;
+
+/// How many of these commands one `tmux` process can carry, from the first on: at least one, whether or not tmux takes it.
+pub fn fitting(commands: &[Command]) -> usize {
+    let (mut words, mut bytes) = (0, 0);
+    let fits = |command: &Command| {
+        // With the separator before it, and the end of each word.
+        words += command.words().count() + 1;
+        bytes += command.words().map(|word| word.len() + 2).sum::<usize>() + 2;
+        if !command.does_run_on() {
+            words += MARK_WORDS;
+            bytes += MARK_BYTES;
+        }
+        words <= MOST_WORDS && bytes <= MOST_BYTES
+    };
+    commands.iter().map(fits).take_while(|fits| *fits).count().clamp(1, commands.len().max(1))
+}
+
+/// Parts that one process each can carry. Commands that share a reply stay together: a part may then be too long, which
+/// [`crate::Running::start`] says.
+pub(crate) fn parts(mut commands: &[Command]) -> Vec<&[Command]> {
+    let mut parts = Vec::new();
+    while !commands.is_empty() {
+        let fit = fitting(commands);
+        let ends_reply = |at: &usize| *at == commands.len() || !commands[at - 1].does_run_on();
+        let end = (1..=fit).rev().find(ends_reply);
+        let end = end.or_else(|| (fit..=commands.len()).find(ends_reply));
+        let (part, rest) = commands.split_at(end.unwrap_or(commands.len()));
+        parts.push(part);
+        commands = rest;
+    }
+    parts
+}
+
 /// A chain ready to be run, more than once if need be.
 #[derive(Debug)]
 pub(crate) struct Chain {
@@ -133,6 +173,44 @@ mod tests {
         ] {
             assert_eq!(argv_word(OsStr::new(word)), escaped, "{word}");
         }
+    }
+
+    #[test]
+    fn what_one_process_can_carry() {
+        let print = || Command::new("display-message").flag('p').arg("x");
+        let long = || Command::new("display-message").flag('p').arg("x".repeat(5000));
+        let huge = || Command::new("display-message").flag('p').arg("x".repeat(20_000));
+        assert_eq!(fitting(&[]), 1);
+        assert_eq!(fitting(&[print(), print()]), 2);
+        assert_eq!(fitting(&[huge(), print()]), 1, "whether or not tmux takes it");
+        assert_eq!(fitting(&[long(), long(), long(), long()]), 3, "by bytes");
+        let many = vec![print(); 500];
+        let fit = fitting(&many);
+        assert!(Chain::new(&many[..fit]).words.len() <= MOST_WORDS);
+        assert!(Chain::new(&many[..fit + 2]).words.len() > MOST_WORDS, "no fewer than need be");
+        let many = vec![print().runs_on(); 500];
+        let fit = fitting(&many);
+        assert!(Chain::new(&many[..fit]).words.len() <= MOST_WORDS);
+        assert!(fit > 190);
+    }
+
+    #[test]
+    fn parts_end_where_a_reply_ends() {
+        let print = || Command::new("display-message").flag('p').arg("x");
+        let lengths =
+            |commands: &[Command]| parts(commands).iter().map(|p| p.len()).collect::<Vec<_>>();
+        assert!(lengths(&[]).is_empty());
+        assert_eq!(lengths(&[print(), print()]), [2]);
+        let many = vec![print(); 500];
+        let found = lengths(&many);
+        assert_eq!(found.iter().sum::<usize>(), 500);
+        assert_eq!(found[0], fitting(&many));
+        let mut one_reply = vec![print().runs_on(); 500];
+        one_reply.push(print());
+        let mut all = vec![print(); 3];
+        all.extend(one_reply);
+        all.push(print());
+        assert_eq!(lengths(&all), [3, 501, 1], "too long, but whole");
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::Target;
+use crate::{PaneId, Target};
 
 /// One tmux command as words, for either transport.
 ///
@@ -24,6 +24,16 @@ impl Command {
         Self { name, options: vec![], operands: vec![], stdin: None, runs_on: false }
     }
 
+    /// Expands a format for one pane; fails if the pane is gone.
+    ///
+    /// Not by `display-message -t PANE`: for a pane that is gone, tmux expands the format without a pane, window and session, and
+    /// 3.2a follows a null pointer at `window_activity` and `session_activity`, which ends the server. Later versions print an
+    /// empty line with exit code 0.
+    pub fn about_pane(pane: PaneId, format: impl Into<OsString>) -> Self {
+        let only_this_one = format!("#{{==:#{{pane_id}},{pane}}}");
+        Self::new("list-panes").target(pane).option('f', only_this_one).option('F', format)
+    }
+
     pub fn flag(mut self, letter: char) -> Self {
         self.options.push(format!("-{letter}").into());
         self
@@ -41,7 +51,14 @@ impl Command {
     }
 
     pub fn target(mut self, target: impl Into<Target>) -> Self {
+        debug_assert_ne!(self.name, "display-message", "it may be gone: use Command::about_pane");
         self.options.extend(["-t".into(), target.into().as_str().into()]);
+        self
+    }
+
+    /// Options in one word of tmux's own notation, where each word counts.
+    pub(crate) fn packed(mut self, options: String) -> Self {
+        self.options.push(options.into());
         self
     }
 

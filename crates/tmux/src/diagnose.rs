@@ -5,6 +5,8 @@
 pub(crate) enum Trouble {
     NoServer,
     ServerDying,
+    /// The socket or the server is another user's.
+    Denied,
     DuplicateSession(String),
     NotFound(String),
     TooLong,
@@ -16,6 +18,9 @@ pub(crate) enum Trouble {
 pub(crate) fn diagnose(message: &str) -> Trouble {
     if message.starts_with("no server running on") || is_unconnected(message) {
         return Trouble::NoServer;
+    }
+    if is_denied(message) {
+        return Trouble::Denied;
     }
     // The last: whatever the target, a server without any session has none, and is about to exit.
     let dying = ["server exited", "lost server", "no current target"];
@@ -34,7 +39,16 @@ pub(crate) fn diagnose(message: &str) -> Trouble {
     if is_usage(message) { Trouble::Usage } else { Trouble::Other }
 }
 
-/// Other reasons, such as a socket without permission, are trouble of their own.
+/// By the kernel, or by a server of 3.3 and newer that another user has not opened to us (`server-access`). A socket's folder that is
+/// another user's is refused by tmux itself.
+fn is_denied(message: &str) -> bool {
+    let by_kernel = ["(Permission denied)", "(Operation not permitted)"];
+    (is_silent_failure(message) && by_kernel.iter().any(|reason| message.ends_with(reason)))
+        || message.starts_with("access not allowed")
+        || message.contains("has unsafe permissions")
+}
+
+/// Other reasons are trouble of their own.
 fn is_unconnected(message: &str) -> bool {
     message.starts_with("error connecting to")
         && ["(No such file or directory)", "(Connection refused)"]
@@ -63,7 +77,12 @@ mod tests {
         for (message, trouble) in [
             ("no server running on /tmp/tmux-0/default", Trouble::NoServer),
             ("error connecting to /x/s (No such file or directory)", Trouble::NoServer),
-            ("error connecting to /x/s (Permission denied)", Trouble::Other),
+            ("error connecting to /x/s (Permission denied)", Trouble::Denied),
+            ("error connecting to /x/s (Operation not permitted)", Trouble::Denied),
+            ("error creating /x/s (Permission denied)", Trouble::Denied),
+            ("access not allowed", Trouble::Denied),
+            ("directory /tmp/tmux-7 has unsafe permissions", Trouble::Denied),
+            ("error connecting to /x/s (Not a directory)", Trouble::Other),
             ("server exited unexpectedly", Trouble::ServerDying),
             ("lost server", Trouble::ServerDying),
             ("no current target", Trouble::ServerDying),

@@ -1,11 +1,12 @@
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{BadName, BadRow, Version};
 
 /// Why tmux did not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     #[error("{} is not installed or not in PATH", program.display())]
@@ -18,6 +19,9 @@ pub enum Error {
     /// Nothing listens on the socket. Most callers take it as "no sessions".
     #[error("no tmux server is running on this socket")]
     NoServer,
+    /// A server may run there, but it is not ours to ask. Never taken as "no sessions".
+    #[error("no permission to use the tmux server: {message}")]
+    Denied { message: String },
     /// The server went away while it was asked, as it does for a moment after `kill-server`.
     #[error("the tmux server is shutting down")]
     ServerDying,
@@ -42,7 +46,7 @@ pub enum Error {
     #[error(transparent)]
     BadRow(#[from] BadRow),
     #[error("failed to {action}")]
-    Io { action: &'static str, source: io::Error },
+    Io { action: &'static str, source: Arc<io::Error> },
 }
 
 impl Error {
@@ -62,6 +66,9 @@ impl Error {
                 Some("Give a path that does not exist yet, or the name of a socket.")
             }
             Self::NoServer => Some("Start a session first, or check which socket is meant."),
+            Self::Denied { .. } => Some(
+                "Use a tmux server of your own (--socket or DOGWATCH_TMUX), or run dogwatch as the user who owns that one.",
+            ),
             Self::ServerDying | Self::Disconnected => Some("Try again in a moment."),
             Self::DuplicateSession { .. } => {
                 Some("Choose another name, or close the existing session first.")
@@ -78,6 +85,11 @@ impl Error {
                 None
             }
         }
+    }
+
+    /// Whether another try may well succeed: nothing was refused, it was only not possible now.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Timeout { .. } | Self::Disconnected | Self::Io { .. })
     }
 
     /// Whether it only says that there is nothing to talk to, now or any moment.

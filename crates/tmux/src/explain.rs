@@ -8,6 +8,7 @@ impl Server {
         match diagnose(&message) {
             Trouble::NoServer => Error::NoServer,
             Trouble::ServerDying => Error::ServerDying,
+            Trouble::Denied => Error::Denied { message },
             Trouble::DuplicateSession(name) => Error::DuplicateSession { name },
             Trouble::NotFound(target) => Error::NotFound { target },
             Trouble::TooLong => Error::CommandTooLong { command },

@@ -3,13 +3,21 @@
 //! Up to 3.6, a tmux server crashes, and takes all sessions with it, if it announces something to a control client that has said
 //! that it is one but has not finished introducing itself (tmux/tmux#4980). That takes well under a millisecond, but two
 //! watchers that start together hit it in one of three tries. So whoever opens or closes a control connection, and whoever makes,
-//! ends or renames sessions, locks the folder of the socket meanwhile. What people do in that moment by hand is left to
+//! ends or renames sessions, locks a file meanwhile. What people do in that moment by hand is left to
 //! luck, as with every other user of control mode.
+//!
+//! The file lies beside the socket, so that all who use that server take the same one, whatever their environment is. It is ours
+//! and closed to others (0600): whoever can open a file can hold a lock on it for ever, so a folder such as `/tmp` is no lock.
+//! Where no such file can be made (another user owns the folder, or has put something there), the next one named is used.
 
-use std::fs::{self, File, TryLockError};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+use crate::Server;
 
 /// Longer than anybody holds it; one who was stopped meanwhile must not stop all others.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,7 +32,7 @@ pub(crate) struct Pass {
 }
 
 /// Commands after which tmux announces something to every control client.
-const ANNOUNCED: [&str; 17] = [
+const ANNOUNCED: [&str; 26] = [
     "new-session",
     "kill-session",
     "rename-session",
@@ -42,6 +50,16 @@ const ANNOUNCED: [&str; 17] = [
     "switch-client",
     "detach-client",
     "copy-mode",
+    "link-window",
+    "unlink-window",
+    "move-window",
+    "rename-window",
+    "resize-window",
+    // Buffers are announced since 3.4.
+    "set-buffer",
+    "load-buffer",
+    "paste-buffer",
+    "delete-buffer",
 ];
 
 pub(crate) fn is_announced(command: &str) -> bool {
@@ -49,48 +67,101 @@ pub(crate) fn is_announced(command: &str) -> bool {
 }
 
 impl Pass {
-    pub(crate) fn wait(folder: Option<&Path>) -> Self {
-        Self::wait_for(folder, PATIENCE)
+    pub(crate) fn wait(files: &[PathBuf]) -> Self {
+        Self::wait_for(files, PATIENCE)
     }
 
-    fn wait_for(folder: Option<&Path>, at_most: Duration) -> Self {
+    fn wait_for(files: &[PathBuf], at_most: Duration) -> Self {
         let begun = Instant::now();
-        let Some(file) = folder.and_then(open) else { return Self { lock: None } };
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Self { lock: Some(file) },
-                Err(TryLockError::WouldBlock) if begun.elapsed() < at_most => {
-                    std::thread::sleep(PAUSE);
+        for file in files.iter().filter_map(|path| open(path)) {
+            loop {
+                match file.try_lock() {
+                    Ok(()) => return Self { lock: Some(file) },
+                    Err(TryLockError::WouldBlock) if begun.elapsed() < at_most => {
+                        std::thread::sleep(PAUSE);
+                    }
+                    Err(TryLockError::WouldBlock) => return Self { lock: None },
+                    // A file system without locks.
+                    Err(TryLockError::Error(_)) => break,
                 }
-                Err(_) => return Self { lock: None },
             }
         }
+        Self { lock: None }
     }
 }
 
-/// Only a folder of our own: anybody could hold a lock on a shared one for ever.
-fn open(folder: &Path) -> Option<File> {
-    let ours = fs::metadata(folder).ok()?.uid() == rustix::process::geteuid().as_raw();
-    if ours { File::open(folder).ok() } else { None }
+/// Only a file of our own that others cannot open. Links are not followed, and a pipe that somebody put there is not waited for.
+fn open(path: &Path) -> Option<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    let meta = file.metadata().ok()?;
+    let is_ours = meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw();
+    let for_others = meta.mode() & 0o077;
+    let is_closed = for_others == 0 && meta.nlink() == 1;
+    (is_ours && is_closed).then_some(file)
+}
+
+impl Server {
+    /// The file that is locked while a control client connects and while sessions change; `None` if none of those named can be
+    /// used.
+    pub fn usable_gate(&self) -> Option<&Path> {
+        self.gate.iter().map(PathBuf::as_path).find(|path| open(path).is_some())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn one_at_a_time_and_never_for_ever() {
         let tmp = tempfile::tempdir().unwrap();
-        let folder = Some(tmp.path());
-        let first = Pass::wait(folder);
+        let files = [tmp.path().join("lock")];
+        let first = Pass::wait(&files);
         assert!(first.lock.is_some());
         let short = Duration::from_millis(50);
-        assert!(Pass::wait_for(folder, short).lock.is_none(), "the other did not leave in time");
+        assert!(Pass::wait_for(&files, short).lock.is_none(), "the other did not leave in time");
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| Pass::wait(folder).lock.is_some());
+            let waits = scope.spawn(|| Pass::wait(&files).lock.is_some());
             drop(first);
             assert!(waits.join().unwrap());
         });
-        assert!(Pass::wait(None).lock.is_none());
+        assert!(Pass::wait(&[]).lock.is_none());
+    }
+
+    /// What others could hold a lock on, or have put there, is passed over for the next file.
+    #[test]
+    fn only_a_file_that_is_ours_and_closed_to_others() {
+        let tmp = tempfile::tempdir().unwrap();
+        let at = |name: &str| tmp.path().join(name);
+        fs::write(at("open"), "").unwrap();
+        fs::set_permissions(at("open"), fs::Permissions::from_mode(0o644)).unwrap();
+        symlink(at("elsewhere"), at("link")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        fs::write(at("one"), "").unwrap();
+        fs::set_permissions(at("one"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::hard_link(at("one"), at("twice")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        for name in ["open", "link", "folder", "twice", "pipe", "no/such/folder"] {
+            let mut server = Server::new(crate::Socket::Default);
+            server.gate = vec![at(name), at("private")];
+            assert_eq!(server.usable_gate(), Some(at("private").as_path()), "{name}");
+            let _held = Pass::wait(&server.gate);
+            let short = Duration::from_millis(20);
+            assert!(Pass::wait_for(&server.gate, short).lock.is_none(), "{name}");
+        }
+        assert!(!at("elsewhere").exists());
+        assert_eq!(fs::metadata(at("private")).unwrap().mode() & 0o777, 0o600);
     }
 }

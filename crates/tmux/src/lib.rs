@@ -49,6 +49,7 @@ mod version;
 mod window;
 
 pub use capture::CaptureOptions;
+pub use chain::fitting;
 pub use command::{Command, escape_format};
 pub use error::Error;
 pub use glance::{Glance, PaneGlance};

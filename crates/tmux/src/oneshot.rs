@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::chain::Chain;
+use crate::chain::{Chain, MOST_WORDS};
 use crate::diagnose::is_silent_failure;
 use crate::gate::{Pass, is_announced};
 use crate::process::{Output, Process};
@@ -43,13 +43,21 @@ impl From<Error> for Broken {
 impl Running {
     pub(crate) fn start(server: &Server, commands: &[Command]) -> Result<Self, Error> {
         server.socket.refuse_other_files()?;
+        let chain = Chain::new(commands);
+        if chain.words.len() > MOST_WORDS {
+            // On every version: what is refused by some is a fault of ours.
+            return Err(Error::CommandTooLong { command: chain.shown(None) });
+        }
+        if chain.creates && server.may_start {
+            server.socket.must_have_folder()?;
+        }
         let announced = commands.iter().any(|command| is_announced(command.name()));
         let mut running = Self {
             server: server.clone(),
-            chain: Chain::new(commands),
+            chain,
             process: None,
             begun: Instant::now(),
-            _pass: announced.then(|| Pass::wait(server.gate.as_deref())),
+            _pass: announced.then(|| Pass::wait(&server.gate)),
         };
         // A bare `tmux` would open a session.
         if !commands.is_empty() {
@@ -71,7 +79,7 @@ impl Running {
             };
             let output = process
                 .finish()
-                .map_err(|source| Error::Io { action: "talk to tmux", source })?
+                .map_err(|source| Error::Io { action: "talk to tmux", source: source.into() })?
                 .ok_or_else(|| self.timeout())?;
             match self.judge(output) {
                 // The old server took the call and died of its own kill-server: nothing was made.

@@ -122,7 +122,7 @@ impl RowQuery {
 
     /// Asks for the [`PaneFace`] of one pane; fails if it is gone.
     pub fn face_command(&self, pane: PaneId) -> Command {
-        Command::new("display-message").flag('p').target(pane).arg(self.format(&FACE))
+        Command::about_pane(pane, self.format(&FACE))
     }
 
     fn list(&self, texts: &[&str]) -> Command {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process;
 use std::time::{Duration, Instant};
 
+use crate::chain::parts;
 use crate::process::Process;
 use crate::{Command, Error, Reply, Running, Socket, Version};
 
@@ -17,8 +18,9 @@ pub struct Server {
     pub config: Option<PathBuf>,
     /// How long one call may take.
     pub deadline: Duration,
-    /// The folder of the socket, locked for the moment in which others would crash the server; see `gate`.
-    pub gate: Option<PathBuf>,
+    /// The file that is locked for the moment in which others would crash the server: the first of these that can be used; see
+    /// `gate`. Empty for none.
+    pub gate: Vec<PathBuf>,
     pub(crate) may_start: bool,
 }
 
@@ -29,7 +31,7 @@ impl Server {
             socket,
             config: None,
             deadline: Duration::from_secs(15),
-            gate: None,
+            gate: Vec::new(),
             may_start: true,
         }
     }
@@ -41,13 +43,17 @@ impl Server {
         Self { may_start: false, ..self.clone() }
     }
 
-    /// Runs the commands in one tmux process: one reply for each, or the first error, after which
-    /// the rest was not done.
+    /// Runs the commands in one tmux process, or in several one after the other if tmux takes no more in one: one reply for
+    /// each, or the first error, after which the rest was not done.
     ///
     /// A chain that begins with `new-session` waits for a former server on the socket to be gone;
     /// others fail with [`Error::ServerDying`].
     pub fn run(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
-        self.start(commands)?.finish()
+        let mut replies = Vec::with_capacity(commands.len());
+        for part in parts(commands) {
+            replies.extend(self.start(part)?.finish()?);
+        }
+        Ok(replies)
     }
 
     /// Runs one command.
@@ -56,7 +62,8 @@ impl Server {
         Ok(replies.pop().unwrap_or_default())
     }
 
-    /// Starts what [`Server::run`] does, so that the caller can do something else meanwhile.
+    /// Starts what [`Server::run`] does in one process, so that the caller can do something else meanwhile. More than
+    /// [`crate::fitting`] commands may be refused ([`Error::CommandTooLong`]).
     pub fn start(&self, commands: &[Command]) -> Result<Running, Error> {
         Running::start(self, commands)
     }
@@ -70,7 +77,7 @@ impl Server {
         let output = Process::spawn(&mut command, None, Instant::now() + self.deadline)
             .map_err(|error| self.spawn_error(error))?
             .finish()
-            .map_err(|source| Error::Io { action: "talk to tmux", source })?
+            .map_err(|source| Error::Io { action: "talk to tmux", source: source.into() })?
             .ok_or_else(|| Error::Timeout { command: "-V".into(), after: self.deadline })?;
         let text = String::from_utf8_lossy(&output.stdout);
         Version::parse(&text)
@@ -109,7 +116,7 @@ impl Server {
         match source.kind() {
             ErrorKind::NotFound => Error::NotInstalled { program: self.program.clone() },
             ErrorKind::ArgumentListTooLong => Error::CommandTooLong { command: String::new() },
-            _ => Error::Io { action: "start tmux", source },
+            _ => Error::Io { action: "start tmux", source: source.into() },
         }
     }
 }

@@ -38,6 +38,21 @@ impl Socket {
         }
     }
 
+    /// Where a server cannot make its socket, tmux ends with exit status 0: 3.2a without a word, later ones with a message.
+    pub(crate) fn must_have_folder(&self) -> Result<(), Error> {
+        let Self::Path(path) = self else { return Ok(()) };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder.map(fs::metadata) {
+            None => Ok(()),
+            Some(Ok(meta)) if meta.is_dir() => Ok(()),
+            Some(_) => Err(Error::Failed {
+                command: "new-session".to_owned(),
+                message: format!("error creating {} (there is no such folder)", path.display()),
+                status: None,
+            }),
+        }
+    }
+
     /// An explicit socket must not be overruled, nor a default target be taken from the caller's
     /// own pane.
     pub(crate) fn is_explicit(&self) -> bool {

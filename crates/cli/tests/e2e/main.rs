@@ -59,6 +59,7 @@ mod store;
 mod stories;
 mod story_automator;
 mod story_checks;
+mod tmux_versions;
 mod watch;
 mod witnesses;
 mod workflows;

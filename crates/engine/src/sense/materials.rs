@@ -98,8 +98,7 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
 fn describe(context: &Context, face: &PaneFace) -> Pane {
     let more = "#{cursor_x} #{cursor_y} #{history_size} #{pane_current_command}";
     let ask = |id: PaneId| {
-        let command = Command::new("display-message").flag('p').target(id).arg(more);
-        Some(context.tmux.run_one(command).ok()?.first_line().into_owned())
+        Some(context.tmux.run_one(Command::about_pane(id, more)).ok()?.first_line().into_owned())
     };
     let answer = ask(face.row.pane_id).unwrap_or_default();
     let mut words = answer.splitn(4, ' ');

@@ -7,15 +7,12 @@ use std::thread;
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{
     CaptureOptions, Command, Error, Glance, PaneFace, PaneGlance, PaneId, Reply, RowQuery, Running,
-    Server, SessionName,
+    Server, SessionName, fitting,
 };
 
 use crate::sense::evidence::PaneSight;
 use crate::sense::screens;
 use crate::snapshot::Seen;
-
-/// tmux takes no more than 16 kB of words from one process; a capture has some 30.
-const CAPTURES_PER_PROCESS: usize = 400;
 
 /// Screens from which on it pays to read them side by side: one takes less than a tenth of a millisecond.
 const MANY: usize = 32;
@@ -38,11 +35,13 @@ impl Sights {
     pub fn ask(server: &Server, wanted: &[PaneId]) -> Result<Asked, Error> {
         let query = RowQuery::new();
         let mut commands = vec![Glance::server_command(), query.faces_command()];
-        let first = wanted.iter().take(CAPTURES_PER_PROCESS);
-        commands.extend(first.map(|pane| how().command(*pane).runs_on()));
+        commands.extend(wanted.iter().map(|pane| how().command(*pane).runs_on()));
+        // The rest is captured when this is answered.
+        commands.truncate(fitting(&commands).max(FIXED));
         let running = server.start(&commands)?;
+        let captured = commands.len() - FIXED;
         commands.truncate(FIXED);
-        let (server, wanted) = (server.clone(), Wanted::Panes(wanted.to_owned()));
+        let (server, wanted) = (server.clone(), Wanted::Panes { all: wanted.to_owned(), captured });
         Ok(Asked { server, wanted, query, commands, running })
     }
 
@@ -102,10 +101,9 @@ impl Sights {
     }
 
     /// Tells the texts of panes apart by their heights, which were told in the same breath.
-    fn take_apart(&mut self, screens: &Reply, wanted: &[PaneId]) {
+    fn take_apart(&mut self, screens: &Reply, captured: &[PaneId]) {
         let heights: HashMap<PaneId, usize> =
             self.faces.iter().map(|face| (face.row.pane_id, face.row.height.into())).collect();
-        let captured = &wanted[..wanted.len().min(CAPTURES_PER_PROCESS)];
         let counts = captured.iter().map(|pane| heights.get(pane).copied().unwrap_or(0));
         if let Some(texts) = screens.split_lines(counts) {
             self.texts.extend(captured.iter().copied().zip(texts));
@@ -182,7 +180,11 @@ const FIXED: usize = 2;
 
 #[derive(Debug)]
 enum Wanted {
-    Panes(Vec<PaneId>),
+    /// The first of them were captured.
+    Panes {
+        all: Vec<PaneId>,
+        captured: usize,
+    },
     Session(String),
 }
 
@@ -210,9 +212,9 @@ impl Asked {
         let glance = Glance::of_server(replies.first(), glances(&faces))?;
         let mut sights = Sights { glance, faces, texts: HashMap::new() };
         match wanted {
-            Wanted::Panes(wanted) => {
-                sights.take_apart(&screens, &wanted);
-                sights.capture(&server, &wanted)?;
+            Wanted::Panes { all, captured } => {
+                sights.take_apart(&screens, &all[..captured]);
+                sights.capture(&server, &all)?;
             }
             Wanted::Session(name) => sights.take_whole(screens, &name),
         }
@@ -226,4 +228,32 @@ fn glances(faces: &[PaneFace]) -> Vec<PaneGlance> {
 
 fn how() -> CaptureOptions {
     CaptureOptions { lines: None, ansi: true, joined: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dogwatch_tmux::Socket;
+
+    /// tmux 3.7 takes 1,000 words from one process: the captures of 164 sessions were refused together.
+    #[test]
+    fn as_many_screens_as_there_are() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut server = Server::new(Socket::Path(tmp.path().join("s")));
+        server.config = Some("/dev/null".into());
+        let new = Command::new("new-session").flag('d').option('s', "x");
+        server.run_one(new.args(["cat", "-"])).unwrap();
+        let panes: Vec<PaneId> = (0..30)
+            .map(|_| Command::new("new-window").flag('d').flag('P').option('F', "#{pane_id}"))
+            .map(|new| {
+                server.run_one(new.args(["cat", "-"])).unwrap().first_line().parse().unwrap()
+            })
+            .collect();
+        let wanted: Vec<PaneId> = panes.iter().copied().cycle().take(700).collect();
+        let sights = Sights::by_process(&server, &wanted);
+        let ended = server.run_one(Command::new("kill-server"));
+        let sights = sights.unwrap();
+        assert!(panes.iter().all(|pane| sights.picture(*pane).is_some()));
+        ended.unwrap();
+    }
 }

@@ -77,6 +77,8 @@ pub struct Watcher<'c> {
     sights: Result<Sights, dogwatch_tmux::Error>,
     last_round: Instant,
     last_list: Option<Instant>,
+    /// Whether tmux has been asked before: what it refuses at the start is an error, later it may pass.
+    has_answered: bool,
 }
 
 #[derive(Debug)]
@@ -121,6 +123,7 @@ impl<'c> Watcher<'c> {
             sights: Err(dogwatch_tmux::Error::NoServer),
             last_round: Instant::now(),
             last_list: None,
+            has_answered: false,
         };
         // Before the first look: what happens from now on is told.
         watcher.listen();
@@ -204,7 +207,14 @@ impl<'c> Watcher<'c> {
 
     /// Finds out which sessions and panes there are.
     fn call_the_roll(&mut self, now: Instant) -> Result<Vec<Change>, Error> {
-        let before = std::mem::replace(&mut self.sights, self.line.list());
+        let seen = match self.line.list() {
+            Err(error) if !(self.has_answered || error.is_no_server() || error.is_passing()) => {
+                return Err(error.into());
+            }
+            seen => seen.map_err(passing),
+        };
+        self.has_answered = true;
+        let before = std::mem::replace(&mut self.sights, seen);
         let mut roll =
             self.looker.store.sessions(&self.context.socket, Which::current(Timestamp::now()))?;
         if let Ok(sights) = &self.sights {
@@ -349,7 +359,7 @@ impl<'c> Watcher<'c> {
         if let (Ok(sights), false) = (&mut self.sights, panes.is_empty())
             && let Err(error) = self.line.refresh(sights, panes)
         {
-            self.sights = Err(error);
+            self.sights = Err(passing(error));
         }
     }
 
@@ -426,4 +436,13 @@ fn face<'a>(
 
 fn pane(session: &Session) -> Option<PaneId> {
     session.pane.as_deref()?.parse().ok()
+}
+
+/// An error that a watch outlives: the next round asks again.
+fn passing(error: dogwatch_tmux::Error) -> dogwatch_tmux::Error {
+    if error.is_no_server() || error.is_passing() {
+        return error;
+    }
+    let source = std::io::Error::other(error.to_string()).into();
+    dogwatch_tmux::Error::Io { action: "ask tmux", source }
 }

@@ -43,7 +43,7 @@ impl Control {
     /// Connects to a running server. The receiver gets all [`Note`]s until the client is dropped;
     /// they pile up if nobody reads them, so drop it if they are not wanted.
     pub fn open(server: &Server) -> Result<(Self, Receiver<Note>), Error> {
-        let io = |action| move |source| Error::Io { action, source };
+        let io = |action| move |source: std::io::Error| Error::Io { action, source: source.into() };
         let (closing, alive) = pipe().map_err(io("make a pipe"))?;
         let anchor = anchor_name()?;
         let Link { outlet, inlet } = Link::open(server, &anchor, &closing)?;
@@ -69,7 +69,7 @@ impl Control {
     /// touch the others.
     pub fn request(&self, commands: &[Command]) -> Result<Vec<Result<Reply, Error>>, Error> {
         let announced = commands.iter().any(|command| is_announced(command.name()));
-        let _pass = announced.then(|| Pass::wait(self.shared.server.gate.as_deref()));
+        let _pass = announced.then(|| Pass::wait(&self.shared.server.gate));
         self.shared.request(commands, self.shared.server.deadline)
     }
 
@@ -84,7 +84,7 @@ impl Drop for Control {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Release);
         // Until the client is gone: that it leaves is announced as well.
-        let _pass = Pass::wait(self.shared.server.gate.as_deref());
+        let _pass = Pass::wait(&self.shared.server.gate);
         let kill = Command::new("kill-session").target(&self.shared.anchor);
         let answered = self.shared.request(std::slice::from_ref(&kill), CLEANING).is_ok();
         drop(self.alive.take());
@@ -94,7 +94,7 @@ impl Drop for Control {
         if !answered {
             // Detached a moment ago, perhaps: then the anchor is still there.
             let running = self.shared.server.running_only();
-            let server = Server { deadline: CLEANING, gate: None, ..running };
+            let server = Server { deadline: CLEANING, gate: Vec::new(), ..running };
             let _ = server.run_one(kill);
         }
     }
@@ -198,7 +198,7 @@ impl Shared {
             .filter_map(|name| SessionName::new(name).ok())
             .map(|name| Command::new("kill-session").target(&name))
             .collect();
-        let _pass = (!stale.is_empty()).then(|| Pass::wait(self.server.gate.as_deref()));
+        let _pass = (!stale.is_empty()).then(|| Pass::wait(&self.server.gate));
         let _ = self.request(&stale, CLEANING);
     }
 }

@@ -71,7 +71,7 @@ impl Link {
         anchor: &SessionName,
         closing: &PipeReader,
     ) -> Result<Self, Error> {
-        let _pass = Pass::wait(server.gate.as_deref());
+        let _pass = Pass::wait(&server.gate);
         let attach = go_to_anchor(anchor).option('f', "no-output,ignore-size");
         let mut child = server
             .running_only()
@@ -92,7 +92,7 @@ impl Link {
         inlet.wait_attached(server, closing)?;
         fcntl_setfl(&stdin, OFlags::NONBLOCK).map_err(|error| Error::Io {
             action: "set up the pipe to tmux",
-            source: error.into(),
+            source: std::sync::Arc::new(error.into()),
         })?;
         Ok(Self { outlet: Outlet { pipe: stdin }, inlet })
     }
@@ -172,7 +172,7 @@ impl Inlet {
         loop {
             let heard = self
                 .next(closing, Some(deadline))
-                .map_err(|source| Error::Io { action: "listen to tmux", source })?;
+                .map_err(|source| Error::Io { action: "listen to tmux", source: source.into() })?;
             let message = match heard {
                 Heard::Event(Event::Reply { ok: true, .. }) => return Ok(()),
                 Heard::Event(Event::Reply { body, .. }) => body.text().trim().to_owned(),

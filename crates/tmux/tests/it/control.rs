@@ -200,9 +200,7 @@ fn quoting_round_trips_through_tmux() {
 #[test]
 fn window_sizes_are_left_alone() {
     let tmux = Private::idle();
-    tmux.server
-        .run_one(new_session("user").option('x', "120").option('y', "39").arg("cat"))
-        .unwrap();
+    tmux.sized_session("user", 120, 39);
     let size = || {
         tmux.server.panes().unwrap().iter().map(|row| (row.width, row.height)).collect::<Vec<_>>()
     };

@@ -9,4 +9,5 @@ mod private;
 mod reconnect;
 mod rows;
 mod trouble;
+mod versions;
 mod window;

@@ -159,10 +159,9 @@ fn odd_names_can_be_addressed() {
         "-dash", "!", "+", "~", "{x}", "a=b", "a,b", "a|b", "a*", "a@b%c",
     ] {
         let pane = tmux.session(session);
-        let show = Command::new("display-message")
-            .flag('p')
+        let show = Command::new("list-panes")
             .target(&name(session))
-            .arg("#{pane_id} #{session_name}");
+            .option('F', "#{pane_id} #{session_name}");
         let reply = tmux.server.run_one(show).unwrap();
         assert_eq!(reply.first_line(), format!("{pane} {session}"));
         tmux.server.run_one(Command::new("kill-session").target(&name(session))).unwrap();
@@ -177,6 +176,8 @@ fn a_directory_with_a_format_in_its_name_is_taken_literally() {
     fs::create_dir(&dir).unwrap();
     let new = new_session("here").option('c', escape_format(&dir)).arg("cat");
     let pane = tmux.server.run_one(new).unwrap().first_line().parse::<PaneId>().unwrap();
-    let show = Command::new("display-message").flag('p').target(pane).arg("#{pane_start_path}");
-    assert_eq!(tmux.server.run_one(show).unwrap().first_line(), dir.to_str().unwrap());
+    let show = Command::about_pane(pane, "#{pane_current_path}");
+    eventually("it is there", || {
+        tmux.server.run_one(show.clone()).unwrap().first_line() == dir.to_str().unwrap()
+    });
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dogwatch_tmux::{Command, PaneId, Server, SessionName, Socket, escape_format};
+use dogwatch_tmux::{Command, PaneId, Server, SessionName, Socket, Version, escape_format};
 #[cfg(target_os = "linux")]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
@@ -26,7 +26,7 @@ impl Private {
         let dir = TempDir::new().unwrap();
         let mut server = Server::new(Socket::Path(dir.path().join("s")));
         server.config = Some("/dev/null".into());
-        server.gate = Some(dir.path().to_owned());
+        server.gate = vec![dir.path().join("lock")];
         Self { server, dir }
     }
 
@@ -48,6 +48,17 @@ impl Private {
     /// A new session that only waits.
     pub(crate) fn session(&self, session: &str) -> PaneId {
         self.session_with(session, &["cat"])
+    }
+
+    /// A new session that only waits, in a window of that size. 3.2a takes no size for a new session.
+    pub(crate) fn sized_session(&self, session: &str, width: u16, height: u16) -> PaneId {
+        let (width, height) = (width.to_string(), height.to_string());
+        let new = new_session(session).option('x', &width).option('y', &height).arg("cat");
+        let pane = self.server.run_one(new).unwrap().first_line().parse().unwrap();
+        let resize = Command::new("resize-window").option('x', &width).option('y', &height);
+        let follow = Command::new("set-option").flag('w').flag('u').target(pane);
+        self.server.run(&[resize.target(pane), follow.arg("window-size")]).unwrap();
+        pane
     }
 
     pub(crate) fn session_with(&self, session: &str, program: &[&str]) -> PaneId {
@@ -87,6 +98,11 @@ impl Drop for Private {
 
 pub(crate) fn name(session: &str) -> SessionName {
     SessionName::new(session).unwrap()
+}
+
+/// Whether the tmux that is tested is at least this version.
+pub(crate) fn is_since(version: &str) -> bool {
+    Server::default().version().unwrap() >= Version::parse(version).unwrap()
 }
 
 /// Detached; answers with the pane's id.

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use dogwatch_tmux::{Command, Error, PaneDetail, PaneId, Version, escape_format};
 
-use crate::private::{Private, eventually, new_session};
+use crate::private::{Private, eventually, is_since, new_session};
 
 const SYMBOLS: &str = " !\"#$%&'()*+,-/;<=>?@[\\]^_`{|}~";
 
@@ -16,8 +16,7 @@ fn detail(tmux: &Private, pane: PaneId) -> PaneDetail {
 #[test]
 fn a_living_pane() {
     let tmux = Private::idle();
-    let new = new_session("web").option('x', "120").option('y', "39").arg("cat");
-    tmux.server.run_one(new).unwrap();
+    tmux.sized_session("web", 120, 39);
     let rows = tmux.server.panes().unwrap();
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     assert_eq!(row.session_name, "web");
@@ -38,7 +37,9 @@ fn dead_panes_tell_how_they_died() {
         .unwrap();
     let exited = tmux.session_with("exited", &["sh", "-c", "exit 3"]);
     let killed = tmux.session_with("killed", &["sh", "-c", "kill -9 $$"]);
-    for (pane, status, signal) in [(exited, Some(3), None), (killed, None, Some(9))] {
+    // 3.2 does not tell the signal.
+    let signal = is_since("3.3").then_some(9);
+    for (pane, status, signal) in [(exited, Some(3), None), (killed, None, signal)] {
         eventually("the status is known", || {
             // A server that lost the SIGCHLD reaps when another child ends.
             tmux.server.run_one(Command::new("run-shell").flag('b').arg("true")).unwrap();
@@ -72,9 +73,9 @@ fn names_with_every_symbol() {
     }
     let mut found: Vec<_> =
         tmux.server.panes().unwrap().into_iter().map(|row| row.session_name).collect();
-    // tmux writes `$` before a letter and the backslash as an escape of its own.
-    for name in &mut expected {
-        *name = name.replace('\\', "\\\\").replace("$y", "\\$y");
+    // tmux writes the backslash, and some versions `$` before a letter, with one or two backslashes before it.
+    for name in expected.iter_mut().chain(&mut found) {
+        *name = name.replace('\\', "");
     }
     found.sort();
     expected.sort();
@@ -101,14 +102,17 @@ fn titles_paths_and_commands_hold_what_they_like() {
         let pane: PaneId = tmux.server.run_one(new).unwrap().first_line().parse().unwrap();
         let set = Command::new("select-pane").option('T', escape_format(title)).target(pane);
         tmux.server.run_one(set).unwrap();
+        // 3.4 and 3.5 write control bytes and what is not UTF-8 as escapes (`\\a`, `\\351`), and leave backslashes as they are.
+        let is_told = !is_since("3.4") || is_since("3.6") || (at != 2 && at != 3);
         // The program is there a moment before its directory can be read.
         eventually("cat runs in its directory", || {
             let detail = detail(&tmux, pane);
-            detail.current_command == "cat" && detail.current_path == path
+            detail.current_command == "cat" && (detail.current_path == path || !is_told)
         });
         let detail = detail(&tmux, pane);
         assert_eq!(detail.row.session_name, format!("s{at}"));
-        assert_eq!(detail.title, title, "{at}");
+        // 3.7 doubles backslashes in a title that a command sets.
+        assert_eq!(detail.title.replace("\\\\", "\\"), title, "{at}");
     }
     // A row that was read wrongly would have shifted the others.
     assert_eq!(tmux.server.panes_detailed().unwrap().len(), dirs.len() + 1);

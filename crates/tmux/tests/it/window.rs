@@ -1,13 +1,11 @@
 use dogwatch_tmux::{Command, PaneId, WindowView};
 
-use crate::private::{Private, new_session};
+use crate::private::Private;
 
 #[test]
 fn a_window_and_where_its_panes_are() {
     let tmux = Private::idle();
-    let new = new_session("team").option('x', "200").option('y', "50").arg("cat");
-    tmux.server.run_one(new).unwrap();
-    let first = tmux.server.panes().unwrap()[0].pane_id;
+    let first = tmux.sized_session("team", 200, 50);
     let split = Command::new("split-window").flag('h').flag('d').target(first).arg("cat");
     tmux.server
         .run(&[split, Command::new("select-layout").target(first).arg("main-vertical")])

@@ -30,7 +30,7 @@ impl Stage {
         let mut tmux = Server::new(Socket::Path(socket.clone()));
         // The user's own tmux settings have no part in this.
         tmux.config = Some("/dev/null".into());
-        tmux.gate = Some(folder.path().to_owned());
+        tmux.gate = vec![folder.path().join("lock")];
         let context = Context {
             state: StateDir::open(&folder.path().join("state"))?,
             tmux,

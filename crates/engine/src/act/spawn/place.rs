@@ -84,6 +84,12 @@ pub(super) fn own_session(
             .flag('P')
             .option('F', PLACE)
             .args(runner(context, id)),
+        // 3.2 gives a new window the size of whatever control client there is, 80x24; ours has no say on later versions. Without
+        // the option that this sets, the window follows those who attach.
+        Command::new("if-shell").flag('F').target(session.clone()).args([
+            "#{m:3.2*,#{version}}",
+            &format!("resize-window -x {WIDTH} -y {HEIGHT} ; set-option -w -u window-size"),
+        ]),
         Command::new("set-option").flag('w').target(session.clone()).args(["remain-on-exit", "on"]),
         // A user's setting that ends sessions nobody looks at would end ours at once.
         Command::new("set-option").target(session.clone()).args(["destroy-unattached", "off"]),

@@ -1,0 +1,123 @@
+//! Faults that only some versions of tmux have; `just tmux-matrix` runs these on all of them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dogwatch_tmux::control::Control;
+use dogwatch_tmux::{CaptureOptions, Command, Error, PaneId, RowQuery, fitting};
+
+use crate::private::{Private, name, new_session, print};
+
+/// 3.2a follows a null pointer when a format names the activity of the window of a pane that is gone, and the server ends with all
+/// sessions (`display-message -p -t %99 '#{window_activity}'`).
+#[test]
+fn asking_for_a_pane_that_is_gone_ends_nothing() {
+    let tmux = Private::running();
+    let pid = tmux.server_pid();
+    let gone = PaneId(99);
+    let query = RowQuery::new();
+    let all = "#{window_activity} #{session_activity} #{session_attached} #{window_id}";
+    for command in [query.face_command(gone), Command::about_pane(gone, all)] {
+        let error = tmux.server.run_one(command.clone()).unwrap_err();
+        assert!(matches!(&error, Error::NotFound { target } if target.contains("%99")), "{error}");
+        let (control, _notes) = Control::open(&tmux.server).unwrap();
+        let error = control.request_one(command).unwrap_err();
+        assert!(matches!(error, Error::NotFound { .. }), "{error}");
+    }
+    assert_eq!(tmux.server_pid(), pid);
+}
+
+/// Of a pane in a window with others, only that pane is told of.
+#[test]
+fn a_pane_is_asked_for_alone() {
+    let tmux = Private::running();
+    let first = tmux.server.panes().unwrap()[0].pane_id;
+    let split = Command::new("split-window").flag('d').target(first).arg("cat");
+    tmux.server.run_one(split).unwrap();
+    let panes = tmux.server.panes().unwrap();
+    assert_eq!(panes.len(), 2);
+    for pane in panes {
+        let query = RowQuery::new();
+        let reply = tmux.server.run_one(query.face_command(pane.pane_id)).unwrap();
+        let faces = query.parse_faces(&reply).unwrap();
+        assert_eq!(faces.iter().map(|face| face.row.pane_id).collect::<Vec<_>>(), [pane.pane_id]);
+    }
+}
+
+/// 3.7 refuses more than 1,000 words in one command line.
+#[test]
+fn long_chains_are_done_in_parts() {
+    let tmux = Private::running();
+    let texts: Vec<String> = (0..600).map(|n| format!("text {n}")).collect();
+    let commands: Vec<Command> = texts.iter().map(|text| print(text)).collect();
+    let replies = tmux.server.run(&commands).unwrap();
+    let said: Vec<_> = replies.iter().map(|reply| reply.first_line().into_owned()).collect();
+    assert_eq!(said, texts);
+
+    let pane = tmux.server.panes().unwrap()[0].pane_id;
+    let captured = tmux.server.capture_many(&[pane; 700], CaptureOptions::default()).unwrap();
+    assert_eq!(captured.len(), 700);
+    assert!(captured.iter().all(Result::is_ok));
+
+    // The first error ends it, in whichever part it is.
+    let mut broken = commands.clone();
+    broken.insert(400, Command::new("kill-session").target(&name("nobody")));
+    assert!(matches!(tmux.server.run(&broken), Err(Error::NotFound { .. })));
+    // What cannot be parted is refused here, by every version alike, before anything is done.
+    let whole: Vec<Command> = texts.iter().map(|text| print(text).runs_on()).collect();
+    let error = tmux.server.run(&whole).unwrap_err();
+    assert!(matches!(error, Error::CommandTooLong { .. }), "{error}");
+    // As many as are said to fit do fit.
+    for commands in [&commands, &whole] {
+        let part = &commands[..fitting(commands)];
+        assert!(tmux.server.start(part).unwrap().finish().is_ok());
+    }
+}
+
+/// Up to 3.6, the server ends when it announces something to a control client that is still connecting (tmux/tmux#4980). Sessions that
+/// come and go by our hands wait for it.
+#[test]
+fn clients_connect_while_sessions_come_and_go() {
+    const TIME: Duration = Duration::from_secs(4);
+    let tmux = Private::running();
+    let pid = tmux.server_pid();
+    let server = &tmux.server;
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for hand in 0..2 {
+            let stop = &stop;
+            scope.spawn(move || {
+                for round in 0.. {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let session = format!("s{hand}-{round}");
+                    let pane = tmux_pane(server.run_one(new_session(&session).arg("cat")).unwrap());
+                    server.run_one(Command::new("rename-window").target(pane).arg("x")).unwrap();
+                    server.run_one(Command::new("set-buffer").arg("text")).unwrap();
+                    server.run_one(Command::new("kill-session").target(&name(&session))).unwrap();
+                }
+            });
+        }
+        for _ in 0..2 {
+            let stop = &stop;
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let (control, _notes) = Control::open(server).unwrap();
+                    assert_eq!(control.request_one(print("a")).unwrap().first_line(), "a");
+                }
+            });
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < TIME && tmux.server_pid() == pid {
+            thread::sleep(Duration::from_millis(50));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(tmux.server_pid(), pid, "the server has ended");
+}
+
+fn tmux_pane(reply: dogwatch_tmux::Reply) -> PaneId {
+    reply.first_line().parse().unwrap()
+}
