@@ -16,6 +16,10 @@ quick *args:
 ci:
     .ci/run
 
+# The tmux-near tests on every version of tmux, as root and as an ordinary user (DOGWATCH_TMUX_SOURCES names the sources)
+tmux-matrix *args:
+    scripts/tmux-matrix {{args}}
+
 # Arbitrary input for the readers of screens, transcripts and hooks
 fuzz *args:
     fuzz/run {{args}}

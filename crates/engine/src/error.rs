@@ -165,6 +165,8 @@ pub enum Error {
     LocalBroker(#[from] LocalBrokerError),
 }
 
+const LIMIT: &str = "no process or thread could be started: a limit is reached (`ulimit -u` shows it); end some, or raise it";
+
 impl Error {
     pub fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
@@ -346,10 +348,11 @@ impl Error {
                 return error.hint();
             }
             // What the kernel says when there are no processes or threads left: "Resource temporarily unavailable".
-            Self::Io { source, .. } | Self::Tmux(dogwatch_tmux::Error::Io { source, .. })
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock => LIMIT.into(),
+            Self::Tmux(dogwatch_tmux::Error::Io { source, .. })
                 if source.kind() == io::ErrorKind::WouldBlock =>
             {
-                "no process or thread could be started: a limit is reached (`ulimit -u` shows it); end some, or raise it".into()
+                LIMIT.into()
             }
             Self::Tmux(error) => return error.hint().map(ToOwned::to_owned),
             Self::UnknownAgent { .. } => {

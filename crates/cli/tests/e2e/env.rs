@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -313,9 +313,13 @@ impl Drop for TestEnv {
     }
 }
 
-/// The binary under test.
+/// The binary under test: where cargo has built it, unless the tests were copied elsewhere with it (`scripts/tmux-matrix`).
 pub(crate) fn dogwatch() -> &'static str {
-    env!("CARGO_BIN_EXE_dogwatch")
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let told = std::env::var("DOGWATCH_TEST_BINARY");
+        told.unwrap_or_else(|_| env!("CARGO_BIN_EXE_dogwatch").to_owned())
+    })
 }
 
 /// Waits for a condition that nobody tells us of.
