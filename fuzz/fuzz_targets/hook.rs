@@ -52,6 +52,8 @@ fn evidence(input: &mut Input) -> Evidence {
         now,
         life,
         exit,
+        cause: None,
+        by: None,
         is_plain,
         prompted,
         stopped,
@@ -92,6 +94,7 @@ fn life(input: &mut Input) -> Life {
         State::Running,
         State::Starting,
         State::Exited,
+        State::Stopped,
         State::Crashed,
         State::Lost,
         State::Unknown,
@@ -180,7 +183,7 @@ fn is_explained(verdict: &Verdict) {
 
 fn is_honest(evidence: &Evidence, verdict: &Verdict) {
     let over =
-        matches!(verdict.status, Status::Exited | Status::Crashed { .. } | Status::Lost { .. });
+        verdict.status.is_over();
     assert_eq!(over, evidence.life.state.is_over(), "{verdict:#?}");
     if let Status::Stuck { silent_since } = verdict.status {
         let silent = evidence.now.duration_since(silent_since);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use dogwatch_core::id::is_id;
 use dogwatch_core::registry::NamePattern;
 use dogwatch_engine::act::record::Surroundings;
+use dogwatch_engine::context::Caller;
 use dogwatch_engine::roll::Roll;
 use dogwatch_engine::sense::roll::Manner;
 use dogwatch_engine::team_file::Whereabouts;
@@ -56,6 +57,7 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
             .filter_map(|name| Some((name.to_owned(), path_variable(name)?)))
             .collect(),
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        caller: Caller { user: user(), terminal: terminal(), session: own_session() },
     })
 }
 
@@ -171,11 +173,21 @@ pub(crate) fn own_agent() -> Option<String> {
 
 /// Who runs this process: a user, or an agent of ours on their behalf.
 pub(crate) fn who(context: &Context) -> String {
+    let session = own_session().and_then(|id| context.store().ok()?.by_id(&id).ok()?);
+    session.map_or_else(user, |session| format!("agent {}", session.name))
+}
+
+fn user() -> String {
     let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
     let user = user.filter(|user| !user.is_empty());
-    let user = user.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()));
-    let session = own_session().and_then(|id| context.store().ok()?.by_id(&id).ok()?);
-    session.map_or(user, |session| format!("agent {}", session.name))
+    user.unwrap_or_else(|| format!("user {}", rustix::process::getuid().as_raw()))
+}
+
+/// Name of the terminal that this process was started from.
+fn terminal() -> Option<String> {
+    let name = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok()?;
+    let name = name.to_string_lossy();
+    Some(name.strip_prefix("/dev/").unwrap_or(&name).to_owned())
 }
 
 /// The pane that this process runs in, if it is one of the server that is meant.

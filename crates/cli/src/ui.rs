@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_core::life::{State, signal_name};
+use dogwatch_core::life::{State, exit_words};
 use dogwatch_core::record::Exit;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -97,7 +97,7 @@ pub(crate) fn state(state: State) -> Cell {
     let colour = match state {
         State::Starting => AnsiColor::Cyan,
         State::Running => AnsiColor::Green,
-        State::Exited => AnsiColor::Blue,
+        State::Exited | State::Stopped => AnsiColor::Blue,
         State::Crashed | State::Lost => AnsiColor::Red,
         State::Unknown => AnsiColor::Yellow,
     };
@@ -141,10 +141,7 @@ pub(crate) fn talk_of_left_out(count: usize) {
 
 /// `exit code 3`, `signal 9 (KILL)`.
 pub(crate) fn exit(exit: Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("exit code {code}"),
-        Exit::Signal(signal) => format!("signal {}", signal_name(signal)),
-    }
+    exit_words(exit)
 }
 
 /// How long ago, in the largest unit that fits: `12s`, `3m`, `5h`, `2d`.

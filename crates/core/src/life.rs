@@ -59,8 +59,10 @@ pub struct Facts<'a> {
 pub enum State {
     Starting,
     Running,
-    /// Ended by itself with status 0.
+    /// Ended with status 0, by itself or because it was asked to.
     Exited,
+    /// A person ended it: by `kill`, by closing its terminal, or by Ctrl-C.
+    Stopped,
     /// Ended otherwise.
     Crashed,
     /// Taken away without an exit record.
@@ -70,7 +72,7 @@ pub enum State {
 
 impl State {
     pub fn is_over(self) -> bool {
-        matches!(self, Self::Exited | Self::Crashed | Self::Lost)
+        matches!(self, Self::Exited | Self::Stopped | Self::Crashed | Self::Lost)
     }
 
     pub fn word(self) -> &'static str {
@@ -78,6 +80,7 @@ impl State {
             Self::Starting => "starting",
             Self::Running => "running",
             Self::Exited => "exited",
+            Self::Stopped => "stopped",
             Self::Crashed => "crashed",
             Self::Lost => "lost",
             Self::Unknown => "unknown",
@@ -96,9 +99,7 @@ pub struct Life {
 /// Judges one session. The first rule that fits decides.
 pub fn judge(facts: &Facts<'_>) -> Life {
     if let Some(ended) = facts.ended {
-        // claude leaves with code 0 when its terminal vanishes; that is still no end of its own.
-        let own_end = ended.exit.is_success() && ended.cause != Cause::Hangup;
-        let state = if own_end { State::Exited } else { State::Crashed };
+        let state = state_after(ended);
         return Life { state, since: Some(ended.at), reason: how_it_ended(ended) };
     }
     let life = |state, since, reason: &str| Life { state, since, reason: reason.to_owned() };
@@ -149,15 +150,59 @@ fn is_being_made(facts: &Facts<'_>) -> bool {
     !facts.placed && facts.started.is_none() && !age.is_negative() && age < MAKING
 }
 
-fn how_it_ended(ended: &Ended) -> String {
-    let how = match ended.exit {
+fn state_after(ended: &Ended) -> State {
+    match (ended.cause, ended.exit) {
+        // Also with code 0: claude leaves so when its terminal vanishes, and that is no end of its own.
+        (Cause::Hangup, _) => State::Stopped,
+        (Cause::Itself | Cause::Request, exit) if exit.is_success() => State::Exited,
+        (Cause::Request, _) => State::Stopped,
+        (Cause::Itself, exit) if from_keyboard(exit).is_some() => State::Stopped,
+        (Cause::Itself | Cause::Launch, _) => State::Crashed,
+    }
+}
+
+/// The key that usually has this effect.
+fn from_keyboard(exit: Exit) -> Option<&'static str> {
+    match exit {
+        Exit::Signal(2) => Some("Ctrl-C"),
+        Exit::Signal(3) => Some("Ctrl-\\"),
+        _ => None,
+    }
+}
+
+/// Who stopped a session, and how: `by root on pts/3 (signal 15 (TERM))`.
+pub fn how_stopped(exit: Exit, cause: Cause, by: Option<&str>) -> String {
+    let how = exit_words(exit);
+    match (cause, by) {
+        (Cause::Hangup, _) => format!("terminal closed ({how})"),
+        (Cause::Request, Some(by)) => format!("by {by} ({how})"),
+        (Cause::Request, None) => format!("on request ({how})"),
+        (Cause::Itself | Cause::Launch, _) => match from_keyboard(exit) {
+            Some(key) => format!("{how}, as by {key}"),
+            None => how,
+        },
+    }
+}
+
+/// `exit code 3`, `signal 9 (KILL)`.
+pub fn exit_words(exit: Exit) -> String {
+    match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("signal {}", signal_name(signal)),
-    };
+    }
+}
+
+fn how_it_ended(ended: &Ended) -> String {
+    let how = exit_words(ended.exit);
+    if state_after(ended) == State::Stopped {
+        return how_stopped(ended.exit, ended.cause, ended.by.as_deref());
+    }
     match (ended.cause, &ended.error) {
-        (Cause::Itself, _) => format!("{how}, recorded by the runner"),
-        (Cause::Request, _) => format!("{how}, ended on request"),
-        (Cause::Hangup, _) => format!("{how}, after its terminal went away"),
+        (Cause::Itself | Cause::Hangup, _) => format!("{how}, recorded by the runner"),
+        (Cause::Request, _) => match &ended.by {
+            Some(by) => format!("{how}, ended by {by}"),
+            None => format!("{how}, ended on request"),
+        },
         (Cause::Launch, Some(error)) => format!("could not be started: {error}"),
         (Cause::Launch, None) => "could not be started".to_owned(),
     }
@@ -192,7 +237,7 @@ mod tests {
     }
 
     fn ended(exit: Exit, cause: Cause) -> Ended {
-        Ended { at: at(9), exit, cause, error: None }
+        Ended { at: at(9), exit, cause, error: None, by: None }
     }
 
     #[test]
@@ -210,14 +255,21 @@ mod tests {
         let hung_up = ended(Exit::Signal(1), Cause::Hangup);
         let left = ended(Exit::Code(0), Cause::Hangup);
         let asked = ended(Exit::Code(0), Cause::Request);
+        let by_ann =
+            Ended { by: Some("ann on pts/3".into()), ..ended(Exit::Signal(15), Cause::Request) };
+        let ctrl_c = ended(Exit::Signal(2), Cause::Itself);
+        let never_ran = ended(Exit::Code(130), Cause::Launch);
         #[rustfmt::skip]
         let table = [
             (Some(&ok), true, Pane::Alive, Alive, Alive, State::Exited, "exit code 0, recorded"),
             (Some(&bad), true, Pane::Dead, Gone, Gone, State::Crashed, "exit code 3"),
             (Some(&killed), true, Pane::Gone, Gone, Gone, State::Crashed, "signal 9 (KILL)"),
-            (Some(&hung_up), true, Pane::NoServer, Gone, Gone, State::Crashed, "terminal went away"),
-            (Some(&left), true, Pane::NoServer, Gone, Gone, State::Crashed, "terminal went away"),
-            (Some(&asked), true, Pane::Gone, Gone, Gone, State::Exited, "on request"),
+            (Some(&hung_up), true, Pane::NoServer, Gone, Gone, State::Stopped, "terminal closed (signal 1 (HUP))"),
+            (Some(&left), true, Pane::NoServer, Gone, Gone, State::Stopped, "terminal closed (exit code 0)"),
+            (Some(&asked), true, Pane::Gone, Gone, Gone, State::Exited, "ended on request"),
+            (Some(&by_ann), true, Pane::Gone, Gone, Gone, State::Stopped, "by ann on pts/3 (signal 15 (TERM))"),
+            (Some(&ctrl_c), true, Pane::Gone, Gone, Gone, State::Stopped, "signal 2 (INT), as by Ctrl-C"),
+            (Some(&never_ran), true, Pane::Gone, Gone, Gone, State::Crashed, "could not be started"),
             (Some(&ok), true, Pane::Unreachable("x".into()), Unasked, Unasked, State::Exited, "exit code 0"),
             (None, true, Pane::Alive, Unasked, Unasked, State::Running, "alive"),
             (None, false, Pane::Alive, Unasked, Unasked, State::Starting, "not recorded yet"),

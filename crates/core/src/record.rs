@@ -69,6 +69,9 @@ pub struct Ended {
     /// The error text of a failed launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Who asked for the end, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 #[cfg(test)]
@@ -89,6 +92,7 @@ mod tests {
             exit: Exit::Signal(9),
             cause: Cause::Itself,
             error: None,
+            by: None,
         };
         let text = r#"{"at":"2026-11-15T08:00:00Z","exit":{"signal":9},"cause":"itself"}"#;
         assert_eq!(serde_json::to_string(&ended).unwrap(), text);

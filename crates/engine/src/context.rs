@@ -22,6 +22,29 @@ pub struct Context {
     /// Folders of agents that are not where they usually are, by the variable that says so.
     pub agent_roots: Vec<(String, PathBuf)>,
     pub host: String,
+    pub caller: Caller,
+}
+
+/// Who runs this process.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    pub user: String,
+    /// Name of its terminal, such as `pts/3`.
+    pub terminal: Option<String>,
+    /// Id of the session of ours that it runs in.
+    pub session: Option<String>,
+}
+
+impl Caller {
+    /// `ann on pts/3`, or `agent lead` for an agent of ours.
+    pub fn words(&self, store: &Store) -> String {
+        let session = self.session.as_deref().and_then(|id| store.by_id(id).ok()?);
+        match (session, &self.terminal) {
+            (Some(session), _) => format!("agent {}", session.name),
+            (None, Some(terminal)) => format!("{} on {terminal}", self.user),
+            (None, None) => self.user.clone(),
+        }
+    }
 }
 
 impl Context {

@@ -3,6 +3,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use dogwatch_core::launch::{self, Launch, PROMPT_FILE};
 use dogwatch_core::record::{Ended, Started};
@@ -15,6 +16,8 @@ use crate::{StoreError, read_regular};
 /// Size of a record on disk. The space is taken when the session is made, so that an agent's end can be
 /// written down even when the disk has filled up since.
 const RECORD_SIZE: usize = 1024;
+/// Longest name of one who ends a session: it must fit in a record.
+const MAX_WHO: usize = 200;
 /// More than any file of a session has.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
@@ -26,6 +29,7 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// | `environment` | spawn | NUL-separated; removed by the runner as soon as it has read it |
 /// | `prompt` | spawn | the prompt, if there is one |
 /// | `started`, `ended` | runner | one JSON object each, padded with spaces |
+/// | `stopping` | kill | who ends it |
 /// | `screen` | runner | what was last on the screen, with attributes |
 #[derive(Debug, Clone)]
 pub struct SessionFolder {
@@ -121,6 +125,30 @@ impl SessionFolder {
     pub fn write_ended(&self, ended: &Ended) -> Result<(), StoreError> {
         let file = self.write_record("ended", ended)?;
         file.sync_data().map_err(|source| StoreError::writing(&self.path.join("ended"), source))
+    }
+
+    /// Notes who ends the session, for the runner to write down with its end.
+    pub fn write_stopping(&self, who: &str) -> Result<(), StoreError> {
+        let path = self.path.join("stopping");
+        let who = &who[..who.floor_char_boundary(MAX_WHO)];
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .and_then(|mut file| file.write_all(who.as_bytes()))
+            .map_err(|source| StoreError::writing(&path, source))
+    }
+
+    /// Who is ending the session, if somebody began to at most so long ago.
+    pub fn stopping(&self, at_most: Duration) -> Option<String> {
+        let begun = fs::symlink_metadata(self.path.join("stopping")).ok()?.modified().ok()?;
+        // A clock that was set back since makes it no older.
+        let age = SystemTime::now().duration_since(begun).unwrap_or_default();
+        let who = self.read("stopping").ok().filter(|_| age <= at_most)?;
+        Some(String::from_utf8_lossy(&who).into_owned()).filter(|who| !who.is_empty())
     }
 
     pub fn started(&self) -> Option<Started> {
@@ -224,6 +252,7 @@ mod tests {
             exit: Exit::Signal(9),
             cause: Cause::Itself,
             error: None,
+            by: None,
         };
         folder.write_ended(&ended).unwrap();
         assert_eq!((folder.ended(), size()), (Some(ended), before));

@@ -57,6 +57,7 @@ pub(crate) fn to_json(seen: &Seen) -> Value {
         "reason": seen.life.reason,
         "exit": session.ended.as_ref().map(|e| e.exit),
         "cause": session.ended.as_ref().map(|e| e.cause),
+        "by": session.ended.as_ref().and_then(|e| e.by.as_deref()),
         "project": session.project,
         "cwd": session.cwd,
         "story": session.story,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
+use dogwatch_core::life::how_stopped;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_engine::act::job;
 use dogwatch_engine::status::{Judged, Looker};
@@ -102,7 +103,7 @@ fn urgency(status: &Status) -> u8 {
         Status::Limited { .. } | Status::Unknown { .. } => 2,
         Status::Idle { .. } => 3,
         Status::Starting | Status::Working { .. } => 4,
-        Status::Exited => 5,
+        Status::Exited | Status::Stopped { .. } => 5,
     }
 }
 
@@ -139,7 +140,7 @@ pub(super) fn state(status: &Status) -> Cell {
         Status::Starting => AnsiColor::Cyan,
         Status::Working { .. } => AnsiColor::Green,
         Status::Waiting { .. } | Status::Limited { .. } => AnsiColor::Yellow,
-        Status::Idle { .. } | Status::Exited => AnsiColor::Blue,
+        Status::Idle { .. } | Status::Exited | Status::Stopped { .. } => AnsiColor::Blue,
         Status::Error { .. }
         | Status::Crashed { .. }
         | Status::Stuck { .. }
@@ -183,10 +184,14 @@ pub(super) fn detail(status: &Status) -> String {
         }
         Status::Error { kind, text } => format!("{kind}: {text}"),
         Status::Crashed { exit: Some(exit) } => ui::exit(*exit),
+        Status::Stopped { exit: Some(exit), cause: Some(cause), by } => {
+            how_stopped(*exit, *cause, by.as_deref())
+        }
         Status::Unknown { missing } => missing.clone(),
         Status::Lost { last_seen: Some(at) } => format!("last heard of at {at:.0}"),
         Status::Starting
         | Status::Exited
+        | Status::Stopped { .. }
         | Status::Crashed { .. }
         | Status::Stuck { .. }
         | Status::Lost { last_seen: None } => String::new(),

@@ -43,7 +43,7 @@ fn recorded(agent: Agent, has: &[&str]) {
     assert_eq!(alone.success().json()["state"], "idle");
     lab.end(&["--now"]);
     let over = lab.dogwatch(&["record", "a", "--json"]).success().json();
-    assert_eq!(over["state"], "crashed");
+    assert_eq!(over["state"], "stopped");
     assert!(over["files"].as_array().unwrap().iter().any(|name| name == "screen.ansi"), "{over}");
 }
 

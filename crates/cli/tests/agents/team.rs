@@ -243,7 +243,7 @@ fn a_pane_that_is_killed_behind_our_back() {
         let team = lab.dogwatch(&["team", "%0", "--json"]).success().json();
         team["members"].as_array().unwrap().get(1).cloned()
     };
-    eventually("it is missed", || dev().is_some_and(|dev| dev["session"]["state"] == "crashed"));
+    eventually("it is missed", || dev().is_some_and(|dev| dev["session"]["state"] == "stopped"));
     let closed = lab.dogwatch(&["pane", "close", &pane, "--json"]).success().json();
     assert_eq!(closed["by"], "gone");
     assert_eq!(dev(), None);

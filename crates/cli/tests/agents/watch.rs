@@ -63,8 +63,8 @@ fn a_turn_is_told(agent: Agent) {
     assert_eq!(watch.until("idle"), ["idle"]);
     assert!(asked("idle"), "who asks gets the same answer");
     lab.end(&["--now"]);
-    let end = watch.until("crashed");
-    assert_eq!(end, ["crashed"]);
+    let end = watch.until("stopped");
+    assert_eq!(end, ["stopped"]);
 }
 
 #[test]

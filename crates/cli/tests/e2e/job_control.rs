@@ -23,9 +23,9 @@ fn ctrl_c_interrupts_the_agent() {
     let env = TestEnv::new();
     let session = env.spawn_script("x", "exec sleep 300");
     env.keys(&session, &["C-c"]);
-    let seen = env.wait_state("x", "crashed");
+    let seen = env.wait_state("x", "stopped");
     assert_eq!(seen["exit"]["signal"], 2);
-    assert_eq!(seen["reason"], "signal 2 (INT), recorded by the runner");
+    assert_eq!(seen["reason"], "signal 2 (INT), as by Ctrl-C");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn ctrl_backslash_and_ctrl_d() {
     let env = TestEnv::new();
     let session = env.spawn_script("quit", "exec sleep 300");
     env.keys(&session, &["C-\\"]);
-    assert_eq!(env.wait_state("quit", "crashed")["exit"]["signal"], 3);
+    assert_eq!(env.wait_state("quit", "stopped")["exit"]["signal"], 3);
     let session = env.spawn_script("end", "cat; echo done; exit 0");
     env.keys(&session, &["C-d"]);
     env.wait_state("end", "exited");
@@ -131,8 +131,8 @@ fn words_typed_to_the_runner() {
     env.keys(&session, &["C-d"]);
     eventually("it still listens", || env.screen("x").matches("[dogwatch] fg:").count() == 2);
     env.keys(&session, &["kill", "Enter"]);
-    let seen = env.wait_state("x", "crashed");
-    assert_eq!(seen["reason"], "signal 15 (TERM), ended on request");
+    let seen = env.wait_state("x", "stopped");
+    assert_eq!(seen["reason"], "on request (signal 15 (TERM))");
 }
 
 #[test]

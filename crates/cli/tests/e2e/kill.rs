@@ -127,7 +127,39 @@ fn one_that_answers_term_decides_its_exit_code() {
     let output = env.dogwatch(&["kill", "x"]).success();
     insta::assert_snapshot!(output, @"x: ended by TERM (exit code 7)");
     let seen = env.seen("x");
-    assert_eq!(seen["reason"], "exit code 7, ended on request");
+    assert_eq!((&seen["state"], &seen["cause"]), (&"stopped".into(), &"request".into()));
+    let reason = seen["reason"].as_str().unwrap();
+    assert!(reason.starts_with("by ") && reason.ends_with(" (exit code 7)"), "{reason}");
+}
+
+/// Who ended it, and how, is told by every command; nothing of it is a crash.
+#[test]
+fn it_is_told_who_stopped_a_session() {
+    let env = TestEnv::new();
+    env.spawn_script("x", "exec sleep 300");
+    let mut kill = env.command(&["kill", "x", "--now"]);
+    let _killed = env.run(kill.env("USER", "ann")).success();
+    let seen = env.seen("x");
+    assert_eq!((&seen["state"], &seen["cause"]), (&"stopped".into(), &"request".into()));
+    assert_eq!(seen["reason"], "by ann (signal 9 (KILL))");
+    assert_eq!(seen["by"], "ann");
+    let why = env.dogwatch(&["why", "x", "--json"]).success().json();
+    assert_eq!((&why["state"], &why["by"]), (&"stopped".into(), &"ann".into()), "{why:#}");
+    let told = env.dogwatch(&["why", "x"]).success().text();
+    assert!(told.starts_with("x is stopped: by ann (signal 9 (KILL)) (asserted)"), "{told}");
+    let waited = env.dogwatch(&["wait", "x", "--for", "stopped", "--json"]).success().json();
+    assert_eq!(waited["outcome"], "happened");
+    let _impossible = env.dogwatch(&["wait", "x", "--for", "crashed"]).code(4);
+}
+
+#[test]
+fn an_agent_tells_that_it_stopped_another() {
+    let env = TestEnv::new();
+    env.spawn_script("x", "exec sleep 300");
+    let binary = dogwatch();
+    env.spawn_script("lead", &format!("'{binary}' kill x; echo done; exec sleep 300"));
+    env.wait_screen("lead", "done");
+    assert_eq!(env.seen("x")["by"], "agent lead");
 }
 
 #[test]

@@ -81,6 +81,6 @@ fn a_session_can_end_itself() {
     let script = format!("'{}' kill --now suicidal; exec sleep 300", dogwatch());
     let session = env.spawn_script("suicidal", &script);
     process::wait_gone(session.pid);
-    eventually("it is over", || env.seen("suicidal")["state"] == "crashed");
+    eventually("it is over", || env.seen("suicidal")["state"] == "stopped");
     assert_eq!(env.seen("suicidal")["cause"], "request");
 }

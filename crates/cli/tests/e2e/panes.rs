@@ -204,7 +204,7 @@ fn killed_behind_our_back() {
         let members = team["members"].as_array().unwrap().clone();
         members.into_iter().find(|m| m["pane"] == "%2").map(|m| m["session"]["state"].clone())
     };
-    eventually("it is missed", || state(&env).is_some_and(|state| state == "crashed"));
+    eventually("it is missed", || state(&env).is_some_and(|state| state == "stopped"));
     insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%2"]).success(), @"%2 qa: closed, was gone already");
     assert_eq!(state(&env), None);
     assert_eq!(env.places("%0"), ["%0 0,0 80x50", "%1 81,0 119x24", "%3 81,25 119x25"]);

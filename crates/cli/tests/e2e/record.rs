@@ -262,7 +262,7 @@ fn a_session_that_left_no_screen() {
     let env = TestEnv::new();
     env.spawn_script("x", "exec sleep 300");
     env.tmux(&["kill-server"]);
-    env.wait_state("x", "crashed");
+    env.wait_state("x", "stopped");
     let said = env.dogwatch(&["record", "x", "--out", "r", "--json"]).success().json();
     assert_eq!(said["files"], serde_json::json!(["verdict.json", "signals.jsonl"]));
     assert_eq!(meta(&env.work().join("r"))["file"], Value::Null);

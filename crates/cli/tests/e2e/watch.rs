@@ -165,11 +165,8 @@ fn a_runner_and_a_server_that_are_killed() {
     process::signal(runner.parse().unwrap(), Signal::KILL);
     watch.tells("changed", "one", "lost");
     process::signal(env.server_pid(), Signal::KILL);
-    let line = watch.tells("changed", "two", "crashed");
-    assert!(
-        line["reasons"][0]["said"].as_str().unwrap().contains("terminal went away"),
-        "{line:#}"
-    );
+    let line = watch.tells("changed", "two", "stopped");
+    assert!(line["reasons"][0]["said"].as_str().unwrap().contains("terminal closed"), "{line:#}");
     // The socket of a killed server stays; the next server takes it over.
     env.spawn_script("three", "exec sleep 300");
     watch.tells_in_time("three", "working");
@@ -184,8 +181,8 @@ fn before_there_is_a_server() {
     env.spawn_script("first", "exec sleep 300");
     watch.tells_in_time("first", "working");
     let _ = env.dogwatch(&["kill", "first"]).success();
-    watch.tells("changed", "first", "crashed");
-    watch.tells("gone", "first", "crashed");
+    watch.tells("changed", "first", "stopped");
+    watch.tells("gone", "first", "stopped");
     // The watch itself must not keep the server from ending with its last session.
     eventually("the server is gone", || {
         !env.tmux_command(&env.socket(), &["list-sessions"]).output().unwrap().status.success()

@@ -45,9 +45,9 @@ fn a_server_that_was_told_to_end() {
     let session = env.spawn_script("x", "exec sleep 300");
     env.tmux(&["kill-server"]);
     process::wait_gone(session.pid);
-    let seen = env.wait_state("x", "crashed");
+    let seen = env.wait_state("x", "stopped");
     assert_eq!(seen["cause"], "hangup");
-    assert_eq!(seen["reason"], "signal 1 (HUP), after its terminal went away");
+    assert_eq!(seen["reason"], "terminal closed (signal 1 (HUP))");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_server_that_was_killed() {
         let session = env.spawn_script(&name, "exec sleep 300");
         process::signal(env.server_pid(), Signal::KILL);
         process::wait_gone(session.pid);
-        let seen = env.wait_state(&name, "crashed");
+        let seen = env.wait_state(&name, "stopped");
         assert_eq!(seen["cause"], "hangup", "{seen}");
     }
 }
@@ -70,8 +70,8 @@ fn a_server_that_was_killed_with_an_agent_that_ignores_it() {
     let session = env.spawn_script("x", "trap '' HUP TERM; echo ready; while :; do sleep 1; done");
     env.wait_screen("x", "ready");
     process::signal(env.server_pid(), Signal::KILL);
-    let seen = env.wait_state("x", "crashed");
-    assert_eq!(seen["reason"], "signal 9 (KILL), after its terminal went away");
+    let seen = env.wait_state("x", "stopped");
+    assert_eq!(seen["reason"], "terminal closed (signal 9 (KILL))");
     assert!(!process::is_alive(session.pid));
 }
 
@@ -98,7 +98,7 @@ fn a_pane_that_a_person_closed() {
     env.spawn_script("other", "exec sleep 300");
     let session = env.spawn_script("x", "exec sleep 300");
     env.tmux(&["kill-pane", "-t", &session.pane]);
-    let seen = env.wait_state("x", "crashed");
+    let seen = env.wait_state("x", "stopped");
     assert_eq!(seen["cause"], "hangup");
     let output = env.dogwatch(&["capture", "x"]).code(3);
     insta::assert_snapshot!(output, @r"
@@ -113,14 +113,14 @@ fn a_new_server_with_the_same_pane_ids() {
     let env = TestEnv::new();
     let old = env.spawn_script("old", "exec sleep 300");
     process::signal(env.server_pid(), Signal::KILL);
-    env.wait_state("old", "crashed");
+    env.wait_state("old", "stopped");
     let new = env.spawn_script("new", "exec sleep 300");
     assert_eq!(old.pane, new.pane, "ids start again");
     // Ending the old one must not touch the pane that has its number now.
     let _ = env.dogwatch(&["kill", "old"]).success();
     assert_eq!(env.seen("new")["state"], "running");
     let _ = env.dogwatch(&["kill", &new.pane]).success();
-    assert_eq!(env.seen("new")["state"], "crashed");
+    assert_eq!(env.seen("new")["state"], "stopped");
 }
 
 #[test]

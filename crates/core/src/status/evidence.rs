@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Status, WaitFor};
 use crate::life::Life;
-use crate::record::Exit;
+use crate::record::{Cause, Exit};
 use crate::screen::{Hands, Todos};
 
 /// All there is to go by. `None` means that the source was not asked or has nothing.
@@ -16,6 +16,9 @@ pub struct Evidence {
     /// Life and death, judged from records, panes and processes.
     pub life: Life,
     pub exit: Option<Exit>,
+    /// What ended it, and who.
+    pub cause: Option<Cause>,
+    pub by: Option<String>,
     /// A plain command has no turns: it works until it ends.
     pub is_plain: bool,
     /// It was started with a prompt: a turn is to come.

@@ -104,6 +104,7 @@ impl Ruling {
 fn over(e: &Evidence) -> Option<Ruling> {
     let status = match e.life.state {
         State::Exited => Status::Exited,
+        State::Stopped => Status::Stopped { exit: e.exit, cause: e.cause, by: e.by.clone() },
         State::Crashed => Status::Crashed { exit: e.exit },
         State::Lost => Status::Lost { last_seen: last_sign(e) },
         _ => return None,

@@ -19,6 +19,8 @@ fn living() -> Evidence {
             reason: "its pane is alive".into(),
         },
         exit: None,
+        cause: None,
+        by: None,
         is_plain: false,
         prompted: false,
         stopped: false,
@@ -100,6 +102,8 @@ fn life_and_death_come_first() {
     );
     let crashed = Evidence { life: over(State::Crashed), exit: Some(Exit::Signal(9)), ..busy() };
     check("crashed", crashed, "crashed", Source::Exit, Asserted);
+    let stopped = Evidence { life: over(State::Stopped), by: Some("ann".into()), ..busy() };
+    check("stopped", stopped, "stopped", Source::Exit, Asserted);
     check("lost", Evidence { life: over(State::Lost), ..busy() }, "lost", Source::Exit, Asserted);
     let unreachable = Evidence { life: over(State::Unknown), ..busy() };
     check("no tmux", unreachable, "unknown", Source::Exit, Inferred);

@@ -19,7 +19,7 @@ pub mod rollout;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Exit;
+use crate::record::{Cause, Exit};
 
 pub use crate::screen::Need as WaitFor;
 pub use evidence::Evidence;
@@ -67,8 +67,18 @@ pub enum Status {
     },
     /// Alive, but its last turn failed.
     Error { kind: String, text: String },
-    /// Ended by itself with status 0.
+    /// Ended with status 0, by itself or because it was asked to.
     Exited,
+    /// A person ended it: by `kill`, by closing its terminal, or by Ctrl-C.
+    Stopped {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit: Option<Exit>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<Cause>,
+        /// Who asked for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// Ended otherwise.
     Crashed {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,9 +98,9 @@ pub enum Status {
 
 impl Status {
     /// The words of all states.
-    pub const WORDS: [&str; 11] = [
-        "starting", "working", "waiting", "limited", "idle", "error", "exited", "crashed", "stuck",
-        "lost", "unknown",
+    pub const WORDS: [&str; 12] = [
+        "starting", "working", "waiting", "limited", "idle", "error", "exited", "stopped",
+        "crashed", "stuck", "lost", "unknown",
     ];
 
     pub fn word(&self) -> &'static str {
@@ -102,6 +112,7 @@ impl Status {
             Self::Idle { .. } => "idle",
             Self::Error { .. } => "error",
             Self::Exited => "exited",
+            Self::Stopped { .. } => "stopped",
             Self::Crashed { .. } => "crashed",
             Self::Stuck { .. } => "stuck",
             Self::Lost { .. } => "lost",
@@ -127,7 +138,18 @@ impl Status {
 
     /// Whether it is the last state of a session.
     pub fn is_over(&self) -> bool {
-        matches!(self, Self::Exited | Self::Crashed { .. } | Self::Lost { .. })
+        matches!(
+            self,
+            Self::Exited | Self::Stopped { .. } | Self::Crashed { .. } | Self::Lost { .. }
+        )
+    }
+
+    /// The same for those who know no `stopped`: the words of the drop-in are not ours to add to.
+    pub fn without_stopped(&self) -> Self {
+        match self {
+            Self::Stopped { exit, .. } => Self::Crashed { exit: *exit },
+            other => other.clone(),
+        }
     }
 }
 

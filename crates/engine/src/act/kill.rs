@@ -62,6 +62,10 @@ pub fn kill(
     let mut store = context.store()?;
     // An end must not depend on whether it can be noted: the disk may be full.
     let _ = store.note(&session.id, "kill_requested", now);
+    let who = context.caller.words(&store);
+    if session.ended.is_none() {
+        let _ = folder.write_stopping(&who);
+    }
 
     let agent = session.started.as_ref().map(|started| started.agent);
     let was_alive = agent.is_some_and(processes::is_alive);
@@ -81,6 +85,7 @@ pub fn kill(
             exit: Exit::Signal(Signal::KILL.as_raw()),
             cause: Cause::Request,
             error: None,
+            by: Some(who),
         };
         let _ = folder.write_ended(&record);
         ended = Some(record);

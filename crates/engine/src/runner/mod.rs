@@ -36,6 +36,9 @@ const SETTLE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long tmux may take to hand over the last screen.
 const SCREEN_PATIENCE: Duration = Duration::from_secs(3);
 
+/// A `kill` that began longer ago has nothing to do with an end now.
+const STOPPING: Duration = Duration::from_secs(60);
+
 /// Runs the session with this id to its end; returns the status to exit with.
 pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     let folder = state.session(id);
@@ -165,6 +168,9 @@ impl Driver<'_> {
             Effect::WakeAfter(after) => self.wake = Some(Instant::now() + after),
             Effect::Record { exit, cause } => {
                 self.reader = None;
+                // An agent may notice that its terminal is gone, and leave, before we are told.
+                let is_hangup = cause == Cause::Itself && terminal::is_gone();
+                let cause = if is_hangup { Cause::Hangup } else { cause };
                 self.record.ended(exit, cause);
                 // Without a terminal there is nothing to be kept.
                 if cause != Cause::Hangup {
@@ -216,7 +222,10 @@ impl Record<'_> {
     }
 
     fn ended(&mut self, exit: Exit, cause: Cause) {
-        let ended = Ended { at: Timestamp::now(), exit, cause, error: None };
+        let by = self.folder.stopping(STOPPING);
+        // Asked to leave by its own keys, it ends by itself.
+        let cause = if by.is_some() && cause == Cause::Itself { Cause::Request } else { cause };
+        let ended = Ended { at: Timestamp::now(), exit, cause, error: None, by };
         self.write(&ended);
     }
 
@@ -236,6 +245,7 @@ impl Record<'_> {
             exit: Exit::Code(code),
             cause: Cause::Launch,
             error: Some(reason),
+            by: None,
         };
         self.write(&ended);
         ended.exit.status()

@@ -77,3 +77,8 @@ fn is_ready(fd: &PollFd<'_>, deadline: Instant) -> bool {
     let Ok(timeout) = Timespec::try_from(left) else { return false };
     matches!(poll(&mut [fd.clone()], Some(&timeout)), Ok(ready) if ready > 0)
 }
+
+/// Whether the terminal was taken away: the pane was closed, or its server has ended.
+pub(super) fn is_gone() -> bool {
+    matches!(tcgetattr(stdin()), Err(rustix::io::Errno::IO))
+}

@@ -176,6 +176,8 @@ impl Gatherer<'_> {
             now: self.now,
             life: seen.life.clone(),
             exit: session.ended.as_ref().map(|e| e.exit),
+            cause: session.ended.as_ref().map(|e| e.cause),
+            by: session.ended.as_ref().and_then(|e| e.by.clone()),
             is_plain: session.agent == profile::COMMAND,
             prompted: heard.prompted,
             stopped: heard.pulse.is_some_and(|pulse| pulse.stopped),

@@ -200,6 +200,9 @@ fn end_of(judged: &Judged, now: Timestamp) -> Option<How> {
             );
             Some(failed(Failure::Crash, &how))
         }
+        Status::Stopped { .. } => {
+            Some(failed(Failure::Crash, &format!("stopped: {}", judged.seen.life.reason)))
+        }
         Status::Lost { .. } => Some(failed(Failure::Lost, &judged.seen.life.reason)),
         Status::Limited { until, text } => {
             let until = until.as_deref().and_then(|until| moment(until, &Zoned::now()));

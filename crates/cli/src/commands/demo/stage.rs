@@ -42,6 +42,7 @@ impl Stage {
             home: None,
             agent_roots: Vec::new(),
             host: String::new(),
+            caller: dogwatch_engine::context::Caller::default(),
         };
         std::fs::create_dir(folder.path().join("work")).map_err(Error::io("make a work folder"))?;
         Ok(Self { folder, context })

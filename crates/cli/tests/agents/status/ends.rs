@@ -62,9 +62,9 @@ fn server_killed(agent: Agent) {
     let session = lab.spawn(&["--unattended", "--prompt", "[gate]"]);
     lab.env.wait_screen("a", "Waiting at the gate.");
     process::signal(lab.env.server_pid(), Signal::KILL);
-    let crashed = lab.is("crashed", "exit");
-    assert!(said(&crashed, "exit").contains("terminal"), "{crashed:#}");
-    assert_eq!(said(&crashed, "screen"), "not read", "{crashed:#}");
+    let stopped = lab.is("stopped", "exit");
+    assert!(said(&stopped, "exit").contains("terminal closed"), "{stopped:#}");
+    assert_eq!(said(&stopped, "screen"), "not read", "{stopped:#}");
     process::wait_gone(session.pid);
 }
 

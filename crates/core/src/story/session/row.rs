@@ -171,6 +171,7 @@ pub fn of(status: &Status, shown: Shown<'_>) -> Row {
             let code = exit.map_or(0, |exit| u32::from(exit.status())).max(1);
             Row { wait: code, ..row(State::Crashed) }
         }
+        Status::Stopped { .. } => of(&status.without_stopped(), shown),
         Status::Stuck { .. } | Status::Unknown { .. } if shown.clock_moves => starting(),
         Status::Stuck { .. } | Status::Unknown { .. } => row(State::Stuck),
         Status::Lost { .. } => Row::plain(State::NotFound),
@@ -190,8 +191,12 @@ pub fn clock_moves(before: Option<&str>, now: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Exit;
+    use crate::record::{Cause, Exit};
     use crate::screen::Need;
+
+    fn stopped(signal: i32, cause: Cause) -> Status {
+        Status::Stopped { exit: Some(Exit::Signal(signal)), cause: Some(cause), by: None }
+    }
 
     fn shown(text: &str) -> Shown<'_> {
         let tongue = Tongue::Claude;
@@ -238,6 +243,13 @@ mod tests {
             (Status::Crashed { exit: Some(Exit::Signal(15)) }, "", "crashed,0,0,,143,crashed"),
             (Status::Crashed { exit: Some(Exit::Code(0)) }, "", "crashed,0,0,,1,crashed"),
             (Status::Crashed { exit: None }, "", "crashed,0,0,,1,crashed"),
+            (stopped(15, Cause::Request), "", "crashed,0,0,,143,crashed"),
+            (stopped(1, Cause::Hangup), "", "crashed,0,0,,129,crashed"),
+            (
+                Status::Stopped { exit: Some(Exit::Code(0)), cause: Some(Cause::Hangup), by: None },
+                "",
+                "crashed,0,0,,1,crashed",
+            ),
             (Status::Stuck { silent_since }, "", "idle,0,0,,0,stuck"),
             (Status::Unknown { missing: "x".into() }, "", "idle,0,0,,0,stuck"),
             (Status::Lost { last_seen: None }, "", "not_found,0,0,,0,not_found"),

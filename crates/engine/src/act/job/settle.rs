@@ -149,7 +149,7 @@ fn agent(judged: &Judged) -> Agent {
     }
     let since = verdict.since.unwrap_or_default();
     match &verdict.status {
-        Status::Exited | Status::Crashed { .. } | Status::Lost { .. } => {
+        Status::Exited | Status::Stopped { .. } | Status::Crashed { .. } | Status::Lost { .. } => {
             Agent::Over(judged.seen.life.reason.clone())
         }
         Status::Working { .. } => Agent::Working,

@@ -144,7 +144,7 @@ fn agent(judged: &Judged, screen: Option<&Screen>) -> Agent {
             Agent::Dialog(question.clone().unwrap_or_else(|| r#for.word().to_owned()))
         }
         Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. } => Agent::Ready,
-        Status::Exited | Status::Crashed { .. } | Status::Lost { .. } => {
+        Status::Exited | Status::Stopped { .. } | Status::Crashed { .. } | Status::Lost { .. } => {
             Agent::Over(judged.seen.life.reason.clone())
         }
         Status::Stuck { .. } => Agent::Unclear("it seems to be stuck".to_owned()),

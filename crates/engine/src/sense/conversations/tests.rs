@@ -22,6 +22,7 @@ fn context(home: &TempDir) -> Context {
         home: Some(home),
         agent_roots: Vec::new(),
         host: "h".into(),
+        caller: crate::context::Caller::default(),
     }
 }
 

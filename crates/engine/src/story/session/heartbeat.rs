@@ -67,7 +67,7 @@ pub fn check(
 
 fn of_session(told: &Told, judged: &Judged, agent: Option<&str>, prompt: Prompt) -> Heartbeat {
     let session = &judged.seen.session;
-    let status = &judged.verdict.status;
+    let status = &judged.verdict.status.without_stopped();
     let is_another = agent.is_some_and(|agent| agent != session.agent);
     if !judged.seen.is_ours() && is_another && session.agent != profile::COMMAND {
         return Heartbeat { status: "dead", cpu: 0.0, pid: None, prompt };

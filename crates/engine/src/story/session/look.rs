@@ -135,7 +135,7 @@ fn by_screen(facts: legacy::Facts<'_>, remembered: Remembered, asked: Asked<'_>)
 /// What the tables for screens need to know of one that was judged; nothing if it is not there at all.
 fn legacy_facts<'a>(status: &Status, text: &'a str) -> Option<legacy::Facts<'a>> {
     let facts = legacy::Facts { text, dead: false, exit: None };
-    match status {
+    match &status.without_stopped() {
         Status::Exited => Some(legacy::Facts { dead: true, exit: Some(0), ..facts }),
         Status::Crashed { exit } => {
             let exit = exit.map(|exit| i32::from(exit.status())).filter(|code| *code != 0);
