@@ -58,6 +58,9 @@ pub enum Settlement {
         note: Option<String>,
         /// Who chose: a person, an agent, or the deadline.
         by: String,
+        /// Of an agent's dialog: keys are pressed once, by whoever wrote this down.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        carried_out: bool,
     },
     /// It need no longer be answered.
     Withdrawn { because: String },
@@ -151,8 +154,25 @@ impl Store {
                 action: choice.action,
                 note: answer.note.map(ToOwned::to_owned),
                 by: answer.by.to_owned(),
+                carried_out: false,
             };
             settle(tx, found, Settled { at: answer.at, outcome }).map(Answering::Taken)
+        })
+    }
+
+    /// Takes it on oneself to carry out an answer; false if another did, or if there is none. At most one gets a yes.
+    pub fn claim_answer(&mut self, id: &str) -> Result<bool, StoreError> {
+        self.transaction(|tx| {
+            let Some(found) = by(tx, "id", id)? else { return Ok(false) };
+            let Some(Settled { outcome, .. }) = found.settled else { return Ok(false) };
+            let Settlement::Answered { option, action, note, by, carried_out: false } = outcome
+            else {
+                return Ok(false);
+            };
+            let outcome = Settlement::Answered { option, action, note, by, carried_out: true };
+            let text = serde_json::to_string(&outcome).unwrap_or_default();
+            tx.execute("UPDATE escalations SET outcome = ? WHERE id = ?", params![text, id])?;
+            Ok(true)
         })
     }
 
@@ -232,7 +252,13 @@ impl Escalation {
         let action = choice.action;
         Some(Settled {
             at,
-            outcome: Settlement::Answered { option, action, note: None, by: DEADLINE.to_owned() },
+            outcome: Settlement::Answered {
+                option,
+                action,
+                note: None,
+                by: DEADLINE.to_owned(),
+                carried_out: false,
+            },
         })
     }
 }

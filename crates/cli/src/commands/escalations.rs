@@ -91,7 +91,7 @@ fn show(one: &Escalation) {
 
 fn in_words(settlement: &Settlement) -> String {
     match settlement {
-        Settlement::Answered { option, action, note, by } => {
+        Settlement::Answered { option, action, note, by, .. } => {
             let note = note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
             format!("{by} chose {option} ({}){note}", action.word())
         }

@@ -26,6 +26,7 @@ mod hooks;
 mod job;
 mod kanban;
 mod opencode;
+mod permissions;
 mod prompts;
 mod record;
 mod registry;

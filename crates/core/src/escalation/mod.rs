@@ -11,6 +11,7 @@
 //! | 7 | the dev step failed | critical if it blocks and no retry is left, else preference |
 //! | 8 | a session is over and its work could not be verified, in every attempt | critical |
 //! | 9 | the budget is used up | critical |
+//! | 10 | an agent asks for permission | preference |
 //!
 //! A critical one stops the run until it is answered; with a preference other stories go on meanwhile.
 
@@ -18,7 +19,7 @@ mod offer;
 mod options;
 mod situation;
 
-pub use offer::{Doer, Offer};
+pub use offer::{Dialog, Doer, Offer};
 pub use options::{Action, Choice, choices};
 pub use situation::{Fact, Situation};
 
@@ -37,6 +38,7 @@ pub enum Trigger {
     DevFailed,
     SessionIncomplete,
     Budget,
+    Permission,
 }
 
 /// Whether anything can go on without an answer.
@@ -58,7 +60,7 @@ pub struct Gravity {
 }
 
 impl Trigger {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ReviewLoop,
         Self::OutputUnclear,
         Self::SpawnFailed,
@@ -68,6 +70,7 @@ impl Trigger {
         Self::DevFailed,
         Self::SessionIncomplete,
         Self::Budget,
+        Self::Permission,
     ];
 
     pub fn number(self) -> u32 {
@@ -81,6 +84,7 @@ impl Trigger {
             Self::DevFailed => 7,
             Self::SessionIncomplete => 8,
             Self::Budget => 9,
+            Self::Permission => 10,
         }
     }
 
@@ -96,6 +100,7 @@ impl Trigger {
             Self::DevFailed => "dev_failed",
             Self::SessionIncomplete => "session_incomplete",
             Self::Budget => "budget",
+            Self::Permission => "permission",
         }
     }
 
@@ -115,12 +120,13 @@ impl Trigger {
             Self::DevFailed => "the step failed",
             Self::SessionIncomplete => "the session ended, but its work could not be verified",
             Self::Budget => "the budget is used up",
+            Self::Permission => "an agent asks for permission",
         }
     }
 
     pub fn kind(self, gravity: Gravity) -> Kind {
         match self {
-            Self::OutputUnclear | Self::DependencyConflict => Kind::Preference,
+            Self::OutputUnclear | Self::DependencyConflict | Self::Permission => Kind::Preference,
             Self::DevFailed if !gravity.blocking || gravity.retries_left > 0 => Kind::Preference,
             Self::ReviewLoop
             | Self::SpawnFailed
@@ -159,6 +165,7 @@ mod tests {
             (Trigger::DevFailed, Kind::Critical),
             (Trigger::SessionIncomplete, Kind::Critical),
             (Trigger::Budget, Kind::Critical),
+            (Trigger::Permission, Kind::Preference),
         ];
         assert_eq!(table.map(|(trigger, _)| trigger), Trigger::ALL);
         for (trigger, kind) in table {

@@ -32,3 +32,16 @@ pub struct Offer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
 }
+
+/// A dialog of an agent that is waiting for an answer. The options of the question are those of the dialog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dialog {
+    /// Id of the session.
+    pub session: String,
+    /// By which the dialog on the screen is known again.
+    pub mark: String,
+    /// Which request of the agent it is, where its hooks say so: two dialogs may look the same.
+    #[serde(default)]
+    pub request: String,
+    pub options: Vec<String>,
+}

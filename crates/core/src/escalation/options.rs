@@ -36,6 +36,8 @@ pub enum Action {
     Pause,
     /// Nothing is done about it.
     Leave,
+    /// This option of an agent's dialog.
+    Choose,
 }
 
 impl Action {
@@ -55,6 +57,7 @@ impl Action {
             Self::RaiseBudget => "raise_budget",
             Self::Pause => "pause",
             Self::Leave => "leave",
+            Self::Choose => "choose",
         }
     }
 }
@@ -69,6 +72,10 @@ pub struct Choice {
 /// What can be answered. Without a run there is nothing to pause, and no step or story to skip; of a step whose nature is known,
 /// only what can be done about it.
 pub fn choices(situation: &Situation) -> Vec<Choice> {
+    if let Some(dialog) = &situation.dialog {
+        let choose = |label: &String| Choice { action: Action::Choose, label: label.clone() };
+        return dialog.options.iter().map(choose).collect();
+    }
     let words = Words::of(situation);
     let mut offered: Vec<Action> = usual(situation).to_vec();
     // Of a question that a script raises nothing is known but its trigger.
@@ -103,6 +110,7 @@ fn usual(situation: &Situation) -> &'static [Action] {
             &[A::FixByHand, A::Retry, A::OtherAgent, A::SkipStory, A::Pause]
         }
         Trigger::Budget => &[A::RaiseBudget, A::Pause, A::AbortRun],
+        Trigger::Permission => &[A::Accept, A::Leave, A::Pause],
     }
 }
 
@@ -154,6 +162,8 @@ impl Words {
             (Trigger::SpawnFailed, Action::Retry) => format!("Try again{with_agent}"),
             (_, Action::Retry) => format!("Run the step again{with_agent}"),
             (_, Action::OtherAgent) => format!("Run the step again with {with_other}"),
+            (Trigger::Permission, Action::Accept) => "Allow it".into(),
+            (_, Action::Choose) => String::new(),
             (Trigger::OutputUnclear, Action::Accept) => "Take it as done and continue".into(),
             (_, Action::Accept) => format!("Take {item} as it is and continue"),
             (_, Action::FixByHand) => format!("{by_hand}, then continue"),
@@ -244,6 +254,22 @@ mod tests {
                 "Merge again (settle the conflict first)"
             ]
         );
+    }
+
+    #[test]
+    fn a_dialogs_options_are_those_of_the_question() {
+        let options = vec!["Yes".to_owned(), "No, and tell it why".to_owned()];
+        let dialog = super::super::Dialog {
+            session: "id".into(),
+            mark: "m".into(),
+            request: "1".into(),
+            options: options.clone(),
+        };
+        let situation =
+            Situation { dialog: Some(dialog), ..Situation::new(Trigger::Permission, "p") };
+        let offered = choices(&situation);
+        assert!(offered.iter().all(|choice| choice.action == Action::Choose));
+        assert_eq!(offered.into_iter().map(|choice| choice.label).collect::<Vec<_>>(), options);
     }
 
     #[test]

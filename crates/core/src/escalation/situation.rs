@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Gravity, Kind, Offer, Trigger, choices};
+use super::{Dialog, Gravity, Kind, Offer, Trigger, choices};
 
 /// Longest first line of a problem in a headline.
 const HEADLINE: usize = 200;
@@ -35,6 +35,9 @@ pub struct Situation {
     /// What the step is, so that only what can be done about it is offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
+    /// The dialog that an answer is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialog: Option<Dialog>,
 }
 
 /// A name and a value: `cycle 3`, `found 2, fixed 1`.
@@ -57,6 +60,7 @@ impl Situation {
             retries_left: 0,
             facts: Vec::new(),
             offer: None,
+            dialog: None,
         }
     }
 

@@ -328,6 +328,8 @@ impl Run {
             Action::FixByHand | Action::Accept | Action::GoOnUncommitted => {
                 self.settle(&job, Outcome::Accepted, at);
             }
+            // An answer to a dialog is for the agent, not for the run.
+            Action::Choose => self.again(&job, Phase::Todo, None),
             Action::SkipStep | Action::Leave => {
                 self.settle(&job, Outcome::Skipped { why: "skipped by a person".into() }, at);
             }

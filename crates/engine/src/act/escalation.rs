@@ -10,8 +10,9 @@ use dogwatch_store::{
     Answering, Escalation, NewAnswer, NewEscalation, Settlement, StateDir, Store,
 };
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::act::answer;
 use crate::sense::changes::{Changes, Interest};
 use crate::tell::sinks;
 use crate::{Context, Error};
@@ -92,13 +93,62 @@ pub fn answer(
         Answering::Taken(escalation) => {
             context.state.tell_news(NEWS);
             let notice = notice(&escalation, Occasion::EscalationAnswered);
+            let pressed = carry_out(context, &escalation);
             let problems = sinks::tell(context, &notice);
+            pressed?;
             Ok(Raised { escalation, problems })
         }
         Answering::TooLate(escalation) => Err(settled(&escalation)),
         Answering::NoSuchOption(_) => Err(wrong()),
         Answering::NoSuchEscalation => Err(Error::NoSuchEscalation { target: target.to_owned() }),
     }
+}
+
+/// Chooses the option in the very dialog that the question is about, unless another process does it.
+pub(crate) fn carry_out(context: &Context, escalation: &Escalation) -> Result<(), Error> {
+    let Some(dialog) = &escalation.situation.dialog else { return Ok(()) };
+    let chosen = context.store()?.escalation(&escalation.number.to_string())?;
+    let Some(Settlement::Answered { option, .. }) =
+        chosen.and_then(|one| one.settled).map(|settled| settled.outcome)
+    else {
+        return Ok(());
+    };
+    if !context.store()?.claim_answer(&escalation.id)? {
+        return Ok(());
+    }
+    // Two dialogs may look the same: the request that was shown must be the one that waits.
+    if last_request(context, &dialog.session)?.map(|(request, _)| request).unwrap_or_default()
+        != dialog.request
+    {
+        let name = escalation.situation.session.clone().unwrap_or_default();
+        return Err(Error::OtherDialog { name, question: String::new() });
+    }
+    answer::answer(context, &dialog.session, &option.to_string(), Some(&dialog.mark)).map(drop)
+}
+
+/// The newest request for permission that an agent's hooks told of: when, and for what.
+pub(crate) fn last_request(
+    context: &Context,
+    session: &str,
+) -> Result<Option<(String, String)>, Error> {
+    let signals = context.store()?.signals(session)?;
+    let newest = signals.into_iter().rfind(|signal| signal.event == "PermissionRequest");
+    Ok(newest.map(|signal| {
+        let payload: Value = serde_json::from_str(&signal.payload).unwrap_or_default();
+        (signal.at.as_nanosecond().to_string(), requested(&payload))
+    }))
+}
+
+/// `Bash: rm -r build`: the tool and what it is given.
+fn requested(payload: &Value) -> String {
+    let tool = payload["tool_name"].as_str().unwrap_or_default();
+    let input = &payload["tool_input"];
+    let of = ["command", "file_path", "path", "url", "pattern"];
+    let given = of.iter().find_map(|key| input[*key].as_str()).map(ToOwned::to_owned);
+    let given =
+        given.unwrap_or_else(|| if input.is_null() { String::new() } else { input.to_string() });
+    let given: String = given.chars().take(2000).collect();
+    if given.is_empty() { tool.to_owned() } else { format!("{tool}: {given}") }
 }
 
 /// Takes a question back that need no longer be answered; whether there was one.
@@ -172,7 +222,11 @@ fn find_in(store: &Store, target: &str) -> Result<Escalation, Error> {
 /// The number of an option that was named by it, or by the word of what it does.
 fn place_of(options: &[Choice], option: &str) -> Option<u32> {
     let by_word = || {
-        let at = options.iter().position(|choice| choice.action.word() == option)?;
+        // All options of a dialog do the same: choose themselves.
+        let named = |choice: &&Choice| choice.action.word() == option;
+        let at = options.iter().position(|choice| {
+            named(&choice) && choice.action != dogwatch_core::escalation::Action::Choose
+        })?;
         u32::try_from(at + 1).ok()
     };
     let number = option.parse::<u32>().ok();

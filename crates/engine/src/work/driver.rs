@@ -79,6 +79,7 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
         home: crate::story::Project { root: kept.project.clone(), ..terms.home.clone() },
         caller_env: terms.caller_env.clone(),
         journal: &journal,
+        asking: std::sync::Mutex::default(),
         stop: &halt,
     };
     let left = std::thread::scope(|scope| {
@@ -196,6 +197,12 @@ impl Loop<'_> {
             if self.at_work.insert(decision.key()) {
                 begin(&decision);
             }
+        }
+        // Agents that wait at a dialog go on waiting without us.
+        let asking = self.site.asking();
+        let only_asks = !self.at_work.is_empty() && self.at_work.is_subset(&asking);
+        if only_asks && !self.terms.wait_for_answers && wake >= OWN_PACE {
+            return Ok(Turn::Left(Left::Asked));
         }
         if !self.at_work.is_empty() || !is_idle {
             return Ok(Turn::Wait(wake));

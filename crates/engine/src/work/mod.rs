@@ -6,6 +6,7 @@
 
 mod bmad;
 mod checks;
+mod dialogs;
 mod driver;
 pub mod git;
 mod journal;

@@ -33,7 +33,7 @@ pub(super) fn perform(site: &Site<'_>, decision: &Decision) -> Result<(), Error>
         Decision::Await { job, n, session } => {
             let step = step(job)?;
             let begun = run.attempt_at(job).unwrap_or_else(Timestamp::now);
-            match sessions::wait(site, session, begun, step.timeout)? {
+            match sessions::wait(site, job, *n, session, begun, step.timeout)? {
                 Some(how) => {
                     let (output, spent) = sessions::hear(site, session, job, *n);
                     write(Fact::Ended { job: job.clone(), n: *n, how, output, spent })

@@ -18,9 +18,8 @@ pub(super) fn question_key(run: &str, id: &str) -> String {
 
 /// Takes back every open question of a run.
 pub fn close(context: &Context, run: &str, because: &str) -> Result<(), Error> {
-    let prefix = question_key(run, "");
     for open in ask::list(context, false)? {
-        if open.key.starts_with(&prefix) {
+        if open.situation.run.as_deref() == Some(run) {
             ask::withdraw(context, &open.key, because)?;
         }
     }

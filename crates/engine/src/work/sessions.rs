@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::permissions::Permissions;
-use dogwatch_core::status::{Basis, Status};
+use dogwatch_core::status::{Basis, Status, WaitFor};
 use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::until::moment;
 use dogwatch_core::workflow::{Failure, How, Job, Prompt, Spent, Step, Subject, Work, spending};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::dialogs::Dialogs;
 use super::site::Site;
 use super::stories;
 use crate::act::kill;
@@ -24,6 +25,8 @@ use crate::{Error, snapshot};
 const OWN_PACE: Duration = Duration::from_secs(1);
 /// How long an agent may wait for a person before that counts as a failure: one may be at its terminal.
 const PERSON: SignedDuration = SignedDuration::from_mins(2);
+/// How long a dialog must be there to count.
+const SETTLED: SignedDuration = SignedDuration::from_secs(5);
 /// How long what an agent left running in the background may hold up its end.
 const BACKGROUND: SignedDuration = SignedDuration::from_mins(1);
 /// Lines of a screen that are kept.
@@ -138,6 +141,8 @@ pub(super) fn spawn(
 /// Waits until the session has nothing more to do. `None` if we are to stop before.
 pub(super) fn wait(
     site: &Site<'_>,
+    job: &Job,
+    n: u32,
     id: &str,
     begun: Timestamp,
     limit: SignedDuration,
@@ -147,20 +152,32 @@ pub(super) fn wait(
     context.state.news();
     let mut changes = Changes::new();
     // By a clock that stands still while the machine sleeps: so does the agent.
-    let deadline = Instant::now().checked_add(time_left(begun, Timestamp::now(), limit));
+    let mut deadline = Instant::now().checked_add(time_left(begun, Timestamp::now(), limit));
+    let mut dialogs = Dialogs::new(site, job, n);
+    let mut looked = Instant::now();
     loop {
         let now = Timestamp::now();
         let judged = match looker.one(id, now) {
             Ok(judged) => judged,
             Err(Error::NoSuchSession { .. }) => {
-                return Ok(Some(failed(Failure::Lost, "nobody knows the session any more")));
+                dialogs.over()?;
+                return Ok(Some(failed(Failure::Lost, "its session is not known any more")));
             }
             Err(error) => return Err(error),
         };
-        if let Some(how) = end_of(&judged, now) {
+        // While a person is asked, the agent's time stands still.
+        let is_asking = dialogs.look(&judged)?;
+        let elapsed = std::mem::replace(&mut looked, Instant::now()).elapsed();
+        if is_asking {
+            deadline = deadline.and_then(|deadline| deadline.checked_add(elapsed));
+        }
+        site.note_asking(job, n, is_asking);
+        if let Some(how) = end_of(&judged, now).filter(|_| !is_asking) {
+            dialogs.over()?;
             return Ok(Some(how));
         }
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            dialogs.over()?;
             return Ok(Some(failed(Failure::Stuck, &format!("it took longer than {limit:#}"))));
         }
         if site.stop_is_wanted() {
@@ -210,6 +227,11 @@ fn end_of(judged: &Judged, now: Timestamp) -> Option<How> {
         }
         Status::Error { kind, text } => Some(failed(Failure::Error, &format!("{kind}: {text}"))),
         Status::Stuck { .. } => Some(failed(Failure::Stuck, "no sign of life")),
+        // It never began, and whoever answers it decides about more than this run.
+        Status::Waiting { r#for: WaitFor::Trust, .. } if lasts > SETTLED => Some(failed(
+            Failure::Waiting,
+            "it asks whether you trust the folder: start it there once and answer that you do",
+        )),
         Status::Waiting { question, .. } if lasts > PERSON => {
             let question = question.as_deref().unwrap_or("it does not say for what");
             Some(failed(Failure::Waiting, &format!("it waits for a person: {question}")))

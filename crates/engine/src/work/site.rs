@@ -1,9 +1,10 @@
 //! What whoever carries a run out has at hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::workflow::{Job, Prices, Subject, fill};
@@ -56,6 +57,8 @@ pub(super) struct Site<'a> {
     pub(super) home: crate::story::Project,
     pub(super) caller_env: Vec<(OsString, OsString)>,
     pub(super) journal: &'a Journal,
+    /// Sessions that wait for the answer to a dialog, by the key of the decision that waits for them.
+    pub(super) asking: Mutex<BTreeSet<String>>,
     /// Set when nothing is waited for any more.
     pub(super) stop: &'a AtomicBool,
 }
@@ -105,6 +108,21 @@ impl Site<'_> {
                 _ => return None,
             })
         })
+    }
+
+    /// Notes whether an attempt waits for a person's answer to a dialog.
+    pub(super) fn note_asking(&self, job: &Job, n: u32, is_asking: bool) {
+        let key = format!("await {job}#{n}");
+        let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_asking {
+            asking.insert(key)
+        } else {
+            asking.remove(&key)
+        };
+    }
+
+    pub(super) fn asking(&self) -> BTreeSet<String> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn stop_is_wanted(&self) -> bool {

@@ -24,14 +24,21 @@ pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
     }
     let who = match (report.standing, attended) {
         ("complete" | "aborted", _) => "",
-        (_, true) => ", somebody carries it out",
-        (_, false) => ", nobody carries it out: dogwatch story resume",
+        (_, true) => ", running",
+        (_, false) => ", but not running; `dogwatch story resume` continues it",
     };
     ui::line(format_args!("run {} is {}{who}", report.run, report.standing));
     ui::line(table(&report));
     for question in report.questions.iter().filter(|q| q.answered.is_none()) {
         let why = ui::harmless(question.why.clone()).replace('\n', " · ");
         ui::line(format_args!("decision needed: {}: {why}", question.job));
+    }
+    for one in dogwatch_engine::act::escalation::list(context, false)? {
+        let is_ours = one.situation.run.as_deref() == Some(kept.id.as_str());
+        if is_ours && one.situation.dialog.is_some() {
+            let headline = ui::harmless(one.situation.headline());
+            ui::line(format_args!("permission needed: {headline} (escalation {})", one.number));
+        }
     }
     Ok(exit_code::OK)
 }
