@@ -178,6 +178,7 @@ impl Error {
         match self {
             Self::Store(StoreError::Corrupt { .. }) => "store_corrupt",
             Self::Store(StoreError::Newer { .. }) => "store_newer",
+            Self::Store(StoreError::Replaced { .. }) => "store_replaced",
             Self::Store(StoreError::Full { .. }) => "disk_full",
             Self::Store(StoreError::BadRegistry { .. }) => "bad_registry",
             Self::Store(StoreError::NotEditable { .. }) => "registry_not_editable",

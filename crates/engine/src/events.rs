@@ -10,6 +10,9 @@ use jiff::Timestamp;
 use crate::sense::changes::{Changes, Interest, Waker};
 use crate::{Context, Error};
 
+/// Entries that are read at once.
+const AT_ONCE: u32 = 500;
+
 /// Which events are wanted.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
@@ -38,19 +41,27 @@ impl Journal {
         Ok(Self { store: context.store()?, query, host, after: 0, changes })
     }
 
-    /// Those that were not read yet, oldest first.
+    /// The next that were not read yet, oldest first; none once all were read. A journal may have 100,000: nobody waits for the last
+    /// of them to be shown the first.
     pub fn read(&mut self) -> Result<Vec<Event>, Error> {
+        self.store.check_files()?;
         let newest = self.store.last_entry()?;
         let range = Range {
             after: self.after,
             since: self.query.since,
             session: self.query.session.as_deref(),
             kind: self.query.kind.as_deref(),
-            // What comes later is wanted whole.
-            last: self.query.last.filter(|_| self.after == 0),
+            most: Some(AT_ONCE),
         };
-        let entries = self.store.entries(&range)?;
-        self.after = entries.last().map_or(self.after, |entry| entry.number).max(newest);
+        // What comes later is wanted whole.
+        let after = match self.query.last.take() {
+            Some(count) => self.store.before_last(&range, count)?,
+            None => self.after,
+        };
+        let entries = self.store.entries(&Range { after, ..range })?;
+        let is_all = entries.len() < usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+        let last = entries.last().map_or(after, |entry| entry.number);
+        self.after = if is_all { last.max(newest) } else { last };
         let name = |entry: Entry| Event { host: self.host.clone(), ..entry.event };
         Ok(entries.into_iter().map(name).collect())
     }

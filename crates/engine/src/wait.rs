@@ -74,6 +74,7 @@ pub fn wait(
     let ids: Vec<String> = last.iter().map(|one| one.seen.session.id.clone()).collect();
     let mut absences: Vec<Absence> = ids.iter().map(|_| Absence::default()).collect();
     let waited = until(context, at_most, || {
+        looker.store.check_files()?;
         let now = Timestamp::now();
         let mut judged = Vec::new();
         for (id, absence) in ids.iter().zip(&mut absences) {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+use crate::files::Files;
 use crate::{StateDir, StoreError};
 
 /// How long a command waits for another process's write. Writes take well under a millisecond each.
@@ -30,6 +31,7 @@ pub struct Store {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
     pub(crate) dir: StateDir,
+    pub(crate) files: Files,
 }
 
 impl fmt::Debug for Store {
@@ -61,8 +63,10 @@ impl Store {
                 .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
                 .map_err(failed)?;
         }
-        let mut store = Self { connection, path: path.clone(), dir: dir.clone() };
+        let (dir, files) = (dir.clone(), Files::default());
+        let mut store = Self { connection, path: path.clone(), dir, files };
         store.migrate(patience)?;
+        store.files = Files::of(&store.dir);
         Ok(store)
     }
 
@@ -74,6 +78,12 @@ impl Store {
         }
         self.refuse_newer(found, known)?;
         restrict(&self.path);
+        if found == 0 {
+            // Of use only before there is anything in the file; older ones are turned by `shrink`.
+            self.connection
+                .pragma_update(None, "auto_vacuum", "incremental")
+                .map_err(|e| StoreError::sql(&self.path, &e))?;
+        }
         self.keep_log(patience)?;
         self.transaction(|tx| {
             // Looked at again under the lock: another process may have been first.

@@ -30,6 +30,10 @@ pub enum StoreError {
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("{path} is locked by another process for too long")]
     Busy { path: PathBuf },
+    #[error(
+        "{path} was removed or replaced while dogwatch was using it; what this command reads is out of date"
+    )]
+    Replaced { path: PathBuf },
     #[error("the registry {path} cannot be used: {}{message}; it was left as it is", at(*.place))]
     BadRegistry { path: PathBuf, place: Option<(u64, u64)>, message: String },
     #[error(
@@ -73,6 +77,9 @@ impl StoreError {
             }
             Self::NotEditable { .. } => {
                 "write that session as a plain block of `key: value` lines, without anchors".into()
+            }
+            Self::Replaced { .. } => {
+                "start this command again; `dogwatch doctor` checks the state folder".into()
             }
             Self::BadId { .. }
             | Self::NotReadable { .. }

@@ -31,8 +31,8 @@ pub struct Range<'a> {
     /// Only those about this session, by id or name.
     pub session: Option<&'a str>,
     pub kind: Option<&'a str>,
-    /// Only the last so many.
-    pub last: Option<u32>,
+    /// Only the first so many.
+    pub most: Option<u32>,
 }
 
 /// Adds an entry about a session in the transaction of the change that it tells of. Without a session it is about the host.
@@ -133,17 +133,37 @@ impl Store {
             range.since.map(Timestamp::as_millisecond),
             range.session,
             range.kind,
-            range.last.map_or(-1, i64::from)
+            range.most.map_or(-1, i64::from)
         ];
         self.read(|c| {
             c.prepare_cached(
-                "SELECT * FROM (SELECT id, uuid, at, session, name, agent, event, data FROM journal \
+                "SELECT id, uuid, at, session, name, agent, event, data FROM journal \
                  WHERE id > ?1 AND (?2 IS NULL OR at >= ?2) AND (?3 IS NULL OR session = ?3 OR name = ?3) \
-                 AND (?4 IS NULL OR event = ?4) ORDER BY id DESC LIMIT ?5) ORDER BY id",
+                 AND (?4 IS NULL OR event = ?4) ORDER BY id LIMIT ?5",
             )?
             .query_map(values, from_row)?
             .collect()
         })
+    }
+
+    /// After which entry the last so many of those that are meant come.
+    pub fn before_last(&self, range: &Range<'_>, count: u32) -> Result<i64, StoreError> {
+        let values = params![
+            range.after,
+            range.since.map(Timestamp::as_millisecond),
+            range.session,
+            range.kind,
+            count
+        ];
+        let first: Option<i64> = self.read(|c| {
+            c.prepare_cached(
+                "SELECT min(id) FROM (SELECT id FROM journal \
+                 WHERE id > ?1 AND (?2 IS NULL OR at >= ?2) AND (?3 IS NULL OR session = ?3 OR name = ?3) \
+                 AND (?4 IS NULL OR event = ?4) ORDER BY id DESC LIMIT ?5)",
+            )?
+            .query_row(values, |row| row.get(0))
+        })?;
+        Ok(first.map_or(range.after, |first| first - 1))
     }
 
     /// The number of the last entry.
@@ -207,7 +227,14 @@ mod tests {
         assert_eq!(found(Range { since: Some(at(3)), ..Range::default() }), [3, 4]);
         assert_eq!(found(Range { session: Some("a"), ..Range::default() }), [1, 4]);
         assert_eq!(found(Range { kind: Some("x"), ..Range::default() }), [1, 3]);
-        assert_eq!(found(Range { last: Some(2), ..Range::default() }), [3, 4]);
+        assert_eq!(found(Range { most: Some(2), ..Range::default() }), [1, 2]);
+        let last = |range: Range<'_>, count| {
+            found(Range { after: store.before_last(&range, count).unwrap(), ..range })
+        };
+        assert_eq!(last(Range::default(), 2), [3, 4]);
+        assert_eq!(last(Range { kind: Some("x"), ..Range::default() }, 1), [3]);
+        assert_eq!(last(Range::default(), 9), [1, 2, 3, 4]);
+        assert_eq!(last(Range { after: 4, ..Range::default() }, 1), [0; 0]);
         assert_eq!(found(Range { after: 3, ..Range::default() }), [4]);
         let all = store.entries(&Range::default()).unwrap();
         assert_eq!(all[2].event.session, None);

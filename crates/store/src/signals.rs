@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dogwatch_core::status::backlog::Event;
+use dogwatch_core::status::backlog::{self, Event};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,13 @@ use crate::{StateDir, Store, StoreError, read_regular};
 const HOOK_PATIENCE: Duration = Duration::from_millis(20);
 /// More than any spooled signal has.
 const MAX_SPOOLED: u64 = 64 * 1024 * 1024;
+
+/// How often it is looked at whether a session has too many. Prime, so that no pattern of several agents leaves one of them out.
+const TRIM_EVERY: i64 = 251;
+/// Signals of a session that are kept in any case.
+const KEPT: i64 = 2_000;
+/// The most that are kept of those that tell where a turn began and ended.
+const MOST_KEPT: i64 = 10_000;
 
 /// One thing an agent told us through a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +74,9 @@ impl Signal {
             let part = spool.join(format!(".{key}.part"));
             let mut file =
                 OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
-            file.write_all(&bytes)?;
-            fs::rename(&part, &path)
+            let written = file.write_all(&bytes).and_then(|()| fs::rename(&part, &path));
+            // On a full disk it is empty, and nobody would ever read it.
+            written.inspect_err(|_| drop(fs::remove_file(&part)))
         };
         write().map_err(|source| StoreError::writing(&path, source))
     }
@@ -174,6 +182,16 @@ impl Store {
         }
     }
 
+    /// Forgets signals that no longer show, of every session that has too many.
+    pub fn trim_signals(&mut self) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            let many = "SELECT session FROM signals GROUP BY session HAVING count(*) > ?";
+            let sessions: Vec<String> =
+                tx.prepare(many)?.query_map([KEPT], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            sessions.iter().try_for_each(|session| trim(tx, session))
+        })
+    }
+
     /// Overwrites the last statusline call of a session.
     pub fn heartbeat(&self, session: &str, at: Timestamp, payload: &str) -> Result<(), StoreError> {
         self.connection
@@ -188,12 +206,24 @@ impl Store {
 }
 
 fn insert(connection: &Connection, signal: &Signal, key: Option<&str>) -> rusqlite::Result<()> {
-    connection
-        .execute(
+    connection.execute(
             "INSERT OR IGNORE INTO signals (session, at, agent, event, payload, spool_key) VALUES (?, ?, ?, ?, ?, ?)",
             params![signal.session, signal.at.as_millisecond(), signal.agent, signal.event, signal.payload, key],
-        )
-        .map(drop)
+        )?;
+    if connection.last_insert_rowid() % TRIM_EVERY == 0 {
+        // The signal is kept. What could not be trimmed now will be later.
+        let _ = trim(connection, &signal.session);
+    }
+    Ok(())
+}
+
+/// Of a session that runs for days only the last signals show, and what began and ended its turns.
+fn trim(connection: &Connection, session: &str) -> rusqlite::Result<()> {
+    let older = "DELETE FROM signals WHERE session = ?1 AND id <= \
+                 (SELECT id FROM signals WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)";
+    let passing = backlog::PASSING.map(|event| format!("'{event}'")).join(", ");
+    connection.execute(&format!("{older} AND event IN ({passing})"), params![session, KEPT])?;
+    connection.execute(older, params![session, MOST_KEPT]).map(drop)
 }
 
 fn spooled_files(spool: &Path) -> Vec<PathBuf> {
@@ -263,6 +293,34 @@ mod tests {
         assert_eq!(seen(numbers[0], "").1, ["B", "C"], "after one that is known");
         assert_eq!(seen(SignalNo::default(), "B").1, ["B", "C"], "back to one that is enough");
         assert_eq!(store.payload(numbers[2]).unwrap(), "{}");
+    }
+
+    #[test]
+    fn a_living_session_does_not_fill_the_disk() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        let mut store = Store::open(&dir).unwrap();
+        let kept = |store: &Store, event: &str| -> i64 {
+            let sql = "SELECT count(*) FROM signals WHERE session = 's' AND event = ?";
+            store.connection.query_row(sql, [event], |row| row.get(0)).unwrap()
+        };
+        store.connection.execute_batch("BEGIN").unwrap();
+        insert(&store.connection, &signal("UserPromptSubmit"), None).unwrap();
+        for _ in 0..6_000 {
+            insert(&store.connection, &signal("PostToolUse"), None).unwrap();
+        }
+        store.connection.execute_batch("COMMIT").unwrap();
+        assert!(kept(&store, "PostToolUse") <= KEPT + TRIM_EVERY);
+        assert_eq!(kept(&store, "UserPromptSubmit"), 1, "the beginning of the turn still shows");
+        store.trim_signals().unwrap();
+        assert_eq!(kept(&store, "PostToolUse"), KEPT);
+        store.connection.execute_batch("BEGIN").unwrap();
+        for _ in 0..MOST_KEPT + 2 * TRIM_EVERY {
+            insert(&store.connection, &signal("Notification"), None).unwrap();
+        }
+        store.connection.execute_batch("COMMIT").unwrap();
+        store.trim_signals().unwrap();
+        assert_eq!(kept(&store, "Notification"), MOST_KEPT);
     }
 
     #[test]

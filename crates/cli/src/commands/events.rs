@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::args::Events;
 use crate::{environment, interrupt, ui};
 
-/// The longest wait without a look at whether to go on.
-const LONGEST: Duration = Duration::from_mins(1);
+/// The longest wait without a look at whether the journal is still the one that others write to.
+const LONGEST: Duration = Duration::from_secs(2);
 
 pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
     if let Some(unknown) = args.kind.as_deref().filter(|word| !kind::ALL.contains(word)) {
@@ -33,13 +33,18 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
     let mut journal = Journal::open(context, query, host)?;
     let stop = interrupt::flag(journal.waker())?;
     loop {
-        for event in journal.read()? {
+        let events = journal.read()?;
+        let is_all = events.is_empty();
+        for event in events {
             if let Err(error) = tell(&event, args.json) {
                 return super::watch::ended_by(&error);
             }
         }
-        if !args.follow || stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || (is_all && !args.follow) {
             return Ok(exit_code::OK);
+        }
+        if !is_all {
+            continue;
         }
         journal.wait(LONGEST);
     }

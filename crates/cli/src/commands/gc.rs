@@ -16,6 +16,8 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
             "sessions": names,
             "folders": collected.folders,
             "processes": collected.processes,
+            "files": collected.files,
+            "not_shrunk": collected.not_shrunk,
         }));
         return Ok(exit_code::OK);
     }
@@ -31,9 +33,16 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
     for folder in &collected.folders {
         ui::line(format_args!("{verb} the folder {folder}, which no session owns"));
     }
+    for file in &collected.files {
+        ui::line(format_args!("{verb} {}, which nothing uses", file.display()));
+    }
+    if let Some(why) = &collected.not_shrunk {
+        ui::talk(format_args!("note: the database could not be made smaller: {why}"));
+    }
     if collected.sessions.is_empty()
         && collected.processes.is_empty()
         && collected.folders.is_empty()
+        && collected.files.is_empty()
     {
         ui::talk("nothing to clean up");
     }

@@ -126,7 +126,7 @@ fn from_stdin() -> String {
     if io::stdin().is_terminal() {
         return String::new();
     }
-    hook::read_payload(io::stdin().lock())
+    hook::read_payload(io::stdin())
 }
 
 /// The released binary aborts in a panic, which would be an exit by signal with words on standard error.

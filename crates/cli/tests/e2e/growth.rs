@@ -1,6 +1,9 @@
 //! What piles up: ended sessions, hooks, events. None of it may be in the way of what lives.
 
+use std::fs;
+use std::io::Read;
 use std::path::Path;
+use std::process::{Child, Stdio};
 
 use dogwatch_core::launch::Launch;
 use dogwatch_core::name::SessionName;
@@ -8,7 +11,7 @@ use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent, Started};
 use dogwatch_store::{NewSession, StateDir, Store, Wanted};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::env::TestEnv;
+use crate::env::{TestEnv, eventually};
 
 /// Sessions that ended some hours ago, as a real end leaves them, but for their panes.
 fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
@@ -102,6 +105,63 @@ fn gc_forgets_many_and_leaves_nothing_of_them() {
     assert_eq!(listed(&env, &["ls", "--all", "--json"]).0, 3);
 }
 
+#[test]
+fn a_long_journal_is_printed_whole_and_in_order() {
+    let env = TestEnv::new();
+    let mut store = Store::open(&StateDir::open(env.state_dir()).unwrap()).unwrap();
+    for n in 0..1_203 {
+        store.tell(Timestamp::now(), None, "heartbeat", &serde_json::json!({ "n": n })).unwrap();
+    }
+    let printed = |args: &[&str]| -> Vec<i64> {
+        let text = env.dogwatch(args).success().text();
+        let event = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        text.lines().map(|line| event(line)["data"]["n"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(printed(&["events", "--json"]), (0..1_203).collect::<Vec<_>>());
+    assert_eq!(printed(&["events", "--json", "--last", "702"]), (501..1_203).collect::<Vec<_>>());
+    assert_eq!(printed(&["events", "--json", "--last", "1"]), [1_202]);
+}
+
+/// Starts a command that follows what happens, and waits until it does.
+fn follow(env: &TestEnv, args: &[&str]) -> Child {
+    let mut child =
+        env.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 1];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    child
+}
+
+#[test]
+fn those_who_follow_say_that_their_files_were_taken_away() {
+    let harms: [(&str, fn(&Path)); 3] = [
+        ("dogwatch.db-wal", |state| fs::remove_file(state.join("dogwatch.db-wal")).unwrap()),
+        ("dogwatch.db", |state| {
+            fs::copy(state.join("dogwatch.db"), state.join("backup")).unwrap();
+            fs::rename(state.join("backup"), state.join("dogwatch.db")).unwrap();
+        }),
+        ("state", |state| fs::rename(state, state.with_extension("old")).unwrap()),
+    ];
+    for (what, harm) in harms {
+        let env = TestEnv::new();
+        let _session = env.spawn_script("x", "exec sleep 300");
+        let followers = [follow(&env, &["watch"]), follow(&env, &["events", "--follow"])];
+        harm(env.state_dir());
+        for mut follower in followers {
+            eventually("it ends", || follower.try_wait().unwrap().is_some());
+            let output = follower.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(6), "{said}");
+            assert!(said.contains(&format!("{what} was removed or replaced")), "{said}");
+        }
+        // For the end of the test.
+        let old = env.state_dir().with_extension("old");
+        if old.exists() {
+            let _ = fs::remove_dir_all(env.state_dir());
+            fs::rename(old, env.state_dir()).unwrap();
+        }
+    }
+}
+
 fn count(folder: &Path) -> usize {
-    std::fs::read_dir(folder).unwrap().count()
+    fs::read_dir(folder).unwrap().count()
 }

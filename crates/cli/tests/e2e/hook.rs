@@ -280,3 +280,27 @@ fn a_forged_session_id_reaches_no_file() {
     assert_eq!(now, before);
     assert_eq!(files(env.home()), home);
 }
+
+#[test]
+fn a_pipe_that_stays_open_is_not_waited_for() {
+    use std::io::Write;
+    let env = TestEnv::new();
+    for (payload, event) in [
+        (&br#"{"hook_event_name":"Stop"}"#[..], "Stop"),
+        (br#"{"hook_event_name":"Sto"#, "unknown"),
+        (b"", "unknown"),
+    ] {
+        let mut command = env.command(&["hook", "claude"]);
+        command.env("DOGWATCH_SESSION", "s").stdin(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // Held until the hook has ended.
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(payload).unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let gone = std::thread::spawn(move || child.wait().unwrap());
+        crate::env::eventually("it ends", || gone.is_finished());
+        assert!(gone.join().unwrap().success(), "{pid}");
+        drop(stdin);
+        assert_eq!(kept(&env, "s").pop().unwrap().1, event);
+    }
+}

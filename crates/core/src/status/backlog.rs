@@ -44,6 +44,9 @@ fn is_beginning(event: &str) -> bool {
     matches!(event, "UserPromptSubmit" | "BeforeAgent")
 }
 
+/// Events of which the next one leaves nothing to be seen: an agent has them by the thousand in one turn.
+pub const PASSING: [&str; 4] = ["PreToolUse", "PostToolUse", "BeforeTool", "AfterTool"];
+
 /// What a payload tells. The next of the same kind takes its place, but for those of which each counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PayloadKind {

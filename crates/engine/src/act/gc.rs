@@ -1,4 +1,6 @@
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use dogwatch_core::life::State;
@@ -6,7 +8,7 @@ use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::act::{close_panes, kill};
+use crate::act::{close_panes, kill, stale_sockets};
 use crate::sense::census::Census;
 use crate::sense::processes;
 use crate::snapshot::{self, Seen};
@@ -21,6 +23,10 @@ pub struct Collected {
     pub folders: Vec<String>,
     /// Processes of ended sessions that had outlived them.
     pub processes: Vec<i32>,
+    /// Files that a killed process left behind, and sockets of tmux servers that are gone.
+    pub files: Vec<PathBuf>,
+    /// Why the database could not be made smaller; all else was done.
+    pub not_shrunk: Option<String>,
 }
 
 /// Forgets sessions that ended longer than `older_than` ago, ends what has outlived its session, and
@@ -45,7 +51,11 @@ pub fn gc(
             old.push(seen);
         }
     }
-    let mut elsewhere = ended_elsewhere(context, &mut store, before)?;
+    let mut elsewhere = over_elsewhere(context, &store, before)?;
+    // That of our own server is tmux's to replace.
+    let sockets: BTreeSet<PathBuf> =
+        elsewhere.iter().map(|session| session.socket.clone()).collect();
+    let sockets = stale_sockets::among(sockets.into_iter());
     if !dry_run {
         let dead = old.iter().filter_map(|seen| seen.pane.filter(|pane| pane.dead));
         close_panes::close(context, &dead.map(|pane| pane.pane_id).collect::<Vec<PaneId>>())?;
@@ -66,10 +76,21 @@ pub fn gc(
     if !dry_run {
         store.forget_strangers(before)?;
         store.forget_settled(before)?;
+        store.trim_signals()?;
         for id in &collected.folders {
             context.state.session(id).remove();
         }
     }
+    collected.files = store.leftovers()?;
+    if !dry_run {
+        for file in &collected.files {
+            // What cannot be removed stays for the next time.
+            let _ = fs::remove_file(file);
+        }
+        sockets.iter().for_each(|socket| stale_sockets::remove(socket));
+        collected.not_shrunk = store.shrink().err().map(|error| error.to_string());
+    }
+    collected.files.extend(sockets);
     Ok(collected)
 }
 
@@ -91,33 +112,52 @@ fn end_leftovers(over: &[Seen], dry_run: bool) -> Vec<i32> {
 /// When it was over. A lost session has no time of its end: it may have run for weeks until a moment ago. The last that is known of
 /// it counts.
 fn over_since(store: &Store, seen: &Seen) -> Result<Timestamp, Error> {
-    let session = &seen.session;
-    if seen.life.state != State::Lost {
-        return Ok(seen.life.since.unwrap_or(session.created));
+    match seen.life.state {
+        State::Lost => last_known(store, &seen.session),
+        _ => Ok(seen.life.since.unwrap_or(seen.session.created)),
     }
+}
+
+fn last_known(store: &Store, session: &Session) -> Result<Timestamp, Error> {
     let started = session.started.as_ref().map(|started| started.at);
     let moved = store.last_look(&session.id)?.map(|look| look.moved);
     let seen = store.state(&session.id)?.map(|state| state.seen);
     Ok([started, moved, seen].into_iter().flatten().fold(session.created, Timestamp::max))
 }
 
-/// Sessions of other tmux servers whose end is on record: nothing need be asked of those servers, which may be long
-/// gone.
-fn ended_elsewhere(
+/// Sessions of other tmux servers that were over before a moment: their end is on record, or their server and processes are gone.
+/// Nothing need be asked of those servers.
+fn over_elsewhere(
     context: &Context,
-    store: &mut Store,
+    store: &Store,
     before: Timestamp,
 ) -> Result<Vec<Session>, Error> {
-    let mut ended = Vec::new();
+    let mut over = Vec::new();
+    let mut dead_sockets = HashMap::new();
     for mut session in store.elsewhere(&context.socket, before)? {
         if session.ended.is_none() {
             session.ended = context.state.session(&session.id).ended();
         }
-        if session.ended.as_ref().is_some_and(|ended| ended.at < before) {
-            ended.push(session);
+        let is_old = match &session.ended {
+            Some(ended) => ended.at < before,
+            None => {
+                let socket = session.socket.clone();
+                let is_dead = *dead_sockets
+                    .entry(socket)
+                    .or_insert_with_key(|socket| stale_sockets::is_dead(socket));
+                is_dead && !has_processes(&session) && last_known(store, &session)? < before
+            }
+        };
+        if is_old {
+            over.push(session);
         }
     }
-    Ok(ended)
+    Ok(over)
+}
+
+fn has_processes(session: &Session) -> bool {
+    let started = session.started.iter();
+    started.flat_map(|s| [s.runner, s.agent]).any(processes::is_alive)
 }
 
 /// Left by a `spawn` that was killed in the middle. Young ones may belong to one that is under way.

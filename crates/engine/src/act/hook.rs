@@ -1,18 +1,51 @@
-use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::status::payload::digest;
-use dogwatch_store::{Signal, StateDir, Store, StoreError, read_up_to};
+use dogwatch_store::{Signal, StateDir, Store, StoreError};
 use jiff::Timestamp;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
-/// Longest payload read. A hook that sends more is cut off, not waited for.
-const MAX_PAYLOAD: u64 = 4 * 1024 * 1024;
+/// Longest payload kept. What comes after it is read and dropped, so that the agent does not meet a closed pipe.
+const MAX_PAYLOAD: usize = 4 * 1024 * 1024;
+/// How long a payload may take. An agent, or what it started, may keep its end of the pipe open for ever.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// A payload that is whole, and followed by nothing for this long, is not waited for to end.
+const QUIET: Duration = Duration::from_millis(30);
 
-/// Reads a hook's payload.
-pub fn read_payload(mut input: impl Read) -> String {
-    let bytes = read_up_to(&mut input, MAX_PAYLOAD).unwrap_or_default();
-    // To its end, so that the agent does not meet a closed pipe.
-    let _ = io::copy(&mut input, &mut io::sink());
-    String::from_utf8_lossy(&bytes).into_owned()
+/// Reads a hook's payload: to its end, or as much of it as comes within a second.
+pub fn read_payload(input: impl AsFd) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    let mut kept = Vec::new();
+    let mut part = vec![0; 64 * 1024];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        let wait = if kept.is_empty() { left } else { left.min(QUIET) };
+        let mut fds = [PollFd::new(&input, PollFlags::IN)];
+        match poll(&mut fds, Timespec::try_from(wait).ok().as_ref()) {
+            Ok(0) if is_whole(&kept) => break,
+            Ok(0) | Err(Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(_) => break,
+        }
+        match rustix::io::read(&input, &mut part) {
+            Ok(length @ 1..) => {
+                let room = MAX_PAYLOAD - kept.len();
+                kept.extend_from_slice(&part[..length.min(room)]);
+            }
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Ok(_) | Err(_) => break,
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+fn is_whole(payload: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(payload).is_ok()
 }
 
 /// Writes down what an agent told through a hook.
@@ -43,7 +76,48 @@ pub fn keep_heartbeat(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     // A heartbeat that finds the store busy is dropped: the next comes within a second.
-    let patience = std::time::Duration::from_millis(20);
+    let patience = Duration::from_millis(20);
     let (_, payload) = digest(payload);
     Store::open_with_patience(state, patience)?.heartbeat(session, now, &payload)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// What is read of these writes, the pipe being closed after them or not, and how long that takes.
+    fn read(writes: &[&[u8]], then_close: bool) -> (String, Duration) {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        std::thread::scope(|scope| {
+            let begun = Instant::now();
+            let reading = scope.spawn(move || (read_payload(&reader), begun.elapsed()));
+            for bytes in writes {
+                // The reader may have had enough.
+                let _ = writer.write_all(bytes);
+            }
+            let mut open = Some(writer);
+            if then_close {
+                open = None;
+            }
+            let read = reading.join().unwrap();
+            drop(open);
+            read
+        })
+    }
+
+    #[test]
+    fn to_its_end_or_as_much_as_comes_in_time() {
+        assert_eq!(read(&[b"{\"a\":", b"1}"], true).0, r#"{"a":1}"#);
+        assert_eq!(read(&[], true).0, "");
+        assert_eq!(read(&[b"half {"], false).0, "half {", "what came is kept");
+        assert_eq!(read(&[b"{\"a\":1}\n"], false).0, "{\"a\":1}\n");
+        assert_eq!(read(&[], false).0, "");
+    }
+
+    #[test]
+    fn no_more_than_is_kept() {
+        let long = vec![b'x'; MAX_PAYLOAD + 300_000];
+        assert_eq!(read(&[&long], true).0.len(), MAX_PAYLOAD);
+    }
 }

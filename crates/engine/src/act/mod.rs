@@ -14,5 +14,6 @@ pub mod record;
 pub mod roll;
 pub mod send;
 pub mod spawn;
+pub(crate) mod stale_sockets;
 pub mod statusline;
 pub mod task;

@@ -136,7 +136,8 @@ impl<'c> Monitor<'c> {
         self.listen(registry.as_ref().ok());
         // Opens the line, and closes it where it would keep a server alive that nobody needs.
         let _ = self.line.list();
-        match registry.and_then(|_| self.roll.pass(false)) {
+        let files = self.store.check_files().map_err(Error::from);
+        match files.and(registry).and_then(|_| self.roll.pass(false)) {
             Ok(pass) => {
                 (self.sessions, self.is_held) = (pass.checked, pass.held);
                 Turn::Passed(pass)

@@ -188,6 +188,7 @@ impl<'c> Watcher<'c> {
     fn turn(&mut self) -> Result<Vec<Change>, Error> {
         let now = Instant::now();
         let mut changes = Vec::new();
+        self.looker.store.check_files()?;
         if self.last_list.is_none_or(|at| now.duration_since(at) >= LONG_ROUND) {
             self.last_list = Some(now);
             changes.extend(self.call_the_roll(now)?);

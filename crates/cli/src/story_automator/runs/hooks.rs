@@ -3,20 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::story::prompt::quoted;
+use dogwatch_engine::act::hook;
 use dogwatch_engine::story::stop_hook::{self, Codex, NotInstalled};
 use dogwatch_engine::story::{Project, marker_path, provider, run_marker};
-use dogwatch_store::read_up_to;
 use serde_json::{Value, json};
 
 use super::{Call, Reply, no, project};
 
 const RECOVERY: &str = "data/stop-hook-recovery.md";
-/// Longest word of the agent that is listened to; nothing in it is needed.
-const MOST_HEARD: u64 = 4 * 1024 * 1024;
 
 /// Allows by saying nothing. A hook that fails must not hold anybody up, so it never does.
 pub(super) fn stop(_call: &Call) -> Reply {
-    let _ = read_up_to(std::io::stdin(), MOST_HEARD);
+    // Nothing in it is needed, but an agent must not meet a closed pipe.
+    let _ = hook::read_payload(std::io::stdin());
     let project = project::here();
     if project::is_child() {
         return Reply::default();

@@ -1,0 +1,89 @@
+//! Files that a process left behind because it was killed, or the disk was full, between two steps.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::{Store, StoreError};
+
+/// Younger ones may belong to a process that is about to go on.
+const YOUNG: Duration = Duration::from_hours(1);
+
+impl Store {
+    /// Files that nothing will ever read: half-written ones, and locks and news of sessions that are gone.
+    pub fn leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let root = self.dir.root();
+        let is_half_written = |name: &str| name.starts_with(".new-") || name.ends_with(".part");
+        let mut found = old_files(&self.dir.spool(), is_half_written);
+        found.extend(old_files(root, is_half_written));
+        let known: HashSet<String> = self.all_ids()?.into_iter().collect();
+        for id in &known {
+            found.extend(old_files(&self.dir.sessions().join(id), is_half_written));
+        }
+        // Others than sessions have news and locks too; only ids of sessions are ours to judge here.
+        let is_of_nobody =
+            |name: &str| uuid::Uuid::parse_str(name).is_ok() && !known.contains(name);
+        for folder in ["news", "locks"] {
+            found.extend(old_files(&root.join(folder), is_of_nobody));
+        }
+        Ok(found)
+    }
+}
+
+fn old_files(folder: &Path, is_meant: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_old = |entry: &fs::DirEntry| {
+        let meta = entry.metadata().ok().filter(fs::Metadata::is_file);
+        let age = meta
+            .and_then(|m| m.modified().ok())
+            .and_then(|at| SystemTime::now().duration_since(at).ok());
+        age.is_some_and(|age| age > YOUNG)
+    };
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(&is_meant) && is_old(entry))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+
+    #[test]
+    fn half_written_and_of_nobody_once_they_are_old() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        let store = Store::open(&dir).unwrap();
+        let id = uuid::Uuid::now_v7();
+        let make = |path: &str, is_old: bool| {
+            let path = dir.root().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let file = fs::File::create(&path).unwrap();
+            if is_old {
+                file.set_modified(SystemTime::now() - 2 * YOUNG).unwrap();
+            }
+        };
+        for (path, is_old) in [
+            ("spool/.a.part", true),
+            ("spool/.b.part", false),
+            ("spool/c.json", true),
+            (".new-x", true),
+            ("news/roll", true),
+            (&format!("news/{id}"), true),
+            (&format!("locks/{id}"), false),
+            ("locks/roll", true),
+        ] {
+            make(path, is_old);
+        }
+        let mut found: Vec<String> = store
+            .leftovers()
+            .unwrap()
+            .iter()
+            .map(|path| path.strip_prefix(dir.root()).unwrap().display().to_string())
+            .collect();
+        found.sort();
+        assert_eq!(found, [".new-x".to_owned(), format!("news/{id}"), "spool/.a.part".into()]);
+    }
+}
