@@ -415,6 +415,14 @@ impl Error {
                 "it has taken the order and will carry it out; `dogwatch fleet` shows what came of it".into()
             }
             Self::NoReply { .. } => "the order expires by itself; `dogwatch fleet` shows the hosts".into(),
+            Self::NotReported { .. } => "run it again: nothing is told twice".into(),
+            _ => return self.hint_about_run(),
+        })
+    }
+
+    /// The hints about a run of stories.
+    fn hint_about_run(&self) -> Option<String> {
+        Some(match self {
             Self::BadWorkflow(bad) => return bad.hint.clone(),
             Self::RunIsOpen { .. } => {
                 "go on with it: dogwatch story resume; or end it: dogwatch story abort".into()
@@ -442,7 +450,6 @@ impl Error {
             Self::RunIsAttended { .. } => {
                 "`dogwatch story status` shows how far it is; `dogwatch story pause` stops it".into()
             }
-            Self::NotReported { .. } => "run it again: nothing is told twice".into(),
             _ => return None,
         })
     }

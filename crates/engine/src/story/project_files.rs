@@ -93,7 +93,10 @@ mod tests {
         assert!(read(&root, &root.join("a")).is_err(), "a folder");
         fs::write(root.join("latin"), b"caf\xe9").unwrap();
         assert!(read_to_change(&root, &root.join("latin")).is_err());
-        assert_eq!(list(&root, &root.join("a"), false, |_| true).unwrap(), [path.clone()]);
+        assert_eq!(
+            list(&root, &root.join("a"), false, |_| true).unwrap(),
+            std::slice::from_ref(&path)
+        );
         assert!(exists(&root, &path).unwrap() && remove(&root, &path).unwrap());
     }
 

@@ -31,7 +31,9 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
     } else if issues.is_empty() {
         ui::line("valid");
     } else {
-        issues.iter().for_each(|issue| ui::line(ui::harmless(issue.clone())));
+        for issue in &issues {
+            ui::line(ui::harmless(issue.clone()));
+        }
     }
     Ok(if issues.is_empty() { exit_code::OK } else { exit_code::FAILED })
 }
