@@ -4,6 +4,75 @@ use std::path::PathBuf;
 
 use super::project;
 
+/// Options of any command. None of them is ever the value of another one: a value that is missing is missing, and the
+/// next option keeps its own.
+const OPTIONS: [&str; 54] = [
+    "--after",
+    "--agent",
+    "--agents-file",
+    "--artifacts-dir",
+    "--before",
+    "--command",
+    "--complexity-file",
+    "--config-file",
+    "--config-json",
+    "--cycle",
+    "--entry",
+    "--epic",
+    "--events",
+    "--file",
+    "--full",
+    "--gate",
+    "--gitignore",
+    "--heartbeat",
+    "--ids",
+    "--initial-wait",
+    "--input",
+    "--json",
+    "--max-polls",
+    "--model",
+    "--name",
+    "--output",
+    "--output-file",
+    "--output-folder",
+    "--pid",
+    "--project-only",
+    "--project-root",
+    "--project-slug",
+    "--range",
+    "--remaining",
+    "--repo",
+    "--rules",
+    "--set",
+    "--settings",
+    "--since",
+    "--slug",
+    "--sprint",
+    "--state",
+    "--state-file",
+    "--story",
+    "--story-key",
+    "--task",
+    "--template",
+    "--timeout",
+    "--title",
+    "--to",
+    "--total",
+    "--verbose",
+    "--workflow",
+    "--write",
+];
+
+/// Whether a word is an option of the helper, and so no value.
+pub(crate) fn is_option(word: &str) -> bool {
+    OPTIONS.binary_search(&word).is_ok()
+}
+
+/// Neither blank nor the beginning of any option.
+pub(crate) fn is_value(word: &str) -> bool {
+    !word.trim().is_empty() && !word.starts_with("--")
+}
+
 /// Words after the command's name. Options are found by a scan from the left; what is not known is left alone.
 pub(crate) struct Call<'a> {
     pub(crate) command: &'a str,
@@ -28,13 +97,27 @@ impl<'a> Call<'a> {
     /// The value of an option: the last one given counts; one without a value is as good as none.
     pub(crate) fn option(&self, name: &str) -> Option<&'a str> {
         let pairs = self.words.iter().zip(self.words.iter().skip(1));
-        pairs.filter(|(word, _)| *word == name).map(|(_, value)| value.as_str()).next_back()
+        let values = pairs.filter(|(word, value)| *word == name && !is_option(value));
+        values.map(|(_, value)| value.as_str()).next_back()
     }
 
     /// The same for commands that look for an option's first place, and take what stands behind it.
     pub(crate) fn first_option(&self, name: &str) -> Option<&'a str> {
         let place = self.words.iter().position(|word| word == name)?;
-        self.word(place + 1)
+        self.word(place + 1).filter(|value| !is_option(value))
+    }
+
+    /// The same for options that must have a value wherever they are given.
+    pub(crate) fn with_value(&self, name: &str) -> Result<Option<&'a str>, String> {
+        let mut found = None;
+        let mut words = self.words.iter();
+        while let Some(word) = words.next() {
+            if word == name {
+                let value = words.next().filter(|value| is_value(value));
+                found = Some(value.ok_or_else(|| format!("{name} requires a value"))?.as_str());
+            }
+        }
+        Ok(found)
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
@@ -49,5 +132,33 @@ impl<'a> Call<'a> {
     #[expect(clippy::unused_self, reason = "where a call is made from is a fact of the call")]
     pub(crate) fn project(&self) -> PathBuf {
         project::root()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_never_the_value_of_another() {
+        assert!(OPTIONS.is_sorted(), "they are searched by halves");
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let table = [
+            ("--repo --story 1.1", None, Some("1.1")),
+            ("--repo --repo . --story", Some("."), None),
+            ("--repo a --repo --story 1.1", Some("a"), Some("1.1")),
+            ("--repo --fix --story -1", Some("--fix"), Some("-1")),
+        ];
+        for (text, repo, story) in table {
+            let words = words(text);
+            let call = Call::new("commit-story", &words);
+            assert_eq!((call.option("--repo"), call.option("--story")), (repo, story), "{text}");
+        }
+        let words = words("--epic --story 1.1");
+        let call = Call::new("marker", &words);
+        assert_eq!(
+            (call.first_option("--epic"), call.first_option("--story")),
+            (None, Some("1.1"))
+        );
     }
 }

@@ -48,7 +48,7 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
         let started = Started { at, runner: nobody, agent: nobody, pane: Some("%999999".into()) };
         folder.write_started(&started).unwrap();
         store.started(&id, &started).unwrap();
-        let ended = Ended { at, exit: Exit::Code(0), cause: Cause::Itself, error: None };
+        let ended = Ended { at, exit: Exit::Code(0), cause: Cause::Itself, error: None, by: None };
         folder.write_ended(&ended).unwrap();
         store.ended(&id, &ended).unwrap();
     }

@@ -31,7 +31,8 @@ pub enum NoChoice {
     NoTask,
 }
 
-/// From what was found out of the stories (`{"stories": […]}`) and what the user configured. `to_text` writes JSON.
+/// From what was found out of the stories (`{"stories": […]}`) and what the user configured. `to_text` writes the
+/// plan as JSON; the front matter above it is YAML, with letters as they are.
 pub fn build(
     head: Head,
     complexity: &Value,
@@ -49,8 +50,8 @@ pub fn build(
     });
     let markdown = format!(
         "---\nstateFile: {}\ncreatedAt: {}\n---\n\n# Agents Plan: {}\n\n```json\n{}\n```\n",
-        to_text(&json!(head.state_file)),
-        to_text(&json!(head.created_at)),
+        json!(head.state_file),
+        json!(head.created_at),
         head.epic_name,
         to_text(&plan),
     );

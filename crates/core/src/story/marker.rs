@@ -76,10 +76,10 @@ impl Marker {
     }
 
     pub fn age(&self, now: Timestamp) -> Age {
+        // The latest counts: a marker that was made anew can carry an old heartbeat, and the reverse.
         let times = ["heartbeat", "createdAt", "startedAt"];
         let told = times.iter().filter_map(|key| self.fields.get(*key)?.as_str());
-        let told = told.map(str::trim).find(|text| !text.is_empty());
-        match told.and_then(|text| text.parse::<Timestamp>().ok()) {
+        match told.filter_map(|text| text.trim().parse::<Timestamp>().ok()).max() {
             Some(then) if now.as_second() - then.as_second() > STALE_AFTER => Age::Stale,
             Some(_) => Age::Live,
             None => Age::Unknown,
@@ -128,6 +128,18 @@ mod tests {
                 Some(2),
             ),
             (json!({"storiesRemaining": 2, "heartbeat": "soon"}), Some(2)),
+            (
+                json!({"storiesRemaining": 2, "heartbeat": "2026-01-01T01:00:00Z", "createdAt": "2026-01-01T11:59:00Z"}),
+                Some(2),
+            ),
+            (
+                json!({"storiesRemaining": 2, "heartbeat": "2026-01-01T11:59:00Z", "createdAt": "2026-01-01T01:00:00Z"}),
+                Some(2),
+            ),
+            (
+                json!({"storiesRemaining": 2, "heartbeat": "soon", "createdAt": "2026-01-01T01:00:00Z"}),
+                None,
+            ),
             (json!({"storiesRemaining": "2"}), Some(2)),
             (json!({"storiesRemaining": "many"}), None),
             (json!({"storiesRemaining": true}), None),

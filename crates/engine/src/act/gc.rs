@@ -77,6 +77,7 @@ pub fn gc(
         store.forget_strangers(before)?;
         store.forget_settled(before)?;
         store.trim_signals()?;
+        crate::story::session::output::clear(context, older_than);
         for id in &collected.folders {
             context.state.session(id).remove();
         }

@@ -95,8 +95,11 @@ impl Stories {
 
     /// `None` if the project has no sprint file.
     pub fn sprint(&self) -> Result<Option<Sprint>, StoryError> {
-        let text = read_text(&self.root, &self.sprint_file()?)?;
-        Ok(text.map(|text| Sprint::read(&text)))
+        let file = self.sprint_file()?;
+        if file.is_dir() {
+            return Ok(None);
+        }
+        Ok(read_text(&self.root, &file)?.map(|text| Sprint::read(&text)))
     }
 
     /// Epics with names that this project is known to have.

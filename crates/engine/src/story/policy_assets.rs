@@ -187,6 +187,10 @@ fn skill_files(
             return Err(missing(kind, candidates));
         }
     }
+    if found.is_none() {
+        // Without SKILL.md a folder is no skill, whatever else is in it.
+        files.values_mut().for_each(|file| *file = Value::from(""));
+    }
     Ok(files)
 }
 

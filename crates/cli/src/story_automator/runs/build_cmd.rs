@@ -9,6 +9,7 @@ use dogwatch_engine::story::session::agent;
 use dogwatch_engine::story::{Project, Stories};
 
 use super::{Call, Reply, project};
+use crate::story_automator::call::is_value;
 
 const USAGE: &str = "Usage: tmux-wrapper <action> [args...]\n\n  build-cmd <step> <story_id> [--agent TYPE] [--model ID] \
     [--state-file FILE] [extra words]\n";
@@ -52,7 +53,7 @@ fn read<'a>(step: &'a str, story: &'a str, words: &'a [String]) -> Result<Asked<
             extra.push(word);
             continue;
         }
-        let value = words.next().filter(|value| !value.is_empty() && !value.starts_with("--"));
+        let value = words.next().filter(|value| is_value(value));
         let value = value.ok_or_else(|| format!("{word} requires a value"))?;
         match word {
             "--agent" => asked.agent = Some(value),

@@ -5,11 +5,11 @@ use dogwatch_engine::story::policy::{self, Need};
 use dogwatch_engine::story::{self, Asked, NotVerified};
 use serde_json::json;
 
-use super::{Call, Reply, project, with_value};
+use super::{Call, Reply, project};
 
 /// `escalate <trigger> [context] [--state-file FILE]`. Whatever cannot be known is a person's to decide.
 pub(super) fn escalate(call: &Call) -> Reply {
-    let answer = with_value(call, "--state-file").and_then(|state_file| {
+    let answer = call.with_value("--state-file").and_then(|state_file| {
         let policy = policy::load(&project::here(), state_file, Need::Skills);
         let policy = policy.map_err(|fault| fault.to_string())?;
         let limits = Limits {
@@ -45,8 +45,8 @@ pub(super) fn verify_step(call: &Call) -> Reply {
             .failed();
     };
     let options = Call::new(call.command, call.words.get(2..).unwrap_or_default());
-    let verdict = with_value(&options, "--state-file").and_then(|state_file| {
-        let output_file = with_value(&options, "--output-file")?;
+    let verdict = options.with_value("--state-file").and_then(|state_file| {
+        let output_file = options.with_value("--output-file")?;
         let asked = Asked { step, story: Some(input), state_file, output_file };
         story::verify(&project::here(), asked).map_err(|error| error.to_string())
     });
@@ -66,7 +66,8 @@ pub(super) fn verify_code_review(call: &Call) -> Reply {
         return Reply::json(&json!({"verified": false, "reason": "story_key_required"})).failed();
     };
     let options = Call::new(call.command, call.words.get(1..).unwrap_or_default());
-    let verdict = with_value(&options, "--state-file")
+    let verdict = options
+        .with_value("--state-file")
         .map_err(NotVerified::Contract)
         .and_then(|state_file| story::verify_review(&project::here(), input, state_file));
     match verdict {

@@ -116,7 +116,7 @@ fn codex(done: &Codex) -> Value {
         (true, false) => (
             "codex_hook_configured",
             "configured",
-            "The stop hook is in .codex/hooks.json and hooks are on in .codex/config.toml. Trust this project in Codex, then restart it.",
+            "The stop hook is in .codex/hooks.json and hooks are on in .codex/config.toml. Trust this project, then restart Codex.",
         ),
         (false, true) => (
             "already_configured",
@@ -126,7 +126,7 @@ fn codex(done: &Codex) -> Value {
         (false, false) => (
             "pending_trust",
             "pending_trust",
-            "The stop hook is in place, but Codex does not trust this project yet.",
+            "The stop hook is in place, but this project is not yet trusted: start Codex in it and answer yes.",
         ),
     };
     json!({

@@ -1,6 +1,7 @@
 //! Runs: policy, state document, marker, stop hook, verifiers, escalation.
 
 mod build_cmd;
+mod ceiling;
 mod checks;
 mod hooks;
 mod marker;
@@ -24,6 +25,7 @@ pub(crate) const VERBS: &[Verb] = &[
     Verb { name: "ensure-marker-gitignore", answer: marker::ignore },
     Verb { name: "ensure-stop-hook", answer: hooks::ensure },
     Verb { name: "stop-hook", answer: hooks::stop },
+    Verb { name: "ceiling-check", answer: ceiling::answer },
 ];
 
 /// Subcommands of `orchestrator-helper`.
@@ -39,15 +41,6 @@ pub(crate) const HELPERS: &[Verb] = &[
     Verb { name: "verify-code-review", answer: checks::verify_code_review },
     Verb { name: "parse-output", answer: transcripts::parse_output },
 ];
-
-/// The value of an option that must have one if it is given.
-fn with_value<'a>(call: &Call<'a>, name: &str) -> Result<Option<&'a str>, String> {
-    let Some(at) = call.words.iter().rposition(|word| word == name) else { return Ok(None) };
-    match call.word(at + 1).filter(|value| !value.is_empty() && !value.starts_with("--")) {
-        Some(value) => Ok(Some(value)),
-        None => Err(format!("{name} requires a value")),
-    }
-}
 
 /// A plain "no", with its word.
 fn no(error: &str) -> Reply {

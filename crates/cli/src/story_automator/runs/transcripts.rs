@@ -5,7 +5,7 @@ use std::path::Path;
 use dogwatch_engine::story::reading::{self, NotRead};
 use serde_json::json;
 
-use super::{Call, Reply, project, with_value};
+use super::{Call, Reply, project};
 
 pub(super) fn parse_output(call: &Call) -> Reply {
     let (Some(file), Some(step)) = (call.word(0), call.word(1)) else { return nothing() };
@@ -14,9 +14,10 @@ pub(super) fn parse_output(call: &Call) -> Reply {
         return nothing();
     }
     let options = Call::new(call.command, call.words.get(2..).unwrap_or_default());
-    let reading = with_value(&options, "--state-file").map_err(|_| NotRead::Contract).and_then(
-        |state_file| reading::read_transcript(&project::here(), &transcript, step, state_file),
-    );
+    let reading =
+        options.with_value("--state-file").map_err(|_| NotRead::Contract).and_then(|state_file| {
+            reading::read_transcript(&project::here(), &transcript, step, state_file)
+        });
     match reading {
         Ok(reading) => Reply::json(&reading),
         Err(error) => failed(&error.to_string()),

@@ -1,11 +1,13 @@
 //! Where a call comes from, and what is wrong with what it asks for.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use dogwatch_core::story::session::name;
 use dogwatch_engine::story::Project;
 use dogwatch_engine::story::session::agent::Wishes;
-use dogwatch_engine::story::session::{Place, Runtime};
+use dogwatch_engine::story::session::look::Told;
+use dogwatch_engine::story::session::{Place, Runtime, output};
 use dogwatch_engine::{Context, Error};
 use serde_json::json;
 
@@ -34,6 +36,18 @@ pub(super) fn project() -> Project {
 /// What the environment wishes of agents.
 pub(super) fn wishes() -> Wishes {
     project::wishes()
+}
+
+/// The path of what a session showed. That it could not be written says nothing of how the session ended: the path is
+/// empty then, and stderr has the reason.
+pub(super) fn kept_output(context: &Context, place: &Place, name: &str, told: &Told) -> String {
+    match output::keep(context, place, name, told) {
+        Ok(path) => path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
+        Err(error) => {
+            let _ = write!(std::io::stderr(), "{name}: output not kept: {}", in_words(&error));
+            String::new()
+        }
+    }
 }
 
 /// Refuses a name that no session can have.

@@ -8,7 +8,7 @@ use dogwatch_core::story::session::outcome::{Outcome, Proof};
 use dogwatch_core::story::session::row::{Row, State, Tongue};
 use dogwatch_engine::story::session::look::Told;
 use dogwatch_engine::story::session::monitor::{self, Ask, End};
-use dogwatch_engine::story::session::{Place, agent, output};
+use dogwatch_engine::story::session::{Place, agent};
 use dogwatch_engine::story::{self, NotVerified, run_marker};
 use dogwatch_engine::{Context, Error};
 
@@ -31,9 +31,8 @@ pub(super) fn answer(call: &Call<'_>) -> Reply {
     let Some(name) = call.word(0).filter(|name| !name.is_empty()) else {
         return Reply::refused(USAGE);
     };
-    if call.flag("--state-file") && call.option("--state-file").is_none_or(|v| v.starts_with("--"))
-    {
-        return Reply::refused("--state-file requires a value\n");
+    if let Err(why) = call.with_value("--state-file") {
+        return Reply::refused(format!("{why}\n"));
     }
     if let Some(refusal) = here::refuse_bad_name(call, name) {
         return refusal;
@@ -101,10 +100,7 @@ fn over(
     told: &Told,
     todos: Todos,
 ) -> Outcome {
-    let kept = || {
-        let path = output::keep(context, place, name, told);
-        path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
-    };
+    let kept = || here::kept_output(context, place, name, told);
     match told.row.state {
         State::Crashed => Outcome::crashed(todos, told.row.wait).with_output(kept()),
         State::Stuck => Outcome::stuck().with_output(kept()),

@@ -3,7 +3,6 @@
 use dogwatch_core::story::session::row::{Row, State, Tongue};
 use dogwatch_engine::Error;
 use dogwatch_engine::story::session::look::{self, Asked};
-use dogwatch_engine::story::session::output;
 
 use super::here;
 use crate::story_automator::call::Call;
@@ -45,8 +44,7 @@ fn check(call: &Call<'_>, name: &str, tongue: Tongue) -> Result<Row, Error> {
     let mut told = look::once(&context, asked)?;
     let is_over = matches!(told.row.state, State::Completed | State::Crashed | State::Stuck);
     if is_over && call.flag("--full") {
-        let path = output::keep(&context, &place, name, &told);
-        told.row.task = path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        told.row.task = here::kept_output(&context, &place, name, &told);
     }
     Ok(told.row)
 }

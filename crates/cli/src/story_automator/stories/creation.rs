@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use dogwatch_engine::story::{Asked, NotVerified, files, verify};
 use serde_json::{Map, Value, json};
 
+use super::super::call::is_option;
 use super::super::project;
 use super::{Call, Reply, stories, trouble};
 
@@ -16,6 +17,7 @@ const USAGE: &str = "Usage: validate-story-creation <action> [args]\n\nActions:\
     list <story> [--artifacts-dir DIR]                      which files there are\n  \
     prefix <story>                                          how their names begin\n";
 
+const USUAL_FOLDER: &str = "_bmad-output/implementation-artifacts";
 const NO_OTHER_FOLDER: &str = "validate-story-creation check no longer supports --artifacts-dir overrides; use count/list for custom folders";
 
 pub(super) fn validate(call: &Call) -> Reply {
@@ -58,7 +60,7 @@ fn found(call: &Call, action: &str) -> Result<(String, Vec<PathBuf>), Reply> {
         if word != "--artifacts-dir" {
             return Err(Reply::refused(format!("unsupported {action} argument: {word}\n")));
         }
-        let Some(value) = words.next() else {
+        let Some(value) = words.next().filter(|value| !is_option(value)) else {
             return Err(Reply::refused("--artifacts-dir requires a value\n"));
         };
         folder = Some(PathBuf::from(value));
@@ -118,15 +120,21 @@ struct Check<'a> {
     state_file: Option<&'a str>,
 }
 
+/// Options of `check` as they were written.
+#[derive(Default)]
+struct Given<'a> {
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    folder: Option<&'a str>,
+}
+
 fn check_by_position(call: &Call) -> Reply {
     let mut check = Check { story: call.word(0).unwrap_or_default(), ..Check::default() };
     let (Some(before), Some(after)) = (call.word(1), call.word(2)) else {
         return check.refused("both --before and --after are required together");
     };
-    if let Err(reason) = check.set_counts(Some(before), Some(after)) {
-        return check.refused(reason);
-    }
-    match check.read(&call.words[3..]) {
+    let counted = check.set_counts(Some(before), Some(after)).map_err(str::to_owned);
+    match check.read(&call.words[3..]).and(counted) {
         Ok(()) => check.answer(),
         Err(reason) => check.refused(&reason),
     }
@@ -144,40 +152,40 @@ fn check(call: &Call) -> Reply {
 }
 
 impl<'a> Check<'a> {
+    /// Whatever is wrong, the counts that were understood up to there are told along.
     fn read(&mut self, words: &'a [String]) -> Result<(), String> {
-        let (mut before, mut after, mut folder, mut wrong) = (None, None, None, None);
+        let mut given = Given::default();
+        let read = self.read_options(words, &mut given);
+        if given.before.is_some() && given.after.is_some() {
+            let counted = self.set_counts(given.before, given.after);
+            read.and(counted.map_err(str::to_owned))?;
+        } else {
+            read?;
+            if given.before.is_some() || given.after.is_some() {
+                return Err("both --before and --after are required together".to_owned());
+            }
+        }
+        let usual = |folder: &str| Path::new(folder) == project::root().join(USUAL_FOLDER);
+        if given.folder.is_some_and(|folder| !usual(folder)) {
+            return Err(NO_OTHER_FOLDER.to_owned());
+        }
+        Ok(())
+    }
+
+    fn read_options(&mut self, words: &'a [String], given: &mut Given<'a>) -> Result<(), String> {
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
             let value = match word {
-                "--before" => &mut before,
-                "--after" => &mut after,
+                "--before" => &mut given.before,
+                "--after" => &mut given.after,
                 "--state-file" => &mut self.state_file,
-                "--artifacts-dir" => {
-                    wrong.get_or_insert(NO_OTHER_FOLDER.to_owned());
-                    &mut folder
-                }
-                other => {
-                    wrong.get_or_insert(format!("unsupported check argument: {other}"));
-                    break;
-                }
+                "--artifacts-dir" => &mut given.folder,
+                other => return Err(format!("unsupported check argument: {other}")),
             };
-            *value = Some(words.next().ok_or_else(|| format!("{word} requires a value"))?);
+            let word_after = words.next().filter(|after| !is_option(after));
+            *value = Some(word_after.ok_or_else(|| format!("{word} requires a value"))?);
         }
-        if let Some(wrong) = wrong {
-            // What was understood of the counts is told along.
-            if before.is_some() && after.is_some() {
-                let _ = self.set_counts(before, after);
-            }
-            return Err(wrong);
-        }
-        if before.is_some() != after.is_some() {
-            return Err("both --before and --after are required together".to_owned());
-        }
-        if before.is_some() {
-            self.set_counts(before, after).map_err(str::to_owned)
-        } else {
-            Ok(())
-        }
+        Ok(())
     }
 
     fn set_counts(

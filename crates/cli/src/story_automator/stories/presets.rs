@@ -15,8 +15,9 @@ pub(super) fn answer(call: &Call) -> Reply {
         let reply = json!({"ok": false, "error": "unknown_subcommand", "subcommand": action});
         return Reply::raw_json(&reply).failed();
     }
-    let (file, name) = (given(&rest, "--file"), given(&rest, "--name"));
-    let config = given(&rest, "--config-json");
+    let told = |option: &str| rest.option(option).filter(|value| !value.trim().is_empty());
+    let (name, config) = (told("--name"), told("--config-json"));
+    let file = rest.option("--file").filter(|file| !file.is_empty());
     let file = match (action, file, name, config) {
         ("list", None, ..) => return no("missing_file"),
         ("list", Some(file), ..)
@@ -60,11 +61,6 @@ pub(super) fn answer(call: &Call) -> Reply {
 
 fn object(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().filter(Value::is_object)
-}
-
-/// An option with nothing behind it is as good as none.
-fn given<'a>(call: &Call<'a>, option: &str) -> Option<&'a str> {
-    call.option(option).filter(|value| !value.is_empty())
 }
 
 fn unknown(name: &str) -> Reply {

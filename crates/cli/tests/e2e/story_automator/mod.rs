@@ -1,5 +1,6 @@
 //! The drop-in, called as `story-automator`.
 
+mod outputs;
 mod runs;
 mod sessions;
 mod waiting;

@@ -36,6 +36,16 @@ impl TestEnv {
         self.work().join(self.helper(&build).success().json()["path"].as_str().unwrap())
     }
 
+    /// Makes the marker of a run one that was last heard of years ago.
+    fn age_marker(&self) {
+        let file = self.work().join(".claude/.story-automator-active");
+        let mut marker: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        for time in ["createdAt", "heartbeat"] {
+            marker[time] = "2020-01-01T00:00:00Z".into();
+        }
+        fs::write(file, marker.to_string()).unwrap();
+    }
+
     fn stop_hook(&self) -> String {
         let mut hook = self.helper_command(&["stop-hook"]);
         self.run_with_input(&mut hook, b"{}").success().text()
@@ -149,6 +159,29 @@ fn in_the_place_of_an_installed_helper_its_own_files_count() {
     assert!(env.stop_hook().contains("(2 stories remaining). Read "));
 }
 
+/// The smoke test of the package asserts as much, in each of the folders for skills.
+#[test]
+fn a_folder_without_skill_md_is_no_skill() {
+    let env = TestEnv::new();
+    let build = || env.helper(&["tmux-wrapper", "build-cmd", "auto", "5.3"]).success().text();
+    for root in [".agents/skills", ".claude/skills", ".codex/skills"] {
+        for skill in ["bmad-create-story", "bmad-dev-story", "bmad-retrospective"] {
+            env.put(&format!("{root}/{skill}/SKILL.md"), "x");
+        }
+        let qa = format!("{root}/bmad-qa-generate-e2e-tests");
+        for file in ["workflow.md", "instructions.md", "checklist.md"] {
+            env.put(&format!("{qa}/{file}"), "x");
+        }
+        let built = build();
+        assert!(!built.contains(&qa) && built.contains("story 5.3"), "{built}");
+        env.put(&format!("{qa}/SKILL.md"), "x");
+        let built = build();
+        assert!(built.contains(&format!("{qa}/SKILL.md")), "{built}");
+        assert!(built.contains(&format!("{qa}/workflow.md")), "{built}");
+        fs::remove_dir_all(env.work().join(root)).unwrap();
+    }
+}
+
 #[test]
 fn a_stopping_agent_is_held_up_only_by_a_run_that_lives() {
     let env = TestEnv::new();
@@ -160,8 +193,11 @@ fn a_stopping_agent_is_held_up_only_by_a_run_that_lives() {
     let mut child = env.helper_command(&["stop-hook"]);
     child.env("STORY_AUTOMATOR_CHILD", "true");
     assert_eq!(env.run_with_input(&mut child, b"{}").success().text(), "");
+    // A run that has just begun is not over, whatever heartbeat it was given.
     let old = ["--heartbeat", "2020-01-01T00:00:00Z"];
     let _ = env.helper(&[&create[..], &old[..]].concat()).success();
+    assert!(env.stop_hook().contains("block"));
+    env.age_marker();
     assert_eq!(env.stop_hook(), "");
     let _ = env.helper(&["orchestrator-helper", "marker", "remove"]).success();
     let _ = env.helper(&["orchestrator-helper", "marker", "heartbeat"]).code(1);
@@ -177,7 +213,7 @@ fn what_a_run_left_behind_stands_in_nobodys_way() {
     assert!(
         verify().code(1).json()["error"].as_str().unwrap().starts_with("marker state file missing")
     );
-    let _ = env.helper(&[&create[..], &["--heartbeat", "2020-01-01T00:00:00Z"]].concat()).success();
+    env.age_marker();
     assert_eq!(verify().success().json()["verified"], true);
 }
 

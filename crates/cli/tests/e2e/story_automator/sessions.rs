@@ -111,7 +111,8 @@ fn no_file_that_others_may_have_written_is_believed() {
     assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
     // What the original left goes with the session.
     let _ = env.helper(&["tmux-wrapper", "kill", &session]).success();
-    assert!(!planted.exists() && !std::path::Path::new(path).exists());
+    assert!(!planted.exists());
+    assert_eq!(fs::read_to_string(path).unwrap(), "hello\n", "it is read after the kill");
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Ending a session, with all that was kept of it.
+//! Ending a session. What it showed is kept for whoever reads it next: until a session of that name is started, or `gc`.
 
 use dogwatch_tmux::{Command, SessionName};
 use jiff::Timestamp;
 
-use super::{Place, output, polls, remains};
+use super::{Place, polls, remains};
 use crate::act::kill;
 use crate::snapshot;
 use crate::{Context, Error};
@@ -13,11 +13,9 @@ pub fn kill(context: &Context, place: &Place, name: &str) -> Result<bool, Error>
     let dashed = name.replace('.', "-");
     let ours = snapshot::look_at_named(context, &dashed)?;
     for seen in &ours {
-        output::remove(context, place, name, Some(seen));
         kill::kill(context, seen, false, Timestamp::now())?;
     }
     let is_there = if ours.is_empty() { kill_stranger(context, &dashed)? } else { true };
-    output::remove(context, place, name, None);
     polls::forget(context, name);
     remains::of_session(place, name);
     Ok(is_there)

@@ -9,7 +9,7 @@
 //! | [`output`] | keeps what it showed |
 //! | [`heartbeat`] | its process, and what that uses |
 //! | [`monitor`] | waits until it is over |
-//! | [`kill`](mod@kill) | ends it, with all that was kept of it |
+//! | [`kill`](mod@kill) | ends it |
 //! | [`remains`] | what the original helper has left behind |
 
 pub mod agent;

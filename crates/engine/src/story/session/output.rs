@@ -2,49 +2,65 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use dogwatch_core::profile;
+use dogwatch_core::record::Exit;
+use dogwatch_core::status::Status;
 use dogwatch_core::story::session::output;
+use dogwatch_tmux::PaneFace;
 
 use super::Place;
 use super::look::{Told, Who};
-use crate::Context;
 use crate::sense::capture;
 use crate::snapshot::Seen;
+use crate::{Context, Error};
 
 /// Lines that are asked for.
 const LINES: u32 = 300;
 
-/// Keeps the output anew, and says where; `None` if there is nothing.
-pub fn keep(context: &Context, place: &Place, name: &str, told: &Told) -> Option<PathBuf> {
-    let text = match &told.who {
-        Who::Session(judged) => text_of(context, &judged.seen),
+/// Writes the output anew, and says where; `None` if there is no session. Of one that showed nothing, a line says so.
+pub fn keep(
+    context: &Context,
+    place: &Place,
+    name: &str,
+    told: &Told,
+) -> Result<Option<PathBuf>, Error> {
+    let (text, silence) = match &told.who {
+        Who::Session(judged) => {
+            (text_of(context, &judged.seen), output::nothing_shown(&judged.verdict.status))
+        }
         Who::Stranger(face) => {
             let lines = Some(LINES);
             let options = dogwatch_tmux::CaptureOptions { lines, ansi: false, joined: false };
-            let reply = context.tmux.capture(face.row.pane_id, options).ok()?;
-            String::from_utf8_lossy(reply.bytes()).into_owned()
+            let reply = context.tmux.capture(face.row.pane_id, options)?;
+            (String::from_utf8_lossy(reply.bytes()).into_owned(), silence_of(face))
         }
-        Who::Nobody => return None,
+        Who::Nobody => return Ok(None),
     };
     let text = output::kept(&text);
-    if text.is_empty() {
-        return None;
-    }
+    let text = if text.is_empty() { silence } else { text };
     let path = path(context, place, name, &told.who)?;
-    dogwatch_store::replace_in_passing(&path, text.as_bytes()).ok()?;
-    Some(path)
+    dogwatch_store::replace_in_passing(&path, text.as_bytes())?;
+    Ok(Some(path))
+}
+
+fn silence_of(face: &PaneFace) -> String {
+    let row = &face.row;
+    let code = row.dead_status.map(Exit::Code);
+    let exit = code.or_else(|| row.dead_signal.map(Exit::Signal));
+    if row.dead { output::silent_end(exit) } else { output::nothing_shown(&Status::Starting) }
 }
 
 /// Where it is kept: in the session's own folder, or in that for sessions which are not ours.
-fn path(context: &Context, place: &Place, name: &str, who: &Who) -> Option<PathBuf> {
+fn path(context: &Context, place: &Place, name: &str, who: &Who) -> Result<PathBuf, Error> {
     let folder = match who {
         Who::Session(judged) if judged.seen.is_ours() => {
             context.state.session(&judged.seen.session.id).path().to_owned()
         }
-        _ => context.state.stories().ok()?,
+        _ => context.state.stories()?,
     };
-    Some(folder.join(output::file_name(&place.hash(), name)))
+    Ok(folder.join(output::file_name(&place.hash(), name)))
 }
 
 /// Of an agent what was said, since it draws over what it showed; of all others the screen with what has scrolled away.
@@ -57,11 +73,15 @@ fn text_of(context: &Context, seen: &Seen) -> String {
     })
 }
 
-/// Removes what was kept of a session that is not ours, and of ours.
-pub(super) fn remove(context: &Context, place: &Place, name: &str, seen: Option<&Seen>) {
-    let file = output::file_name(&place.hash(), name);
-    let ours = seen.map(|seen| context.state.session(&seen.session.id).path().to_owned());
-    for folder in ours.into_iter().chain(context.state.stories().ok()) {
-        let _ = fs::remove_file(folder.join(&file));
+/// Removes what was kept of an earlier session of this name that was not ours: a new one begins. Those of ours have
+/// folders of their own.
+pub(super) fn forget(context: &Context, place: &Place, name: &str) {
+    if let Ok(folder) = context.state.stories() {
+        let _ = fs::remove_file(folder.join(output::file_name(&place.hash(), name)));
     }
+}
+
+/// Removes what was kept of sessions that were not ours, if it was written longer ago than that.
+pub(crate) fn clear(context: &Context, older_than: Duration) {
+    super::polls::remove_old(context, older_than, output::is_file_name);
 }

@@ -13,6 +13,9 @@ use crate::Context;
 /// More than any such file has.
 const MAX_FILE: u64 = 64 * 1024;
 
+/// How the names of these files begin.
+const FILE: &str = "looks-";
+
 const OLD: Duration = Duration::from_hours(24);
 
 /// Kept below our own folder, where nobody else can put one.
@@ -58,10 +61,16 @@ pub(super) fn forget(context: &Context, name: &str) {
 
 /// Removes what belongs to sessions that nobody has looked at for long.
 pub(super) fn forget_old(context: &Context) {
+    remove_old(context, OLD, |file| file.starts_with(FILE));
+}
+
+/// Removes files of the folder for stories that were written longer ago than that.
+pub(super) fn remove_old(context: &Context, older_than: Duration, is_meant: impl Fn(&str) -> bool) {
     let folder = context.state.stories().ok().and_then(|folder| fs::read_dir(folder).ok());
     for entry in folder.into_iter().flatten().flatten() {
         let written = entry.metadata().and_then(|meta| meta.modified()).ok();
-        if written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > OLD) {
+        let is_old = written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > older_than);
+        if is_old && entry.file_name().to_str().is_some_and(&is_meant) {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -69,5 +78,5 @@ pub(super) fn forget_old(context: &Context) {
 
 fn path(context: &Context, name: &str) -> Option<PathBuf> {
     let socket = slug::short_hash(context.socket.to_string_lossy().as_bytes());
-    Some(context.state.stories().ok()?.join(format!("looks-{socket}-{name}.json")))
+    Some(context.state.stories().ok()?.join(format!("{FILE}{socket}-{name}.json")))
 }

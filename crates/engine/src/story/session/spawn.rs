@@ -6,7 +6,7 @@ use dogwatch_core::name::StoryStep;
 use dogwatch_tmux::Command;
 use jiff::Zoned;
 
-use super::{Place, Runtime, polls, remains};
+use super::{Place, Runtime, output, polls, remains};
 use crate::act::kill;
 use crate::act::spawn::{self, Request, Script, Spawned, TYPED_FILE, What};
 use crate::{Context, Error, snapshot};
@@ -53,6 +53,7 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
         resume: None,
     };
     let spawned = spawn::spawn(context, &request, now)?;
+    output::forget(context, place, spawned.name.as_str());
     if is_typed {
         let typed = type_in(context, &spawned, ask.command.trim_end());
         typed.inspect_err(|_| undo(context, &spawned, now))?;
