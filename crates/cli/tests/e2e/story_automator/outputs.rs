@@ -45,7 +45,7 @@ fn what_a_killed_session_showed_is_there_until_gc() {
     assert_eq!(parse().success().text().trim(), reading);
 
     // Others that are started and ended do not disturb it.
-    let other = env.spawn_step("retro", "exec sleep 300");
+    let other = env.spawn_step("dev", "exec sleep 300");
     let _ = env.helper(&["tmux-wrapper", "kill-all"]).success();
     assert_ne!(other, session);
     assert_eq!(parse().success().text().trim(), reading);
