@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::id::is_id;
+use dogwatch_core::private::{MQTT_PASSWORD, is_private};
 use dogwatch_core::registry::NamePattern;
 use dogwatch_engine::act::record::Surroundings;
 use dogwatch_engine::context::Caller;
@@ -24,6 +25,11 @@ use crate::args::RollArgs;
 /// More than the system's own small files have.
 const MOST_SYSTEM_FILE: u64 = 1024 * 1024;
 
+/// Names of our own secrets in the environment.
+pub(crate) fn private_variables() -> Vec<OsString> {
+    std::env::vars_os().map(|(name, _)| name).filter(|name| is_private(name)).collect()
+}
+
 /// Everything the use cases need to know of their surroundings.
 pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Context, Error> {
     let home = path_variable("HOME");
@@ -43,6 +49,7 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
     let mut tmux = Server::new(socket);
     let state = self::state_dir(state_dir)?;
     tmux.gate = context::gate(&socket_path, state.root());
+    tmux.withheld = private_variables();
     Ok(Context {
         state,
         tmux,
@@ -140,7 +147,10 @@ pub(crate) fn surroundings() -> Surroundings {
 /// The broker, if one is set up.
 pub(crate) fn mqtt(context: &Context) -> Result<Option<Mqtt>, Error> {
     let Some(table) = config::read(context)?.mqtt else { return Ok(None) };
-    let password = std::env::var("DOGWATCH_MQTT_PASSWORD").ok().filter(|word| !word.is_empty());
+    let password = std::env::var(MQTT_PASSWORD).ok().filter(|word| !word.is_empty());
+    if password.is_some() {
+        keep_environment_private();
+    }
     let around = ConfigSurroundings {
         file: context.config.as_deref().unwrap_or(Path::new("")),
         machine: &host(),
@@ -148,6 +158,16 @@ pub(crate) fn mqtt(context: &Context) -> Result<Option<Mqtt>, Error> {
         local: LocalBroker::of(&context.state),
     };
     Ok(Some(Mqtt::resolve(&table, &around)?))
+}
+
+/// Keeps other processes of the same user, agents among them, from reading the variables of this one. Without it nothing is
+/// worse than before, so a failure is passed over.
+fn keep_environment_private() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
 }
 
 /// The broker, which must be set up.

@@ -8,13 +8,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use crate::codex_hooks;
+use crate::private::is_private;
 use crate::profile::{HookWay, Profile};
 
 /// Longest prompt passed as an argument. Linux takes 128 KiB for a single one, NUL included.
 pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Variables that describe the caller's own terminal and place; the pane has better ones.
-const OF_THE_CALLER: [&str; 21] = [
+const OF_THE_CALLER: [&str; 20] = [
     "TMUX",
     "TMUX_PANE",
     "TERM",
@@ -35,8 +36,6 @@ const OF_THE_CALLER: [&str; 21] = [
     "DOGWATCH_ROLE",
     "DOGWATCH_SPAWNER_PANE",
     "DOGWATCH_SESSION_FILE",
-    // The broker's password is none of the agents' business.
-    "DOGWATCH_MQTT_PASSWORD",
 ];
 
 /// Variables that the runner takes from its own environment, because tmux set them for the pane.
@@ -139,6 +138,7 @@ fn environment(ask: &Ask<'_>, values: &Values) -> Vec<(OsString, OsString)> {
     let dropped = |key: &OsStr| {
         OF_THE_CALLER.iter().any(|k| key == OsStr::new(k))
             || rules.unset.iter().any(|k| key == OsStr::new(k))
+            || is_private(key)
     };
     let mut env: Vec<(OsString, OsString)> =
         ask.caller_env.iter().filter(|(key, _)| !dropped(key)).cloned().collect();

@@ -33,6 +33,8 @@
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`http`] | a question to an agent that listens, and its answer, as bytes |
+//! | [`private`] | variables of ours that no other program is given |
+//! | [`handover`] | whether an environment on disk can still be taken |
 //! | [`mask`] | what others must not see of a recording |
 //! | [`recording`] | what a recording is |
 //! | [`story`] | stories: their names, states and files |
@@ -49,6 +51,7 @@ pub mod event;
 pub mod exit_code;
 pub mod family;
 pub mod fleet;
+pub mod handover;
 pub mod http;
 pub mod id;
 pub mod job;
@@ -59,6 +62,7 @@ pub mod mask;
 pub mod name;
 pub mod notice;
 pub mod permissions;
+pub mod private;
 pub mod profile;
 pub mod record;
 pub mod recording;

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use dogwatch_core::private::is_private;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// How much of what a program says is kept; the rest is heard and forgotten, so that nobody is held up by a full pipe.
@@ -67,6 +68,7 @@ impl Ended {
 /// Runs a program in a process group of its own; one that takes longer is ended with all of it. An error if it cannot be
 /// started.
 pub(crate) fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<Ended> {
+    withhold_secrets(&mut command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -90,6 +92,13 @@ pub(crate) fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Re
         let _ = ended.recv_timeout(SILENCE);
     }
     Ok(Ended { status, stdout: heard(stdout), stderr: heard(stderr) })
+}
+
+/// Takes our own secrets out of what a program inherits: the broker's password is nobody else's.
+pub(crate) fn withhold_secrets(command: &mut Command) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_private(name)) {
+        command.env_remove(name);
+    }
 }
 
 /// An error if the system has no thread for us. For what others start, and take for granted; between this and that the last

@@ -9,6 +9,7 @@ use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::act::collect;
 use crate::sense::{exists, foreign, processes};
 use crate::{Context, Error};
 
@@ -213,6 +214,7 @@ pub(crate) fn join(
     answer: Result<&Glance, &dogwatch_tmux::Error>,
 ) -> Result<Vec<Seen>, Error> {
     let panes = Panes::from_answer(answer)?;
+    collect::handovers(context, store, Some(answer));
     let seen = sessions.into_iter().map(|session| see(context, store, session, &panes));
     let mut seen: Vec<Seen> = seen.collect();
     note_lost(store, &mut seen);

@@ -10,6 +10,7 @@ use dogwatch_core::record::{Ended, Started};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::handover::{self, Handover};
 use crate::state_dir::make_private;
 use crate::{StoreError, read_regular};
 
@@ -26,14 +27,17 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// | file | written by | content |
 /// | --- | --- | --- |
 /// | `argv` | spawn | the command line, NUL-separated |
-/// | `environment` | spawn | NUL-separated; removed by the runner as soon as it has read it |
 /// | `prompt` | spawn | the prompt, if there is one |
 /// | `started`, `ended` | runner | one JSON object each, padded with spaces |
 /// | `stopping` | kill | who ends it |
 /// | `screen` | runner | what was last on the screen, with attributes |
+///
+/// The environment, NUL-separated, is a file of that name in `handover`, which the runner removes as soon as it has read it.
 #[derive(Debug, Clone)]
 pub struct SessionFolder {
     path: PathBuf,
+    /// The environment, until the runner takes it.
+    handover: PathBuf,
 }
 
 /// The last screen of a session, as the runner kept it.
@@ -44,16 +48,17 @@ pub struct KeptScreen {
 }
 
 impl SessionFolder {
-    pub(crate) fn new(path: PathBuf) -> Self {
-        Self { path }
+    pub(crate) fn new(path: PathBuf, handover: PathBuf) -> Self {
+        Self { path, handover }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes everything the runner needs. On failure nothing stays behind.
-    pub fn create(&self, launch: &Launch, prompt: Option<&str>) -> Result<(), StoreError> {
+    /// Writes everything the runner needs. On failure nothing stays behind. What is returned is to be held until the runner
+    /// has come, or no longer can.
+    pub fn create(&self, launch: &Launch, prompt: Option<&str>) -> Result<Handover, StoreError> {
         if let Some(parent) = self.path.parent() {
             make_private(parent)?;
         }
@@ -68,12 +73,9 @@ impl SessionFolder {
         written
     }
 
-    fn write_all(&self, launch: &Launch, prompt: Option<&str>) -> Result<(), StoreError> {
+    fn write_all(&self, launch: &Launch, prompt: Option<&str>) -> Result<Handover, StoreError> {
         let argv = launch.argv.iter().map(OsString::as_os_str);
         self.write("argv", &launch::to_nul_separated(argv))?;
-        let pairs: Vec<OsString> = launch.env.iter().map(|(k, v)| pair(k, v)).collect();
-        let pairs = pairs.iter().map(OsString::as_os_str);
-        self.write("environment", &launch::to_nul_separated(pairs))?;
         if let Some(prompt) = prompt {
             self.write(PROMPT_FILE, prompt.as_bytes())?;
         }
@@ -83,7 +85,9 @@ impl SessionFolder {
         for record in ["started", "ended"] {
             self.write(record, &[b' '; RECORD_SIZE])?;
         }
-        Ok(())
+        let pairs: Vec<OsString> = launch.env.iter().map(|(k, v)| pair(k, v)).collect();
+        let pairs = pairs.iter().map(OsString::as_os_str);
+        handover::write(&self.handover, &launch::to_nul_separated(pairs))
     }
 
     /// Writes a new file; what is there already is never followed or overwritten.
@@ -105,9 +109,10 @@ impl SessionFolder {
 
     /// The environment to run it in. It may hold secrets, so it is removed once read.
     pub fn take_environment(&self) -> Result<Vec<(OsString, OsString)>, StoreError> {
-        let bytes = self.read("environment")?;
-        let path = self.path.join("environment");
-        fs::remove_file(&path).map_err(|source| StoreError::writing(&path, source))?;
+        let path = &self.handover;
+        let failed = |source| StoreError::NotReadable { path: path.clone(), source };
+        let bytes = read_regular(path, MAX_FILE).map_err(failed)?;
+        fs::remove_file(path).map_err(|source| StoreError::writing(path, source))?;
         let pairs = launch::from_nul_separated(&bytes);
         Ok(pairs.iter().filter_map(|p| launch::split_pair(p)).collect())
     }
@@ -194,6 +199,7 @@ impl SessionFolder {
 
     /// Removes the folder and all in it. What cannot be removed stays for the next `gc`.
     pub fn remove(&self) -> bool {
+        let _ = fs::remove_file(&self.handover);
         fs::remove_dir_all(&self.path).is_ok()
     }
 }
@@ -223,17 +229,18 @@ mod tests {
 
     fn folder() -> (tempfile::TempDir, SessionFolder) {
         let tmp = tempfile::tempdir().unwrap();
-        let folder = SessionFolder::new(tmp.path().join("sessions/1"));
+        let root = tmp.path();
+        let folder = SessionFolder::new(root.join("sessions/1"), root.join("handover/1"));
         (tmp, folder)
     }
 
     #[test]
     fn what_the_runner_is_given() {
         let (_tmp, folder) = folder();
-        folder.create(&launch(), Some("do it\0\u{1F436}")).unwrap();
+        let _held = folder.create(&launch(), Some("do it\0\u{1F436}")).unwrap();
         assert_eq!(folder.argv().unwrap(), ["a", "b c\n"]);
         assert_eq!(folder.take_environment().unwrap(), [("K".into(), "v=w".into())]);
-        assert!(!folder.path().join("environment").exists(), "secrets do not stay on disk");
+        assert!(!folder.handover.exists(), "secrets do not stay on disk");
         for entry in fs::read_dir(folder.path()).unwrap() {
             let mode = entry.unwrap().metadata().unwrap().mode() & 0o777;
             assert_eq!(mode, 0o600);
@@ -244,7 +251,7 @@ mod tests {
     #[test]
     fn records_are_written_into_space_taken_before() {
         let (_tmp, folder) = folder();
-        folder.create(&launch(), None).unwrap();
+        let _held = folder.create(&launch(), None).unwrap();
         let size = || fs::metadata(folder.path().join("ended")).unwrap().len();
         let before = size();
         let ended = Ended {

@@ -17,6 +17,7 @@ mod error;
 mod escalations;
 mod files;
 mod folder;
+mod handover;
 mod jobs;
 mod journal;
 mod leftovers;
@@ -47,6 +48,7 @@ pub use escalations::{
     Answering, DEADLINE, Escalation, NewAnswer, NewEscalation, Settled, Settlement,
 };
 pub use folder::{KeptScreen, SessionFolder};
+pub use handover::{Handover, Pending};
 pub use jobs::{Job, NewJob};
 pub use journal::{Entry, MOST_ENTRIES, Range};
 pub use local_broker::{LocalBroker, LocalBrokerError, USER as LOCAL_USER};

@@ -65,7 +65,8 @@ impl StateDir {
 
     /// The folder of one session, which may or may not exist.
     pub fn session(&self, id: &str) -> SessionFolder {
-        SessionFolder::new(self.sessions().join(name_of(id)))
+        let id = name_of(id);
+        SessionFolder::new(self.sessions().join(id), self.handover().join(id))
     }
 
     /// The folder for recordings.

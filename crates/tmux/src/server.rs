@@ -21,6 +21,8 @@ pub struct Server {
     /// The file that is locked for the moment in which others would crash the server: the first of these that can be used; see
     /// `gate`. Empty for none.
     pub gate: Vec<PathBuf>,
+    /// Variables of ours that neither the client nor a server that it starts is given.
+    pub withheld: Vec<OsString>,
     pub(crate) may_start: bool,
 }
 
@@ -32,6 +34,7 @@ impl Server {
             config: None,
             deadline: Duration::from_secs(15),
             gate: Vec::new(),
+            withheld: Vec::new(),
             may_start: true,
         }
     }
@@ -105,6 +108,9 @@ impl Server {
         }
         if !self.may_start {
             command.arg("-N");
+        }
+        for name in &self.withheld {
+            command.env_remove(name);
         }
         if self.socket.is_explicit() {
             command.env_remove("TMUX").env_remove("TMUX_PANE");

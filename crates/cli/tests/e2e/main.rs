@@ -47,6 +47,7 @@ mod registry;
 mod registry_closed;
 mod registry_crowd;
 mod runner;
+mod secrets;
 mod send;
 mod servers;
 mod session_file;

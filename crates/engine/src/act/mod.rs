@@ -4,6 +4,7 @@ pub mod agent;
 pub mod answer;
 pub mod attach;
 pub(crate) mod close_panes;
+pub(crate) mod collect;
 pub mod escalation;
 pub mod gc;
 pub mod hook;

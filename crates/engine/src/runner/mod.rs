@@ -43,8 +43,14 @@ const STOPPING: Duration = Duration::from_secs(60);
 pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     let folder = state.session(id);
     let argv = folder.argv()?;
-    let environment = with_pane_variables(folder.take_environment()?);
     let mut record = Record { state, folder: &folder, id };
+    let environment = match folder.take_environment() {
+        Ok(environment) => with_pane_variables(environment),
+        // It was collected: `spawn` had ended, and tmux took over a minute to start us.
+        Err(error) => {
+            return Ok(record.not_launched(126, format!("no environment for it: {error}")));
+        }
+    };
 
     let (sender, happened) = mpsc::channel();
     // Before the agent exists, so that no order can fall between.

@@ -19,6 +19,7 @@ pub(super) struct Leash {
 impl Leash {
     pub(super) fn of(client: &Child) -> Self {
         let keeper = Command::new("/bin/sh")
+            .env_clear()
             .args(["-c", WATCH, "dogwatch-leash", &client.id().to_string()])
             .current_dir("/")
             .stdin(Stdio::piped())

@@ -28,6 +28,7 @@ impl Stage {
             .map_err(Error::io("make a folder for the demo"))?;
         let socket = folder.path().join("tmux");
         let mut tmux = Server::new(Socket::Path(socket.clone()));
+        tmux.withheld = crate::environment::private_variables();
         // The user's own tmux settings have no part in this.
         tmux.config = Some("/dev/null".into());
         tmux.gate = vec![folder.path().join("lock")];

@@ -17,7 +17,7 @@ use jiff::{Timestamp, Zoned};
 
 pub use place::{Beside, Place};
 
-use crate::act::kill;
+use crate::act::{collect, kill};
 use crate::sense::arrival;
 use crate::{Context, Error, snapshot};
 
@@ -111,7 +111,9 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     let plan = Plan::make(context, request, now)?;
     let folder = context.state.session(&plan.id);
     let mut store = context.store()?;
-    folder.create(&plan.launch, request.prompt.as_deref())?;
+    collect::handovers(context, &store, None);
+    // Held until the runner has come: whoever finds it unheld may collect it.
+    let _handover = folder.create(&plan.launch, request.prompt.as_deref())?;
     let spawned = plan.carry_out(context, request, now, &mut store, &folder);
     if spawned.as_ref().is_err_and(|e| !matches!(e, Error::StartNotConfirmed { .. })) {
         let _ = store.unregister(&plan.id);

@@ -1,10 +1,11 @@
 //! Where a session runs: in a tmux session of its own, or in a pane of a window that is there.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use dogwatch_core::family;
 use dogwatch_core::name::SessionName;
+use dogwatch_core::private::MQTT_PASSWORD;
 use dogwatch_store::Server;
 use dogwatch_tmux::{Command, PaneId, Reply, Target, escape_format};
 
@@ -70,12 +71,18 @@ pub(super) fn own_session(
     ] {
         new_session = new_session.option('e', pair);
     }
-    let made = context.tmux.run(&[
+    let forgotten = forget_passwords(context);
+    let place = 2 + forgotten.len();
+    let made = vec![
         // Two words, so that tmux starts it without a shell.
         new_session.args(["cat", "-"]),
         Command::new("set-option")
             .target(session.clone())
             .args(["history-limit", &TMUX_HISTORY.to_string()]),
+    ]
+    .into_iter()
+    .chain(forgotten)
+    .chain([
         Command::new("new-window")
             .target(session.clone())
             .option('n', agent)
@@ -96,13 +103,14 @@ pub(super) fn own_session(
         Command::new("kill-window").flag('a').target(session.clone()),
         Command::new("move-window").flag('r').target(session),
     ]);
+    let made = context.tmux.run(&made.collect::<Vec<_>>());
     let replies = made.inspect_err(|error| {
         if may_be_half_made(error) {
             // Half a session is none.
             let _ = context.tmux.run_one(Command::new("kill-session").target(&tmux_name));
         }
     })?;
-    placed("new-window", replies.get(2))
+    placed("new-window", replies.get(place))
 }
 
 /// Makes a pane in a window that is there. Its history is what that tmux session has for its panes.
@@ -123,14 +131,25 @@ pub(super) fn beside(
         .flag('P')
         .option('F', PLACE)
         .args(runner(context, id));
-    let reply = context.tmux.run_one(split)?;
-    let (pane, server) = placed("split-window", Some(&reply))?;
+    let mut commands = forget_passwords(context);
+    commands.push(split);
+    let replies = context.tmux.run(&commands)?;
+    let (pane, server) = placed("split-window", replies.last())?;
     // So that it is there to look at after the end. An agent that has ended already has left its record.
     let keep = Command::new("set-option").flag('p').target(pane).args(["remain-on-exit", "on"]);
     let layout = beside.layout.map(|layout| Command::new("select-layout").target(pane).arg(layout));
     let after: Vec<Command> = [keep].into_iter().chain(layout).collect();
     let _ = context.tmux.run(&after);
     Ok((pane, server))
+}
+
+/// A server that a person started with the broker's password in its environment would give it to every pane, and to whoever
+/// asks for its environment.
+fn forget_passwords(context: &Context) -> Vec<Command> {
+    let others = context.tmux.withheld.iter().filter(|name| *name != MQTT_PASSWORD);
+    let names = others.map(OsString::as_os_str).chain([OsStr::new(MQTT_PASSWORD)]);
+    let forget = |name| Command::new("set-environment").flag('g').flag('u').arg(name);
+    names.map(forget).collect()
 }
 
 /// The pane's command: ours, in words, so that tmux starts it without a shell.

@@ -1,0 +1,89 @@
+//! What agents and other users must not find: dogwatch's own passwords, and environments that nobody took.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::env::{TestEnv, eventually};
+use crate::process;
+
+const SECRET: &str = "hunter2-of-the-broker";
+const VARIABLES: [&str; 2] = ["DOGWATCH_MQTT_PASSWORD", "DOGWATCH_HOOK_TOKEN"];
+
+/// All that an agent can read about its surroundings, in a file.
+const LOOK: &str = "{ env; tmux show-environment -g; tmux show-environment; cat /proc/$PPID/environ; \
+                    cat /proc/$(tmux display-message -p '#{pid}')/environ; } > seen 2>&1; exec sleep 300";
+
+fn seen(env: &TestEnv) -> String {
+    let path = env.work().join("seen");
+    // The server's is last.
+    eventually("the agent has looked", || {
+        fs::read(&path)
+            .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).matches("PATH=").count() >= 3)
+    });
+    String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
+}
+
+#[test]
+fn agents_do_not_get_the_passwords_of_dogwatch() {
+    let env = TestEnv::new();
+    let mut spawn = env.command(&["spawn", "--name", "one", "--", "sh", "-c", LOOK]);
+    for name in VARIABLES {
+        spawn.env(name, SECRET);
+    }
+    let _ = env.run(&mut spawn).success();
+    let seen = seen(&env);
+    assert!(seen.contains("DOGWATCH_SESSION=") && !seen.contains(SECRET), "{seen}");
+    let _ = env.dogwatch(&["kill-all", "--now"]);
+}
+
+#[test]
+fn nor_from_a_server_that_a_person_started_with_it() {
+    let env = TestEnv::new();
+    let mut start = env.tmux_command(&env.socket(), &["new-session", "-d", "-s", "mine", "cat"]);
+    assert!(start.env(VARIABLES[0], SECRET).status().unwrap().success());
+    let look = "{ env; tmux show-environment -g; cat /proc/$PPID/environ; env; } > seen 2>&1; exec sleep 300";
+    let _ = env.dogwatch(&["spawn", "--name", "one", "--", "sh", "-c", look]).success();
+    let seen = seen(&env);
+    assert!(!seen.contains(SECRET), "{seen}");
+    let _ = env.dogwatch(&["kill-all", "--now"]);
+}
+
+#[test]
+fn an_environment_that_nobody_took_is_collected_by_the_next_command() {
+    let commands: [&[&str]; 3] = [&["ls"], &["status"], &["gc"]];
+    for command in commands {
+        let env = TestEnv::new();
+        // tmux hangs, and both die.
+        let tmux = env.write_program("tmux", "echo $$ > \"$HOME/pid\"; exec sleep 300");
+        let path =
+            format!("{}:{}", tmux.parent().unwrap().display(), std::env::var("PATH").unwrap());
+        let mut spawn = env.command(&["spawn", "--name", "one", "--", "true"]);
+        spawn.env("PATH", path).env("SOME_API_KEY", SECRET);
+        let mut spawn = spawn.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let pid = env.home().join("pid");
+        eventually("tmux was asked", || {
+            fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n'))
+        });
+        assert!(holds(env.state_dir(), SECRET), "it waits for the runner");
+        let _ = env.dogwatch(&["ls"]).success();
+        assert!(holds(env.state_dir(), SECRET), "as long as its maker lives");
+        spawn.kill().unwrap();
+        spawn.wait().unwrap();
+        let tmux: i32 = fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+        process::signal(tmux, rustix::process::Signal::KILL);
+        let _ = env.dogwatch(command).success();
+        assert!(!holds(env.state_dir(), SECRET), "{command:?} left it");
+    }
+}
+
+/// Whether any file below a folder has a text in it.
+fn holds(folder: &Path, text: &str) -> bool {
+    fs::read_dir(folder).unwrap().flatten().any(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            return holds(&path, text);
+        }
+        fs::read(&path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
+    })
+}

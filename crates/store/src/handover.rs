@@ -1,0 +1,110 @@
+//! Environments on their way from `spawn` to runners, each in a file that its maker holds locked as long as it lives.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::state_dir::make_private;
+use crate::{StateDir, StoreError};
+
+/// Held by who made it.
+#[derive(Debug)]
+pub struct Handover {
+    _lock: File,
+}
+
+/// One that is there.
+#[derive(Debug)]
+pub struct Pending {
+    /// The session's; none if it was not written to its end.
+    pub id: Option<String>,
+    pub made: SystemTime,
+    pub is_held: bool,
+    path: PathBuf,
+}
+
+impl Pending {
+    pub fn age(&self) -> Duration {
+        self.made.elapsed().unwrap_or_default()
+    }
+
+    /// Removes it; false if that failed. One that was taken meanwhile is gone already.
+    pub fn remove(&self) -> bool {
+        let removed = fs::remove_file(&self.path);
+        removed.is_ok() || !self.path.exists()
+    }
+}
+
+/// Writes one. It has its name only when it is whole and locked, so that whoever collects them sees no other.
+pub(crate) fn write(path: &Path, content: &[u8]) -> Result<Handover, StoreError> {
+    let failed = |source| StoreError::writing(path, source);
+    if let Some(folder) = path.parent() {
+        make_private(folder)?;
+    }
+    let part = part_of(path);
+    let write = || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+        file.lock()?;
+        file.write_all(content)?;
+        fs::rename(&part, path)?;
+        Ok(file)
+    };
+    write().map(|lock| Handover { _lock: lock }).map_err(|source| {
+        let _ = fs::remove_file(&part);
+        failed(source)
+    })
+}
+
+fn part_of(path: &Path) -> PathBuf {
+    let mut name: OsString = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+impl StateDir {
+    pub(crate) fn handover(&self) -> PathBuf {
+        self.root().join("handover")
+    }
+
+    /// All that are there: as a rule none.
+    pub fn handovers(&self) -> Vec<Pending> {
+        let Ok(entries) = fs::read_dir(self.handover()) else { return Vec::new() };
+        let pending = |entry: fs::DirEntry| {
+            let path = entry.path();
+            let made = entry.metadata().ok()?.modified().ok()?;
+            let is_held = File::open(&path).ok()?.try_lock_shared().is_err();
+            let is_part = path.extension() == Some(OsStr::new("part"));
+            let id = path.file_name()?.to_str().filter(|_| !is_part).map(ToOwned::to_owned);
+            Some(Pending { id, made, is_held, path })
+        };
+        entries.flatten().filter_map(pending).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn held_until_its_maker_is_gone() {
+        let tmp = tempfile::tempdir().unwrap();
+        let state = StateDir::open(&tmp.path().join("s")).unwrap();
+        assert!(state.handovers().is_empty());
+        let held = write(&state.handover().join("1"), b"K=v\0").unwrap();
+        let seen = |state: &StateDir| {
+            let all = state.handovers();
+            all.iter().map(|one| (one.id.clone(), one.is_held)).collect::<Vec<_>>()
+        };
+        assert_eq!(seen(&state), [(Some("1".to_owned()), true)]);
+        drop(held);
+        assert_eq!(seen(&state), [(Some("1".to_owned()), false)]);
+        // Killed while it wrote.
+        fs::write(state.handover().join("2.part"), "K=").unwrap();
+        assert!(seen(&state).contains(&(None, false)));
+        assert!(state.handovers().iter().all(Pending::remove));
+        assert!(state.handovers().is_empty());
+    }
+}
