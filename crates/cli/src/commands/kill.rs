@@ -15,48 +15,18 @@ pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
         .iter()
         .map(|target| snapshot::find(context, target))
         .collect::<Result<Vec<Seen>, Error>>()?;
-    let results = end_all(context, &seen, args.now);
-    Ok(report(&results, args.json))
-}
-
-/// Ends sessions side by side: each may take seconds to leave politely.
-pub(super) fn end_all<'a>(
-    context: &Context,
-    seen: &'a [Seen],
-    now: bool,
-) -> Vec<(&'a Seen, Result<Killed, Error>)> {
-    let at = Timestamp::now();
-    std::thread::scope(|scope| {
-        let ending: Vec<_> = seen
-            .iter()
-            .map(|one| {
-                let end = move || kill::kill(context, one, now, at);
-                (one, std::thread::Builder::new().spawn_scoped(scope, end))
-            })
-            .collect();
-        ending
-            .into_iter()
-            .map(|(one, handle)| {
-                let lost =
-                    || Err(Error::BadArgument { problem: "the ending was cut short".into() });
-                let ended = match handle {
-                    Ok(handle) => handle.join().unwrap_or_else(|_| lost()),
-                    // No thread to be had: one after the other, then.
-                    Err(_) => kill::kill(context, one, now, at),
-                };
-                (one, ended)
-            })
-            .collect()
-    })
+    let results = kill::kill_all(context, &seen, args.now, Timestamp::now())?;
+    Ok(report(&seen, &results, args.json))
 }
 
 /// Tells what became of each; the first failure decides the exit code.
-pub(super) fn report(results: &[(&Seen, Result<Killed, Error>)], as_json: bool) -> u8 {
+pub(super) fn report(seen: &[Seen], results: &[Result<Killed, Error>], as_json: bool) -> u8 {
     if as_json {
-        let killed: Vec<Value> = results.iter().map(|(seen, r)| to_json(seen, r)).collect();
+        let killed: Vec<Value> =
+            seen.iter().zip(results).map(|(seen, r)| to_json(seen, r)).collect();
         ui::json(&json!({ "killed": killed }));
     } else {
-        for (seen, result) in results {
+        for (seen, result) in seen.iter().zip(results) {
             match result {
                 Ok(killed) => {
                     ui::line(format_args!("{}: {}", seen.session.name, words(killed)));
@@ -68,7 +38,7 @@ pub(super) fn report(results: &[(&Seen, Result<Killed, Error>)], as_json: bool) 
             }
         }
     }
-    let failed = results.iter().find_map(|(_, r)| r.as_ref().err());
+    let failed = results.iter().find_map(|result| result.as_ref().err());
     failed.map_or(exit_code::OK, Error::exit_code)
 }
 

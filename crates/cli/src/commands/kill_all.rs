@@ -1,7 +1,8 @@
 use std::io::IsTerminal;
 
 use dogwatch_core::exit_code;
-use dogwatch_engine::{Context, Error, snapshot};
+use dogwatch_engine::{Context, Error, act, snapshot};
+use jiff::Timestamp;
 
 use crate::args::KillAll;
 use crate::commands::kill;
@@ -20,9 +21,9 @@ pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
             return Ok(exit_code::FAILED);
         }
     }
-    let results = kill::end_all(context, &seen, args.now);
+    let results = act::kill::kill_all(context, &seen, args.now, Timestamp::now())?;
     if !args.json && results.is_empty() {
         ui::talk("no sessions");
     }
-    Ok(kill::report(&results, args.json))
+    Ok(kill::report(&seen, &results, args.json))
 }

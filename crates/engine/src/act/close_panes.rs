@@ -7,17 +7,20 @@ use crate::{Context, Error};
 /// Panes that one tmux process closes: tmux 3.7 takes 1,000 words at once.
 const BATCH: usize = 60;
 
-/// Closes panes; one that is gone already is no error.
-pub(crate) fn close(context: &Context, panes: &[PaneId]) -> Result<(), Error> {
+/// Closes panes; one that is gone already is no error. What became of each, in their order.
+pub(crate) fn close_each(context: &Context, panes: &[PaneId]) -> Vec<Result<(), Error>> {
+    let mut closed = Vec::new();
     for batch in panes.chunks(BATCH) {
         let commands: Vec<Command> =
             batch.iter().map(|pane| Command::new("kill-pane").target(*pane)).collect();
-        // A chain ends at its first error, which need not be the only pane that is gone.
-        if context.tmux.run(&commands).is_err() {
-            batch.iter().try_for_each(|pane| close_one(context, *pane))?;
+        if context.tmux.run(&commands).is_ok() {
+            closed.extend(batch.iter().map(|_| Ok(())));
+        } else {
+            // A chain ends at its first error, which need not be the only pane that is gone.
+            closed.extend(batch.iter().map(|pane| close_one(context, *pane)));
         }
     }
-    Ok(())
+    closed
 }
 
 /// Closes a pane, and with the last of its panes the tmux session.

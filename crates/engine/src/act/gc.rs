@@ -58,7 +58,8 @@ pub fn gc(
     let sockets = stale_sockets::among(sockets.into_iter());
     if !dry_run {
         let dead = old.iter().filter_map(|seen| seen.pane.filter(|pane| pane.dead));
-        close_panes::close(context, &dead.map(|pane| pane.pane_id).collect::<Vec<PaneId>>())?;
+        let dead: Vec<PaneId> = dead.map(|pane| pane.pane_id).collect();
+        close_panes::close_each(context, &dead).into_iter().collect::<Result<(), Error>>()?;
         let ids: Vec<&str> = old
             .iter()
             .map(|seen| &seen.session)

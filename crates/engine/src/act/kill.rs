@@ -1,21 +1,17 @@
-use std::time::{Duration, Instant};
-
-use dogwatch_core::ending::{self, How};
+use dogwatch_core::ending::{How, plan};
 use dogwatch_core::profile::Press;
 use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent};
 use dogwatch_core::registry::InPane;
-use dogwatch_tmux::{CaptureOptions, Command, PaneId};
+use dogwatch_tmux::{CaptureOptions, PaneId};
 use jiff::Timestamp;
 use rustix::process::Signal;
 
-use crate::act::close_panes;
 use crate::act::spawn::HISTORY;
-use crate::sense::{agents, foreign, processes};
+use crate::act::{close_panes, ending};
+use crate::sense::processes::is_alive;
+use crate::sense::{foreign, processes};
 use crate::snapshot::Seen;
 use crate::{Context, Error};
-
-/// How long leftovers get after each signal.
-const SWEEP_GRACE: Duration = Duration::from_millis(800);
 
 /// How a session was ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,90 +53,92 @@ pub fn kill(
     at_once: bool,
     now: Timestamp,
 ) -> Result<Killed, Error> {
+    let mut ended = kill_all(context, std::slice::from_ref(seen), at_once, now)?;
+    ended.pop().unwrap_or_else(|| {
+        let (name, reason) = (seen.session.name.clone(), "nothing was done".to_owned());
+        Err(Error::NotEnded { name, reason })
+    })
+}
+
+/// The same for many, side by side: each may take seconds to leave politely. How each ended, in their order.
+pub fn kill_all(
+    context: &Context,
+    seen: &[Seen],
+    at_once: bool,
+    now: Timestamp,
+) -> Result<Vec<Result<Killed, Error>>, Error> {
+    let mut store = context.store()?;
+    let who = context.caller.words(&store);
+    for one in seen {
+        // An end must not depend on whether it can be noted: the disk may be full.
+        let _ = store.note(&one.session.id, "kill_requested", now);
+    }
+    let was_alive: Vec<bool> = seen.iter().map(|one| agent(one).is_some_and(is_alive)).collect();
+    let by = ending::end_all(context, seen, at_once, |one| {
+        if one.session.ended.is_none() {
+            let _ = context.state.session(&one.session.id).write_stopping(&who);
+        }
+    });
+    let ids: Vec<&str> = seen.iter().map(|one| one.session.id.as_str()).collect();
+    let left = ending::sweep_all(&ids);
+    let mut ends = Vec::new();
+    for ((one, by), was_alive) in seen.iter().zip(by).zip(was_alive) {
+        ends.push(settle(context, one, by, was_alive, &who));
+        keep_screen(context, one);
+    }
+    let panes: Vec<PaneId> = seen.iter().filter_map(Seen::pane_id).collect();
+    let mut closed = close_panes::close_each(context, &panes).into_iter();
+    let mut killed = Vec::new();
+    for ((one, (by, ended)), left) in seen.iter().zip(ends).zip(left) {
+        let closed = one.pane_id().and_then(|_| closed.next()).unwrap_or(Ok(()));
+        killed.push(closed.and_then(|()| {
+            let session = &one.session;
+            if !left.is_empty() {
+                let reason = format!("processes {left:?} do not go away, even after KILL");
+                return Err(Error::NotEnded { name: session.name.clone(), reason });
+            }
+            let noted = ended.as_ref().map_or(Ok(()), |ended| store.ended(&session.id, ended));
+            let noted = noted.and_then(|()| store.put_away(&session.id, now));
+            Ok(Killed { by, ended, not_noted: noted.err().map(|error| error.to_string()) })
+        }));
+    }
+    Ok(killed)
+}
+
+fn agent(seen: &Seen) -> Option<ProcessIdent> {
+    seen.session.started.as_ref().map(|started| started.agent)
+}
+
+/// How the agent ended, and which step did it. Where the runner could not write that down, we do.
+fn settle(
+    context: &Context,
+    seen: &Seen,
+    by: By,
+    was_alive: bool,
+    who: &str,
+) -> (By, Option<Ended>) {
     let session = &seen.session;
     let folder = context.state.session(&session.id);
-    let mut store = context.store()?;
-    // An end must not depend on whether it can be noted: the disk may be full.
-    let _ = store.note(&session.id, "kill_requested", now);
-    let who = context.caller.words(&store);
-    if session.ended.is_none() {
-        let _ = folder.write_stopping(&who);
-    }
-
-    let agent = session.started.as_ref().map(|started| started.agent);
-    let was_alive = agent.is_some_and(processes::is_alive);
-    let by = end(context, seen, at_once);
     // The agent itself had; only its runner was still busy with what it left.
     let by = if session.ended.is_some() { By::Nobody } else { by };
-    let left = sweep(&session.id);
-    let mut ended = session.ended.clone().or_else(|| folder.ended());
+    let ended = session.ended.clone().or_else(|| folder.ended());
     // The runner was told to be polite, and had to be firm in the end.
     let killed = ended.as_ref().is_some_and(|e| e.exit == Exit::Signal(Signal::KILL.as_raw()));
     let by = if by == By::Term && killed { By::Kill } else { by };
-    let is_gone = agent.is_some_and(|agent| !processes::is_alive(agent));
-    if ended.is_none() && by == By::Kill && was_alive && is_gone {
-        // The runner could not write it down, so we do: we sent the signal and saw the agent go.
-        let record = Ended {
-            at: Timestamp::now(),
-            exit: Exit::Signal(Signal::KILL.as_raw()),
-            cause: Cause::Request,
-            error: None,
-            by: Some(who),
-        };
-        let _ = folder.write_ended(&record);
-        ended = Some(record);
+    let is_gone = agent(seen).is_some_and(|agent| !is_alive(agent));
+    if ended.is_some() || by != By::Kill || !was_alive || !is_gone {
+        return (by, ended);
     }
-    if let Some(pane) = seen.pane_id() {
-        close_pane(context, seen, pane)?;
-    }
-    if !left.is_empty() {
-        let reason = format!("processes {left:?} do not go away, even after KILL");
-        return Err(Error::NotEnded { name: session.name.clone(), reason });
-    }
-    let noted = ended.as_ref().map_or(Ok(()), |ended| store.ended(&session.id, ended));
-    let noted = noted.and_then(|()| store.put_away(&session.id, now));
-    Ok(Killed { by, ended, not_noted: noted.err().map(|error| error.to_string()) })
-}
-
-/// Takes the steps of the plan until the runner is gone.
-fn end(context: &Context, seen: &Seen, at_once: bool) -> By {
-    let Some(runner) = seen.living_runner() else {
-        // Without a runner there is nobody to tell: what it left behind is swept up.
-        let family = processes::family_of(&seen.session.id, None);
-        return if family.is_empty() { By::Nobody } else { By::Kill };
+    // We sent the signal and saw the agent go.
+    let record = Ended {
+        at: Timestamp::now(),
+        exit: Exit::Signal(Signal::KILL.as_raw()),
+        cause: Cause::Request,
+        error: None,
+        by: Some(who.to_owned()),
     };
-    let tell = |signal| processes::signal(runner.pid, signal);
-    let has_ended = seen.session.ended.is_some();
-    let own_exit = if has_ended { vec![] } else { own_exit(context, &seen.session.agent) };
-    for step in ending::plan(&own_exit, at_once) {
-        let by = match &step.how {
-            How::Keys(keys) => {
-                let Some(pane) = seen.pane_id() else { continue };
-                if !press(context, pane, keys) {
-                    continue;
-                }
-                By::ItsOwnExit
-            }
-            How::TellRunner => {
-                tell(Signal::TERM);
-                By::Term
-            }
-            How::TellRunnerNow => {
-                tell(Signal::QUIT);
-                By::Kill
-            }
-            How::KillFamily => {
-                let family = processes::family_of(&seen.session.id, Some(runner.pid));
-                processes::signal_all(&family, Signal::KILL);
-                tell(Signal::KILL);
-                By::Kill
-            }
-        };
-        if processes::wait_gone(runner, step.wait) {
-            return by;
-        }
-    }
-    By::Kill
+    let _ = folder.write_ended(&record);
+    (by, Some(record))
 }
 
 /// Ends an agent that others started, in its pane, and closes the pane.
@@ -151,7 +149,7 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
         let rows = rows.iter().filter(|row| row.pane_id == pane);
         let process = foreign::agents_in(context, rows).pop().and_then(|found| found.started);
         if let Some(process) = process.map(|started| started.agent) {
-            by = end_process(context, pane, process, &own_exit(context, agent));
+            by = end_process(context, pane, process, &ending::own_exit(context, agent));
         }
     }
     close_panes::close_one(context, pane)?;
@@ -160,10 +158,10 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
 
 /// The same steps as for one of ours, but nobody stands in between: signals go to the agent itself.
 fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, own_exit: &[Press]) -> By {
-    for step in ending::plan(own_exit, false) {
+    for step in plan(own_exit, false) {
         let by = match &step.how {
             How::Keys(keys) => {
-                if !press(context, pane, keys) {
+                if !ending::press(context, pane, keys) {
                     continue;
                 }
                 By::ItsOwnExit
@@ -184,47 +182,18 @@ fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, own_exit:
     By::Kill
 }
 
-/// The agent's own way out. A profile that was removed since must not stand in the way of an end.
-fn own_exit(context: &Context, agent: &str) -> Vec<Press> {
-    agents::profile(context, agent).map(|profile| profile.ending).unwrap_or_default()
-}
-
-/// Presses keys in a pane; copy mode would swallow them, so it is left before.
-fn press(context: &Context, pane: PaneId, keys: &[String]) -> bool {
-    let leave_mode = Command::new("copy-mode").flag('q').target(pane);
-    let press = Command::new("send-keys").target(pane).args(keys);
-    context.tmux.run(&[leave_mode, press]).is_ok()
-}
-
 /// Ends what carries the session's tag and is still there, by TERM and then KILL; returns what did not go.
 pub(crate) fn sweep(session: &str) -> Vec<i32> {
-    for signal in [Signal::TERM, Signal::KILL, Signal::KILL] {
-        let family = processes::family_of(session, None);
-        // With their start times, so that a pid that is given out again meanwhile is left alone.
-        let family: Vec<_> = family.into_iter().filter_map(processes::identify).collect();
-        if family.is_empty() {
-            break;
-        }
-        for process in family.iter().filter(|process| processes::is_alive(**process)) {
-            processes::signal(process.pid, signal);
-        }
-        let deadline = Instant::now() + SWEEP_GRACE;
-        for process in family {
-            processes::wait_gone(process, deadline.saturating_duration_since(Instant::now()));
-        }
-    }
-    processes::family_of(session, None)
+    ending::sweep_all(&[session]).pop().unwrap_or_default()
 }
 
-/// Closes the pane, and with its last pane the tmux session; a person's other panes stay.
-fn close_pane(context: &Context, seen: &Seen, pane: PaneId) -> Result<(), Error> {
+/// Keeps what the pane shows, if its runner did not.
+fn keep_screen(context: &Context, seen: &Seen) {
     let folder = context.state.session(&seen.session.id);
-    if folder.screen().is_none() {
-        let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
-        if let Ok(screen) = context.tmux.capture(pane, options) {
-            // Nice to have: an end must not fail because its last screen could not be kept.
-            let _ = folder.keep_screen(screen.bytes());
-        }
+    let Some(pane) = seen.pane_id().filter(|_| folder.screen().is_none()) else { return };
+    let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
+    if let Ok(screen) = context.tmux.capture(pane, options) {
+        // Nice to have: an end must not fail because its last screen could not be kept.
+        let _ = folder.keep_screen(screen.bytes());
     }
-    close_panes::close_one(context, pane)
 }

@@ -5,6 +5,7 @@ pub mod answer;
 pub mod attach;
 pub(crate) mod close_panes;
 pub(crate) mod collect;
+mod ending;
 pub mod escalation;
 pub mod gc;
 pub mod hook;

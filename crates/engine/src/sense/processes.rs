@@ -1,5 +1,6 @@
 use std::ffi::OsStr;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -183,18 +184,33 @@ pub fn signal_all(pids: &[i32], with: Signal) {
     }
 }
 
+/// What can be waited for: the end of this very process.
+#[cfg(target_os = "linux")]
+pub fn handle(ident: ProcessIdent) -> Option<OwnedFd> {
+    use rustix::process::{PidfdFlags, pidfd_open};
+    let handle = Pid::from_raw(ident.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    // Asked after the handle is held, so that a reused pid cannot be waited for by mistake.
+    handle.filter(|_| is_alive(ident))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn handle(_: ProcessIdent) -> Option<OwnedFd> {
+    None
+}
+
+/// Waits until one of these has ended, at most so long.
+pub fn wait_any<'f>(handles: impl Iterator<Item = &'f OwnedFd>, at_most: Duration) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds: Vec<PollFd<'_>> =
+        handles.map(|handle| PollFd::new(handle, PollFlags::IN)).collect();
+    let _ = poll(&mut fds, Timespec::try_from(at_most).ok().as_ref());
+}
+
 /// Waits until a process is gone, at most so long; true if it is.
 #[cfg(target_os = "linux")]
 pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::process::{PidfdFlags, pidfd_open};
-
-    let handle = Pid::from_raw(ident.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    // Asked after the handle is held, so that a reused pid cannot be waited for by mistake.
-    let (Some(handle), true) = (handle, is_alive(ident)) else { return !is_alive(ident) };
-    let mut fds = [PollFd::new(&handle, PollFlags::IN)];
-    let timeout = Timespec::try_from(at_most).ok();
-    let _ = poll(&mut fds, timeout.as_ref());
+    let Some(handle) = handle(ident) else { return !is_alive(ident) };
+    wait_any(std::iter::once(&handle), at_most);
     !is_alive(ident)
 }
 

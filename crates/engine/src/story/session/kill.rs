@@ -10,15 +10,34 @@ use crate::{Context, Error};
 
 /// Ends the session of exactly this name, whoever has started it; that there is none is no error. True if there was one.
 pub fn kill(context: &Context, place: &Place, name: &str) -> Result<bool, Error> {
-    let dashed = name.replace('.', "-");
-    let ours = snapshot::look_at_named(context, &dashed)?;
-    for seen in &ours {
-        kill::kill(context, seen, false, Timestamp::now())?;
+    kill_each(context, place, &[name.to_owned()]).pop().unwrap_or(Ok(false))
+}
+
+/// The same for many, side by side.
+fn kill_each(context: &Context, place: &Place, names: &[String]) -> Vec<Result<bool, Error>> {
+    let mut all = Vec::new();
+    let mut found = Vec::new();
+    for name in names {
+        found.push(snapshot::look_at_named(context, &name.replace('.', "-")).map(|ours| {
+            let count = ours.len();
+            all.extend(ours);
+            count
+        }));
     }
-    let is_there = if ours.is_empty() { kill_stranger(context, &dashed)? } else { true };
-    polls::forget(context, name);
-    remains::of_session(place, name);
-    Ok(is_there)
+    let mut ended = match kill::kill_all(context, &all, false, Timestamp::now()) {
+        Ok(ended) => ended.into_iter(),
+        Err(error) => return vec![Err(error)],
+    };
+    let finish = |(name, found): (&String, Result<usize, Error>)| {
+        let count = found?;
+        // Every one of them was ended, or its error is told.
+        ended.by_ref().take(count).fold(Ok(()), |all, one| all.and(one.map(drop)))?;
+        let is_there = count > 0 || kill_stranger(context, &name.replace('.', "-"))?;
+        polls::forget(context, name);
+        remains::of_session(place, name);
+        Ok(is_there)
+    };
+    names.iter().zip(found).map(finish).collect()
 }
 
 fn kill_stranger(context: &Context, name: &str) -> Result<bool, Error> {
@@ -33,22 +52,9 @@ fn kill_stranger(context: &Context, name: &str) -> Result<bool, Error> {
 
 /// Ends many side by side: each may take seconds to leave politely. Returns how many have ended, and what went wrong.
 pub fn kill_all(context: &Context, place: &Place, names: &[String]) -> (usize, Vec<Error>) {
-    let results: Vec<Result<bool, Error>> = std::thread::scope(|scope| {
-        let begin = |name: &'_ String| {
-            let name = name.clone();
-            std::thread::Builder::new().spawn_scoped(scope, move || kill(context, place, &name))
-        };
-        let ending: Vec<_> = names.iter().map(|name| (name, begin(name))).collect();
-        let ended = ending.into_iter().filter_map(|(name, handle)| match handle {
-            Ok(handle) => handle.join().ok(),
-            // No thread to be had: one after the other, then.
-            Err(_) => Some(kill(context, place, name)),
-        });
-        ended.collect()
-    });
     let mut errors = Vec::new();
     let mut ended = 0;
-    for result in results {
+    for result in kill_each(context, place, names) {
         match result {
             Ok(was_there) => ended += usize::from(was_there),
             Err(error) => errors.push(error),
