@@ -152,10 +152,9 @@ fn is_being_made(facts: &Facts<'_>) -> bool {
 
 fn state_after(ended: &Ended) -> State {
     match (ended.cause, ended.exit) {
-        // Also with code 0: claude leaves so when its terminal vanishes, and that is no end of its own.
-        (Cause::Hangup, _) => State::Stopped,
         (Cause::Itself | Cause::Request, exit) if exit.is_success() => State::Exited,
-        (Cause::Request, _) => State::Stopped,
+        // A hangup also with code 0: claude leaves so when its terminal vanishes, and that is no end of its own.
+        (Cause::Hangup | Cause::Request, _) => State::Stopped,
         (Cause::Itself, exit) if from_keyboard(exit).is_some() => State::Stopped,
         (Cause::Itself | Cause::Launch, _) => State::Crashed,
     }

@@ -23,9 +23,32 @@ pub fn distance(one: &str, other: &str) -> usize {
     row.last().copied().unwrap_or_default()
 }
 
+/// The word that was probably meant: near enough for its length.
+pub fn nearest<'w>(written: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    let near = known.into_iter().map(|word| (distance(written, word), word)).min()?;
+    let most = (written.chars().count() / 3).clamp(1, 3);
+    Some(near.1).filter(|_| near.0 <= most)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_meant() {
+        let known = ["api", "api-tests", "build"];
+        for (written, want) in [
+            ("apii", Some("api")),
+            ("biuld", None),
+            ("api-test", Some("api-tests")),
+            ("buidl", None),
+            ("buil", Some("build")),
+            ("nobody", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(written, known), want, "{written}");
+        }
+    }
 
     #[test]
     fn places_and_distances() {

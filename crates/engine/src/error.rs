@@ -35,7 +35,11 @@ pub enum Error {
     #[error("a session named {name} exists already")]
     NameInUse { name: String, is_ours: bool },
     #[error("there is no session {target:?}")]
-    NoSuchSession { target: String },
+    NoSuchSession {
+        target: String,
+        /// The name that was probably meant.
+        near: Option<String>,
+    },
     #[error("tmux has a session {target:?}, but dogwatch did not start it")]
     NotOurs { target: String },
     #[error("the session {name} is over: {reason}")]
@@ -340,6 +344,7 @@ impl Error {
     }
 
     /// What the user can do about it.
+    #[expect(clippy::too_many_lines, reason = "one arm an error")]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Store(error) | Self::LocalBroker(LocalBrokerError::Store(error)) => {
@@ -368,6 +373,9 @@ impl Error {
             }
             Self::NameInUse { .. } => "choose another name; that one is tmux's, and dogwatch did not start it".into(),
             Self::BadConfig { .. } => "put that line right; `dogwatch doctor` looks again".into(),
+            Self::NoSuchSession { near: Some(name), .. } => {
+                format!("did you mean {name}? `dogwatch ls --all` lists all sessions")
+            }
             Self::NoSuchSession { .. } => "`dogwatch ls --all` lists them".into(),
             Self::NotOurs { .. } => "dogwatch acts on its own sessions; use tmux for this one".into(),
             Self::IsOver { name, .. } => format!("see what it showed: dogwatch capture {name}"),

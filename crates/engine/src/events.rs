@@ -8,7 +8,7 @@ use dogwatch_store::{Entry, Range, Store};
 use jiff::Timestamp;
 
 use crate::sense::changes::{Changes, Interest, Waker};
-use crate::{Context, Error};
+use crate::{Context, Error, snapshot};
 
 /// Entries that are read at once.
 const AT_ONCE: u32 = 500;
@@ -21,6 +21,16 @@ pub struct Query {
     pub session: Option<String>,
     pub kind: Option<String>,
     pub last: Option<u32>,
+}
+
+/// Refuses a name or id that neither the journal nor the store has ever heard of.
+pub fn must_be_known(context: &Context, session: &str) -> Result<(), Error> {
+    let one = Range { session: Some(session), last: Some(1), ..Range::default() };
+    let store = context.store()?;
+    if !store.entries(&one)?.is_empty() || store.knows(session)? {
+        return Ok(());
+    }
+    snapshot::find(context, session).map(drop)
 }
 
 /// The journal of one state folder.

@@ -5,6 +5,7 @@ use std::path::Path;
 use dogwatch_core::event::Subject;
 use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
+use dogwatch_core::slips;
 use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
 use jiff::{SignedDuration, Timestamp};
@@ -153,8 +154,15 @@ pub(crate) fn meant<T>(
     } else if exists::session(context, target).unwrap_or(false) {
         Err(Error::NotOurs { target: target.to_owned() })
     } else {
-        Err(Error::NoSuchSession { target: target.to_owned() })
+        Err(Error::NoSuchSession { target: target.to_owned(), near: near(context, target) })
     }
+}
+
+/// The name of a session that was probably meant.
+fn near(context: &Context, target: &str) -> Option<String> {
+    let store = context.store().ok()?;
+    let known = store.sessions(&context.socket, Which::current(Timestamp::now())).ok()?;
+    slips::nearest(target, known.iter().map(|session| session.name.as_str())).map(ToOwned::to_owned)
 }
 
 pub(crate) fn candidates(

@@ -142,7 +142,7 @@ pub(crate) struct KillAll {
     /// Only sessions of the project of the current folder
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Do not ask
+    /// Do not ask; required if standard input is not a terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
     /// Skip the polite part

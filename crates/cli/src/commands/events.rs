@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dogwatch_core::event::{Event, kind};
 use dogwatch_core::exit_code;
-use dogwatch_engine::events::{Journal, Query};
+use dogwatch_engine::events::{self, Journal, Query};
 use dogwatch_engine::{Context, Error};
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -20,6 +20,9 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
         let known = kind::ALL.join(", ");
         let problem = format!("there are no events of kind {unknown:?}; there are {known}");
         return Err(Error::BadArgument { problem });
+    }
+    if let Some(session) = &args.session {
+        events::must_be_known(context, session)?;
     }
     // A mistake in the configuration must not keep anybody from reading the journal.
     let mqtt = environment::mqtt(context).ok().flatten();

@@ -9,12 +9,17 @@ use crate::commands::kill;
 use crate::{environment, ui};
 
 pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
+    // Also with no sessions: a script that lacks it fails where it is written, not where it does harm.
+    if !args.yes && !std::io::stdin().is_terminal() {
+        let problem = "kill-all needs --yes where it cannot ask: standard input is not a terminal";
+        return Err(Error::BadArgument { problem: problem.to_owned() });
+    }
     let mut seen = snapshot::look_at_current(context)?;
     if args.project_only {
         let project = environment::project()?;
         seen.retain(|s| snapshot::is_of_project(s, &project));
     }
-    if !args.yes && !seen.is_empty() && std::io::stdin().is_terminal() {
+    if !args.yes && !seen.is_empty() {
         let living = seen.iter().filter(|s| !s.life.state.is_over()).count();
         let question = format!("End {} sessions, {living} of them alive?", seen.len());
         if !ui::confirm(&question) {

@@ -31,7 +31,7 @@ fn fifty_spawns_in_the_same_second() {
     assert_eq!(sessions.len(), 50);
     assert!(sessions.iter().all(|s| s["state"] == "running"), "{listed}");
     assert_eq!(env.tmux(&["list-sessions"]).lines().count(), 50);
-    let killed = env.dogwatch(&["kill-all", "--now", "--json"]).success().json();
+    let killed = env.dogwatch(&["kill-all", "--yes", "--now", "--json"]).success().json();
     assert_eq!(killed["killed"].as_array().unwrap().len(), 50);
 }
 

@@ -229,7 +229,7 @@ fn a_session_that_is_not_ours_is_left_alone() {
     let _ = env.dogwatch(&["kill", "theirs"]).code(3);
     let pane = env.tmux(&["list-panes", "-t", "=theirs:", "-F", "#{pane_id}"]);
     let _ = env.dogwatch(&["kill", &pane]).code(3);
-    let _ = env.dogwatch(&["kill-all"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes"]).success();
     assert_eq!(env.tmux(&["list-sessions", "-F", "#{session_name}"]), "theirs");
 }
 

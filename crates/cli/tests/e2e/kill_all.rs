@@ -2,20 +2,28 @@ use crate::env::{TestEnv, dogwatch, eventually};
 use crate::process;
 
 #[test]
-fn ends_them_all_without_asking_where_nobody_can_answer() {
+fn off_a_terminal_it_needs_a_yes() {
     let env = TestEnv::new();
-    insta::assert_snapshot!(env.dogwatch(&["kill-all"]).success(), @r"
+    insta::assert_snapshot!(env.dogwatch(&["kill-all", "--yes"]).success(), @r"
     ------- stderr -------
     no sessions
     ");
     let one = env.spawn_script("one", "exec sleep 300");
     let two = env.spawn_script("two", "exec sleep 300");
-    insta::assert_snapshot!(env.dogwatch(&["kill-all"]).success(), @r"
+    insta::assert_snapshot!(env.dogwatch(&["kill-all"]).code(2), @r"
+    ------- stderr -------
+    error: kill-all needs --yes where it cannot ask: standard input is not a terminal
+    [exit code: 2]
+    ");
+    let refused = env.dogwatch(&["kill-all", "--now", "--json"]).code(2).json();
+    assert_eq!(refused["error"]["code"], "bad_argument");
+    assert!(process::is_alive(one.pid) && process::is_alive(two.pid), "nothing was done");
+    insta::assert_snapshot!(env.dogwatch(&["kill-all", "--yes"]).success(), @r"
     one: ended by TERM (signal 15 (TERM))
     two: ended by TERM (signal 15 (TERM))
     ");
     assert!(!process::is_alive(one.pid) && !process::is_alive(two.pid));
-    insta::assert_snapshot!(env.dogwatch(&["kill-all", "--json"]).success(), @r#"{"killed":[]}"#);
+    insta::assert_snapshot!(env.dogwatch(&["kill-all", "-y", "--json"]).success(), @r#"{"killed":[]}"#);
 }
 
 /// Runs `kill-all` in a terminal and answers its question.

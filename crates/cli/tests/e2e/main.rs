@@ -23,6 +23,7 @@ mod environment;
 mod escalations;
 mod events;
 mod exists;
+mod exit_codes;
 mod family;
 mod gc;
 mod growth;

@@ -76,7 +76,7 @@ fn two_state_folders_on_one_server() {
     let count = |listed: serde_json::Value| listed["sessions"].as_array().unwrap().len();
     assert_eq!(count(env.dogwatch(&["ls", "--json"]).json()), 3);
     // Ending all of one's own leaves the other's alone.
-    let _ = env.dogwatch(&["kill-all"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes"]).success();
     assert_eq!(env.tmux(&["list-sessions"]).lines().count(), 3);
 }
 

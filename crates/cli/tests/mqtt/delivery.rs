@@ -93,7 +93,7 @@ fn a_broker_that_is_killed_in_mid_stream() {
     assert_eq!(wanted["one"].len(), 451, "as many as were told");
     assert_eq!(got, wanted);
     relay.ended();
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_relay_that_is_killed_in_mid_stream() {
     heard.extend(sub.rest(Duration::from_millis(500)));
     assert_eq!(without_duplicates(&heard), expected(&env, &first));
     relay.ended();
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 #[test]

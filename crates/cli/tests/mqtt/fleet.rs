@@ -64,7 +64,7 @@ fn all_hosts_from_retained_messages_alone() {
     assert_eq!(seen(&attic)[0], all[0], "the other is not concerned");
     second.ended();
     for env in [&desk, &attic] {
-        let _ = env.dogwatch(&["kill-all", "--now"]).success();
+        let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
     }
 }
 

@@ -106,7 +106,7 @@ fn nothing_is_done_that_is_not_allowed() {
     assert!(refused["because"].as_str().unwrap().ends_with("names send"), "{refused}");
     assert!(process::is_alive(one.pid));
     relay.ended();
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn by_hand_with_mosquitto_pub_and_only_once() {
     let refused: Vec<_> = refused.map(|event| event["data"]["id"].clone()).collect();
     assert_eq!(refused, ["r3", "r4", "r4b", "r4c", "r5"], "each once");
     relay.ended();
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn an_order_that_waited_too_long_is_not_carried_out() {
     assert_eq!(answer.json()["state"], "expired");
     assert!(process::is_alive(one.pid));
     relay.ended();
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn orders_from_a_broker_that_takes_anybody_are_refused() {
         relay.ended();
     }
     assert!(process::is_alive(one.pid));
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 #[test]
@@ -275,5 +275,5 @@ fn agents_are_started_in_named_folders_only() {
     let refused = journal(&env).into_iter().filter(|event| event["kind"] == "request_refused");
     assert_eq!(refused.count(), 8);
     relay.ended();
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }

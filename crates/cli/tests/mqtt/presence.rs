@@ -40,7 +40,7 @@ fn a_host_that_is_killed_is_said_to_be_gone() {
     relay.ended();
     let bye = sub.hears("goodbye", |message| message.json()["state"] == "gone");
     assert_eq!(bye.json()["because"], "it was ended");
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 #[test]

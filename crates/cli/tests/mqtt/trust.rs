@@ -70,7 +70,7 @@ fn a_wrong_password_is_said_and_tried_again_slowly() {
     let asked = broker.log().matches("New connection").count();
     assert!(asked <= 4, "asked {asked} times:\n{}", broker.log());
     relay.ended();
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
 /// A certificate authority and a certificate of the broker's, made by openssl.

@@ -145,6 +145,7 @@ impl Status {
     }
 
     /// The same for those who know no `stopped`: the words of the drop-in are not ours to add to.
+    #[must_use]
     pub fn without_stopped(&self) -> Self {
         match self {
             Self::Stopped { exit, .. } => Self::Crashed { exit: *exit },

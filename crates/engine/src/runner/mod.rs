@@ -37,7 +37,7 @@ const SETTLE_PATIENCE: Duration = Duration::from_secs(2);
 const SCREEN_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A `kill` that began longer ago has nothing to do with an end now.
-const STOPPING: Duration = Duration::from_secs(60);
+const STOPPING: Duration = Duration::from_mins(1);
 
 /// Runs the session with this id to its end; returns the status to exit with.
 pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {

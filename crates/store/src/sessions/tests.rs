@@ -68,7 +68,7 @@ fn an_end_is_told_once() {
     let name = SessionName::new("x").unwrap();
     store.register(&new("a"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
     let at: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
-    let first = Ended { at, exit: Exit::Code(3), cause: Cause::Itself, error: None };
+    let first = Ended { at, exit: Exit::Code(3), cause: Cause::Itself, error: None, by: None };
     let second = Ended { exit: Exit::Code(4), ..first.clone() };
     store.ended("a", &first).unwrap();
     store.ended("a", &second).unwrap();
@@ -120,7 +120,7 @@ fn lists_read_what_lives_and_what_was_over_lately() {
             Some(at) if lost => store.lost(&[id], at).unwrap(),
             Some(at) => {
                 let (exit, cause) = (Exit::Code(0), Cause::Itself);
-                store.ended(id, &Ended { at, exit, cause, error: None }).unwrap();
+                store.ended(id, &Ended { at, exit, cause, error: None, by: None }).unwrap();
             }
             None => {}
         }

@@ -35,7 +35,7 @@ pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
     registry.sessions.entry(name.to_owned()).or_default();
     let observed = roll.observe(&mut store, &registry)?;
     let seen = observed.sessions.get(name);
-    let seen = seen.ok_or_else(|| Error::NoSuchSession { target: name.to_owned() })?;
+    let seen = seen.ok_or_else(|| Error::NoSuchSession { target: name.to_owned(), near: None })?;
     let (pane, agent) = chosen(seen, adoption)?;
     let is_running = known.as_ref().is_some_and(|known| known.status == Status::Running);
     if is_running && adoption.told().next().is_none() {
