@@ -1,6 +1,11 @@
 //! A Markdown file of epics: `## Epic 1: …`, `### Story 1.2: …`, and what is written below.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+
 use super::keys::{self, KnownEpics, StoryId};
+
+/// Longer than the id or prefix of any story.
+const LONGEST_NAME: usize = 255;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpicFile {
@@ -79,6 +84,61 @@ impl EpicFile {
     }
 }
 
+/// The first story of each id in several files.
+pub fn by_id<'a>(
+    files: impl IntoIterator<Item = &'a EpicFile>,
+) -> HashMap<&'a StoryId, &'a EpicStory> {
+    let mut found = HashMap::new();
+    for story in files.into_iter().flat_map(|file| &file.stories) {
+        found.entry(&story.id).or_insert(story);
+    }
+    found
+}
+
+/// For each of these stories, those of the files that name it as something they depend on: file after file, sorted as text in
+/// each. The same as [`EpicFile::dependents`] for one after the other, in one pass.
+pub fn all_dependents<'a>(
+    files: impl IntoIterator<Item = &'a EpicFile>,
+    ids: &'a [&StoryId],
+) -> HashMap<&'a StoryId, Vec<String>> {
+    let names = ids.iter().flat_map(|id| [(id.to_string(), *id), (id.prefix(), *id)]);
+    let names: HashMap<String, &StoryId> = names.collect();
+    let mut found: HashMap<&StoryId, Vec<String>> = HashMap::new();
+    for file in files {
+        let mut in_file: HashMap<&StoryId, BTreeSet<String>> = HashMap::new();
+        for story in &file.stories {
+            story.said_of_dependencies(|said| {
+                for id in named(said, &names).filter(|id| **id != story.id) {
+                    in_file.entry(id).or_default().insert(story.id.to_string());
+                }
+            });
+        }
+        for (id, dependents) in in_file {
+            found.entry(id).or_default().extend(dependents);
+        }
+    }
+    found
+}
+
+/// Those of the stories that a text names, as [`names`] would find them.
+fn named<'a>(
+    text: &str,
+    known: &HashMap<String, &'a StoryId>,
+) -> impl Iterator<Item = &'a StoryId> {
+    let mut found = Vec::new();
+    let is_part = |letter: char| letter.is_alphanumeric() || ".-_".contains(letter);
+    for word in text.split(|letter| !is_part(letter)) {
+        let ends = word.char_indices().map(|(at, _)| at).chain([word.len()]);
+        for end in ends.skip(1).take_while(|end| *end <= LONGEST_NAME) {
+            let mut after = word[end..].chars();
+            if !goes_on(after.next(), after.next()) {
+                found.extend(known.get(&word[..end]));
+            }
+        }
+    }
+    found.into_iter()
+}
+
 fn story(heading: &str, epic_title: &str, known: &KnownEpics) -> Option<EpicStory> {
     let (written, title) = heading.split_once(':')?;
     let written = written.trim();
@@ -112,24 +172,25 @@ impl EpicStory {
         }
     }
 
-    /// On a line `Dependencies: …`, or in the list right below one that says no more.
     fn depends_on(&self, id: &StoryId) -> bool {
+        let mut depends = false;
+        self.said_of_dependencies(|said| depends = depends || names(said, id));
+        depends
+    }
+
+    /// What is said on a line `Dependencies: …`, or in the list right below one that says no more.
+    fn said_of_dependencies(&self, mut hear: impl FnMut(&str)) {
         let mut lines = self.body.iter().peekable();
         while let Some(line) = lines.next() {
             let Some(said) = dependencies_in_any_case(line) else { continue };
-            if names(said, id) {
-                return true;
-            }
+            hear(said);
             if said.is_empty() {
                 let is_item = |line: &&String| line.trim_start().starts_with(['-', '*', '+']);
                 while let Some(item) = lines.next_if(is_item) {
-                    if names(item, id) {
-                        return true;
-                    }
+                    hear(item);
                 }
             }
         }
-        false
     }
 }
 
@@ -168,27 +229,34 @@ fn names(text: &str, id: &StoryId) -> bool {
             let starts = before.is_none_or(|letter| {
                 !letter.is_alphanumeric() && letter != '.' && letter != '-' && letter != '_'
             });
-            let goes_on = next.is_some_and(char::is_alphanumeric)
-                || (next == Some('.') && second.is_some_and(|letter| letter.is_ascii_digit()));
-            starts && !goes_on
+            starts && !goes_on(next, second)
         })
     })
+}
+
+/// Whether a name that these letters follow is the beginning of another.
+fn goes_on(next: Option<char>, second: Option<char>) -> bool {
+    next.is_some_and(char::is_alphanumeric)
+        || (next == Some('.') && second.is_some_and(|letter| letter.is_ascii_digit()))
 }
 
 /// Is the last of the chosen stories the last one there is? Only epics that the choice names count; all of them if it
 /// names none that the file has.
 pub fn reach(file: &EpicFile, chosen: &[StoryId]) -> Option<(bool, StoryId)> {
     let ids = || file.stories.iter().map(|story| &story.id);
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    for (at, id) in ids().enumerate() {
+        first.entry(&id.epic).or_insert(at);
+    }
     let place = |id: &StoryId| -> (usize, u64, u64) {
         // Epics with a number are in the order of their numbers, those with names after them.
         match id.epic.parse() {
             Ok(number) => (0, number, id.place()),
-            Err(_) => {
-                (1 + ids().position(|other| other.epic == id.epic).unwrap_or(0), 0, id.place())
-            }
+            Err(_) => (1 + first.get(id.epic.as_str()).copied().unwrap_or(0), 0, id.place()),
         }
     };
-    let is_named = |id: &&StoryId| chosen.iter().any(|chosen| chosen.epic == id.epic);
+    let named: HashSet<&str> = chosen.iter().map(|chosen| chosen.epic.as_str()).collect();
+    let is_named = |id: &&StoryId| named.contains(id.epic.as_str());
     let last = ids()
         .filter(is_named)
         .max_by_key(|id| place(id))
@@ -253,6 +321,31 @@ mod tests {
         assert_eq!(dependents("1.2"), ["2.1"]);
         assert_eq!(dependents("2.1"), ["2.10"]);
         assert!(dependents("2.10").is_empty());
+        let ids: Vec<&StoryId> = file.stories.iter().map(|story| &story.id).collect();
+        let all = all_dependents([&file], &ids);
+        for id in &ids {
+            let in_one_pass = all.get(id).cloned().unwrap_or_default();
+            assert_eq!(in_one_pass, file.dependents(id), "{id}");
+        }
+        for (said, names_it) in [
+            ("3.1", true),
+            ("(3.1)", true),
+            ("3-1-key", true),
+            ("3.1.", true),
+            ("x 3.1, 4.1", true),
+            ("3.10", false),
+            ("13.1", false),
+            ("3.1.2", false),
+            ("a-3.1", false),
+            ("3.1a", false),
+            ("é3.1", false),
+            ("3.1é", false),
+        ] {
+            let id = keys::read("3.1", &known).unwrap().id;
+            assert_eq!(names(said, &id), names_it, "{said}");
+            let by_name = HashMap::from([(id.to_string(), &id), (id.prefix(), &id)]);
+            assert_eq!(named(said, &by_name).count() > 0, names_it, "{said}");
+        }
     }
 
     #[test]

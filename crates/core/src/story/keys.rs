@@ -1,8 +1,11 @@
 //! How a story is named: id `1.2`, prefix `1-2`, key `1-2-password-reset`. An epic may have a name
 //! instead of a number: `login.3`, `login-3`, `login-3-second-factor`.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+
+/// Longest key: it is the name of a file, too. A text without end would be taken apart without end.
+const LONGEST: usize = 255;
 
 /// One story. Its parts are kept as they were written: `01.02` stays `01.02`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,39 +45,51 @@ pub struct Meant {
 /// Epics with names that the project is known to have: they settle what `plan-7-8-part-two` means.
 #[derive(Debug, Clone, Default)]
 pub struct KnownEpics {
-    epic_files: Vec<String>,
-    keys: Vec<String>,
+    /// Those that a file is named after.
+    of_files: HashSet<String>,
+    /// Those that have two stories or more in sprint status.
+    of_rows: HashSet<String>,
 }
 
 impl KnownEpics {
     /// From the stems of `epic-*.md` files and the keys in sprint status.
-    pub fn new(epic_files: Vec<String>, keys: Vec<String>) -> Self {
-        Self { epic_files, keys }
+    pub fn new<'a>(
+        epic_files: impl IntoIterator<Item = String>,
+        keys: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let mut known = Self::default();
+        for stem in epic_files {
+            let Some(name) = stem.strip_prefix("epic-").filter(|name| name.len() <= LONGEST) else {
+                continue;
+            };
+            // `epic-plan-7-launch` is the file of an epic `plan-7`, of one `plan`, or of itself.
+            let dashes = name.match_indices('-').map(|(at, _)| at);
+            known.of_files.extend(dashes.chain([name.len()]).map(|end| name[..end].to_owned()));
+        }
+        let mut first_number: HashMap<&str, &str> = HashMap::new();
+        for key in keys.into_iter().filter(|key| key.len() <= LONGEST) {
+            for (dash, _) in key.match_indices('-') {
+                let number = key[dash + 1..].split('-').next().filter(|part| is_number(part));
+                let (Some(number), epic) = (number, &key[..dash]) else { continue };
+                if *first_number.entry(epic).or_insert(number) != number {
+                    known.of_rows.insert(epic.to_owned());
+                }
+            }
+        }
+        known
     }
 
     fn has(&self, epic: &str) -> bool {
-        let of_epic = |stem: &String| {
-            stem.strip_prefix("epic-")
-                .and_then(|name| name.strip_prefix(epic))
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        };
-        self.epic_files.iter().any(of_epic) || self.stories_of(epic).len() > 1
-    }
-
-    fn stories_of(&self, epic: &str) -> BTreeSet<&str> {
-        let number = |key: &'_ String| -> Option<(usize, usize)> {
-            let rest = key.strip_prefix(epic)?.strip_prefix('-')?;
-            let number = rest.split('-').next().filter(|part| is_number(part))?;
-            let start = key.len() - rest.len();
-            Some((start, start + number.len()))
-        };
-        self.keys.iter().filter_map(|key| number(key).map(|(from, to)| &key[from..to])).collect()
+        self.of_files.contains(epic) || self.of_rows.contains(epic)
     }
 }
 
 /// Which story a text means, if any.
 pub fn read(text: &str, known: &KnownEpics) -> Option<Meant> {
-    if text.is_empty() || text.chars().any(|letter| letter.is_control() || letter == '/') {
+    if text.is_empty()
+        || text.len() > LONGEST
+        || text.chars().any(|letter| letter.is_control() || letter == '/')
+    {
         return None;
     }
     if let Some((epic, number)) = text.rsplit_once('.')
@@ -207,9 +222,7 @@ mod tests {
 
     #[test]
     fn known_epics_settle_what_is_open() {
-        let rows = |keys: &[&str]| {
-            KnownEpics::new(vec![], keys.iter().map(|&key| key.to_owned()).collect())
-        };
+        let rows = |keys: &[&str]| KnownEpics::new(vec![], keys.iter().copied());
         let two = rows(&["plan-7-1-a", "plan-7-2-b"]);
         assert_eq!(meant("plan-7-8-part-two", &two).unwrap().0, "plan-7.8");
         let one = rows(&["plan-7-1-a", "plan-7-1-b"]);

@@ -23,7 +23,7 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn every_text_is_read(text in text(), other in text()) {
-        let known = KnownEpics::new(vec![text.clone()], vec![other.clone(), text.clone()]);
+        let known = KnownEpics::new(vec![text.clone()], [other.as_str(), text.as_str()]);
         let _ = keys::read(&text, &known);
         let sprint = sprint::Sprint::read(&text);
         let _ = sprint.find(&other, &known);

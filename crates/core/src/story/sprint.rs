@@ -4,6 +4,8 @@
 //! status. What is no YAML (a tab, a key twice) is read line by line, so that a slip of an agent
 //! does not make every story unknown.
 
+use std::collections::HashMap;
+
 use super::front_matter::unquoted;
 use super::keys::{self, KnownEpics, StoryId};
 use super::yaml::{self, Yaml};
@@ -67,22 +69,89 @@ impl Sprint {
 
     /// The stories of an epic, in their order in the file, one row each.
     pub fn stories_of(&self, epic: &str, known: &KnownEpics) -> Vec<(StoryId, &Row)> {
+        self.stories_where(known, |id| id.epic == epic)
+    }
+
+    /// All stories, epic after epic in the order in which the file first names them, one row each.
+    pub fn stories(&self, known: &KnownEpics) -> Vec<(StoryId, &Row)> {
+        let mut stories = self.stories_where(known, |_| true);
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for (id, _) in &stories {
+            let next = places.len();
+            places.entry(id.epic.clone()).or_insert(next);
+        }
+        stories.sort_by_key(|(id, _)| places.get(&id.epic).copied());
+        stories
+    }
+
+    fn stories_where(
+        &self,
+        known: &KnownEpics,
+        is_meant: impl Fn(&StoryId) -> bool,
+    ) -> Vec<(StoryId, &Row)> {
         let mut stories: Vec<(StoryId, bool, &Row)> = Vec::new();
+        let mut places: HashMap<StoryId, usize> = HashMap::new();
         for row in &self.rows {
-            let Some(meant) = keys::read(&row.key, known).filter(|meant| meant.id.epic == epic)
+            let Some(meant) = keys::read(&row.key, known).filter(|meant| is_meant(&meant.id))
             else {
                 continue;
             };
-            match stories.iter_mut().find(|(id, _, _)| *id == meant.id) {
-                None => stories.push((meant.id, meant.is_key, row)),
-                Some(seen) if (meant.is_key, row.in_section) > (seen.1, seen.2.in_section) => {
-                    seen.1 = meant.is_key;
-                    seen.2 = row;
+            match places.get(&meant.id) {
+                None => {
+                    places.insert(meant.id.clone(), stories.len());
+                    stories.push((meant.id, meant.is_key, row));
                 }
-                Some(_) => {}
+                Some(&place) => {
+                    let seen = &mut stories[place];
+                    if (meant.is_key, row.in_section) > (seen.1, seen.2.in_section) {
+                        seen.1 = meant.is_key;
+                        seen.2 = row;
+                    }
+                }
             }
         }
         stories.into_iter().map(|(id, _, row)| (id, row)).collect()
+    }
+
+    /// For who looks for many rows: finds each as [`Sprint::find`] does, without reading all of them again.
+    pub fn finder<'a>(&'a self, known: &'a KnownEpics) -> Finder<'a> {
+        let mut finder = Finder { known, by_key: HashMap::new(), by_id: HashMap::new() };
+        for row in &self.rows {
+            let seen = finder.by_key.entry(row.key.as_str()).or_insert(row);
+            if row.in_section >= seen.in_section {
+                *seen = row;
+            }
+            if let Some(meant) = keys::read(&row.key, known) {
+                let seen = finder.by_id.entry(meant.id).or_insert((meant.is_key, row));
+                if (meant.is_key, row.in_section) >= (seen.0, seen.1.in_section) {
+                    *seen = (meant.is_key, row);
+                }
+            }
+        }
+        finder
+    }
+}
+
+/// Rows by key and by story.
+#[derive(Debug)]
+pub struct Finder<'a> {
+    known: &'a KnownEpics,
+    by_key: HashMap<&'a str, &'a Row>,
+    /// The best row of each story, and whether its key is a whole one.
+    by_id: HashMap<StoryId, (bool, &'a Row)>,
+}
+
+impl<'a> Finder<'a> {
+    pub fn find(&self, asked: &str) -> Option<&'a Row> {
+        let meant = keys::read(asked, self.known);
+        let by_key = self.by_key.get(asked).copied();
+        let by_id = meant.as_ref().and_then(|meant| self.by_id.get(&meant.id).copied());
+        let asks_for_key = meant.is_some_and(|meant| meant.is_key);
+        match (by_key, by_id) {
+            (Some(_), Some((true, row))) if !asks_for_key => Some(row),
+            (Some(row), _) => Some(row),
+            (None, by_id) => by_id.map(|(_, row)| row),
+        }
     }
 }
 
@@ -127,6 +196,13 @@ mod tests {
         Some((row.key.clone(), row.status.clone()))
     }
 
+    /// By the index over all of them.
+    fn found(text: &str, asked: &str) -> Option<(String, String)> {
+        let (sprint, known) = (Sprint::read(text), KnownEpics::default());
+        let row = sprint.finder(&known).find(asked)?;
+        Some((row.key.clone(), row.status.clone()))
+    }
+
     #[test]
     fn rows_are_found_by_every_name() {
         for (asked, key, status) in [
@@ -138,6 +214,7 @@ mod tests {
             ("epic-1-retrospective", "epic-1-retrospective", "optional"),
         ] {
             assert_eq!(find(USUAL, asked), Some((key.into(), status.into())), "{asked}");
+            assert_eq!(found(USUAL, asked), Some((key.into(), status.into())), "{asked}");
         }
         assert_eq!(find(USUAL, "9.9"), None);
         assert_eq!(find(USUAL, "2.1"), None);
@@ -157,6 +234,9 @@ mod tests {
             ("stories:\n  - 1-1-a: done\n", "done"),
         ] {
             assert_eq!(find(text, "1.1"), Some(("1-1-a".into(), status.into())), "{text}");
+            for asked in ["1.1", "1-1", "1-1-a", "1-1-b", "x", ""] {
+                assert_eq!(found(text, asked), find(text, asked), "{text} {asked}");
+            }
         }
         assert_eq!(find("1.10: done\n1.1: review\n", "1.10").unwrap().1, "done");
     }
@@ -179,6 +259,17 @@ mod tests {
         assert_eq!(keys("1"), ["1-1-user-login", "1-2-password-reset", "1-3-profile-page"]);
         assert_eq!(keys("10"), ["10-1-billing"]);
         assert!(keys("7").is_empty());
+        let all = sprint.stories(&KnownEpics::default());
+        assert_eq!(all.len(), 4);
+        let mixed = Sprint::read("1-1-a: x\n2-1-b: x\n1-2-c: x\n");
+        let all = mixed.stories(&KnownEpics::default());
+        let ids: Vec<String> = all.iter().map(|(id, _)| id.to_string()).collect();
+        assert_eq!(ids, ["1.1", "1.2", "2.1"], "epic after epic");
+        let twice =
+            "1.1: a\n1-1-x: b\n1-1: c\n1-1-y: d\ndevelopment_status:\n  1-1-x: e\n  1.1: f\n";
+        for asked in ["1.1", "1-1", "1-1-x", "1-1-y", "1-1-z"] {
+            assert_eq!(found(twice, asked), find(twice, asked), "{asked}");
+        }
         let bare = Sprint::read("1.1: done\n1-1-a: review\n1-1: done\n");
         let rows = bare.stories_of("1", &KnownEpics::default());
         assert_eq!(rows.len(), 1);

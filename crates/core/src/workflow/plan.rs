@@ -1,6 +1,6 @@
 //! What a run is to do: which items, in which order, by whom. Written down once, when the run begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,13 +36,9 @@ impl Plan {
 
     /// Groups in the order of their first items.
     pub fn groups(&self) -> Vec<&str> {
-        let mut groups: Vec<&str> = Vec::new();
-        for group in self.items.iter().filter_map(|item| item.group.as_deref()) {
-            if !groups.contains(&group) {
-                groups.push(group);
-            }
-        }
-        groups
+        let mut seen = HashSet::new();
+        let groups = self.items.iter().filter_map(|item| item.group.as_deref());
+        groups.filter(|group| seen.insert(*group)).collect()
     }
 }
 

@@ -108,8 +108,7 @@ impl Stories {
         for folder in self.epic_folders()? {
             epic_files.extend(self.files(&folder, "epic-")?.iter().filter_map(|path| stem(path)));
         }
-        let keys = self.sprint()?.unwrap_or_default().keys().map(str::to_owned).collect();
-        Ok(KnownEpics::new(epic_files, keys))
+        Ok(KnownEpics::new(epic_files, self.sprint()?.unwrap_or_default().keys()))
     }
 
     /// Where `epic-<n>.md` files are looked for.
@@ -154,17 +153,19 @@ impl Stories {
 
     /// `epic-<name>.md` or `epic-<name>-….md`, where epics are kept.
     pub fn epic_file(&self, epic: &str) -> Result<Option<PathBuf>, StoryError> {
-        let exact = format!("epic-{epic}.md");
+        Ok(self.epic_files()?.of(epic))
+    }
+
+    /// All of them, for who looks for many.
+    pub fn epic_files(&self) -> Result<EpicFiles, StoryError> {
+        let mut folders = Vec::new();
         for folder in self.epic_folders()? {
-            let exact = folder.join(&exact);
-            if exact.is_file() {
-                return Ok(Some(exact));
-            }
-            if let Some(path) = self.files(&folder, &format!("epic-{epic}-"))?.into_iter().next() {
-                return Ok(Some(path));
-            }
+            let files = self.files(&folder, "epic-")?;
+            let mut stems: Vec<String> = files.iter().filter_map(|path| stem(path)).collect();
+            stems.sort_unstable();
+            folders.push((stems, folder));
         }
-        Ok(None)
+        Ok(EpicFiles(folders))
     }
 
     /// What a story's file says of itself.
@@ -182,6 +183,23 @@ impl Stories {
 
     fn has_markdown(&self, folder: &Path) -> bool {
         self.files(&self.root.join(folder), "").is_ok_and(|files| !files.is_empty())
+    }
+}
+
+/// Stems of `epic-….md` files, sorted, and the folder they are in; the first folder counts.
+#[derive(Debug, Clone)]
+pub struct EpicFiles(Vec<(Vec<String>, PathBuf)>);
+
+impl EpicFiles {
+    /// The file of an epic: of its very name, else the first one that begins with it.
+    pub fn of(&self, epic: &str) -> Option<PathBuf> {
+        let (exact, start) = (format!("epic-{epic}"), format!("epic-{epic}-"));
+        self.0.iter().find_map(|(stems, folder)| {
+            let has = stems.binary_search(&exact).is_ok();
+            let next = || stems.get(stems.partition_point(|stem| *stem < start));
+            let stem = if has { Some(&exact) } else { next().filter(|s| s.starts_with(&start)) };
+            stem.map(|stem| folder.join(format!("{stem}.md")))
+        })
     }
 }
 

@@ -81,7 +81,7 @@ impl WorkTree {
         if ended.code == 0 { ended.output } else { Vec::new() }
     }
 
-    pub(super) fn path(&self, path: &[u8]) -> PathBuf {
+    pub(crate) fn path(&self, path: &[u8]) -> PathBuf {
         self.top.join(bytes_to_path(path))
     }
 }

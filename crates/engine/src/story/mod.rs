@@ -28,7 +28,7 @@ mod test_counts;
 mod texts;
 mod verify;
 
-pub use artifacts::{Stories, Story, StoryError, files};
+pub use artifacts::{EpicFiles, Stories, Story, StoryError, files};
 pub(crate) use commit::why_not;
 pub use commit::{Committed, LeftOut, NotCommitted, commit};
 pub use git::{GitFailed, WorkTree};

@@ -1,11 +1,11 @@
 //! The stories of a BMAD project, as items of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use dogwatch_core::story::agent_config::{self, TASKS};
 use dogwatch_core::story::complexity::Rules;
-use dogwatch_core::story::epic_file::EpicFile;
+use dogwatch_core::story::epic_file::{self, EpicFile};
 use dogwatch_core::story::keys::{self, KnownEpics, StoryId};
 use dogwatch_core::story::sprint::Sprint;
 use dogwatch_core::workflow::{Crew, Item};
@@ -26,6 +26,9 @@ const EPICS: [&str; 6] = [
     "docs/bmad/planning-artifacts/epics.md",
     "epics.md",
 ];
+
+/// All epics together; one file alone has less.
+const MOST_EPICS: usize = 64 * 1024 * 1024;
 
 fn bad(problem: impl Into<String>) -> Error {
     Error::BadArgument { problem: problem.into() }
@@ -73,8 +76,12 @@ pub(super) fn items(
     }
     let epics = epic_texts(&stories, &known, &found)?;
     let crews = Crews::find(context, wanted);
+    let ids: Vec<&StoryId> = found.iter().map(|(id, ..)| id).collect();
+    let names: HashSet<String> = ids.iter().map(ToString::to_string).collect();
+    let in_epics = epic_file::by_id(&epics);
+    let dependents_of = epic_file::all_dependents(&epics, &ids);
     for (id, key, _) in &found {
-        let in_epic = epics.iter().find_map(|(_, file)| file.story(&id.to_string(), &known));
+        let in_epic = in_epics.get(id);
         let parts = in_epic.map(|story| {
             (story.title.clone(), Rules::built_in().judge(&story.title, &story.parts()))
         });
@@ -87,10 +94,9 @@ pub(super) fn items(
                 Complexity { level: c.level.to_owned(), score: c.score, reasons: c.reasons };
             planned.complexity.insert(id.to_string(), shown);
         }
-        let dependents: Vec<String> =
-            epics.iter().flat_map(|(_, file)| file.dependents(id)).collect();
-        for other in &dependents {
-            if found.iter().any(|(one, ..)| one.to_string() == *other) {
+        let dependents = dependents_of.get(id).map(Vec::as_slice).unwrap_or_default();
+        for other in dependents {
+            if names.contains(other) {
                 planned.after.entry(other.clone()).or_default().push(id.to_string());
             }
         }
@@ -147,24 +153,11 @@ type Found = (StoryId, String, String);
 
 /// Every story of sprint status, in its order, one row each.
 fn rows(sprint: &Sprint, known: &KnownEpics) -> Vec<Found> {
-    let mut epics: Vec<String> = Vec::new();
-    for key in sprint.keys() {
-        if let Some(meant) = keys::read(key, known)
-            && !epics.contains(&meant.id.epic)
-        {
-            epics.push(meant.id.epic);
-        }
-    }
-    let of = |epic: &String| {
-        let rows = sprint.stories_of(epic, known);
-        rows.into_iter()
-            .map(|(id, row)| (id, row.key.clone(), row.status.clone()))
-            .collect::<Vec<_>>()
-    };
-    let mut found: Vec<Found> = epics.iter().flat_map(of).collect();
+    let rows = sprint.stories(known).into_iter();
     // `epic-1` and its retrospective are no stories.
-    found.retain(|(_, key, _)| !key.starts_with("epic-"));
-    found
+    rows.filter(|(_, row)| !row.key.starts_with("epic-"))
+        .map(|(id, row)| (id, row.key.clone(), row.status.clone()))
+        .collect()
 }
 
 /// The stories of a list like `1.2,1.4-1.6`.
@@ -172,9 +165,11 @@ fn chosen(found: &[Found], list: &str, known: &KnownEpics) -> Result<Vec<Found>,
     if list.trim().eq_ignore_ascii_case("all") {
         return Ok(found.to_vec());
     }
+    let at: HashMap<&StoryId, usize> =
+        found.iter().enumerate().map(|(at, (id, ..))| (id, at)).collect();
     let place = |text: &str| -> Result<usize, Error> {
         let meant = keys::read(text.trim(), known);
-        let at = meant.and_then(|meant| found.iter().position(|(id, ..)| *id == meant.id));
+        let at = meant.and_then(|meant| at.get(&meant.id).copied());
         at.ok_or_else(|| bad(format!("there is no story {text:?} in sprint status")))
     };
     let mut places = std::collections::BTreeSet::new();
@@ -198,17 +193,23 @@ fn epic_texts(
     stories: &Stories,
     known: &KnownEpics,
     found: &[Found],
-) -> Result<Vec<(PathBuf, EpicFile)>, Error> {
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for (id, ..) in found {
-        paths.extend(stories.epic_file(&id.epic).map_err(|e| fault(&e))?);
-    }
+) -> Result<Vec<EpicFile>, Error> {
+    let files = stories.epic_files().map_err(|e| fault(&e))?;
+    let mut seen = HashSet::new();
+    let epics = found.iter().map(|(id, ..)| id.epic.as_str()).filter(|epic| seen.insert(*epic));
+    let mut paths: Vec<PathBuf> = epics.filter_map(|epic| files.of(epic)).collect();
     paths.extend(EPICS.iter().map(|place| stories.root().join(place)));
-    paths.dedup();
-    let mut read = Vec::new();
+    let mut seen = HashSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
+    let (mut read, mut length) = (Vec::new(), 0);
     for path in paths {
         if let Some(text) = read_text(stories.root(), &path).map_err(|e| fault(&e))? {
-            read.push((path, EpicFile::read(&text, known)));
+            length += text.len();
+            if length > MOST_EPICS {
+                let limit = MOST_EPICS >> 20;
+                return Err(bad(format!("the files of all epics have more than {limit} MiB")));
+            }
+            read.push(EpicFile::read(&text, known));
         }
     }
     Ok(read)

@@ -89,7 +89,8 @@ impl Tree {
     /// Changed files, seen from the top, with a mark of what is in them.
     pub fn changes(&self) -> Result<BTreeMap<String, String>, Error> {
         let changed = self.changed()?;
-        changed.iter().map(|change| Ok((change.shown(), self.mark_of(change)?))).collect()
+        let marks = self.marks(&changed)?;
+        Ok(changed.iter().map(Change::shown).zip(marks).collect())
     }
 
     fn changed(&self) -> Result<Vec<Change>, Error> {
@@ -100,9 +101,46 @@ impl Tree {
         })
     }
 
-    fn mark_of(&self, change: &Change) -> Result<String, Error> {
+    /// A mark of what is in each of these files. Of a link it is where it leads to: git would read what is there.
+    fn marks(&self, changes: &[Change]) -> Result<Vec<String>, Error> {
+        let mut marks = vec!["gone".to_owned(); changes.len()];
+        let mut files = Vec::new();
+        for (at, change) in changes.iter().enumerate() {
+            let path = self.tree.path(&change.path);
+            match path.symlink_metadata() {
+                Ok(meta) if meta.is_symlink() => {
+                    let target = path.read_link().unwrap_or_default();
+                    marks[at] = format!("link to {}", target.display());
+                }
+                Ok(meta) if meta.is_file() => files.push((at, change.path.as_slice())),
+                _ => {}
+            }
+        }
+        // All in one go, unless a name is not a line, or a file is gone meanwhile.
+        let is_line = |path: &[u8]| !path.contains(&b'\n') && !path.starts_with(b"\"");
+        let (lines, odd): (Vec<_>, Vec<_>) = files.into_iter().partition(|(_, path)| is_line(path));
+        let input: Vec<u8> = lines.iter().flat_map(|(_, path)| [*path, b"\n"].concat()).collect();
+        let said = self.git(&["hash-object", "--stdin-paths"], &input)?;
+        let answer = said.stdout.text();
+        let hashes: Vec<&str> = answer.lines().collect();
+        if said.is_fine() && said.stdout.is_whole && hashes.len() == lines.len() {
+            for ((at, _), hash) in lines.iter().zip(hashes) {
+                hash.clone_into(&mut marks[*at]);
+            }
+            for (at, path) in odd {
+                marks[at] = self.mark_of(path)?;
+            }
+        } else {
+            for (at, path) in lines.into_iter().chain(odd) {
+                marks[at] = self.mark_of(path)?;
+            }
+        }
+        Ok(marks)
+    }
+
+    fn mark_of(&self, path: &[u8]) -> Result<String, Error> {
         let mut command = git_command(self.tree.top());
-        command.args(["hash-object", "--"]).arg(OsStr::from_bytes(&change.path));
+        command.args(["hash-object", "--"]).arg(OsStr::from_bytes(path));
         let said = program::run(command, b"", LIMIT).map_err(Error::io("run git"))?;
         Ok(if said.is_fine() { said.stdout.text().trim().to_owned() } else { "gone".into() })
     }
@@ -127,8 +165,9 @@ impl Tree {
                 return Ok(Went::Badly(format!("a merge has left {files} to be settled")));
             }
             let (mut ours, mut to_add): (Vec<&[u8]>, Vec<&[u8]>) = (Vec::new(), Vec::new());
-            for change in &changed {
-                let is_ours = before.get(&change.shown()) != Some(&self.mark_of(change)?);
+            let marks = self.marks(&changed)?;
+            for (change, mark) in changed.iter().zip(&marks) {
+                let is_ours = before.get(&change.shown()) != Some(mark);
                 if is_ours && why_not(&self.tree, change).is_none() {
                     ours.push(&change.path);
                     // One that is gone from the index already cannot be added to it.

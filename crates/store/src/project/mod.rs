@@ -162,6 +162,15 @@ impl ProjectFile {
         self.made_folder()?.append(self.name(), content)
     }
 
+    /// Removes what has its name, also if that is a link: the link alone. False if there is none.
+    pub fn unlink(&self) -> io::Result<bool> {
+        match self.folder().and_then(|folder| folder.unlink(self.name())) {
+            Ok(()) => Ok(true),
+            Err(error) if is_missing(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes it; a link is not removed. False if there is none.
     pub fn remove(&self) -> io::Result<bool> {
         let removed = self.folder().and_then(|folder| {

@@ -219,6 +219,9 @@ fn written_whole_with_its_mode_and_nothing_left_beside() {
     assert_eq!(file.siblings(false, |_| true).unwrap(), ["f.md"]);
     assert!(file.remove().unwrap());
     assert!(!file.remove().unwrap());
+    symlink(&other, &path).unwrap();
+    assert!(file.unlink().unwrap() && !file.unlink().unwrap());
+    assert!(other.exists(), "the link alone");
 }
 
 #[test]

@@ -86,7 +86,8 @@ pub(super) fn compare(call: &Call) -> Reply {
     // Named epics settle what a key means; a project without them has none.
     let known = Stories::new(call.project()).known_epics().unwrap_or_default();
     let checked = state_document::stories_behind(&Fields::read(&text));
-    let is_open = |story: &&String| !sprint.find(story, &known).is_some_and(Row::is_done);
+    let rows = sprint.finder(&known);
+    let is_open = |story: &&String| !rows.find(story).is_some_and(Row::is_done);
     let incomplete: Vec<&String> = checked.iter().filter(is_open).collect();
     Reply::json(&json!({"ok": true, "incomplete": incomplete, "checked": checked}))
 }

@@ -101,8 +101,7 @@ pub(super) fn epic_complete(call: &Call) -> Reply {
     let range = call.first_option("--range").unwrap_or_default();
     let mut chosen = Vec::new();
     for entry in range.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
-        let known_here = file.story(entry, &known).map(|story| story.id.clone());
-        let id = known_here.or_else(|| keys::read(entry, &known).map(|meant| meant.id));
+        let id = keys::read(entry, &known).map(|meant| meant.id);
         let Some(id) = id else {
             let reply = json!({"ok": false, "error": "unrecognized_story", "input": entry});
             return Reply::raw_json(&reply).failed();

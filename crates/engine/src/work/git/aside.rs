@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use dogwatch_core::story::git_status::Change;
+use dogwatch_store::ProjectFile;
 
 use super::{LIMIT, Tree, program};
 use crate::Error;
@@ -60,7 +61,7 @@ impl Tree {
             return Ok(Stays::Because("a merge has left it to be settled".into()));
         }
         if let Some(mark) = before.get(&change.shown()) {
-            return Ok(if *mark == self.mark_of(change)? {
+            return Ok(if self.marks(std::slice::from_ref(change))?.contains(mark) {
                 Stays::Untouched
             } else {
                 Stays::Because("it had changes of yours before".into())
@@ -159,13 +160,9 @@ impl Tree {
 
     /// Removes a file that is kept elsewhere, and folders that are empty then.
     fn remove(&self, path: &Path) -> Result<(), Error> {
-        let file = self.tree.top().join(path);
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(format!("remove {}", file.display()))(error));
-            }
-            _ => {}
-        }
+        ProjectFile::below(self.tree.top(), path)
+            .and_then(|file| file.unlink())
+            .map_err(Error::io(format!("remove {}", path.display())))?;
         for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
             if std::fs::remove_dir(self.tree.top().join(folder)).is_err() {
                 break;

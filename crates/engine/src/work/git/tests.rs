@@ -181,3 +181,21 @@ fn what_a_person_has_excluded_stays_so() {
     fs::write(tree.dir.join(".mark"), "").unwrap();
     assert!(tree.changes().unwrap().is_empty());
 }
+
+/// git would read what a link leads to, and a name need not be a line.
+#[test]
+fn marks_of_many_files_and_of_links() {
+    let (_tmp, tree) = repository();
+    let top = tree.tree.top().to_owned();
+    let names = ["a.md", "b c", "new\nline", "\"quoted\"", "-dash", "é"];
+    for name in names {
+        fs::write(top.join(name), format!("text of {name}")).unwrap();
+    }
+    std::os::unix::fs::symlink("/dev/zero", top.join("endless")).unwrap();
+    let marks = tree.changes().unwrap();
+    assert_eq!(marks["endless"], "link to /dev/zero");
+    assert_eq!(marks.len(), names.len() + 1, "{marks:?}");
+    let hashes: std::collections::BTreeSet<&String> = marks.values().collect();
+    assert_eq!(hashes.len(), marks.len(), "each has a mark of its own: {marks:?}");
+    assert!(!marks.values().any(|mark| mark == "gone"), "{marks:?}");
+}
