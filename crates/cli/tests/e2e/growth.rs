@@ -162,6 +162,26 @@ fn those_who_follow_say_that_their_files_were_taken_away() {
     }
 }
 
+#[test]
+fn dead_panes_go_when_their_sessions_have_left_the_lists() {
+    let env = TestEnv::new();
+    let _alive = env.spawn_script("alive", "exec sleep 300");
+    for name in ["recent", "old"] {
+        env.spawn_script(name, "echo what it said; exit 0");
+        env.wait_state(name, "exited");
+    }
+    let database = rusqlite::Connection::open(env.state_dir().join("dogwatch.db")).unwrap();
+    database
+        .execute("UPDATE sessions SET over = over - 2*86400000 WHERE name = 'old'", [])
+        .unwrap();
+    let _ = env.dogwatch(&["gc"]).success();
+    let mut left: Vec<String> =
+        env.tmux(&["list-sessions", "-F", "#{session_name}"]).lines().map(str::to_owned).collect();
+    left.sort();
+    assert_eq!(left, ["alive", "recent"]);
+    assert!(env.dogwatch(&["capture", "old"]).success().text().contains("what it said"));
+}
+
 fn count(folder: &Path) -> usize {
     fs::read_dir(folder).unwrap().count()
 }

@@ -8,7 +8,7 @@ use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::act::{close_panes, kill, stale_sockets};
+use crate::act::{close_panes, kill, retire, stale_sockets};
 use crate::sense::census::Census;
 use crate::sense::processes;
 use crate::snapshot::{self, Seen};
@@ -59,7 +59,7 @@ pub fn gc(
     if !dry_run {
         let dead = old.iter().filter_map(|seen| seen.pane.filter(|pane| pane.dead));
         let dead: Vec<PaneId> = dead.map(|pane| pane.pane_id).collect();
-        close_panes::close_each(context, &dead).into_iter().collect::<Result<(), Error>>()?;
+        close_panes::close_each(&context.tmux, &dead).into_iter().collect::<Result<(), Error>>()?;
         let ids: Vec<&str> = old
             .iter()
             .map(|seen| &seen.session)
@@ -70,6 +70,10 @@ pub fn gc(
             context.state.session(id).remove();
         }
         store.forget_all(&ids)?;
+        match retire::dead_panes(&context.tmux, &context.state, &store, &context.socket, 0) {
+            Err(Error::Tmux(error)) if error.is_no_server() => {}
+            retired => retired?,
+        }
     }
     collected.sessions = old.into_iter().map(|seen| seen.session).collect();
     collected.sessions.append(&mut elsewhere);

@@ -87,7 +87,7 @@ pub fn kill_all(
         keep_screen(context, one);
     }
     let panes: Vec<PaneId> = seen.iter().filter_map(Seen::pane_id).collect();
-    let mut closed = close_panes::close_each(context, &panes).into_iter();
+    let mut closed = close_panes::close_each(&context.tmux, &panes).into_iter();
     let mut killed = Vec::new();
     for ((one, (by, ended)), left) in seen.iter().zip(ends).zip(left) {
         let closed = one.pane_id().and_then(|_| closed.next()).unwrap_or(Ok(()));
@@ -152,7 +152,7 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
             by = end_process(context, pane, process, &ending::own_exit(context, agent));
         }
     }
-    close_panes::close_one(context, pane)?;
+    close_panes::close_one(&context.tmux, pane)?;
     Ok(by)
 }
 

@@ -13,6 +13,7 @@ pub mod job;
 pub mod kill;
 pub mod pane;
 pub mod record;
+pub(crate) mod retire;
 pub mod roll;
 pub mod send;
 pub mod spawn;

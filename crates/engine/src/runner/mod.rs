@@ -22,10 +22,11 @@ use std::time::{Duration, Instant};
 use dogwatch_core::launch::OF_THE_PANE;
 use dogwatch_core::record::{Cause, Ended, Exit, Started};
 use dogwatch_core::run::{Effect, Event, Notice, Runner};
-use dogwatch_store::{SessionFolder, StateDir, Store, StoreError};
+use dogwatch_store::{MOST_OVER, SessionFolder, StateDir, Store, StoreError};
 use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
 use jiff::Timestamp;
 
+use crate::act::retire;
 use crate::act::spawn::HISTORY;
 use crate::sense::processes;
 use events::{Happened, Waiter};
@@ -71,7 +72,9 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
 
     let mut driver =
         Driver { runner: Runner::default(), job, record, wake: None, sender, waiter, reader: None };
-    Ok(driver.drive(&happened).status())
+    let exit = driver.drive(&happened);
+    driver.record.retire_panes();
+    Ok(exit.status())
 }
 
 /// The environment that was asked for, with what tmux says of the pane.
@@ -275,6 +278,25 @@ impl Record<'_> {
             self.folder.keep_screen(screen.bytes()).ok()
         };
         let _: Option<()> = keep();
+    }
+
+    /// Closes dead panes of others, if there are many. Nothing of this session depends on it.
+    fn retire_panes(&self) {
+        let retire = || {
+            if !retire::is_turn_of(self.id) {
+                return None;
+            }
+            let tmux = std::env::var("TMUX").ok()?;
+            let store = Store::open(self.state).ok()?;
+            let socket = store.by_id(self.id).ok()??.socket;
+            if store.count_over(&socket).ok()? <= MOST_OVER {
+                return None;
+            }
+            let mut server = Server::new(Socket::Path(tmux.split(',').next()?.into()));
+            server.deadline = SCREEN_PATIENCE;
+            retire::dead_panes(&server, self.state, &store, &socket, MOST_OVER).ok()
+        };
+        let _: Option<()> = retire();
     }
 
     fn family(&self) -> Vec<i32> {
