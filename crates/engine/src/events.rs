@@ -25,7 +25,7 @@ pub struct Query {
 
 /// Refuses a name or id that neither the journal nor the store has ever heard of.
 pub fn must_be_known(context: &Context, session: &str) -> Result<(), Error> {
-    let one = Range { session: Some(session), last: Some(1), ..Range::default() };
+    let one = Range { session: Some(session), most: Some(1), ..Range::default() };
     let store = context.store()?;
     if !store.entries(&one)?.is_empty() || store.knows(session)? {
         return Ok(());
