@@ -65,21 +65,45 @@ pub fn main_size(option: &str, of: u32, default: u32) -> u32 {
     size.unwrap_or(default)
 }
 
-/// The layout for a master on the right or at the bottom, in tmux's own notation: `panes` are the numbers of all of
-/// them in their order, the master last. `None` if there is no room.
+/// The smallest pane that an agent can be read in.
+pub const LEAST_WIDTH: u32 = 20;
+pub const LEAST_HEIGHT: u32 = 5;
+
+/// How large the main pane can be so that the others stay usable: as large as it is to be, else half of the window. `None` if there is no
+/// room for so many others.
 ///
-/// tmux 3.3a has no name for it, and its server crashes when it is given a layout that it cannot read. So this is a table
-/// that was held against tmux, and not a place to be clever.
-pub fn mirrored(side: Side, window: (u32, u32), main: u32, panes: &[u32]) -> Option<String> {
+/// tmux's own layouts give the main pane what its option says, 80 columns as a rule: in a window of 80 columns that leaves one to the
+/// others.
+pub fn fitting_main(side: Side, window: (u32, u32), main: u32, others: u32) -> Option<u32> {
     let (width, height) = window;
-    let (master, others) = panes.split_last()?;
-    let is_right = match side {
-        Side::Right => true,
-        Side::Bottom => false,
-        Side::Left | Side::Top => return None,
+    let is_beside = matches!(side, Side::Left | Side::Right);
+    // Along the master's axis, and across it, where the others share.
+    let ((along, least), (across, each)) = if is_beside {
+        ((width, LEAST_WIDTH), (height, LEAST_HEIGHT))
+    } else {
+        ((height, LEAST_HEIGHT), (width, LEAST_WIDTH))
     };
-    // Along the master's axis, and across it.
-    let (along, across) = if is_right { (width, height) } else { (height, width) };
+    let needed = others.checked_mul(each + 1)?.saturating_sub(1);
+    if others == 0 || across < needed {
+        return None;
+    }
+    // The line between them is nobody's.
+    let room = along.checked_sub(1)?;
+    let main = if main >= least && main.saturating_add(least) <= room { main } else { room / 2 };
+    (main >= least && room - main >= least).then_some(main)
+}
+
+/// A layout in tmux's own notation, for what it has no name for: a master on the right or at the bottom, or of another size than its option
+/// says. `panes` are the numbers of all of them in their order, the master first or last as its side wants it. `None` if there is no room.
+///
+/// tmux 3.3a's server crashes when it is given a layout that it cannot read. So this is a table
+/// that was held against tmux, and not a place to be clever.
+pub fn written(side: Side, window: (u32, u32), main: u32, panes: &[u32]) -> Option<String> {
+    let (width, height) = window;
+    let is_first = side.is_first();
+    let (master, others) = if is_first { panes.split_first()? } else { panes.split_last()? };
+    let is_beside = matches!(side, Side::Left | Side::Right);
+    let (along, across) = if is_beside { (width, height) } else { (height, width) };
     let count = u32::try_from(others.len()).ok().filter(|count| *count > 0)?;
     // One line between any two, and one cell at least for each.
     if along < 3 || across < 2 * count - 1 {
@@ -87,27 +111,32 @@ pub fn mirrored(side: Side, window: (u32, u32), main: u32, panes: &[u32]) -> Opt
     }
     let main = main.clamp(1, along - 2);
     let rest = along - main - 1;
-    let cell = |at: u32, from: u32, size: u32, id: Option<u32>| {
-        let (x, y, w, h) = if is_right { (at, from, rest, size) } else { (from, at, size, rest) };
+    // Where the master begins on its axis, and where the others do.
+    let (at_main, at_rest) = if is_first { (0, main + 1) } else { (rest + 1, 0) };
+    let cell = |at: u32, thick: u32, from: u32, size: u32, id: Option<u32>| {
+        let (x, y, w, h) =
+            if is_beside { (at, from, thick, size) } else { (from, at, size, thick) };
         let id = id.map(|id| format!(",{id}")).unwrap_or_default();
         format!("{w}x{h},{x},{y}{id}")
     };
-    let shares = shares(across, count);
     let mut from = 0;
     let mut cells = Vec::new();
-    for (id, size) in others.iter().zip(shares) {
-        cells.push(cell(0, from, size, Some(*id)));
+    for (id, size) in others.iter().zip(shares(across, count)) {
+        cells.push(cell(at_rest, rest, from, size, Some(*id)));
         from += size + 1;
     }
-    let first = match cells.as_slice() {
+    let many = cell(at_rest, rest, 0, across, None);
+    let shared = match cells.as_slice() {
         [only] => only.clone(),
-        many if is_right => format!("{}[{}]", cell(0, 0, across, None), many.join(",")),
-        many => format!("{}{{{}}}", cell(0, 0, across, None), many.join(",")),
+        cells if is_beside => format!("{many}[{}]", cells.join(",")),
+        cells => format!("{many}{{{}}}", cells.join(",")),
     };
-    let layout = if is_right {
-        format!("{width}x{height},0,0{{{first},{main}x{height},{},0,{master}}}", rest + 1)
+    let master = cell(at_main, main, 0, across, Some(*master));
+    let (first, second) = if is_first { (master, shared) } else { (shared, master) };
+    let layout = if is_beside {
+        format!("{width}x{height},0,0{{{first},{second}}}")
     } else {
-        format!("{width}x{height},0,0[{first},{width}x{main},0,{},{master}]", rest + 1)
+        format!("{width}x{height},0,0[{first},{second}]")
     };
     Some(format!("{:04x},{layout}", checksum(&layout)))
 }
@@ -180,7 +209,7 @@ mod tests {
     /// As tmux 3.3a writes such layouts itself.
     #[test]
     fn layouts_as_tmux_writes_them() {
-        let ours = |side, window, main, panes: &[u32]| mirrored(side, window, main, panes);
+        let ours = |side, window, main, panes: &[u32]| written(side, window, main, panes);
         assert_eq!(
             checksum(
                 "200x50,0,0{80x50,0,0,0,119x50,81,0[119x16,81,0,3,119x16,81,17,2,119x16,81,34,1]}"
@@ -199,10 +228,46 @@ mod tests {
             ours(Side::Bottom, (201, 50), 24, &[7, 8, 0]).unwrap().split_once(',').unwrap().1,
             "201x50,0,0[201x25,0,0{100x25,0,0,7,100x25,101,0,8},201x24,0,26,0]"
         );
-        assert_eq!(ours(Side::Left, (200, 50), 80, &[1, 0]), None);
+        let named = ours(Side::Left, (200, 50), 80, &[0, 3, 2, 1]).unwrap();
+        assert_eq!(
+            named,
+            "7ffd,200x50,0,0{80x50,0,0,0,119x50,81,0[119x16,81,0,3,119x16,81,17,2,119x16,81,34,1]}"
+        );
+        assert_eq!(
+            ours(Side::Top, (80, 24), 11, &[0, 1]).unwrap().split_once(',').unwrap().1,
+            "80x24,0,0[80x11,0,0,0,80x12,0,12,1]"
+        );
         assert_eq!(ours(Side::Right, (200, 2), 80, &[1, 2, 0]), None, "no room");
         assert_eq!(ours(Side::Right, (2, 50), 80, &[1, 0]), None, "no room");
         assert_eq!(ours(Side::Right, (200, 50), 80, &[0]), None, "alone");
+    }
+
+    #[test]
+    fn the_main_pane_leaves_room() {
+        let table = [
+            // side, window, main, others, fits
+            (Side::Left, (200, 50), 80, 1, Some(80), "as it is to be"),
+            (Side::Left, (101, 50), 80, 1, Some(80), "just"),
+            (Side::Left, (100, 50), 80, 1, Some(49), "half"),
+            (Side::Left, (80, 24), 80, 1, Some(39), "the usual window"),
+            (Side::Right, (80, 24), 80, 4, Some(39), "four share 24 lines"),
+            (Side::Right, (80, 24), 80, 5, None, "five cannot"),
+            (Side::Left, (41, 24), 80, 1, Some(20), "the narrowest"),
+            (Side::Left, (40, 24), 80, 1, None, "too narrow"),
+            (Side::Left, (200, 50), 3, 1, Some(99), "a master of three columns is none"),
+            (Side::Top, (80, 24), 24, 1, Some(11), "half"),
+            (Side::Top, (200, 50), 24, 3, Some(24), ""),
+            (Side::Bottom, (80, 24), 24, 4, None, "four cannot share 80 columns"),
+            (Side::Bottom, (83, 11), 24, 4, Some(5), "just"),
+            (Side::Top, (80, 10), 24, 1, None, "too low"),
+            (Side::Left, (0, 0), 80, 1, None, ""),
+            (Side::Left, (200, 50), 80, u32::MAX, None, ""),
+            (Side::Left, (200, 50), u32::MAX - 9, 1, Some(99), ""),
+        ];
+        for (side, window, main, others, expected, which) in table {
+            let found = fitting_main(side, window, main, others);
+            assert_eq!(found, expected, "{side:?} {window:?} {main} {others} {which}");
+        }
     }
 
     #[test]

@@ -150,6 +150,12 @@ pub enum Error {
     Git { what: String, dir: PathBuf, said: String },
     #[error("{problem}")]
     BadArgument { problem: String },
+    #[error(
+        "no room for another pane: the window has {width}x{height} cells and {panes} panes, the master on the {side}; each pane needs {}x{}",
+        dogwatch_core::window::LEAST_WIDTH,
+        dogwatch_core::window::LEAST_HEIGHT
+    )]
+    NoRoom { width: u32, height: u32, panes: usize, side: &'static str },
     #[error("the broker {broker} {problem}")]
     Broker { broker: String, problem: String, refused: bool },
     #[error("another dogwatch relays the events of this state folder already")]
@@ -251,6 +257,7 @@ impl Error {
             Self::DirtyTree { .. } => "dirty_tree",
             Self::Git { .. } => "git",
             Self::BadArgument { .. } => "bad_argument",
+            Self::NoRoom { .. } => "no_room",
             Self::Broker { refused: true, .. } => "broker_refused",
             Self::Broker { .. } => "broker",
             Self::AlreadyRelayed => "already_relayed",
@@ -313,7 +320,8 @@ impl Error {
             | Self::AlreadyRelayed
             | Self::OrderRefused { .. }
             | Self::LocalBroker(LocalBrokerError::Runs(_))
-            | Self::MayNotClose { .. } => exit_code::CONFLICT,
+            | Self::MayNotClose { .. }
+            | Self::NoRoom { .. } => exit_code::CONFLICT,
             Self::NoSuchSession { .. }
             | Self::NotOurs { .. }
             | Self::NothingKept { .. }
@@ -343,6 +351,15 @@ impl Error {
         }
     }
 
+    fn is_at_limit(&self) -> bool {
+        let kind = match self {
+            Self::Io { source, .. } => source.kind(),
+            Self::Tmux(dogwatch_tmux::Error::Io { source, .. }) => source.kind(),
+            _ => return false,
+        };
+        kind == io::ErrorKind::WouldBlock
+    }
+
     /// What the user can do about it.
     #[expect(clippy::too_many_lines, reason = "one arm an error")]
     pub fn hint(&self) -> Option<String> {
@@ -354,12 +371,7 @@ impl Error {
                 return error.hint();
             }
             // What the kernel says when there are no processes or threads left: "Resource temporarily unavailable".
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock => LIMIT.into(),
-            Self::Tmux(dogwatch_tmux::Error::Io { source, .. })
-                if source.kind() == io::ErrorKind::WouldBlock =>
-            {
-                LIMIT.into()
-            }
+            _ if self.is_at_limit() => LIMIT.into(),
             Self::Tmux(error) => return error.hint().map(ToOwned::to_owned),
             Self::UnknownAgent { .. } => {
                 "`dogwatch agents` lists them; any program can be run with `dogwatch spawn -- PROGRAM`"
@@ -376,6 +388,7 @@ impl Error {
             Self::NoSuchSession { near: Some(name), .. } => {
                 format!("did you mean {name}? `dogwatch ls --all` lists all sessions")
             }
+            Self::NoRoom { .. } => "make the window larger, close a pane (dogwatch pane close), or put the master on another --side".into(),
             Self::NoSuchSession { .. } => "`dogwatch ls --all` lists them".into(),
             Self::NotOurs { .. } => "dogwatch acts on its own sessions; use tmux for this one".into(),
             Self::IsOver { name, .. } => format!("see what it showed: dogwatch capture {name}"),

@@ -1,11 +1,13 @@
 //! The session file of a team: where it is, and how it is changed while people edit it too.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use dogwatch_core::id::is_id;
 use dogwatch_core::session_file::{FileProblem, SessionFile};
-use dogwatch_store::{ProjectFile, edit_shared, read_shared};
+use dogwatch_store::{ProjectFile, StoreError, edit_shared, read_shared};
 use jiff::Zoned;
 
 use crate::Error;
@@ -14,6 +16,9 @@ use crate::Error;
 const FOLDER: &str = ".agents/orchestration";
 const BMAD_FOLDER: &str = "_bmad-output/sessions";
 const BMAD_NAME: &str = "agent-sessions.md";
+/// How long another who makes the file is waited for.
+const MAKING: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(2);
 
 /// What is known of where the file is, the first that is told deciding.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +36,8 @@ pub struct Whereabouts {
 pub struct TeamFile {
     path: PathBuf,
     project: PathBuf,
+    /// There was no file, and nobody said which: others may be making one under another name this moment.
+    is_new: bool,
 }
 
 impl TeamFile {
@@ -38,7 +45,8 @@ impl TeamFile {
     pub fn at(project: &Path, path: PathBuf) -> Self {
         // One name for one file, however it was reached.
         let file = ProjectFile::named(Some(project), &path);
-        Self { path: file.map(|file| file.path()).unwrap_or(path), project: project.to_owned() }
+        let path = file.map(|file| file.path()).unwrap_or(path);
+        Self { path, project: project.to_owned(), is_new: false }
     }
 
     /// No link of the project's leads to it.
@@ -59,8 +67,40 @@ impl TeamFile {
     pub fn find_or_name(about: &Whereabouts, now: &Zoned) -> Result<Self, Error> {
         let stamp = now.strftime("%y%m%d-%H%M%S");
         let new = || about.project.join(FOLDER).join(format!("session-{stamp}.md"));
-        let path = told(about)?.or_else(|| newest(&about.project)).unwrap_or_else(new);
-        Ok(Self::at(&about.project, path))
+        let found = told(about)?.or_else(|| newest(&about.project));
+        let is_new = found.is_none();
+        Ok(Self { is_new, ..Self::at(&about.project, found.unwrap_or_else(new)) })
+    }
+
+    /// The file, made if there is none. Of several that are started at once, all get the same one: its name has the second in which
+    /// it was chosen.
+    pub fn made(&self) -> Result<Self, Error> {
+        if !self.is_new {
+            return Ok(self.clone());
+        }
+        let _one_at_a_time = self.lock_project()?;
+        if let Some(path) = newest(&self.project) {
+            return Ok(Self::at(&self.project, path));
+        }
+        self.edit(|_| Ok(()))?;
+        Ok(Self { is_new: false, ..self.clone() })
+    }
+
+    /// The project's folder is there before anything of ours is, and a lock on it leaves nothing behind.
+    fn lock_project(&self) -> Result<File, Error> {
+        let failed = |source| Error::io(format!("lock {}", self.project.display()))(source);
+        let folder = File::open(&self.project).map_err(failed)?;
+        let begun = Instant::now();
+        loop {
+            match folder.try_lock() {
+                Ok(()) => return Ok(folder),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < MAKING => thread::sleep(AGAIN),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Busy { path: self.project.clone() }.into());
+                }
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -149,12 +189,7 @@ mod tests {
         {
             fs::write(folder.join(name), "").unwrap();
             let at = SystemTime::now() - Duration::from_secs(age);
-            fs::File::options()
-                .append(true)
-                .open(folder.join(name))
-                .unwrap()
-                .set_modified(at)
-                .unwrap();
+            File::options().append(true).open(folder.join(name)).unwrap().set_modified(at).unwrap();
         }
         assert_eq!(name(&about), Path::new(".agents/orchestration/session-b.md"), "the newest");
         about.bmad_session = Some("s7".into());
@@ -175,5 +210,35 @@ mod tests {
         let error = file.edit(|file| Ok(file.add_task("dev", "x", 0))).unwrap_err();
         assert_eq!(error.code(), "bad_session_file");
         assert_eq!(fs::read_to_string(&path).unwrap(), "# x\n```\n");
+    }
+
+    /// Started together, but in two seconds: one team has one file.
+    #[test]
+    fn all_who_begin_at_once_get_one_file() {
+        let tmp = tempfile::tempdir().unwrap();
+        let project = tmp.path().canonicalize().unwrap();
+        let about = Whereabouts { project: project.clone(), ..Whereabouts::default() };
+        let named: Vec<TeamFile> = (10..18)
+            .map(|second| format!("2026-11-15T08:13:{second}[UTC]").parse::<Zoned>().unwrap())
+            .map(|now| TeamFile::find_or_name(&about, &now).unwrap())
+            .collect();
+        let mut made: Vec<PathBuf> = thread::scope(|scope| {
+            let hands: Vec<_> = named
+                .iter()
+                .map(|file| scope.spawn(|| file.made().unwrap().path().to_owned()))
+                .collect();
+            hands.into_iter().map(|hand| hand.join().unwrap()).collect()
+        });
+        made.dedup();
+        assert_eq!(made.len(), 1, "{made:?}");
+        assert_eq!(newest(&project).as_ref(), made.first());
+        let files = fs::read_dir(project.join(FOLDER)).unwrap().flatten();
+        let is_one = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|e| e == "md");
+        assert_eq!(files.filter(is_one).count(), 1);
+        // One that was named is that one.
+        let mine = Whereabouts { file: Some(project.join("mine.md")), ..about };
+        let now: Zoned = "2026-11-15T08:13:18[UTC]".parse().unwrap();
+        let mine = TeamFile::find_or_name(&mine, &now).unwrap();
+        assert_eq!(mine.made().unwrap().path(), project.join("mine.md"));
     }
 }

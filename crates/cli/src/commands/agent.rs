@@ -19,7 +19,7 @@ pub(crate) fn agent(context: &Context, args: &Agent) -> Result<u8, Error> {
 fn register(context: &Context, who: &Who) -> Result<u8, Error> {
     let project = environment::project()?;
     let about = environment::whereabouts(who.file.session_file.as_deref(), project.clone())?;
-    let file = TeamFile::find_or_name(&about, &environment::local_time())?;
+    let file = TeamFile::find_or_name(&about, &environment::local_time())?.made()?;
     let registered = agent::register(context, &file, &caller(context, who)?, &project)?;
     if who.json {
         ui::json(&registered_json(&registered));

@@ -40,7 +40,7 @@ fn print_table(checks: &[Check]) {
     for check in checks {
         let colour = match check.health {
             Health::Good => AnsiColor::Green,
-            Health::Missing => AnsiColor::Yellow,
+            Health::Missing | Health::Warning => AnsiColor::Yellow,
             Health::Bad => AnsiColor::Red,
         };
         table.row([

@@ -21,7 +21,7 @@ fn add(context: &Context, args: &TaskAdd) -> Result<u8, Error> {
     let about =
         environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
     let file = TeamFile::find_or_name(&about, &environment::local_time())?;
-    let id = task::add(context, &file, &args.role, &text)?;
+    let (id, file) = task::add(context, &file, &args.role, &text)?;
     if args.json {
         ui::json(&json!({ "task": id.to_string(), "session_file": file.path().to_string_lossy() }));
     } else {

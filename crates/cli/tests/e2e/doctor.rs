@@ -34,6 +34,29 @@ fn all_is_well() {
     assert!(!env.socket().exists());
 }
 
+/// What dogwatch does about the faults of a version is said, and they are no reason to fail.
+#[test]
+fn faults_of_a_version_are_told() {
+    for (version, expected) in [("3.2a", 4), ("3.3a", 3), ("3.6b", 1), ("3.7c", 0)] {
+        let env = TestEnv::new();
+        let script = format!(
+            r#"[ "$1" = -V ] && {{ echo 'tmux {version}'; exit 0; }}
+echo 'no server running on x' >&2; exit 1"#
+        );
+        env.write_program("tmux", &script);
+        let mut command = env.command(&["doctor", "--json"]);
+        let said = env.run(command.env("PATH", path_with(&env))).success().json();
+        let checks = said["checks"].as_array().unwrap();
+        let faults: Vec<_> = checks.iter().filter(|c| c["check"] == "tmux fault").collect();
+        assert_eq!(faults.len(), expected, "{version}: {said:#}");
+        for fault in faults {
+            assert_eq!(fault["health"], "warning");
+            assert!(fault["found"].as_str().unwrap().starts_with(version));
+            assert!(fault["remedy"].as_str().unwrap().contains("dogwatch"));
+        }
+    }
+}
+
 #[test]
 fn no_tmux() {
     let env = TestEnv::new();

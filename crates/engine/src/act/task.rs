@@ -10,13 +10,20 @@ use crate::{Context, Error};
 pub const MOST_BYTES: usize = 1024 * 1024;
 
 /// Adds a task for a role; makes the session file if there is none.
-pub fn add(context: &Context, file: &TeamFile, role: &str, text: &str) -> Result<TaskId, Error> {
+pub fn add(
+    context: &Context,
+    file: &TeamFile,
+    role: &str,
+    text: &str,
+) -> Result<(TaskId, TeamFile), Error> {
     let role =
         roles::role(role).map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
     check(text)?;
+    let file = file.made()?;
     // A number that was claimed once is not given out again, even if somebody took the task out of the file.
     let known = context.store()?.highest_claim(file.path())?;
-    file.edit(|edited| Ok(edited.add_task(&role, text, known)))
+    let id = file.edit(|edited| Ok(edited.add_task(&role, text, known)))?;
+    Ok((id, file))
 }
 
 pub fn list(file: &TeamFile) -> Result<Vec<Task>, Error> {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use dogwatch_store::{Mqtt, StateDir, Store, StoreError};
-use dogwatch_tmux::{Server, Version};
+use dogwatch_tmux::{Fault, Server, Version};
 
 use crate::sense::agents;
 use crate::tell::mqtt::{Probe, Trust, probe};
@@ -22,6 +22,8 @@ pub enum Health {
     Good,
     /// Works, but something is missing that one may want.
     Missing,
+    /// Works, with a known fault around which dogwatch works.
+    Warning,
     Bad,
 }
 
@@ -30,6 +32,7 @@ impl Health {
         match self {
             Self::Good => "ok",
             Self::Missing => "missing",
+            Self::Warning => "warning",
             Self::Bad => "bad",
         }
     }
@@ -57,9 +60,10 @@ pub fn tmux(context: &Context) -> Vec<Check> {
         return vec![program];
     }
     let shown = context.socket.display();
+    let mut running = None;
     let server = match context.tmux.panes() {
         Ok(panes) => {
-            let running = panes.first().and_then(|row| row.version.clone());
+            running = panes.first().and_then(|row| row.version.clone());
             let s = if panes.len() == 1 { "" } else { "s" };
             server_check(running.as_ref(), format!("{shown}, {} pane{s}", panes.len()))
         }
@@ -68,7 +72,25 @@ pub fn tmux(context: &Context) -> Vec<Check> {
         }
         Err(error) => failed("tmux server", &error.into()),
     };
-    vec![program, server]
+    // A server keeps the faults of the version that it was started with.
+    let version = running.or_else(|| context.tmux.version().ok());
+    let faults = version.iter().flat_map(|version| faults(&context.tmux, version));
+    [program, server].into_iter().chain(faults.collect::<Vec<_>>()).collect()
+}
+
+fn faults(server: &Server, version: &Version) -> Vec<Check> {
+    let explain = |fault: Fault| {
+        let Fault { what, handled, fixed_in, .. } = fault;
+        let is_open = fault.needs_lock && server.usable_gate().is_none();
+        let handled = if is_open {
+            "no lock file can be made beside the socket or in the state folder: do not use `watch` here"
+        } else {
+            handled
+        };
+        let remedy = format!("{handled}; fixed in tmux {fixed_in}");
+        check("tmux fault", Health::Warning, format!("{version}: {what}"), Some(remedy))
+    };
+    version.faults().into_iter().map(explain).collect()
 }
 
 /// A server keeps the version it was started with, however new the program is by now.

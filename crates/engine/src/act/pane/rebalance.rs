@@ -61,22 +61,43 @@ fn arrange(context: &Context, view: &WindowView, master: PaneId, side: Side) -> 
         commands.push(swap.target(master));
         order.swap(at, wanted);
     }
-    let layout = match side.layout() {
-        Some(name) => Some(name.to_owned()),
-        None => mirrored(view, side, &order),
-    };
+    let layout = layout(view, side, &order).or_else(|| side.layout().map(ToOwned::to_owned));
     let layout = layout.map(|layout| Command::new("select-layout").target(master).arg(layout));
     commands.extend(layout);
     context.tmux.run(&commands)?;
     Ok(())
 }
 
-fn mirrored(view: &WindowView, side: Side, order: &[PaneId]) -> Option<String> {
-    let main = if side == Side::Right {
-        window::main_size(&view.main_width, view.width, MAIN_WIDTH)
-    } else {
-        window::main_size(&view.main_height, view.height, MAIN_HEIGHT)
-    };
+/// The layout for panes in this order; `None` if they have no room.
+pub(super) fn layout(view: &WindowView, side: Side, order: &[PaneId]) -> Option<String> {
+    let wanted = main_size(view, side);
+    let others = u32::try_from(order.len().saturating_sub(1)).ok()?;
+    let main = window::fitting_main(side, (view.width, view.height), wanted, others)?;
+    if let Some(name) = side.layout().filter(|_| main == wanted) {
+        return Some(name.to_owned());
+    }
     let numbers: Vec<u32> = order.iter().map(|pane| pane.0).collect();
-    window::mirrored(side, (view.width, view.height), main, &numbers)
+    window::written(side, (view.width, view.height), main, &numbers)
+}
+
+fn main_size(view: &WindowView, side: Side) -> u32 {
+    match side {
+        Side::Left | Side::Right => window::main_size(&view.main_width, view.width, MAIN_WIDTH),
+        Side::Top | Side::Bottom => window::main_size(&view.main_height, view.height, MAIN_HEIGHT),
+    }
+}
+
+/// An error unless one more pane has room in the window beside its master, and all stay usable.
+pub(super) fn must_have_room(view: &WindowView, side: Side) -> Result<(), Error> {
+    let others = u32::try_from(view.panes.len()).unwrap_or(u32::MAX);
+    let (width, height) = (view.width, view.height);
+    match window::fitting_main(side, (width, height), main_size(view, side), others) {
+        Some(_) => Ok(()),
+        None => Err(no_room(view, side)),
+    }
+}
+
+pub(super) fn no_room(view: &WindowView, side: Side) -> Error {
+    let (width, height, panes) = (view.width, view.height, view.panes.len());
+    Error::NoRoom { width, height, panes, side: side.word() }
 }

@@ -14,7 +14,7 @@ use dogwatch_store::{Claim, Seat};
 use dogwatch_tmux::{PaneId, WindowView};
 use jiff::{Timestamp, Zoned};
 
-use super::rebalance::{Balanced, rebalance, side_of};
+use super::rebalance::{self, Balanced, must_have_room, no_room, rebalance, side_of};
 use super::{identity, master_of, server_of, window_of};
 use crate::act::spawn::{self, Beside, Place, Spawned, What};
 use crate::act::{escalation, send};
@@ -95,6 +95,14 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
         What::Agent { name, .. } => agents::profile(context, name)?,
         What::Command(_) | What::Script(_) => agents::profile(context, profile::COMMAND)?,
     };
+    let view = window_of(context, master)?;
+    must_have_room(&view, request.side.unwrap_or_else(|| side_of(&view, master)))?;
+    // Nothing was changed up to here.
+    let file = match &request.task {
+        Some(TaskFor::Kept(_)) => request.file.clone(),
+        _ => request.file.made()?,
+    };
+    let request = &Request { file, ..request.clone() };
     let mut job = Job { context, request, now, role, spawner, master, profile, task: None };
     job.task = job.take_task()?;
     let mut reason = String::new();
@@ -194,7 +202,7 @@ impl Job<'_> {
         let file = &self.request.file;
         let id = match &self.request.task {
             None => return Ok(None),
-            Some(TaskFor::New(text)) => task::add(self.context, file, &self.role, text)?,
+            Some(TaskFor::New(text)) => task::add(self.context, file, &self.role, text)?.0,
             Some(TaskFor::Kept(id)) => *id,
         };
         let found = file.read()?.task(id);
@@ -204,12 +212,20 @@ impl Job<'_> {
     fn attempt(&self) -> Result<SpawnedPane, Failure> {
         let view = window_of(self.context, self.master)?;
         let side = self.request.side.unwrap_or_else(|| side_of(&view, self.master));
+        // Others may have come since the first look.
+        must_have_room(&view, side)?;
         let can_be_told = screen::markers(&self.profile.name).is_some();
         let spawned =
             spawn::spawn(self.context, &self.spawn_request(&view, side, can_be_told), self.now)
                 .map_err(|error| match error {
                     Error::LaunchFailed { .. } | Error::StartNotConfirmed { .. } => {
                         Failure::Again(error.to_string())
+                    }
+                    // As every version of tmux says it, for a pane that is too small to be split.
+                    Error::Tmux(dogwatch_tmux::Error::Failed { message, .. })
+                        if message.contains("no space for") =>
+                    {
+                        Failure::Final(no_room(&view, side))
                     }
                     error => Failure::Final(error),
                 })?;
@@ -280,9 +296,7 @@ impl Job<'_> {
             place: Place::Beside(Beside {
                 pane: last.unwrap_or(self.master),
                 before: last.is_none() && !side.is_first(),
-                layout: side
-                    .layout()
-                    .filter(|_| view.panes.first().is_some_and(|p| p.id == self.master)),
+                layout: self.layout(view, side, last),
             }),
             seat: Some(Seat {
                 role: self.role.clone(),
@@ -291,6 +305,18 @@ impl Job<'_> {
                 session_file: file,
             }),
         }
+    }
+
+    /// The layout with the new pane in it, which comes after `last`, if the master is where the layout wants it. The numbers in a layout
+    /// count for nothing, so that of the new pane need not be known.
+    fn layout(&self, view: &WindowView, side: Side, last: Option<PaneId>) -> Option<String> {
+        let mut order: Vec<PaneId> = view.panes.iter().map(|pane| pane.id).collect();
+        let at = order.iter().position(|pane| *pane == last.unwrap_or(self.master))?;
+        let is_before = last.is_none() && !side.is_first();
+        order.insert(if is_before { at } else { at + 1 }, PaneId(0));
+        let master = if side.is_first() { view.panes.first() } else { view.panes.last() };
+        master.filter(|pane| pane.id == self.master)?;
+        rebalance::layout(view, side, &order)
     }
 
     /// Puts the new pane, and who is to do the task, into the session file.

@@ -34,7 +34,7 @@ pub struct Beside {
     /// Left of it or above, instead of right or below.
     pub before: bool,
     /// The layout that the window takes at once, so that the agent draws in its right size from the start.
-    pub layout: Option<&'static str>,
+    pub layout: Option<String>,
 }
 
 /// Makes the tmux session in one process: a pane that runs our runner, with the history we promise.
@@ -137,7 +137,8 @@ pub(super) fn beside(
     let (pane, server) = placed("split-window", replies.last())?;
     // So that it is there to look at after the end. An agent that has ended already has left its record.
     let keep = Command::new("set-option").flag('p').target(pane).args(["remain-on-exit", "on"]);
-    let layout = beside.layout.map(|layout| Command::new("select-layout").target(pane).arg(layout));
+    let layout = beside.layout.as_ref();
+    let layout = layout.map(|layout| Command::new("select-layout").target(pane).arg(layout));
     let after: Vec<Command> = [keep].into_iter().chain(layout).collect();
     let _ = context.tmux.run(&after);
     Ok((pane, server))

@@ -1,0 +1,92 @@
+//! Faults of tmux versions that were seen, and what dogwatch does about each. docs/tmux.md has the measurements.
+
+use crate::Version;
+
+/// A fault of some versions of tmux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// The first version that has it, of those that are supported, and the first that has it no more.
+    since: &'static str,
+    pub fixed_in: &'static str,
+    pub what: &'static str,
+    /// What dogwatch does about it.
+    pub handled: &'static str,
+    /// Whether it depends on [`crate::Server::gate`] being usable.
+    pub needs_lock: bool,
+}
+
+const FAULTS: [Fault; 5] = [
+    Fault {
+        since: "3.2",
+        fixed_in: "3.3",
+        what: "the server ends when it is asked for the window of a pane that is gone",
+        handled: "dogwatch never asks that way",
+        needs_lock: false,
+    },
+    Fault {
+        since: "3.2",
+        fixed_in: "3.3",
+        what: "new windows take the size of a control client, 80x24",
+        handled: "dogwatch sets the size of its sessions after it made them",
+        needs_lock: false,
+    },
+    Fault {
+        since: "3.3",
+        fixed_in: "3.4",
+        what: "the server ends when it is given a layout that it cannot read",
+        handled: "dogwatch sends only layouts whose form was tested",
+        needs_lock: false,
+    },
+    Fault {
+        since: "3.2",
+        fixed_in: "3.7",
+        what: "the server can end when a control client connects while sessions change",
+        handled: "dogwatch locks a file while it connects or changes sessions; what you do by hand in that millisecond is not covered",
+        needs_lock: true,
+    },
+    Fault {
+        since: "3.2",
+        fixed_in: "3.6",
+        what: "builds with utempter (Debian, Ubuntu) lose the exit status of panes",
+        handled: "dogwatch's own runner records how an agent ended",
+        needs_lock: false,
+    },
+];
+
+impl Version {
+    /// The known faults of this version.
+    pub fn faults(&self) -> Vec<Fault> {
+        let has = |fault: &Fault| {
+            let bounds = (Self::parse(fault.since), Self::parse(fault.fixed_in));
+            matches!(bounds, (Some(since), Some(fixed)) if *self >= since && *self < fixed)
+        };
+        FAULTS.into_iter().filter(has).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_version() {
+        for (version, expected) in [
+            ("3.2", 4),
+            ("3.2a", 4),
+            ("3.3a", 3),
+            ("3.4", 2),
+            ("3.5a", 2),
+            ("next-3.6", 2),
+            ("3.6b", 1),
+            ("3.7", 0),
+            ("3.7c", 0),
+            ("openbsd-7.4", 4),
+        ] {
+            let version = Version::parse(version).unwrap();
+            assert_eq!(version.faults().len(), expected, "{version}");
+        }
+        for fault in FAULTS {
+            assert!(Version::parse(fault.since).unwrap() < Version::parse(fault.fixed_in).unwrap());
+        }
+    }
+}
