@@ -361,7 +361,6 @@ impl Error {
     }
 
     /// What the user can do about it.
-    #[expect(clippy::too_many_lines, reason = "one arm an error")]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Store(error) | Self::LocalBroker(LocalBrokerError::Store(error)) => {
