@@ -1,6 +1,8 @@
 //! Everything that is printed goes through here: results to stdout, talk to stderr, colour only where
-//! somebody sees it, and a closed pipe is nobody's fault.
+//! somebody sees it, and a closed pipe is nobody's fault. No text can do more to the terminal than be read: what comes from agents,
+//! repositories and other hosts is made harmless ([`harmless`]), and only plain colours pass whatever is printed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -9,7 +11,9 @@ use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::life::{State, exit_words};
 use dogwatch_core::record::Exit;
+use dogwatch_core::terminal;
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::environment;
@@ -22,7 +26,7 @@ pub(crate) fn line(text: impl fmt::Display) {
 
 /// The same for who has something to clean up first if nobody reads any more.
 pub(crate) fn try_line(text: impl fmt::Display) -> io::Result<()> {
-    writeln!(anstream::stdout(), "{text}")
+    writeln!(anstream::stdout(), "{}", terminal::coloured(&text.to_string()))
 }
 
 /// Prints a result as it is, byte for byte.
@@ -32,12 +36,29 @@ pub(crate) fn raw(bytes: &[u8]) {
 }
 
 pub(crate) fn json(value: &Value) {
-    raw(format!("{value}\n").as_bytes());
+    raw(format!("{}\n", terminal::json(&value.to_string())).as_bytes());
+}
+
+/// A JSON object a line, for who has something to clean up first if nobody reads any more.
+pub(crate) fn try_json(value: &impl Serialize) -> io::Result<()> {
+    let written = serde_json::to_string(value).map_err(io::Error::other)?;
+    let mut out = io::stdout().lock();
+    out.write_all(format!("{}\n", terminal::json(&written)).as_bytes())?;
+    out.flush()
+}
+
+/// Prints a screen: byte for byte into a file or a pipe, without what a terminal would obey into a terminal.
+pub(crate) fn screen(bytes: &[u8]) {
+    if stdout_is_terminal() {
+        raw(terminal::screen(&String::from_utf8_lossy(bytes)).as_bytes());
+    } else {
+        raw(bytes);
+    }
 }
 
 /// Says something that is not the result. If nobody listens, the exit code still tells.
 pub(crate) fn talk(text: impl fmt::Display) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{}", terminal::coloured(&text.to_string()));
 }
 
 /// Nobody reads any more: there is nobody to tell either. Any other trouble, such as a full disk, would
@@ -57,7 +78,8 @@ fn ignore_closed_pipe(result: io::Result<()>) {
 
 /// Draws a screenful in the place of the last one.
 pub(crate) fn redraw(text: impl fmt::Display) -> io::Result<()> {
-    try_line(format_args!("\x1b[H\x1b[2J{text}"))
+    write!(anstream::stdout(), "\x1b[H\x1b[2J")?;
+    try_line(text)
 }
 
 pub(crate) fn stdout_is_terminal() -> bool {
@@ -66,7 +88,7 @@ pub(crate) fn stdout_is_terminal() -> bool {
 
 /// Asks a yes-or-no question; anything but yes is no.
 pub(crate) fn confirm(question: &str) -> bool {
-    let _ = write!(anstream::stderr(), "{question} [y/N] ");
+    let _ = write!(anstream::stderr(), "{} [y/N] ", terminal::coloured(question));
     let mut answer = String::new();
     let read = io::stdin().read_line(&mut answer).is_ok();
     read && matches!(answer.trim(), "y" | "Y" | "yes" | "Yes")
@@ -74,7 +96,7 @@ pub(crate) fn confirm(question: &str) -> bool {
 
 /// Asks for a word.
 pub(crate) fn ask(question: &str) -> String {
-    let _ = write!(anstream::stderr(), "{question}");
+    let _ = write!(anstream::stderr(), "{}", terminal::coloured(question));
     let mut answer = String::new();
     let _ = io::stdin().read_line(&mut answer);
     answer.trim().to_owned()
@@ -115,10 +137,9 @@ pub(crate) fn short_path(path: &Path) -> String {
 
 /// A text of an agent's or a user's as a terminal may see it: control characters could do anything there.
 pub(crate) fn harmless(text: String) -> String {
-    if text.chars().any(|c| c.is_control() && c != '\n') {
-        text.chars().map(|c| if c.is_control() && c != '\n' { '·' } else { c }).collect()
-    } else {
-        text
+    match terminal::harmless(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(harmless) => harmless,
     }
 }
 

@@ -35,6 +35,7 @@
 //! | [`http`] | a question to an agent that listens, and its answer, as bytes |
 //! | [`private`] | variables of ours that no other program is given |
 //! | [`handover`] | whether an environment on disk can still be taken |
+//! | [`terminal`] | what of a text a terminal may see |
 //! | [`mask`] | what others must not see of a recording |
 //! | [`recording`] | what a recording is |
 //! | [`story`] | stories: their names, states and files |
@@ -74,6 +75,7 @@ pub mod session_file;
 pub mod slips;
 pub mod status;
 pub mod story;
+pub mod terminal;
 mod text;
 pub mod transcript;
 pub mod window;

@@ -26,6 +26,6 @@ pub(crate) fn capture(context: &Context, args: &Capture) -> Result<u8, Error> {
             ui::talk("note: the session is over; this is the end of its transcript");
         }
     }
-    ui::raw(&captured.text);
+    ui::screen(&captured.text);
     Ok(exit_code::OK)
 }

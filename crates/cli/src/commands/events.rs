@@ -55,7 +55,7 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
 
 fn tell(event: &Event, as_json: bool) -> io::Result<()> {
     if as_json {
-        return ui::try_line(serde_json::to_string(event).unwrap_or_default());
+        return ui::try_json(event);
     }
     let time = event.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string();
     let name = event.session.as_ref().map_or("-", |session| session.name.as_str());

@@ -147,7 +147,7 @@ fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
             }
             let mut line = to_json(viewer.picture());
             line["trouble"] = json!(viewer.trouble());
-            ui::try_line(line)
+            ui::try_json(&line)
         } else {
             let trouble = viewer.trouble().map(|t| format!("{t}; trying again\n\n"));
             let table = table(viewer.picture(), Timestamp::now());

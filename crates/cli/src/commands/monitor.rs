@@ -58,7 +58,7 @@ fn program(context: &Context, name: &str) -> Result<String, Error> {
 
 fn tell(report: &Report, as_json: bool) -> io::Result<()> {
     if as_json {
-        return ui::try_line(to_json(report));
+        return ui::try_json(&to_json(report));
     }
     let now = Timestamp::now().to_zoned(TimeZone::system());
     let (word, text) = in_words(report);

@@ -80,7 +80,7 @@ fn monitor(context: &Context, roll: Roll<'_>, args: &Reconcile) -> Result<u8, Er
 
 fn tell(pass: &Pass, as_json: bool) -> io::Result<()> {
     if as_json {
-        return if pass.drifts.is_empty() { Ok(()) } else { ui::try_line(to_json(pass)) };
+        return if pass.drifts.is_empty() { Ok(()) } else { ui::try_json(&to_json(pass)) };
     }
     let time = pass.checked_at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
     pass.drifts.iter().try_for_each(|drift| ui::try_line(format_args!("{time}  {}", line(drift))))

@@ -55,7 +55,7 @@ pub(super) fn ended_by(error: &io::Error) -> Result<u8, Error> {
 }
 
 fn tell(change: &Change, as_json: bool) -> io::Result<()> {
-    if as_json { ui::try_line(to_json(change)) } else { ui::try_line(in_words(change)) }
+    if as_json { ui::try_json(&to_json(change)) } else { ui::try_line(in_words(change)) }
 }
 
 /// One line of the stream, documented in `docs/protocol.md`.

@@ -61,6 +61,7 @@ mod store;
 mod stories;
 mod story_automator;
 mod story_checks;
+mod terminal;
 mod tmux_versions;
 mod watch;
 mod witnesses;

@@ -12,6 +12,8 @@ mod flat;
 mod json;
 mod names;
 mod near;
+#[cfg(test)]
+mod outward_tests;
 mod pem;
 mod rules;
 mod screen;
@@ -24,7 +26,6 @@ pub use names::secret_values;
 use flat::{Fill, Span};
 use near::Haystack;
 use rules::RULES;
-use serde_json::Value;
 
 /// What is known on the machine.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +47,8 @@ const SHORTEST_NAME: usize = 3;
 /// Masks for one machine and one session.
 #[derive(Debug, Clone)]
 pub struct Masks {
+    /// Names and addresses of people are hidden too.
+    personal: bool,
     homes: Vec<String>,
     names: Vec<String>,
     secrets: Vec<String>,
@@ -73,12 +76,17 @@ impl Masks {
             secrets.extend(end.filter(|at| *at > 0).map(|at| secret[at..].to_owned()));
         }
         secrets.retain(|secret| secret.chars().count() >= SHORTEST_SECRET);
-        let mut masks = Self { homes, names, secrets };
+        let mut masks = Self { personal: true, homes, names, secrets };
         for list in [&mut masks.homes, &mut masks.names, &mut masks.secrets] {
             list.sort_by_key(|text| std::cmp::Reverse(text.len()));
             list.dedup();
         }
         masks
+    }
+
+    /// Masks for what other hosts and people are told: secrets alone. Names and paths they need.
+    pub fn outward(secrets: Vec<String>) -> Self {
+        Self { personal: false, ..Self::new(Known { secrets, ..Known::default() }) }
     }
 
     /// A screen as tmux captured it, plain or with attributes: same rows, same columns. `width` is the pane's, 0 if it is
@@ -106,7 +114,7 @@ impl Masks {
             spans.extend(found.map(|at| Span { at, fill: Fill::Name }));
         }
         let hay = Haystack::new(text);
-        for rule in &RULES.rules {
+        for rule in RULES.rules.iter().filter(|rule| self.personal || !rule.personal) {
             spans.extend(rule.spans(&hay));
         }
         spans.extend(pem::spans(&hay));
@@ -130,27 +138,6 @@ pub fn keys_in(text: &str) -> Vec<(&'static str, &str)> {
         .collect();
     keys.extend(pem::spans(&hay).into_iter().map(|span| ("private key", &text[span.at])));
     keys
-}
-
-/// A text for others, with what is a key by its own looks taken out: agents and programs print them now and then.
-pub fn without_keys(text: &str) -> String {
-    let mut keys = keys_in(text);
-    // One may be part of another.
-    keys.sort_by_key(|(_, key)| std::cmp::Reverse(key.len()));
-    keys.into_iter()
-        .fold(text.to_owned(), |text, (kind, key)| text.replace(key, &format!("[{kind}]")))
-}
-
-/// The same for every text in a value.
-pub fn json_without_keys(value: Value) -> Value {
-    match value {
-        Value::String(text) => without_keys(&text).into(),
-        Value::Array(items) => items.into_iter().map(json_without_keys).collect(),
-        Value::Object(fields) => {
-            fields.into_iter().map(|(key, value)| (key, json_without_keys(value))).collect()
-        }
-        other => other,
-    }
 }
 
 /// Masks until there is nothing left to mask, so that a masked text stays as it is when it is masked again. It ends:

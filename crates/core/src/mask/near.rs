@@ -36,6 +36,12 @@ pub(super) struct Clues<'a, W> {
     pub(super) then: &'a str,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Bytes that were searched in vain.
+    pub(super) static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Where a named part of a pattern is, in order.
 pub(super) fn find<'t, W: AsRef<str>>(
     hay: &Haystack<'t>,
@@ -50,12 +56,20 @@ pub(super) fn find<'t, W: AsRef<str>>(
     places.dedup();
     let mut found = Vec::new();
     let mut behind = 0;
+    // As far as was searched in vain: what begins before that and is not found there is not found from a later place either.
+    let mut searched = 0;
     for at in places {
-        if at < behind || !is_followed(hay.text, at, then) {
+        let near = (at + BEHIND).min(hay.text.len());
+        if at < behind || near < searched || !is_followed(hay.text, at, then) {
             continue;
         }
         let window = window(hay.text, at.saturating_sub(before).max(behind), at);
-        let Some(captures) = pattern.captures(&hay.text[window.clone()]) else { continue };
+        let Some(captures) = pattern.captures(&hay.text[window.clone()]) else {
+            searched = window.end;
+            #[cfg(test)]
+            WORK.with(|work| work.set(work.get() + window.len()));
+            continue;
+        };
         behind = window.start + captures.get(0).map_or(0, |whole| whole.end());
         found.extend(captures.name(part).map(|part| Match {
             at: window.start + part.start()..window.start + part.end(),

@@ -23,6 +23,9 @@ pub(super) struct Rule {
     /// What it finds is a key by its own looks, wherever it stands.
     #[serde(default)]
     pub(super) is_a_key: bool,
+    /// It says who somebody is, and is no secret.
+    #[serde(default)]
+    pub(super) personal: bool,
     /// One of these, in small letters, is in whatever the pattern matches.
     words: Vec<String>,
     /// How far before one of them a match may begin.
@@ -66,14 +69,45 @@ impl Rule {
     }
 }
 
+/// What stands where a secret would: types, and what is said of one.
+const NO_SECRETS: [&str; 27] = [
+    "true",
+    "false",
+    "null",
+    "none",
+    "nil",
+    "undefined",
+    "string",
+    "str",
+    "bytes",
+    "text",
+    "number",
+    "int",
+    "bool",
+    "boolean",
+    "any",
+    "object",
+    "optional",
+    "required",
+    "missing",
+    "invalid",
+    "expired",
+    "empty",
+    "unset",
+    "unknown",
+    "wrong",
+    "incorrect",
+    "the",
+];
+
 /// `$TOKEN`, `${TOKEN}`, `<token>`, `null`: a place for a secret, not one.
 fn stands_for_something(text: &str) -> bool {
     let inner =
         text.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
     let is_variable =
         |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-    let is_word =
-        ["true", "false", "null", "none", "undefined"].iter().any(|w| text.eq_ignore_ascii_case(w));
+    let word = text.trim_matches(|c: char| "&()<>[]{},;:*?!.".contains(c));
+    let is_word = NO_SECRETS.iter().any(|one| word.eq_ignore_ascii_case(one));
     inner.is_some_and(is_variable) || is_word || (text.starts_with('<') && text.ends_with('>'))
 }
 

@@ -206,14 +206,13 @@ fn colour_of_state(state: &str) -> &'static str {
 /// A text that cannot be taken for anything else.
 fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in crate::terminal::harmless(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if c.is_control() && c != '\n' => out.push('·'),
             c => out.push(c),
         }
     }

@@ -8,7 +8,7 @@ use dogwatch_core::notice::Notice;
 use dogwatch_store::Post;
 
 use super::desk::{Desk, Trouble};
-use super::process;
+use super::{outward, process};
 use crate::Error;
 
 /// How long one call may take. Others may hold the board's database for a while.
@@ -101,16 +101,16 @@ impl Desk for Kanban {
     }
 
     fn tell(&mut self, notice: &Notice) -> Result<(), Trouble> {
-        let body = notice.text.trim();
-        if self.said.contains(body) {
+        let body = outward::text(notice.text.trim());
+        if self.said.contains(&body) {
             return Ok(());
         }
-        let words = ["--author", &self.author, "--", &self.task, body];
+        let words = ["--author", &self.author, "--", &self.task, &body];
         self.act(Verb::Comment, &words).map_err(|problem| self.trouble(problem))
     }
 
     fn beat(&mut self, note: &str) -> Result<(), Trouble> {
-        let note = format!("--note={note}");
+        let note = format!("--note={}", outward::text(note));
         let words = [note.as_str(), "--", &self.task];
         match self.act(Verb::Heartbeat, &words) {
             Ok(()) => Ok(()),

@@ -5,5 +5,6 @@ pub mod broker;
 pub mod desk;
 pub mod kanban;
 pub mod mqtt;
+mod outward;
 mod process;
 pub mod sinks;

@@ -5,12 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dogwatch_core::event::VERSION;
 use dogwatch_core::fleet::{SessionState, session_level};
-use dogwatch_core::mask::json_without_keys;
 use dogwatch_core::status::Verdict;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::status::Judged;
+use crate::tell::outward;
 use crate::watch::{Change, What};
 
 #[derive(Debug, Default)]
@@ -87,6 +87,6 @@ fn state(host: &str, change: &Change) -> SessionState {
         at: change.at,
         since: *since,
         basis: basis.word().to_owned(),
-        status: json_without_keys(serde_json::to_value(status).unwrap_or_default()),
+        status: outward::json(serde_json::to_value(status).unwrap_or_default()),
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use dogwatch_core::event::{VERSION, kind};
 use dogwatch_core::fleet::{HostStatus, Pace, Place, Presence};
-use dogwatch_core::mask::json_without_keys;
 use dogwatch_store::{Store, Waiting};
 use jiff::Timestamp;
 use rumqttc::{LastWill, Publish, PublishNoticeError, PublishOptions, QoS};
@@ -19,6 +18,7 @@ use super::link::{self, Heard, Kind, Link, Trouble};
 use super::orders::{Answer, Orders};
 use super::probe::{Trust, trust};
 use super::publisher::{Host, Notice, Stop};
+use crate::tell::outward;
 
 /// Events that are under way at once.
 const WINDOW: usize = 64;
@@ -160,7 +160,7 @@ impl Relay {
             let mut properties = link::as_json();
             properties.correlation_data = to.correlation.map(Into::into);
             let options = PublishOptions::at_least_once().properties(properties);
-            link.publish(to.topic, link::json(&reply), options);
+            link.publish(to.topic, link::json(&outward::reply(reply)), options);
         }
         let room = WINDOW.saturating_sub(under_way.len());
         if room == 0 {
@@ -171,7 +171,7 @@ impl Relay {
             self.store.waiting_after(*sent, room).unwrap_or_default()
         {
             event.host.clone_from(&mqtt.host);
-            event.data = json_without_keys(event.data);
+            event.data = outward::json(event.data);
             let topic = mqtt.topics.event(&mqtt.host, event.session.as_ref());
             let notice =
                 link.publish_tracked(topic.clone(), link::json(&event), link::confirmed())?;

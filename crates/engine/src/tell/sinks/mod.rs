@@ -16,6 +16,7 @@ use dogwatch_core::notice::{Notice, Occasion};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::tell::outward;
 use crate::{Context, config};
 
 /// How long a bell may take: nothing is far away.
@@ -37,6 +38,7 @@ struct Timed {
 
 /// Tells everybody who wants to know of such an occasion, all at once. Returns what went wrong, which is in the journal too.
 pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
+    let notice = &outward::notice(notice);
     let (sinks, mut problems) = match config::read(context) {
         Ok(config) => (wanted(context, &config.notify, notice.occasion), Vec::new()),
         // Of what is set up nothing is known, and a person must be told all the same.

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::http::{self, Url};
-use dogwatch_core::mask::json_without_keys;
 use dogwatch_core::notice::Notice;
 
 use super::Sink;
-use crate::tell::process;
+use crate::tell::{outward, process};
 
 /// The most that is read of an answer, of which only the first line counts.
 const ANSWER: usize = 8 * 1024;
@@ -31,7 +30,7 @@ impl Sink for Webhook {
         let url = Url::parse(&self.url)?;
         let token = self.token()?;
         let body = serde_json::to_value(notice).map_err(|error| error.to_string())?;
-        let body = json_without_keys(body).to_string();
+        let body = outward::json(body).to_string();
         let status = if url.secure {
             by_curl(&self.url, token.as_deref(), &body, limit)?
         } else {
@@ -182,7 +181,7 @@ mod tests {
         let told: Notice = serde_json::from_str(body).unwrap();
         assert_eq!(
             (told.occasion, told.title.as_str(), told.text.as_str()),
-            (Occasion::EscalationRaised, "t \"quoted\"", "a\nb AKIA[aws key]")
+            (Occasion::EscalationRaised, "t \"quoted\"", "a\nb AKIAxxxxxxxxxxxxxxxx")
         );
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
         let refused = tell(&url, Some(file)).unwrap_err();

@@ -1,0 +1,44 @@
+//! What leaves the host: events, states, replies, notices and comments. All of it is masked here, by the rules that `record`
+//! masks by, so that no way out knows less of secrets than another. Names and paths stay: other hosts need them.
+
+use std::sync::LazyLock;
+
+use dogwatch_core::fleet::Reply;
+use dogwatch_core::mask::{Masks, secret_values};
+use dogwatch_core::notice::Notice;
+use dogwatch_core::terminal;
+use serde_json::Value;
+
+/// The rules, and the values of variables here whose names say that they are secret.
+static MASKS: LazyLock<Masks> = LazyLock::new(|| {
+    let variables: Vec<(String, String)> = std::env::vars_os()
+        .map(|(name, value)| {
+            (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
+        })
+        .collect();
+    let pairs = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Masks::outward(secret_values(pairs))
+});
+
+pub(crate) fn json(value: Value) -> Value {
+    MASKS.json(value)
+}
+
+/// A text for people, who may read it in a terminal.
+pub(crate) fn text(text: &str) -> String {
+    terminal::harmless(&MASKS.text(text)).into_owned()
+}
+
+pub(crate) fn notice(notice: &Notice) -> Notice {
+    Notice {
+        title: text(&notice.title),
+        text: text(&notice.text),
+        data: json(notice.data.clone()),
+        ..notice.clone()
+    }
+}
+
+pub(crate) fn reply(reply: Reply) -> Reply {
+    let because = reply.because.as_deref().map(|because| MASKS.text(because));
+    Reply { because, result: json(reply.result), ..reply }
+}
