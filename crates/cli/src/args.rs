@@ -141,6 +141,9 @@ pub(crate) enum Command {
     /// Run a session in its pane (called by tmux, not by people)
     #[command(hide = true)]
     Run(Run),
+    /// Deliver the messages that wait for a session (called by its runner, not by people)
+    #[command(hide = true)]
+    Deliver(Deliver),
     /// Tools of the laboratory: scripted agents
     #[command(hide = true)]
     Lab(Lab),
@@ -188,6 +191,7 @@ impl Command {
             | Self::Attach(_)
             | Self::Demo(_)
             | Self::Run(_)
+            | Self::Deliver(_)
             | Self::Lab(_) => false,
         }
     }

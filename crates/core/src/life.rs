@@ -191,7 +191,8 @@ pub fn exit_words(exit: Exit) -> String {
     }
 }
 
-fn how_it_ended(ended: &Ended) -> String {
+/// The sentence that explains how a session ended.
+pub fn how_it_ended(ended: &Ended) -> String {
     let how = exit_words(ended.exit);
     if state_after(ended) == State::Stopped {
         return how_stopped(ended.exit, ended.cause, ended.by.as_deref());

@@ -164,6 +164,30 @@ impl Store {
         self.settle_if("outcome IS NULL AND staged IS NULL", id, &outcome, at)
     }
 
+    /// Notes of all messages to a session that were not put into its box that they never will be.
+    pub fn settle_unsent(
+        &mut self,
+        session: &str,
+        because: &str,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql =
+            "SELECT id FROM messages WHERE session = ? AND outcome IS NULL AND staged IS NULL";
+        let ids: Vec<String> = self
+            .read(|c| c.prepare_cached(sql)?.query_map([session], |row| row.get(0))?.collect())?;
+        let outcome = Outcome::Failed { because: because.to_owned() };
+        for id in ids {
+            self.settle_if("outcome IS NULL AND staged IS NULL", &id, &outcome, at)?;
+        }
+        Ok(())
+    }
+
+    /// Sessions that messages are still to be delivered to.
+    pub fn awaited(&self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT DISTINCT session FROM messages WHERE outcome IS NULL";
+        self.read(|c| c.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect())
+    }
+
     fn settle_if(
         &mut self,
         condition: &str,

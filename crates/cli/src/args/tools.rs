@@ -31,6 +31,11 @@ pub(crate) struct Run {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct Deliver {
+    pub(crate) session: String,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct Lab {
     #[command(subcommand)]
     pub(crate) tool: LabTool,

@@ -53,7 +53,7 @@ fn table(found: &[(Option<String>, Message)]) -> crate::table::Table {
 fn outcome(message: &Message) -> String {
     match &message.outcome {
         Some(outcome) => outcome.word().replace('_', " "),
-        None => "pending".to_owned(),
+        None => "queued".to_owned(),
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) fn to_json(name: Option<&str>, message: &Message) -> Value {
         "staged": message.staged,
         "submitted": message.submitted,
         "done": message.done,
-        "outcome": "pending",
+        "outcome": "queued",
     });
     let outcome = message.outcome.as_ref().and_then(|o| serde_json::to_value(o).ok());
     if let (Some(object), Some(Value::Object(outcome))) = (object.as_object_mut(), outcome) {

@@ -75,6 +75,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Ls(args) => ls::ls(&context, &args),
         Command::Status(args) => status::status(&context, &args),
         Command::Send(args) => send::send(&context, &args),
+        Command::Deliver(args) => send::deliver(&context, &args),
         Command::Answer(args) => answer::answer(&context, &args),
         Command::Messages(args) => messages::messages(&context, &args),
         Command::Job(args) => job::job(&context, &args),

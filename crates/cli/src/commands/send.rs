@@ -5,7 +5,7 @@ use dogwatch_engine::act::send::{self, Receipt, Request};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 
-use crate::args::{Send, SendWhen};
+use crate::args::{Deliver, Send, SendWhen};
 use crate::commands::told;
 use crate::ui;
 
@@ -36,12 +36,24 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
     Ok(code(&receipt.outcome))
 }
 
+/// Delivers what waits for a session; called by its runner.
+pub(crate) fn deliver(context: &Context, args: &Deliver) -> Result<u8, Error> {
+    send::deliver_all(context, &args.session).map(|()| exit_code::OK)
+}
+
 fn in_words(receipt: &Receipt) -> String {
     let name = &receipt.name;
     match &receipt.outcome {
         Outcome::Delivered { proof, while_working } => {
             let queued = if *while_working { ", while it worked" } else { "" };
             format!("delivered to {name}, proven by its {}{queued}", proof.word())
+        }
+        Outcome::Queued { because } if receipt.has_runner => {
+            format!("queued: {name}: {because}; it is delivered when the agent can take it")
+        }
+        Outcome::Queued { because } => {
+            let next = "not sent; the next `dogwatch send` to it delivers this one first";
+            format!("queued: {name}: {because}; {next}")
         }
         other => {
             let because = other.because().unwrap_or_default();

@@ -28,6 +28,7 @@ mod kanban;
 mod opencode;
 mod permissions;
 mod prompts;
+mod queue;
 mod record;
 mod registry;
 mod send;

@@ -12,6 +12,7 @@
 mod dispositions;
 mod events;
 mod job;
+mod mail;
 mod terminal;
 
 use std::ffi::OsString;
@@ -20,6 +21,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::launch::OF_THE_PANE;
+use dogwatch_core::life;
 use dogwatch_core::record::{Cause, Ended, Exit, Started};
 use dogwatch_core::run::{Effect, Event, Notice, Runner};
 use dogwatch_store::{MOST_OVER, SessionFolder, StateDir, Store, StoreError};
@@ -27,10 +29,12 @@ use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
 use jiff::Timestamp;
 
 use crate::act::retire;
+use crate::act::send::queue;
 use crate::act::spawn::HISTORY;
 use crate::sense::processes;
 use events::{Happened, Waiter};
 use job::Job;
+use mail::Mail;
 
 /// How long tmux may take to read what the agent wrote last.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(2);
@@ -70,8 +74,16 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     waiter.watch_agent(job.pid);
     record.started(&job);
 
-    let mut driver =
-        Driver { runner: Runner::default(), job, record, wake: None, sender, waiter, reader: None };
+    let mut driver = Driver {
+        runner: Runner::default(),
+        job,
+        record,
+        wake: None,
+        sender,
+        waiter,
+        mail: Mail::default(),
+        reader: None,
+    };
     let exit = driver.drive(&happened);
     driver.record.retire_panes();
     Ok(exit.status())
@@ -102,6 +114,7 @@ struct Driver<'a> {
     wake: Option<Instant>,
     sender: mpsc::Sender<Happened>,
     waiter: Waiter,
+    mail: Mail,
     /// Reads a line while the runner has the terminal; dropping it stops it.
     reader: Option<events::LineReader>,
 }
@@ -114,6 +127,14 @@ impl Driver<'_> {
                 // The agent asks for the terminal and is the only job there is.
                 Happened::WantsTerminal => {
                     self.job.put_in_foreground();
+                    continue;
+                }
+                Happened::Mail => {
+                    self.mail.came(self.record.state, self.record.id);
+                    continue;
+                }
+                Happened::OtherGone(pid) => {
+                    self.mail.gone(pid, self.record.state, self.record.id);
                     continue;
                 }
                 Happened::ChildGone => Event::Left(self.record.family().len()),
@@ -180,6 +201,7 @@ impl Driver<'_> {
                 // An agent may notice that its terminal is gone, and leave, before we are told.
                 let is_hangup = cause == Cause::Itself && terminal::is_gone();
                 let cause = if is_hangup { Cause::Hangup } else { cause };
+                self.mail.close();
                 self.record.ended(exit, cause);
                 // Without a terminal there is nothing to be kept.
                 if cause != Cause::Hangup {
@@ -262,7 +284,12 @@ impl Record<'_> {
 
     fn write(&self, ended: &Ended) {
         let _ = self.folder.write_ended(ended);
-        let _ = Store::open(self.state).and_then(|mut store| store.ended(self.id, ended));
+        let because = queue::not_delivered(&life::how_it_ended(ended));
+        // What could not be written down now is settled by whoever lists messages.
+        let _ = Store::open(self.state).and_then(|mut store| {
+            store.ended(self.id, ended)?;
+            store.settle_unsent(self.id, &because, ended.at)
+        });
         self.state.tell_news(self.id);
     }
 

@@ -2,20 +2,31 @@
 
 use std::time::Duration;
 
-use dogwatch_core::delivery::{Delivery, Outcome, Step};
+use dogwatch_core::delivery::{Delivery, Outcome, Phase, Step};
 use dogwatch_store::Message;
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
 use super::looking::Looking;
-use super::{hands, turn};
+use super::{hands, queue, turn};
 use crate::sense::changes::Changes;
 use crate::sense::foreign::Absence;
 use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
+/// Hooks, transcripts and screens tell of what they see; this is for what none of them does.
+const SLOW: Duration = Duration::from_secs(5);
 /// Somebody else types, or the agent is out of sight for a moment: neither is told of.
 const TYPING: Duration = Duration::from_millis(50);
+
+/// How often is looked for what nobody tells of, while the agent cannot take the message yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A person waits for it.
+    Quick,
+    /// It may take hours.
+    Slow,
+}
 
 /// Delivers a message as far as it goes until then. Nobody else delivers this one.
 pub(super) fn deliver(
@@ -23,6 +34,7 @@ pub(super) fn deliver(
     looker: &mut Looker<'_>,
     message: &Message,
     until: Option<Timestamp>,
+    pace: Pace,
 ) -> Result<Outcome, Error> {
     let when = turn::terms(message).when;
     let mut delivery =
@@ -32,6 +44,7 @@ pub(super) fn deliver(
     // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.
     let mut typing = None;
     let mut absence = Absence::default();
+    let mut is_told = pace == Pace::Slow;
     loop {
         let now = Timestamp::now();
         if let Some(outcome) = taken_back(looker, message)? {
@@ -54,6 +67,14 @@ pub(super) fn deliver(
             continue;
         }
         match delivery.next(&sight, now) {
+            Step::Look(at_most) if delivery.phase() == Phase::Before => {
+                // Should we be killed, or give up, its runner goes on.
+                if !is_told {
+                    is_told = true;
+                    queue::tell_runner(&judged.seen);
+                }
+                changes.wait(if pace == Pace::Slow { SLOW } else { at_most });
+            }
             Step::Look(at_most) => {
                 changes.wait(at_most);
             }

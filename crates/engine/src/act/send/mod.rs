@@ -7,6 +7,7 @@
 mod deliver;
 pub(super) mod hands;
 mod looking;
+pub(crate) mod queue;
 pub(crate) mod turn;
 
 use std::time::Duration;
@@ -17,6 +18,8 @@ use dogwatch_core::profile;
 use dogwatch_store::{Message, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+
+pub use queue::deliver_all;
 
 use crate::sense::{agents, processes};
 use crate::status::Looker;
@@ -41,6 +44,8 @@ pub struct Receipt {
     pub message: Message,
     pub outcome: Outcome,
     pub terms: Terms,
+    /// The session has a runner, which delivers a queued message when its moment comes.
+    pub has_runner: bool,
 }
 
 /// What goes with a message, for whoever delivers it.
@@ -68,11 +73,12 @@ pub(crate) fn send_as(
     let mut looker = Looker::new(context)?;
     let now = Timestamp::now();
     let judged = looker.one(request.target, now)?;
+    let has_runner = judged.seen.living_runner().is_some();
     let session = judged.seen.session;
     let limit = request.timeout.and_then(|limit| SignedDuration::try_from(limit).ok());
     let until = limit.and_then(|limit| now.checked_add(limit).ok());
     if let Some(message) = looker.store.message(id)? {
-        return go_on(context, &mut looker, session.name, message, until);
+        return go_on(context, &mut looker, (session.name, has_runner), message, until);
     }
     let text = checked(context, &session, request)?;
     let terms = Terms { when: request.when, until, changes: text.changes };
@@ -89,7 +95,7 @@ pub(crate) fn send_as(
     let outcome = turn::take(context, &mut looker, &session.id, id, me, until)?;
     let known = looker.store.message(id)?;
     let message = known.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
-    Ok(Receipt { name: session.name, message, outcome, terms })
+    Ok(Receipt { name: session.name, message, outcome, terms, has_runner })
 }
 
 /// The text as it can be put into this agent's box.
@@ -119,13 +125,15 @@ pub fn send_once(
     since: Timestamp,
 ) -> Result<Receipt, Error> {
     let mut looker = Looker::new(context)?;
-    let session = looker.one(request.target, Timestamp::now())?.seen.session;
+    let seen = looker.one(request.target, Timestamp::now())?.seen;
+    let has_runner = seen.living_runner().is_some();
+    let session = seen.session;
     let before = looker.store.message_like(&session.id, request.text, since)?;
     let Some(message) = before else { return send(context, request) };
     match &message.outcome {
         None | Some(Outcome::Delivered { .. }) => {
             let until = turn::terms(&message).until;
-            go_on(context, &mut looker, session.name, message, until)
+            go_on(context, &mut looker, (session.name, has_runner), message, until)
         }
         Some(_) => send(context, request),
     }
@@ -135,7 +143,7 @@ pub fn send_once(
 fn go_on(
     context: &Context,
     looker: &mut Looker<'_>,
-    name: String,
+    (name, has_runner): (String, bool),
     message: Message,
     until: Option<Timestamp>,
 ) -> Result<Receipt, Error> {
@@ -152,7 +160,7 @@ fn go_on(
     };
     let message = looker.store.message(&message.id)?.unwrap_or(message);
     let terms = turn::terms(&message);
-    Ok(Receipt { name, message, outcome, terms })
+    Ok(Receipt { name, message, outcome, terms, has_runner })
 }
 
 /// The messages to one session, or to all.
@@ -165,6 +173,7 @@ pub fn messages(
     let session = target
         .map(|target| looker.one(target, Timestamp::now()).map(|one| one.seen.session.id))
         .transpose()?;
+    queue::look_after(context, &mut looker)?;
     let store = &looker.store;
     let name = |message: &Message| Some(store.by_id(&message.session).ok()??.name);
     let all = store.messages(session.as_deref(), most)?;

@@ -9,7 +9,8 @@ use dogwatch_core::record::ProcessIdent;
 use dogwatch_store::Message;
 use jiff::Timestamp;
 
-use super::{Terms, deliver};
+use super::deliver::{self, Pace};
+use super::{Terms, queue};
 use crate::sense::changes::{Changes, Interest};
 use crate::sense::processes;
 use crate::status::Looker;
@@ -37,18 +38,20 @@ pub(super) fn take(
         }
         match looker.store.next_message(session)? {
             Some(message) if message.id == ours => {
-                let outcome = deliver::deliver(context, looker, &message, until)?;
+                let outcome = deliver::deliver(context, looker, &message, until, Pace::Quick)?;
+                queue::give_up(looker, ours, me, &outcome)?;
                 context.state.tell_news(session);
                 return Ok(outcome);
             }
             // Its sender is gone, or its time was over, and its turn is before ours.
             Some(message) if !processes::is_alive(message.sender) => {
                 if looker.store.take_over(&message.id, message.sender, me)? {
-                    let outcome = deliver::deliver(context, looker, &message, until)?;
+                    let outcome = deliver::deliver(context, looker, &message, until, Pace::Quick)?;
+                    queue::give_up(looker, &message.id, me, &outcome)?;
                     context.state.tell_news(session);
                     if matches!(outcome, Outcome::Queued { .. }) {
                         let because = "a message that was posted before it is queued";
-                        return queued(looker, ours, because);
+                        return queued(looker, ours, me, because);
                     }
                 }
             }
@@ -58,14 +61,21 @@ pub(super) fn take(
         }
         if until.is_some_and(|until| Timestamp::now() >= until) {
             let because = "messages that were posted before it are not delivered yet";
-            return queued(looker, ours, because);
+            return queued(looker, ours, me, because);
         }
     }
 }
 
-fn queued(looker: &Looker<'_>, ours: &str, because: &str) -> Result<Outcome, Error> {
+fn queued(
+    looker: &mut Looker<'_>,
+    ours: &str,
+    me: ProcessIdent,
+    because: &str,
+) -> Result<Outcome, Error> {
     let kept = looker.store.message(ours)?.and_then(|message| message.outcome);
-    Ok(kept.unwrap_or_else(|| Outcome::Queued { because: because.to_owned() }))
+    let outcome = kept.unwrap_or_else(|| Outcome::Queued { because: because.to_owned() });
+    queue::give_up(looker, ours, me, &outcome)?;
+    Ok(outcome)
 }
 
 pub(super) fn terms(message: &Message) -> Terms {

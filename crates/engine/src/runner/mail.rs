@@ -1,0 +1,58 @@
+//! Has messages delivered that their senders no longer wait for.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use dogwatch_store::StateDir;
+
+/// The process that delivers, one at a time.
+#[derive(Debug, Default)]
+pub(super) struct Mail {
+    deliverer: Option<i32>,
+    /// Messages came while it was at it: it may have looked for the last time before.
+    again: bool,
+    /// The agent has ended, and takes no more.
+    closed: bool,
+}
+
+impl Mail {
+    /// A message waits.
+    pub(super) fn came(&mut self, state: &StateDir, session: &str) {
+        if self.closed {
+            return;
+        }
+        if self.deliverer.is_some() {
+            self.again = true;
+            return;
+        }
+        // Out of processes: it stays queued, and the next one that looks tells us again.
+        self.deliverer = start(state, session);
+    }
+
+    /// A child of ours has ended.
+    pub(super) fn gone(&mut self, pid: i32, state: &StateDir, session: &str) {
+        if self.deliverer == Some(pid) {
+            self.deliverer = None;
+            if std::mem::take(&mut self.again) {
+                self.came(state, session);
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+}
+
+/// In a process group of its own, without the terminal: what is typed there is for the agent.
+fn start(state: &StateDir, session: &str) -> Option<i32> {
+    let tmux = std::env::var("TMUX").ok()?;
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.arg("--state-dir").arg(state.root());
+    command.arg("--socket").arg(tmux.split(',').next()?);
+    command.args(["deliver", session]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.process_group(0).spawn().ok()?;
+    // The thread that waits for the agent collects this one too.
+    i32::try_from(child.id()).ok()
+}
