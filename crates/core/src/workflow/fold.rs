@@ -315,7 +315,8 @@ impl Run {
                 // It was stopped before it began: what was tried before still counts.
                 self.state(&job).phase = Phase::Todo;
             }
-            Action::Retry | Action::GoOn => self.again(&job, Phase::Todo, None),
+            // An answer to a dialog goes to the agent; as an answer to a run it means no more than "go on".
+            Action::Retry | Action::GoOn | Action::Choose => self.again(&job, Phase::Todo, None),
             Action::OtherAgent => {
                 let crew = self.crew(&job);
                 let other = agent.map(ToOwned::to_owned).or(crew.fallback);
@@ -328,8 +329,6 @@ impl Run {
             Action::FixByHand | Action::Accept | Action::GoOnUncommitted => {
                 self.settle(&job, Outcome::Accepted, at);
             }
-            // An answer to a dialog is for the agent, not for the run.
-            Action::Choose => self.again(&job, Phase::Todo, None),
             Action::SkipStep | Action::Leave => {
                 self.settle(&job, Outcome::Skipped { why: "skipped by a person".into() }, at);
             }

@@ -42,7 +42,8 @@ pub fn file_name(project_hash: &str, session: &str) -> String {
 }
 
 pub fn is_file_name(name: &str) -> bool {
-    name.starts_with("sa-") && name.contains("-output-") && name.ends_with(".txt")
+    let stem = name.strip_prefix("sa-").and_then(|rest| rest.strip_suffix(".txt"));
+    stem.is_some_and(|stem| stem.contains("-output-"))
 }
 
 #[cfg(test)]
