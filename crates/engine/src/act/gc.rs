@@ -93,7 +93,9 @@ pub fn gc(
             // What cannot be removed stays for the next time.
             let _ = fs::remove_file(file);
         }
-        sockets.iter().for_each(|socket| stale_sockets::remove(socket));
+        for socket in &sockets {
+            stale_sockets::remove(socket);
+        }
         collected.not_shrunk = store.shrink().err().map(|error| error.to_string());
     }
     collected.files.extend(sockets);
@@ -144,15 +146,14 @@ fn over_elsewhere(
         if session.ended.is_none() {
             session.ended = context.state.session(&session.id).ended();
         }
-        let is_old = match &session.ended {
-            Some(ended) => ended.at < before,
-            None => {
-                let socket = session.socket.clone();
-                let is_dead = *dead_sockets
-                    .entry(socket)
-                    .or_insert_with_key(|socket| stale_sockets::is_dead(socket));
-                is_dead && !has_processes(&session) && last_known(store, &session)? < before
-            }
+        let is_old = if let Some(ended) = &session.ended {
+            ended.at < before
+        } else {
+            let socket = session.socket.clone();
+            let is_dead = *dead_sockets
+                .entry(socket)
+                .or_insert_with_key(|socket| stale_sockets::is_dead(socket));
+            is_dead && !has_processes(&session) && last_known(store, &session)? < before
         };
         if is_old {
             over.push(session);

@@ -25,13 +25,15 @@ pub(super) struct Dialogs<'a> {
     site: &'a Site<'a>,
     job: &'a Job,
     n: u32,
-    /// What was open when we looked last; nothing before the first look.
-    shown: Option<Option<String>>,
+    /// What was open at the last look.
+    open: Option<String>,
+    /// Whether there was a look: dialogs that an earlier process asked about may be gone.
+    has_looked: bool,
 }
 
 impl<'a> Dialogs<'a> {
     pub(super) fn new(site: &'a Site<'a>, job: &'a Job, n: u32) -> Self {
-        Self { site, job, n, shown: None }
+        Self { site, job, n, open: None, has_looked: false }
     }
 
     fn prefix(&self) -> String {
@@ -58,18 +60,19 @@ impl<'a> Dialogs<'a> {
                 Some((dialog, question.clone().unwrap_or_default(), asks))
             }
             // It says that it waits before it has drawn what for.
-            Status::Waiting { .. } => return Ok(self.shown.as_ref().is_some_and(Option::is_some)),
+            Status::Waiting { .. } => return Ok(self.open.is_some()),
             _ => None,
         };
         let prefix = self.prefix();
         let key = found
             .as_ref()
             .map(|(dialog, ..)| format!("{prefix}{}@{}", dialog.mark, dialog.request));
-        let is_new = self.shown.as_ref() != Some(&key);
+        let is_new = !self.has_looked || self.open != key;
         if is_new {
             close(self.site.context, &prefix, key.as_deref(), GONE)?;
         }
-        self.shown = Some(key.clone());
+        self.has_looked = true;
+        self.open.clone_from(&key);
         let (Some((dialog, question, asks)), Some(key)) = (found, key) else { return Ok(false) };
         self.ask(&key, judged, dialog, &question, &asks, is_new)?;
         Ok(true)

@@ -31,7 +31,11 @@ fn kill_each(context: &Context, place: &Place, names: &[String]) -> Vec<Result<b
     let finish = |(name, found): (&String, Result<usize, Error>)| {
         let count = found?;
         // Every one of them was ended, or its error is told.
-        ended.by_ref().take(count).fold(Ok(()), |all, one| all.and(one.map(drop)))?;
+        let mut all = Ok(());
+        for one in ended.by_ref().take(count) {
+            all = all.and(one.map(drop));
+        }
+        all?;
         let is_there = count > 0 || kill_stranger(context, &name.replace('.', "-"))?;
         polls::forget(context, name);
         remains::of_session(place, name);
