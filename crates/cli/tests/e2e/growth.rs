@@ -133,7 +133,8 @@ fn follow(env: &TestEnv, args: &[&str]) -> Child {
 
 #[test]
 fn those_who_follow_say_that_their_files_were_taken_away() {
-    let harms: [(&str, fn(&Path)); 3] = [
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 3] = [
         ("dogwatch.db-wal", |state| fs::remove_file(state.join("dogwatch.db-wal")).unwrap()),
         ("dogwatch.db", |state| {
             fs::copy(state.join("dogwatch.db"), state.join("backup")).unwrap();
