@@ -25,7 +25,7 @@ pub(super) fn build(call: &Call) -> Reply {
     let project = project::here();
     match state::build(&project, Path::new(template), &plain(folder), &config, Timestamp::now()) {
         Ok(built) => {
-            let path = built.path.display().to_string();
+            let path = shown(&built.path);
             Reply::json(&json!({"ok": true, "path": path, "createdAt": built.created_at}))
         }
         Err(error @ (NotBuilt::NoTemplate | NotBuilt::MaxParallel(_))) => no(&error.to_string()),
@@ -109,6 +109,11 @@ fn plain(folder: &str) -> PathBuf {
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder }
 }
 
+/// A path as callers are told it: one in the current folder is its name.
+fn shown(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
+}
+
 /// `state-list <folder>`
 pub(super) fn list(call: &Call) -> Reply {
     let Some(listed) = listed(call) else {
@@ -120,7 +125,7 @@ pub(super) fn list(call: &Call) -> Reply {
     let files: Vec<Value> = listed
         .into_iter()
         .map(|one| {
-            let path = one.path.display().to_string();
+            let path = shown(&one.path);
             json!({"path": path, "status": known(one.status), "lastUpdated": known(one.last_updated)})
         })
         .collect();
@@ -133,7 +138,7 @@ pub(super) fn latest(call: &Call) -> Reply {
     let wanted = call.word(1).filter(|status| !status.is_empty());
     match state::latest(listed, |one| wanted.is_none_or(|status| one.status == status)) {
         Some(one) => {
-            let path = one.path.display().to_string();
+            let path = shown(&one.path);
             Reply::json(&json!({"ok": true, "path": path, "lastUpdated": one.last_updated}))
         }
         None => Reply::json(&json!({"ok": false, "error": "no_match"})),
@@ -145,7 +150,7 @@ pub(super) fn latest_incomplete(call: &Call) -> Reply {
     let Some(listed) = listed(call) else { return no("folder_not_found") };
     match state::latest_open(listed) {
         Some(one) => {
-            let path = one.path.display().to_string();
+            let path = shown(&one.path);
             Reply::json(
                 &json!({"ok": true, "path": path, "lastUpdated": one.last_updated, "status": one.status}),
             )
