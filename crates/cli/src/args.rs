@@ -1,6 +1,8 @@
 //! The command line. The doc comments here are the help.
 
 mod escalations;
+#[cfg(test)]
+mod examples;
 mod fleet;
 mod jobs;
 mod messages;
@@ -51,25 +53,25 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  dogwatch spawn claude 'Fix the failing test'             start an agent
-  dogwatch spawn --name build -- make -j4                  or any command
-  dogwatch status                                          what each is doing
-  dogwatch why NAME                                        and why we think so
-  dogwatch wait NAME --for idle,waiting                    wait until it is done, or needs you
-  dogwatch watch                                           every change, as it happens
-  dogwatch events --follow                                 what happened, and what happens
-  dogwatch fleet                                           the sessions of all hosts
-  dogwatch send NAME 'Now write the tests'                 a message, with proof
-  dogwatch job submit NAME 'Write the tests' --wait        work, followed to its end and its result
-  dogwatch escalations                                     what waits for your decision
-  dogwatch pane spawn --role dev --task 'Write the parser' an agent beside you, in a team
-  dogwatch create claude                                   an agent on the registry, to be resumed
-  dogwatch reconcile --once                                what differs between registry and tmux
-  dogwatch story run --epic 1                              whole stories, unattended
-  dogwatch capture NAME --lines 100                        what it shows, also after it has ended
-  dogwatch record NAME                                     all of it in a folder, for a bug report
-  dogwatch kill NAME                                       end it, with everything it started
-  dogwatch demo                                            see it work, with scripted agents
+  dogwatch spawn claude 'Fix the failing test'              # start an agent
+  dogwatch spawn --name build -- make -j4                   # or any command
+  dogwatch status                                           # what each is doing
+  dogwatch why NAME                                         # and why we think so
+  dogwatch wait NAME --for idle,waiting                     # wait until it is done, or needs you
+  dogwatch watch                                            # every change, as it happens
+  dogwatch events --follow                                  # what happened, and what happens
+  dogwatch fleet                                            # the sessions of all hosts
+  dogwatch send NAME 'Now write the tests'                  # a message, with proof
+  dogwatch job submit NAME 'Write the tests' --wait         # work, followed to its end and its result
+  dogwatch escalations                                      # what waits for your decision
+  dogwatch pane spawn --role dev --task 'Write the parser'  # an agent beside you, in a team
+  dogwatch create claude                                    # an agent on the registry, to be resumed
+  dogwatch reconcile --once                                 # what differs between registry and tmux
+  dogwatch story run --epic 1                               # whole stories, unattended
+  dogwatch capture NAME --lines 100                         # what it shows, also after it has ended
+  dogwatch record NAME                                      # all of it in a folder, for a bug report
+  dogwatch kill NAME                                        # end it, with everything it started
+  dogwatch demo                                             # see it work, with scripted agents
 
 Exit codes: 0 done or yes, 1 failed or no, 2 wrong usage, 3 no such session, 4 conflict,
 5 tmux, 6 state or store, 7 agent, 124 timeout.";

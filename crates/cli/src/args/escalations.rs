@@ -15,7 +15,7 @@ use super::duration;
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  dogwatch escalations                                 what is open
+  dogwatch escalations                                 # what is open
   dogwatch escalations show 7
   dogwatch escalations answer 7 --option 2 --note 'I merged it by hand'
   dogwatch escalations wait 7 --timeout 1h --json

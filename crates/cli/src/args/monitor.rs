@@ -17,7 +17,7 @@ use super::{RollArgs, duration};
 Examples:
   dogwatch monitor --kanban t_3c9409ac
   dogwatch monitor --kanban t_3c9409ac --board ops --interval 10s
-  dogwatch monitor                                    tell people, as config.toml says
+  dogwatch monitor                                    # tell people, as config.toml says
 
 Exit codes: 0 stopped, 3 no such card, 4 the card is taken or no longer ours, 7 hermes was not found")]
 pub(crate) struct MonitorArgs {

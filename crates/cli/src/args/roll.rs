@@ -29,10 +29,10 @@ pub(crate) struct RollArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  dogwatch reconcile --once --emit-diff             one pass, differences as JSON
-  dogwatch reconcile --once --emit-diff --dry-run   the same, and nothing is written
-  dogwatch reconcile                                look after it until Ctrl-C
-  dogwatch reconcile --interval 10s --json          a JSON line for every pass with news")]
+  dogwatch reconcile --once --emit-diff             # one pass, differences as JSON
+  dogwatch reconcile --once --emit-diff --dry-run   # the same, and nothing is written
+  dogwatch reconcile                                # look after it until Ctrl-C
+  dogwatch reconcile --interval 10s --json          # a JSON line for every pass with news")]
 pub(crate) struct Reconcile {
     #[command(flatten)]
     pub(crate) roll: RollArgs,
@@ -65,7 +65,7 @@ Examples:
   dogwatch create claude
   dogwatch create codex --workspace api --cwd ../api --role reviewer
   dogwatch create claude --prompt 'Read the README' --unattended
-  dogwatch create claude --submit-job 'Fix the failing test'    `dogwatch job ls` follows it")]
+  dogwatch create claude --submit-job 'Fix the failing test'    # `dogwatch job ls` follows it")]
 pub(crate) struct Create {
     /// Agent to start (`dogwatch agents` lists them)
     pub(crate) agent: String,
@@ -114,7 +114,7 @@ pub(crate) struct Create {
 #[command(after_help = "\
 Examples:
   dogwatch resume api-creator-claude
-  dogwatch resume --all                    after a reboot: all that nobody ended on purpose")]
+  dogwatch resume --all                    # after a reboot: all that nobody ended on purpose")]
 pub(crate) struct Resume {
     /// Names of sessions in the registry
     #[arg(required_unless_present = "all", conflicts_with = "all")]
@@ -140,7 +140,7 @@ pub(crate) struct Resume {
 #[command(after_help = "\
 Examples:
   dogwatch delete api-creator-claude
-  dogwatch delete api-creator-claude --purge-conversation    its conversation is gone for good")]
+  dogwatch delete api-creator-claude --purge-conversation    # its conversation is gone for good")]
 pub(crate) struct Delete {
     /// Name of the session in the registry
     pub(crate) name: String,

@@ -18,14 +18,14 @@ use super::duration;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  dogwatch story plan                        what would be done, and by whom
-  dogwatch story run --epic 1                all stories of epic 1
+  dogwatch story plan                        # what would be done, and by whom
+  dogwatch story run --epic 1                # all stories of epic 1
   dogwatch story run --stories 1.2,1.4-1.6 --agent-for review=codex
-  dogwatch story run --max-parallel 3        side by side, each in a git worktree
-  dogwatch story run --permissions ask       agents ask before they act (default: bypass)
-  dogwatch story run --workflow mine.toml    any other list of steps
-  dogwatch story resume                      after a pause, a kill or a power cut
-  dogwatch story report --html report.html   what happened, with a timeline")]
+  dogwatch story run --max-parallel 3        # side by side, each in a git worktree
+  dogwatch story run --permissions ask       # agents ask before they act (default: bypass)
+  dogwatch story run --workflow mine.toml    # any other list of steps
+  dogwatch story resume                      # after a pause, a kill or a power cut
+  dogwatch story report --html report.html   # what happened, with a timeline")]
 pub(crate) struct Story {
     #[command(subcommand)]
     pub(crate) command: StoryCommand,
