@@ -136,6 +136,11 @@ pub enum Error {
     RunIsAttended { project: PathBuf },
     #[error("the run {id} of this project is not over")]
     RunIsOpen { id: String },
+    #[error(
+        "BMAD's skills for stories are not installed for {}: neither bmad-build-auto, nor bmad-create-story and bmad-dev-story",
+        project.display()
+    )]
+    NoBmad { project: PathBuf },
     #[error("{agent} does not trust {} yet, and would ask before it begins", folder.display())]
     NotTrusted { agent: String, folder: PathBuf, file: PathBuf },
     #[error("{agent} would ask you to accept that permissions are bypassed before it begins")]
@@ -250,6 +255,7 @@ impl Error {
             Self::NoSuchRun { .. } | Self::NoRun { .. } => "no_such_run",
             Self::RunIsAttended { .. } => "run_is_attended",
             Self::RunIsOpen { .. } => "run_is_open",
+            Self::NoBmad { .. } => "no_bmad",
             Self::NotTrusted { .. } => "not_trusted",
             Self::BypassNotAccepted { .. } => "bypass_not_accepted",
             Self::NoSuchPermissions { .. } => "no_such_permissions",
@@ -289,6 +295,7 @@ impl Error {
             | Self::BadWorkflow(_)
             | Self::NotARepository { .. }
             | Self::NoSuchPermissions { .. }
+            | Self::NoBmad { .. }
             | Self::BadArgument { .. } => exit_code::USAGE,
             Self::Tmux(_) | Self::NotReachable { .. } => exit_code::TMUX,
             Self::UnknownAgent { .. }
@@ -451,6 +458,7 @@ impl Error {
             Self::NoRun { .. } => {
                 "what could be done: dogwatch story plan; to begin: dogwatch story run".into()
             }
+            Self::NoBmad { .. } => "install them: `npx bmad-method install --modules bmm --tools claude-code` has bmad-build-auto; with --shims it also has bmad-create-story and bmad-dev-story".into(),
             Self::NotTrusted { agent, folder, .. } => format!(
                 "start {agent} once in {} and answer that you trust the folder",
                 folder.display()

@@ -60,6 +60,11 @@ impl Shop {
         shop.lab
             .double
             .replace_scenario(Scenario::parse("stories.toml", &with_notes(play)).unwrap());
+        for skill in ["bmad-create-story", "bmad-dev-story"] {
+            let skill = shop.lab.env.work().join(".claude/skills").join(skill);
+            fs::create_dir_all(&skill).unwrap();
+            fs::write(skill.join("SKILL.md"), "x").unwrap();
+        }
         let art = shop.lab.env.work().join("_bmad-output/implementation-artifacts");
         fs::create_dir_all(&art).unwrap();
         let mut sprint = "development_status:\n".to_owned();

@@ -13,6 +13,7 @@ mod agents;
 mod arguments;
 mod attach;
 mod bad_input;
+mod builds;
 mod capture;
 mod crash_proof;
 mod crowd;

@@ -84,6 +84,11 @@ impl Bmad {
         let project = Project::new("name = \"unused\"\n");
         let script = AGENT.replace("$NOTES", &project.notes().display().to_string());
         project.env.add_profile("fake", "", &script);
+        for skill in ["bmad-create-story", "bmad-dev-story"] {
+            let skill = project.env.work().join(".claude/skills").join(skill);
+            fs::create_dir_all(&skill).unwrap();
+            fs::write(skill.join("SKILL.md"), "x").unwrap();
+        }
         let art = project.env.work().join("_bmad-output/implementation-artifacts");
         fs::create_dir_all(&art).unwrap();
         fs::write(art.join("sprint-status.yaml"), SPRINT).unwrap();

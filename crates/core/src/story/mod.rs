@@ -71,5 +71,7 @@ pub mod state_template;
 pub mod story_file;
 mod yaml;
 
+pub(crate) use yaml::to_json as yaml_to_json;
+
 #[cfg(test)]
 mod any_text_tests;

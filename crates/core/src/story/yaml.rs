@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for AnyYaml {
 }
 
 /// The same as JSON; why not, if it is no YAML.
-pub(super) fn to_json(text: &str) -> Result<serde_json::Value, String> {
+pub(crate) fn to_json(text: &str) -> Result<serde_json::Value, String> {
     serde_saphyr::from_str(text).map_err(|error| {
         let message = error.to_string();
         message.lines().next().unwrap_or_default().to_owned()

@@ -22,6 +22,11 @@ impl Workflow {
         self.steps.iter().find(|step| step.id == id)
     }
 
+    /// Whether its stories are built by BMAD's own unattended build.
+    pub fn builds_itself(&self) -> bool {
+        self.steps.iter().any(|step| step.verify.contains(&Verifier::Build))
+    }
+
     /// The steps of an item, or of a group of items, in order.
     pub fn steps_per(&self, per: Per) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(move |step| step.per == per)
@@ -268,6 +273,8 @@ pub enum Verifier {
     Status { is: Vec<String> },
     /// What the project's policy asks of the step.
     Policy,
+    /// The spec that BMAD's own build keeps of the story says done.
+    Build,
     /// The working tree has changes, or none.
     Git { tree: Tree },
     /// A command ends with 0.

@@ -7,6 +7,7 @@
 //! A run is its journal. Whoever is killed reads it again, looks at the world, and goes on: a decision names what it is
 //! about, so what was done and not written down is found and not done twice.
 
+pub mod builds;
 pub mod decide;
 pub mod definition;
 pub mod document;
@@ -37,6 +38,9 @@ pub use state::{Outcome, Phase, Run, Standing};
 
 /// The text of the built-in workflow.
 pub const BMAD: &str = include_str!("../../workflows/bmad.toml");
+
+/// The text of the workflow for BMAD's own unattended build.
+pub const BMAD_BUILD: &str = include_str!("../../workflows/bmad-build.toml");
 
 /// The built-in workflow: a BMAD story.
 pub fn bmad() -> Option<Workflow> {

@@ -63,6 +63,9 @@ pub struct Item {
     /// Who does which step.
     #[serde(default)]
     pub agents: BTreeMap<String, Crew>,
+    /// What an agent is told of it, if that is more than its id and title.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub intent: String,
     /// Steps that somebody else did before this run began.
     #[serde(default)]
     pub done: Vec<String>,

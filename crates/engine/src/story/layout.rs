@@ -23,7 +23,7 @@ fn own_root(project: &Project) -> Option<PathBuf> {
 }
 
 /// Folders of skills, in the order they are looked through.
-pub(super) fn skill_roots(project: &Project) -> Vec<PathBuf> {
+pub(crate) fn skill_roots(project: &Project) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = configured_root(project).into_iter().collect();
     roots.extend(own_root(project));
     for folder in FOLDERS {

@@ -34,6 +34,7 @@ pub use commit::{Committed, LeftOut, NotCommitted, commit};
 pub use git::{GitFailed, WorkTree};
 pub(crate) use git::{PATHS_FROM_INPUT, command as git_command, literal};
 pub use layout::marker_path;
+pub(crate) use layout::skill_roots;
 pub use project::Project;
 pub use provider::provider;
 pub use reconcile::{NotReconciled, Reconciled, reconcile};

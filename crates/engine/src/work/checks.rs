@@ -10,7 +10,7 @@ use dogwatch_store::read_regular;
 
 use super::git::Tree;
 use super::planner::{Planned, Wanted};
-use super::{bmad, driver, planner};
+use super::{bmad, builds, driver, planner};
 use crate::sense::agents;
 use crate::{Context, Error};
 
@@ -39,7 +39,7 @@ pub(super) fn of_beginning(context: &Context, project: &Path) -> Result<Vec<Erro
 /// What can be known to be impossible before anything begins.
 pub(super) fn of_plan(context: &Context, planned: &mut Planned, wanted: &Wanted) -> Vec<Error> {
     let mut found = of_agents(context, &planned.project, &planned.plan, wanted.permissions);
-    if let Err(error) = of_tree(planned, wanted, &mut found) {
+    if let Err(error) = of_tree(context, planned, wanted, &mut found) {
         found.push(error);
     }
     found
@@ -133,7 +133,12 @@ fn read(path: &Path) -> std::io::Result<String> {
 }
 
 /// What speaks against working in this tree; what a person should know of it becomes a note.
-fn of_tree(planned: &mut Planned, wanted: &Wanted, found: &mut Vec<Error>) -> Result<(), Error> {
+fn of_tree(
+    context: &Context,
+    planned: &mut Planned,
+    wanted: &Wanted,
+    found: &mut Vec<Error>,
+) -> Result<(), Error> {
     let commits =
         planned.workflow.steps.iter().any(|step| matches!(step.work, Work::Commit { .. }));
     let tree = Tree::of(&planned.project);
@@ -156,6 +161,10 @@ fn of_tree(planned: &mut Planned, wanted: &Wanted, found: &mut Vec<Error>) -> Re
             found.push(Error::DirtyTree { files: text });
         }
     }
+    if planned.workflow.builds_itself() {
+        let is_dirty = wanted.allow_dirty && !wanted.only_plans && !dirty.is_empty();
+        found.extend(builds::refusals(context, planned, is_dirty));
+    }
     if planned.plan.has_worktrees() {
         if tree.head().is_none() {
             let problem = "stories in parallel need a first commit to start from".to_owned();
@@ -166,7 +175,7 @@ fn of_tree(planned: &mut Planned, wanted: &Wanted, found: &mut Vec<Error>) -> Re
                 .notes
                 .push("work in parallel starts from the last commit, without these".into());
         }
-        if planned.settings.is_bmad {
+        if planned.settings.is_bmad && planned.settings.spec_folder.is_none() {
             found.extend(bmad::can_be_side_by_side(planned, &tree).err());
         }
     }

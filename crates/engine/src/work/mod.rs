@@ -5,9 +5,11 @@
 //! begins with a look at the world: is the session of this attempt there, is the commit made, is the branch merged?
 
 mod bmad;
+mod builds;
 mod checks;
 mod dialogs;
 mod driver;
+mod generation;
 pub mod git;
 mod journal;
 mod keeping;

@@ -11,7 +11,7 @@ use super::git::{Aside, Tree, Went};
 use super::questions::escalate;
 use super::site::Site;
 use super::verify::{self, Asked};
-use super::{sessions, stories};
+use super::{builds, sessions, stories};
 use crate::Error;
 
 /// Carries a decision out and writes down what came of it.
@@ -181,7 +181,11 @@ fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<
     if let (Some(item), true) = (job.item(), site.settings.is_bmad)
         && !tree.is_committed(&mark)?
     {
-        stories::finish(site, &folder, item);
+        if site.journal.run().workflow.builds_itself() {
+            builds::finish(site, job, &folder)?;
+        } else {
+            stories::finish(site, &folder, item);
+        }
     }
     Ok(match tree.commit(&site.fill(message, job, n), &mark, &before)? {
         Went::Well(sha) => {

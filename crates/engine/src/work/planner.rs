@@ -11,7 +11,7 @@ use dogwatch_core::workflow::{
 use dogwatch_store::{KeptRun, NewRun, ProjectFile};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Settings, bmad, checks, keeping};
+use super::{Settings, bmad, builds, checks, generation, keeping};
 use crate::{Context, Error};
 
 const LONGEST_WORKFLOW: u64 = 1024 * 1024;
@@ -39,6 +39,8 @@ pub struct Wanted {
     pub permissions: Permissions,
     /// Begin although files are changed and not committed.
     pub allow_dirty: bool,
+    /// Nothing begins: whether the tree is clean does not matter.
+    pub only_plans: bool,
     /// Who does what, in the original's form.
     pub config: Option<serde_json::Value>,
     /// What the environment says of the project.
@@ -100,9 +102,15 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
         let problem = format!("the path of the project is not UTF-8: {}", project.display());
         return Err(Error::BadArgument { problem });
     }
-    let definition = match &wanted.workflow {
-        Some(file) => definition(project, file)?,
-        None => workflow::BMAD.to_owned(),
+    let named = wanted.workflow.as_deref().and_then(generation::named);
+    let own = wanted.workflow.as_ref().filter(|_| named.is_none());
+    let home = generation::home(project, wanted);
+    let (definition, chosen) = match own {
+        Some(file) => (definition(project, file)?, None),
+        None => {
+            let chosen = generation::choose(context, &home, named)?;
+            (chosen.text.to_owned(), Some(chosen.why))
+        }
     };
     let name =
         wanted.workflow.as_ref().map_or("bmad.toml".into(), |file| file.display().to_string());
@@ -113,7 +121,7 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
     for step in wanted.agent_for.keys() {
         known_step(&workflow, step)?;
     }
-    let is_bmad = wanted.workflow.is_none() || speaks_of_stories(&workflow);
+    let is_bmad = own.is_none() || speaks_of_stories(&workflow);
     let mut planned = Planned {
         project: project.to_owned(),
         definition,
@@ -137,7 +145,6 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
         complexity: BTreeMap::new(),
     };
     if is_bmad {
-        let home = crate::story::Project { root: project.to_owned(), ..wanted.home.clone() };
         if let Some(other) = keeping::somebody_elses(&home)
             && context
                 .store()?
@@ -147,7 +154,19 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
         {
             planned.notes.push(format!("a run of story-automator is active here: {other}"));
         }
-        bmad::items(context, &mut planned, wanted)?;
+        planned.notes.extend(chosen);
+        let builds = planned.workflow.builds_itself();
+        let folder = if builds { builds::folder(&planned, wanted)? } else { None };
+        if builds {
+            let skill = generation::skill(context, &home, generation::BUILD);
+            let skill = skill.unwrap_or_else(|| PathBuf::from(generation::BUILD));
+            planned.settings.skill =
+                skill.strip_prefix(project).unwrap_or(&skill).to_string_lossy().into_owned();
+        }
+        match folder {
+            Some(folder) => builds::items(&mut planned, wanted, &folder)?,
+            None => bmad::items(context, &mut planned, wanted, builds)?,
+        }
     } else {
         planned.plan.items = plain_items(&planned.workflow, wanted)?;
     }
@@ -171,6 +190,7 @@ fn speaks_of_stories(workflow: &Workflow) -> bool {
         matches!(
             verifier,
             Verifier::Policy
+                | Verifier::Build
                 | Verifier::Status { .. }
                 | Verifier::SprintStatus { .. }
                 | Verifier::StoryFile { .. }

@@ -117,6 +117,7 @@ fn by_hand(site: &Site<'_>, step: &Step, job: &Job) -> Option<String> {
                 "Set the story's status to done in sprint-status.yaml by hand".into()
             }
             Verifier::Policy => "Write the story's file by hand".into(),
+            Verifier::Build => "Finish the story and set `status: done` in its spec by hand".into(),
             Verifier::Command { run, .. } => {
                 format!("Make `{}` succeed by hand", site.fill(run, job, n))
             }

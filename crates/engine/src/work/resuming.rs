@@ -61,6 +61,8 @@ fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option
     let Some(text) = read_text(project, &found.path).map_err(unreadable)? else { return Ok(None) };
     let document = Fields::read(&text);
     let wanted = Wanted {
+        // The original does stories in this way only.
+        workflow: Some("bmad".into()),
         items: Some(document.list("storyRange").join(",")).filter(|list| !list.is_empty()),
         skip: if nested(&text, "skipAutomate") == Some("true") {
             vec!["auto".into()]

@@ -8,9 +8,12 @@ use dogwatch_core::status::{Basis, Status, WaitFor};
 use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::until::moment;
-use dogwatch_core::workflow::{Failure, How, Job, Prompt, Spent, Step, Subject, Work, spending};
+use dogwatch_core::workflow::{
+    Failure, How, Job, Prompt, Spent, Step, Subject, Verifier, Work, spending,
+};
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::builds;
 use super::dialogs::Dialogs;
 use super::site::Site;
 use super::stories;
@@ -90,6 +93,9 @@ pub(super) fn spawn(
     let text = |text: &str| site.fill(text, job, attempt.n);
     let (what, prompt) = match &step.work {
         Work::Agent { prompt } => {
+            if attempt.n > 1 && step.verify.contains(&Verifier::Build) {
+                builds::again(site, job)?;
+            }
             let prompt = match prompt {
                 Prompt::Own(own) => text(own),
                 Prompt::Policy { step, extra } => stories::prompt(site, job, step, &text(extra))?,

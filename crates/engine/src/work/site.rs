@@ -32,6 +32,10 @@ pub struct Settings {
     pub is_bmad: bool,
     /// What agents may do without asking; a run of an older version bypassed all questions.
     pub permissions: Permissions,
+    /// The folder with the `stories.yaml` that its stories are from, if they are from one.
+    pub spec_folder: Option<String>,
+    /// The file of the skill that builds a story, as an agent is told it.
+    pub skill: String,
     /// Passed on to the agents.
     pub agent_args: Vec<String>,
 }
@@ -105,6 +109,8 @@ impl Site<'_> {
                 "label" => label.clone(),
                 "attempt" => n.to_string(),
                 "artifacts" => self.settings.artifacts.clone(),
+                "skill" => self.settings.skill.clone(),
+                "intent" => super::builds::intent(self, job),
                 _ => return None,
             })
         })

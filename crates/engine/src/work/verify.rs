@@ -158,6 +158,7 @@ fn one(
             said("the story's file", story.file_status.as_deref(), is)
         }
         Verifier::Policy => stories::by_policy(site, step, asked)?,
+        Verifier::Build => super::builds::verify(site, asked.job)?,
         Verifier::Git { tree } => work_tree(site, &folder, *tree)?,
         Verifier::Command { run, timeout } => command(&folder, &text(run), *timeout)?,
         Verifier::Output { success, failure } => {

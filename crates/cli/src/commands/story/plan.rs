@@ -15,7 +15,7 @@ use crate::{environment, ui};
 
 pub(super) fn plan(context: &Context, args: &StoryPlan) -> Result<u8, Error> {
     // Whether the tree is clean matters when it begins.
-    let wanted = Wanted { allow_dirty: true, ..wanted(&args.what, None)? };
+    let wanted = Wanted { allow_dirty: true, only_plans: true, ..wanted(&args.what, None)? };
     let planned = planner::plan(context, &environment::project()?, &wanted)?;
     show(&planned, args.json);
     Ok(exit_code::OK)
@@ -54,6 +54,7 @@ pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Resul
         agent_args: what.agent_arg.clone(),
         permissions: what.permissions,
         allow_dirty: what.allow_dirty,
+        only_plans: false,
         config: None,
         home: here(),
     })

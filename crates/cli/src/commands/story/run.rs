@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
     let answer = args.answer_within.zip(args.default_option);
     let wanted = plan::wanted(&args.what, answer)?;
     if args.dry_run {
-        let wanted = planner::Wanted { allow_dirty: true, ..wanted };
+        let wanted = planner::Wanted { allow_dirty: true, only_plans: true, ..wanted };
         plan::show(&planner::plan(context, &project, &wanted)?, args.json);
         return Ok(exit_code::OK);
     }

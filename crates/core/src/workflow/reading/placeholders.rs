@@ -5,7 +5,7 @@ use toml::Spanned;
 use super::{Problem, problem};
 
 /// What may be put into texts.
-pub const PLACEHOLDERS: [&str; 11] = [
+pub const PLACEHOLDERS: [&str; 13] = [
     "item",
     "story",
     "key",
@@ -17,6 +17,8 @@ pub const PLACEHOLDERS: [&str; 11] = [
     "label",
     "attempt",
     "artifacts",
+    "skill",
+    "intent",
 ];
 
 /// Refuses `{words}` that stand for nothing; braces with anything else in them are left alone.

@@ -21,6 +21,7 @@ enum Kind {
     StoryFile,
     Status,
     Policy,
+    Build,
     Git,
     Command,
     Output,
@@ -48,6 +49,7 @@ impl RawVerifier {
         let verifier = match kind {
             Kind::SessionExit => Verifier::SessionExit,
             Kind::Policy => Verifier::Policy,
+            Kind::Build => Verifier::Build,
             Kind::Files => {
                 let glob = raw.glob.take().ok_or_else(|| missing(&span, "glob"))?;
                 placeholders(&glob)?;
