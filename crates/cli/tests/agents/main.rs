@@ -21,6 +21,7 @@ mod output;
 #[path = "../e2e/process.rs"]
 mod process;
 
+mod builds;
 mod ending;
 mod hooks;
 mod job;

@@ -121,7 +121,10 @@ fn stories_of_a_spec_folder_to_their_ends() {
     let asked = build.project.answer("retry");
     assert_eq!(asked["situation"]["trigger"], "dev_failed", "{asked:#}");
     let problem = asked["situation"]["problem"].as_str().unwrap();
-    assert!(problem.contains("blocked: intent gap") && problem.contains("2-a-thing.md"), "{problem}");
+    assert!(
+        problem.contains("blocked: intent gap") && problem.contains("2-a-thing.md"),
+        "{problem}"
+    );
     assert!(run.wait().unwrap().success());
     let log = build.project.noted("log");
     assert_eq!(log, ["1/build#1", "1/build#2", "2/build#1", "2/build#2"]);
@@ -166,14 +169,17 @@ fn stories_of_sprint_status_are_built_too() {
     assert!(sprint.contains("1-1-a-thing: done\n  1-2-a-thing: backlog # last"), "{sprint}");
     // What the blocked one left is on its branch.
     assert_eq!(build.project.git(&["status", "--porcelain"]), "");
-    let branch = build.project.git(&["branch", "--list", "--format=%(refname:short)", "dogwatch/*"]);
+    let branch =
+        build.project.git(&["branch", "--list", "--format=%(refname:short)", "dogwatch/*"]);
     assert!(branch.ends_with("/1.2"), "{branch}");
 }
 
 #[test]
 fn neither_generation_is_refused_before_anything_begins() {
     let build = Build::new(&["bmad-create-story"]).with_sprint();
-    for command in [&["story", "run", "--agent", "fake", "--json"][..], &["story", "plan", "--json"]] {
+    for command in
+        [&["story", "run", "--agent", "fake", "--json"][..], &["story", "plan", "--json"]]
+    {
         let said = build.project.env.run(&mut build.command(command)).code(2);
         let error = &said.json()["error"];
         assert_eq!(error["code"], "no_bmad", "{said}");
@@ -196,7 +202,8 @@ fn with_both_what_was_begun_decides() {
     let build = Build::new(&both).with_sprint();
     assert_eq!(workflow(&build, &[]), "bmad-build");
     assert_eq!(workflow(&build, &["--workflow", "bmad"]), "bmad");
-    let story = build.project.env.work().join("_bmad-output/implementation-artifacts/1-1-a-thing.md");
+    let story =
+        build.project.env.work().join("_bmad-output/implementation-artifacts/1-1-a-thing.md");
     fs::write(story, "# Story 1.1\n\nStatus: ready-for-dev\n").unwrap();
     assert_eq!(workflow(&build, &[]), "bmad");
     assert_eq!(workflow(&build, &["--workflow", "bmad-build"]), "bmad-build");
