@@ -75,7 +75,7 @@ impl Story {
 /// What is to be done, and by whom
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct StoryWhat {
-    /// A workflow of your own instead of BMAD's (TOML; see docs/stories.md)
+    /// A workflow of your own (TOML; see docs/stories.md), or a built-in one: bmad, bmad-build [default: by what is installed]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) workflow: Option<PathBuf>,
     /// Only stories of this epic
