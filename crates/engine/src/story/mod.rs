@@ -36,6 +36,7 @@ pub(crate) use git::{PATHS_FROM_INPUT, command as git_command, literal};
 pub use layout::marker_path;
 pub(crate) use layout::skill_roots;
 pub use project::Project;
+pub(crate) use project_files::remove as remove_below;
 pub use provider::provider;
 pub use reconcile::{NotReconciled, Reconciled, reconcile};
 pub use test_counts::{NotCounted, Ran, TestCounts, test_counts};

@@ -37,7 +37,7 @@ pub(super) fn lock(root: &Path, path: &Path) -> io::Result<File> {
 }
 
 /// False if there was none.
-pub(super) fn remove(root: &Path, path: &Path) -> io::Result<bool> {
+pub(crate) fn remove(root: &Path, path: &Path) -> io::Result<bool> {
     file(root, path)?.remove()
 }
 

@@ -11,7 +11,7 @@ use super::planner::{Planned, Wanted};
 use super::site::Site;
 use super::verify::Finding;
 use crate::sense::agents;
-use crate::story::{Stories, files, read_text, read_text_to_change, rewrite_text};
+use crate::story::{Stories, files, read_text, read_text_to_change, remove_below, rewrite_text};
 use crate::{Context, Error};
 
 /// Folders that may hold spec folders, from the project's root; BMAD's own default is the first.
@@ -31,14 +31,11 @@ fn bad(problem: impl Into<String>) -> Error {
 }
 
 /// Spec folders with a `stories.yaml`, from the project's root.
-pub(super) fn spec_folders(root: &Path) -> Result<Vec<String>, Error> {
+pub(super) fn spec_folders(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for place in PLACES {
         let folder = root.join(place);
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(_) => continue,
-        };
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         let names = entries.flatten().take(1000).map(|entry| entry.path());
         for path in names.chain([folder.clone()]) {
             let is_one = path.join(LIST).is_file();
@@ -51,12 +48,12 @@ pub(super) fn spec_folders(root: &Path) -> Result<Vec<String>, Error> {
     }
     found.sort();
     found.dedup();
-    Ok(found)
+    found
 }
 
 /// Whether the stories come from a `stories.yaml`: if there is one, and no sprint status or the folder was named.
 pub(super) fn folder(planned: &Planned, wanted: &Wanted) -> Result<Option<String>, Error> {
-    let folders = spec_folders(&planned.project)?;
+    let folders = spec_folders(&planned.project);
     let named = wanted.epic.as_ref().and_then(|epic| {
         let is = |folder: &&String| {
             let name = folder.rsplit('/').next().unwrap_or_default();
@@ -296,7 +293,7 @@ pub(super) fn again(site: &Site<'_>, job: &Job) -> Result<(), Error> {
             continue;
         };
         dogwatch_store::replace(&folder.join(name), text.as_bytes())?;
-        std::fs::remove_file(&path).map_err(Error::io(format!("remove {}", path.display())))?;
+        remove_below(&root, &path).map_err(Error::io(format!("remove {}", path.display())))?;
     }
     Ok(())
 }

@@ -97,7 +97,7 @@ fn installed(context: &Context, home: &Project) -> Result<Installed, Error> {
         has_sprint_status: stories.sprint_file().map_err(bad)?.is_file(),
         has_story_files: all.iter().any(is_story),
         has_specs: begins("spec-")?,
-        has_stories_yaml: !spec_folders(&home.root)?.is_empty(),
+        has_stories_yaml: !spec_folders(&home.root).is_empty(),
     })
 }
 

@@ -105,12 +105,11 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
     let named = wanted.workflow.as_deref().and_then(generation::named);
     let own = wanted.workflow.as_ref().filter(|_| named.is_none());
     let home = generation::home(project, wanted);
-    let (definition, chosen) = match own {
-        Some(file) => (definition(project, file)?, None),
-        None => {
-            let chosen = generation::choose(context, &home, named)?;
-            (chosen.text.to_owned(), Some(chosen.why))
-        }
+    let (definition, chosen) = if let Some(file) = own {
+        (definition(project, file)?, None)
+    } else {
+        let chosen = generation::choose(context, &home, named)?;
+        (chosen.text.to_owned(), Some(chosen.why))
     };
     let name =
         wanted.workflow.as_ref().map_or("bmad.toml".into(), |file| file.display().to_string());
