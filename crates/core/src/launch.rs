@@ -14,6 +14,10 @@ use crate::profile::{HookWay, Profile};
 /// Longest prompt passed as an argument. Linux takes 128 KiB for a single one, NUL included.
 pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;
 
+/// Set to anything: command lines, which every user of the machine can read, have no prompts on them, where the agent can be told
+/// to read its prompt from a file. Sessions that a session starts inherit it.
+pub const PRIVATE_PROMPTS: &str = "DOGWATCH_PRIVATE_PROMPTS";
+
 /// Variables that describe the caller's own terminal and place; the pane has better ones.
 const OF_THE_CALLER: [&str; 20] = [
     "TMUX",
@@ -87,8 +91,11 @@ pub const PROMPT_FILE: &str = "prompt";
 pub fn plan(ask: &Ask<'_>) -> Launch {
     let rules = &ask.profile.launch;
     let mut values = Values::new(ask);
-    let prompt_in_file =
-        ask.prompt.is_some_and(|p| p.len() > MAX_PROMPT_ARGUMENT && rules.long_prompt.is_some());
+    let prompt_in_file = rules.long_prompt.is_some()
+        && ask.prompt.is_some_and(|prompt| {
+            prompt.len() > MAX_PROMPT_ARGUMENT
+                || (is_private_wanted(ask) && !is_command(ask, prompt))
+        });
     values.prompt = match (ask.prompt, &rules.long_prompt) {
         (Some(_), Some(instead)) if prompt_in_file => values.fill(instead),
         (Some(prompt), _) if is_bare_word(prompt) => format!("{prompt}{}", rules.bare_word_suffix),
@@ -238,6 +245,21 @@ fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
         }
     }
     out + rest
+}
+
+/// Whether prompts are to stay off command lines.
+fn is_private_wanted(ask: &Ask<'_>) -> bool {
+    let asked = ask.set_env.iter().any(|(key, value)| key == PRIVATE_PROMPTS && !value.is_empty());
+    let inherited =
+        |(key, value): &(OsString, OsString)| key == PRIVATE_PROMPTS && !value.is_empty();
+    asked || ask.caller_env.iter().any(inherited)
+}
+
+/// A command to the agent itself, which it would not obey from a file.
+fn is_command(ask: &Ask<'_>, prompt: &str) -> bool {
+    let prompt = prompt.trim_start();
+    let own = ask.profile.input.command_prefixes.iter().map(String::as_str);
+    own.chain(["/"]).any(|prefix| prompt.starts_with(prefix))
 }
 
 fn is_bare_word(prompt: &str) -> bool {
@@ -417,6 +439,26 @@ mod tests {
         assert!(launch.prompt_in_file);
         let last = launch.argv.last().unwrap().to_string_lossy();
         assert!(last.contains("/state/sessions/id-1/prompt") && last.len() < 500, "{last}");
+    }
+
+    #[test]
+    fn a_private_prompt_is_on_no_command_line() {
+        let private = |name: &str, prompt: &str, more: &[(&str, &str)]| {
+            let profile = builtin(name).unwrap();
+            let mut ask = ask(&profile, Some(prompt));
+            ask.set_env = more.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            let launch = plan(&ask);
+            let shown = launch.argv.iter().any(|arg| arg.to_string_lossy().contains(prompt));
+            (launch.prompt_in_file, shown)
+        };
+        let on: [(&str, &str); 1] = [(PRIVATE_PROMPTS, "1")];
+        for name in ["claude", "codex", "gemini", "opencode", "agy"] {
+            assert_eq!(private(name, "secret plan", &on), (true, false), "{name}");
+            assert_eq!(private(name, "secret plan", &[]), (false, true), "{name}");
+            assert_eq!(private(name, "secret plan", &[(PRIVATE_PROMPTS, "")]), (false, true));
+            assert_eq!(private(name, "/secret plan", &on), (false, true), "{name}: a command");
+        }
+        assert_eq!(private("command", "secret plan", &on), (false, false), "it reads its file");
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub(crate) struct Spawn {
     /// Model for the agent
     #[arg(long, short, requires = "agent")]
     pub(crate) model: Option<String>,
+    /// Keep the prompt off the agent's command line, which every user can read: the agent is told to read it from a file
+    #[arg(long, requires = "agent")]
+    pub(crate) private_prompt: bool,
     /// Let the agent act without asking for permission
     #[arg(long, requires = "agent")]
     pub(crate) unattended: bool,

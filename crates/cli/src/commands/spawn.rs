@@ -2,6 +2,7 @@ use std::io::Read;
 use std::path::Path;
 
 use dogwatch_core::exit_code;
+use dogwatch_core::launch::PRIVATE_PROMPTS;
 use dogwatch_core::name::StoryStep;
 use dogwatch_engine::act::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::{Context, Error};
@@ -17,7 +18,7 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     let spawned = spawn::spawn(context, &request, &environment::local_time())?;
     if spawned.prompt_in_file {
         ui::talk(
-            "note: the prompt is too long for an argument; the agent was told to read it from its file",
+            "note: the prompt is not on the command line; the agent was told to read it from its file",
         );
     }
     if as_json {
@@ -50,7 +51,10 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
     let cwd = args.cwd.map_or_else(|| here.clone(), |dir| here.join(dir));
     // `..` and links are resolved where the folder exists; where not, spawn says so with the path as given.
     let cwd = cwd.canonicalize().unwrap_or(cwd);
-    let env = variables(&args.env)?;
+    let mut env = variables(&args.env)?;
+    if args.private_prompt {
+        env.push((PRIVATE_PROMPTS.to_owned(), "1".to_owned()));
+    }
     Ok(Request {
         what,
         prompt,

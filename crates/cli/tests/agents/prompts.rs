@@ -44,6 +44,28 @@ fn a_shell_command_is_no_prompt_for_codex() {
 }
 
 #[test]
+fn a_private_prompt_is_in_no_process_list_and_is_read_from_its_file() {
+    for agent in [Agent::Claude, Agent::Codex] {
+        let Some(lab) = Lab::new(agent) else { return };
+        let secret = "the unannounced product is called Zweibrücken";
+        let session = lab.spawn(&["--private-prompt", "--prompt", secret]);
+        let argv = std::fs::read(format!("/proc/{}/cmdline", session.pid)).unwrap_or_default();
+        eventually("the model is asked", || !lab.asked().is_empty());
+        let told = lab.asked().remove(0);
+        let kept = lab.env.session_dir(&session).join("prompt");
+        assert!(told.contains(&*kept.to_string_lossy()) && !told.contains(secret), "{told}");
+        assert_eq!(std::fs::read_to_string(kept).unwrap(), secret);
+        assert!(!String::from_utf8_lossy(&argv).contains(secret));
+        for process in std::fs::read_dir("/proc").unwrap().flatten() {
+            let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            assert!(!line.contains(secret), "{line}");
+        }
+        lab.end(&["--now"]);
+    }
+}
+
+#[test]
 fn a_megabyte_of_prompt_is_read_from_its_file() {
     for agent in [Agent::Claude, Agent::Codex] {
         let Some(lab) = Lab::new(agent) else { return };
