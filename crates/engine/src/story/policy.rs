@@ -68,6 +68,9 @@ fn bundled(project: &Project) -> Result<Value, PolicyFault> {
 
 fn read_json(project: &Project, path: &Path) -> Result<Option<Value>, PolicyFault> {
     let shown = || path.display().to_string();
+    if path.is_dir() {
+        return Ok(None);
+    }
     let text = project_files::read(&project.root, path).map_err(|_| PolicyFault::Json(shown()))?;
     let Some(text) = text else { return Ok(None) };
     let value: Value = serde_json::from_str(&text).map_err(|_| PolicyFault::Json(shown()))?;
@@ -118,6 +121,9 @@ fn state_document(project: &Project, told: Option<&str>) -> Result<Option<PathBu
     }
     if let Some(told) = &project.state_file {
         return named_by("env", project, told).map(Some);
+    }
+    if super::marker_path(project).is_dir() {
+        return Ok(None);
     }
     let Some(text) =
         run_marker::read(project).map_err(|why| PolicyFault::MarkerInvalid(why.to_string()))?

@@ -30,7 +30,8 @@ pub(super) fn answer(call: &Call) -> Reply {
         return no("invalid_config_json");
     }
     let path = Path::new(file);
-    let presets = match read_text(&call.project(), path) {
+    let read = if path.is_dir() { Ok(None) } else { read_text(&call.project(), path) };
+    let presets = match read {
         Err(error) => return trouble(call, &error),
         Ok(None) => Presets::default(),
         Ok(Some(text)) => match Presets::read(&text) {
