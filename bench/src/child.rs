@@ -8,8 +8,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::Error;
 
-/// No command that is measured here takes a hundredth of it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// Few commands that are measured here take a hundredth of it; ending a thousand sessions does.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 pub(crate) struct Done {

@@ -7,6 +7,7 @@ mod cases;
 mod child;
 mod claude;
 mod error;
+mod growth;
 mod machine;
 mod race;
 mod real_claude;
@@ -17,7 +18,7 @@ mod world;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
 use crate::machine::Machine;
@@ -36,6 +37,8 @@ const RELAYED_SESSIONS: usize = 20;
 #[derive(Debug, Parser)]
 #[command(name = "dogwatch-bench", version)]
 struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Print a JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -51,6 +54,12 @@ struct Args {
     /// The dogwatch to measure [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
     dogwatch: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// How times, memory and disk grow with ended and living sessions, hooks and events
+    Growth(growth::Args),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,6 +81,15 @@ enum Job {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(Command::Growth(args)) = &args.command {
+        return match growth::measure(args) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                report::complain(&error);
+                ExitCode::FAILURE
+            }
+        };
+    }
     match measure(&args) {
         Ok(report) => {
             report.print(args.json);

@@ -206,6 +206,11 @@ fn shown(ratio: f64) -> String {
     if ratio < 0.5 { format!("÷{:.1}", 1.0 / ratio) } else { format!("×{ratio:.2}") }
 }
 
+/// Says something that is no result.
+pub(crate) fn mention(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 pub(crate) fn complain(error: &dyn std::error::Error) {
     let _ = writeln!(io::stderr(), "error: {error}");
 }

@@ -176,7 +176,7 @@ impl World {
         }
         self.ended = true;
         // First the sessions, while their records have a folder to go to; then the server.
-        let sessions = child::run(&mut self.dogwatch(["kill-all", "--now"]));
+        let sessions = child::run(&mut self.dogwatch(["kill-all", "--now", "--yes"]));
         let server = child::run(&mut self.tmux(["kill-server"]));
         sessions?.success()?;
         server?.success().map(drop)

@@ -109,13 +109,13 @@ fn cost(world: &World, relay: &Guard, broker: &str, sessions: usize) -> Result<V
     ])
 }
 
-fn free_port() -> Result<u16, Error> {
+pub(crate) fn free_port() -> Result<u16, Error> {
     let probe = TcpListener::bind(("127.0.0.1", 0)).and_then(|probe| probe.local_addr());
     probe.map(|address| address.port()).map_err(Error::io("find a free port"))
 }
 
 /// Starts a broker and tells dogwatch where it is.
-fn start_broker(world: &World, broker: Broker, port: u16) -> Result<Guard, Error> {
+pub(crate) fn start_broker(world: &World, broker: Broker, port: u16) -> Result<Guard, Error> {
     let folder = world.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).map_err(Error::io("make a folder"))?;
     let config = format!("[mqtt]\nurl = 'mqtt://127.0.0.1:{port}'\nhost = 'bench'\n");

@@ -59,7 +59,7 @@ pub(crate) fn measure(world: &World, sessions: usize) -> Result<Vec<Cost>, Error
 }
 
 /// Seconds of processor time that a process has used.
-pub(super) fn processor_time(pid: u32) -> Result<f64, Error> {
+pub(crate) fn processor_time(pid: u32) -> Result<f64, Error> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(Error::io("read /proc"))?;
     let after_name = stat.rfind(')').map_or("", |at| &stat[at + 2..]);
     let fields: Vec<f64> = after_name.split(' ').map(|f| f.parse().unwrap_or(0.0)).collect();
@@ -69,7 +69,7 @@ pub(super) fn processor_time(pid: u32) -> Result<f64, Error> {
 }
 
 /// Megabytes that a process holds in memory.
-pub(super) fn memory(pid: u32) -> Result<f64, Error> {
+pub(crate) fn memory(pid: u32) -> Result<f64, Error> {
     let status =
         fs::read_to_string(format!("/proc/{pid}/status")).map_err(Error::io("read /proc"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

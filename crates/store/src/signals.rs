@@ -182,6 +182,11 @@ impl Store {
         }
     }
 
+    /// Writes many signals down at once, as one by one would.
+    pub fn keep_signals(&mut self, signals: &[Signal]) -> Result<(), StoreError> {
+        self.transaction(|tx| signals.iter().try_for_each(|signal| insert(tx, signal, None)))
+    }
+
     /// Forgets signals that no longer show, of every session that has too many.
     pub fn trim_signals(&mut self) -> Result<(), StoreError> {
         self.transaction(|tx| {
