@@ -73,6 +73,43 @@ fn a_wrong_password_is_said_and_tried_again_slowly() {
     let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 
+#[test]
+fn doctor_says_what_is_wrong_with_a_broker() {
+    if !mosquitto::is_here() {
+        return;
+    }
+    let env = TestEnv::new();
+    let found = |env: &TestEnv| {
+        let said = env.dogwatch(&["doctor", "--json"]).json();
+        let checks = said["checks"].as_array().unwrap().clone();
+        let broker = checks.into_iter().find(|check| check["check"] == "broker").unwrap();
+        let text = |key: &str| broker[key].as_str().unwrap_or_default().to_owned();
+        (text("health"), text("found"), text("remedy"))
+    };
+    let broker = with_password(&env);
+    configure(&env, broker.port, "desk", "user = 'me'\npassword_file = 'password'");
+    password_file(&env, "hunter2", 0o600);
+    let (health, said, _) = found(&env);
+    assert!(health == "missing" && said.contains("answers"), "no relay yet: {said}");
+    password_file(&env, "wrong", 0o600);
+    let (health, said, remedy) = found(&env);
+    assert!(health == "bad" && said.contains("wrong user name or password"), "{said}");
+    assert!(remedy.contains("password_file"), "{remedy}");
+    password_file(&env, "hunter2", 0o600);
+    configure_url(&env, &format!("mqtts://127.0.0.1:{}", broker.port), "desk", "");
+    let (health, said, _) = found(&env);
+    assert!(health == "bad" && said.contains("mqtts://"), "no TLS there: {said}");
+    // Listens, and says nothing.
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    configure(&env, silent.local_addr().unwrap().port(), "desk", "");
+    let (health, said, _) = found(&env);
+    assert!(health == "bad" && said.contains("does not answer within 3 s"), "{said}");
+    drop(silent);
+    let (health, said, remedy) = found(&env);
+    assert!(health == "bad" && said.contains("cannot be reached"), "{said}");
+    assert!(remedy.contains("dogwatch broker"), "{remedy}");
+}
+
 /// A certificate authority and a certificate of the broker's, made by openssl.
 fn certificates(env: &TestEnv) {
     let script = "set -e; cd \"$1\"\n\
