@@ -60,7 +60,9 @@ pub use outbox::{Backlog, MOST_WAITING, Waiting};
 pub use project::{LinkInProject, MOST_TEXT, ProjectFile, Readers, make_project_folder, tidy};
 pub use records::keep_record;
 pub use registry::{Act, RegistryFile};
-pub use regular::{open_given, open_regular, read_limited, read_opened, read_regular, read_up_to};
+pub use regular::{
+    open_given, open_own, open_regular, read_limited, read_opened, read_regular, read_up_to,
+};
 pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;
 pub use runs::{Appended, KeptRun, NewRun};

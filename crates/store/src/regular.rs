@@ -7,6 +7,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+use crate::ProjectFile;
+
 /// Opening a pipe does not wait for its other end, and a terminal does not become ours.
 pub(crate) const UNHELD: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -51,11 +53,19 @@ pub fn read_up_to(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file that a person names on the command line. A shell's `<(…)` is a pipe, and is waited for as it should be.
+/// Opens a file that a person names on the command line; one in a repository, without the links of that repository: its text
+/// goes to an agent. A shell's `<(…)` is a pipe, and is waited for as it should be.
 pub fn open_given(path: &Path) -> io::Result<File> {
-    let is_handle =
-        ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|at| path.starts_with(at));
-    if is_handle { File::open(path) } else { open_regular(path) }
+    if is_handle(path) { File::open(path) } else { ProjectFile::named(None, path)?.open() }
+}
+
+/// The same for what goes to nobody but that person: links are followed.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    if is_handle(path) { File::open(path) } else { open_regular(path) }
+}
+
+fn is_handle(path: &Path) -> bool {
+    ["/dev/fd", "/proc/self/fd", "/dev/stdin"].iter().any(|at| path.starts_with(at))
 }
 
 fn read_at_most(stream: impl Read, max: u64, bytes: &mut Vec<u8>) -> io::Result<()> {

@@ -4,7 +4,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::recording::{self, Meta};
 use dogwatch_core::screen::{self, Reading, Screen};
 use dogwatch_engine::Error;
-use dogwatch_store::{open_given, read_up_to};
+use dogwatch_store::{open_own, read_up_to};
 use serde_json::json;
 
 use crate::args::Judge;
@@ -74,9 +74,13 @@ fn reading(agent: &str, screen: &Screen) -> Result<Reading, Error> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    let bytes = open_given(path)
-        .and_then(|file| read_up_to(file, MAX_SCREEN + 1))
-        .map_err(Error::io(format!("read {}", path.display())))?;
+    let bytes = open_own(path).and_then(|file| read_up_to(file, MAX_SCREEN + 1));
+    let bytes = bytes.map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidInput => {
+            Error::BadArgument { problem: format!("{}: {error}", path.display()) }
+        }
+        _ => Error::io(format!("read {}", path.display()))(error),
+    })?;
     if bytes.len() as u64 > MAX_SCREEN {
         let problem =
             format!("{} has more than {} MB: that is no screen", path.display(), MAX_SCREEN >> 20);

@@ -5,6 +5,7 @@ use dogwatch_core::recording::ScreenAlone;
 use dogwatch_engine::act::record;
 use dogwatch_engine::sense::materials;
 use dogwatch_engine::{Context, Error};
+use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -60,6 +61,10 @@ fn place(out: &Path) -> Result<(PathBuf, String), Error> {
         let problem = format!("{} is not the name of a new folder", out.display());
         return Err(Error::BadArgument { problem });
     };
+    // No link of a repository leads to it.
+    ProjectFile::named(None, out)
+        .and_then(|file| file.must_be_reached())
+        .map_err(Error::io(format!("make {}", out.display())))?;
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new(".")).to_owned();
     let Ok(parent) = parent.canonicalize() else {

@@ -223,7 +223,7 @@ fn a_forged_session_id_reaches_no_file() {
     let env = TestEnv::new();
     let _ = hook(&env, &["claude"], Some("s"), b"{}");
     // Folders that a path through them would need.
-    for folder in ["news", "locks", "sessions", "spool", "runs"] {
+    for folder in ["news", "locks", "sessions", "spool", "runs", "stories"] {
         std::fs::create_dir_all(env.state_dir().join(folder)).unwrap();
     }
     let outside = env.home().join("precious");

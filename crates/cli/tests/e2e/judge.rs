@@ -83,10 +83,10 @@ fn that_cannot_be_read() {
     std::os::unix::fs::symlink("/dev/zero", env.work().join("endless")).unwrap();
     insta::assert_snapshot!(env.dogwatch(&["judge", "--agent", "claude", "--screen", "endless"]), @r"
     ------- stderr -------
-    error: endless has more than 64 MB: that is no screen
+    error: endless: it is not a regular file but a device
     [exit code: 2]
     ");
-    for (file, words) in [("nosuch", "No such file"), (".", "Is a directory")] {
+    for (file, words) in [("nosuch", "No such file"), (".", "but a folder")] {
         let output = env.dogwatch(&["judge", "--agent", "claude", "--screen", file]).code(1);
         assert!(output.stderr.contains(words), "{output}");
     }

@@ -29,6 +29,7 @@ mod family;
 mod gc;
 mod growth;
 mod hook;
+mod hostile_files;
 mod interrupted;
 mod job_control;
 mod judge;

@@ -80,6 +80,8 @@ pub enum PolicyFault {
     ReviewJson(String),
     #[error("success.config.{0}")]
     Success(String),
+    #[error("cannot read {path}: {why}")]
+    Read { path: String, why: String },
     #[error("cannot write {path}: {why}")]
     Write { path: String, why: String },
 }

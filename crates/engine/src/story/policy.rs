@@ -1,5 +1,6 @@
 //! The policy that counts: of the run's state document, else bundled with what project and environment say.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::story::fields::Fields;
@@ -66,20 +67,28 @@ fn bundled(project: &Project) -> Result<Value, PolicyFault> {
     Ok(installed.unwrap_or_else(policy::bundled))
 }
 
+/// The text of a file, `None` if there is none or a folder in its place. What is not read on purpose is said.
+pub(super) fn text_of(project: &Project, path: &Path) -> Result<Option<String>, PolicyFault> {
+    match project_files::read(&project.root, path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(None),
+        Err(error) => {
+            let path = path.display().to_string();
+            Err(PolicyFault::Read { path, why: error.to_string() })
+        }
+    }
+}
+
 fn read_json(project: &Project, path: &Path) -> Result<Option<Value>, PolicyFault> {
     let shown = || path.display().to_string();
-    if path.is_dir() {
-        return Ok(None);
-    }
-    let text = project_files::read(&project.root, path).map_err(|_| PolicyFault::Json(shown()))?;
-    let Some(text) = text else { return Ok(None) };
+    let Some(text) = text_of(project, path)? else { return Ok(None) };
     let value: Value = serde_json::from_str(&text).map_err(|_| PolicyFault::Json(shown()))?;
     if value.is_object() { Ok(Some(value)) } else { Err(PolicyFault::JsonNotAnObject(shown())) }
 }
 
 /// The policy of a run: its snapshot, or for a document from before there were any, the bundled one.
 fn of_state_document(project: &Project, path: &Path) -> Result<Value, PolicyFault> {
-    let text = project_files::read(&project.root, path).ok().flatten();
+    let text = text_of(project, path)?;
     let text = text.ok_or_else(|| PolicyFault::StateFile(path.display().to_string()))?;
     match pinned_snapshot(project, &text)? {
         Some(snapshot) => Ok(snapshot),
@@ -100,8 +109,7 @@ pub(super) fn pinned_snapshot(
     if !is_below(&path, &project.root) {
         return Err(PolicyFault::Outside { what: "policy snapshot".to_owned(), path: shown });
     }
-    let text = project_files::read(&project.root, &path).ok().flatten();
-    let text = text.ok_or_else(|| PolicyFault::SnapshotGone(shown.clone()))?;
+    let text = text_of(project, &path)?.ok_or_else(|| PolicyFault::SnapshotGone(shown.clone()))?;
     let got = dogwatch_core::story::slug::short_hash(&text);
     if got != hash {
         return Err(PolicyFault::SnapshotChanged { expected: hash, got });

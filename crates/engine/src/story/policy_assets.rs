@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::Project;
 use super::layout::{skill_roots, usual_skill_root};
-use super::policy::Need;
-use super::project_files::{self, is_below, tidy};
+use super::policy::{Need, text_of};
+use super::project_files::{is_below, tidy};
 
 const PORTABLE: &str = "<skills-root>/";
 const KINDS: [&str; 4] = ["workflow", "instructions", "checklist", "template"];
@@ -81,10 +81,8 @@ fn keep(project: &Project, step: &mut Value, file: DataFile) -> Result<(), Polic
     let pinned = part.get(&hash_at).and_then(Value::as_str).filter(|pinned| !pinned.is_empty());
     if let Some(pinned) = pinned.filter(|pinned| *pinned != short_hash(&found.text)) {
         // A run that was begun with another installation goes on with its files, as long as they are what they were.
-        let kept = part
-            .get(&path_at)
-            .and_then(Value::as_str)
-            .and_then(|path| read(project, Path::new(path)));
+        let kept = part.get(&path_at).and_then(Value::as_str).map(Path::new);
+        let kept = kept.map(|path| read(project, path)).transpose()?.flatten();
         let Some(kept) = kept.filter(|kept| pinned == short_hash(&kept.text)) else {
             let what = word.to_owned();
             return Err(PolicyFault::DataFileChanged { what, path: found.path });
@@ -106,7 +104,7 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
         for root in skill_roots(project) {
             let path = root.join(portable);
             if tidy(&path).starts_with(&root)
-                && let Some(found) = read(project, &path)
+                && let Some(found) = read(project, &path)?
             {
                 return Ok(found);
             }
@@ -124,7 +122,7 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
             if nth + 1 == roots.len() && bundled_file(name).is_some() {
                 break;
             }
-            if let Some(found) = read(project, &path) {
+            if let Some(found) = read(project, &path)? {
                 return Ok(found);
             }
         }
@@ -140,9 +138,9 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
     }
 }
 
-fn read(project: &Project, path: &Path) -> Option<Found> {
-    let text = project_files::read(&project.root, path).ok().flatten()?;
-    Some(Found { path: tidy(path).display().to_string(), text })
+fn read(project: &Project, path: &Path) -> Result<Option<Found>, PolicyFault> {
+    let path_shown = || tidy(path).display().to_string();
+    Ok(text_of(project, path)?.map(|text| Found { path: path_shown(), text }))
 }
 
 /// The files of a step's skill, as an agent in the project is told them.

@@ -247,12 +247,13 @@ fn matching_files(folder: &Path, pattern: &str, count: Count) -> Finding {
     }
 }
 
-/// Files below a folder whose paths fit, with `*` for a part of one name.
+/// Files below a folder whose paths fit, with `*` for a part of one name. What a link leads to is not below it.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty() && *part != ".") {
         found =
             found.iter().flat_map(|dir| crate::sense::transcripts::entries(dir, part)).collect();
+        found.retain(|path| !path.is_symlink());
     }
     found.retain(|path| path.is_file());
     found

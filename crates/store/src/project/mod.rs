@@ -119,6 +119,19 @@ impl ProjectFile {
         }
     }
 
+    /// Opens it to be read, if it is a regular file.
+    pub fn open(&self) -> io::Result<File> {
+        self.folder()?.open_regular(self.name())
+    }
+
+    /// An error if its folder is there and a link leads to it.
+    pub fn must_be_reached(&self) -> io::Result<()> {
+        match self.folder() {
+            Err(error) if !is_missing(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it is there, as a regular file.
     pub fn is_file(&self) -> bool {
         let stat = self.folder().and_then(|folder| folder.stat(self.name()));
