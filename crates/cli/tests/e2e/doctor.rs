@@ -75,7 +75,7 @@ fn no_tmux() {
     let output = without(&["spawn", "--json", "--", "/bin/true"]).code(5);
     assert_eq!(output.json()["error"]["code"], "tmux_missing");
     let _ = without(&["exists", "x"]).code(5);
-    let _ = without(&["kill-all"]).code(5);
+    let _ = without(&["kill-all", "--yes"]).code(5);
     let _ = without(&["watch"]).code(5);
     let left = fs::read_dir(env.state_dir().join("sessions")).into_iter().flatten().count();
     assert_eq!(left, 0, "a session was left behind");

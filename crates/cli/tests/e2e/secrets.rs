@@ -77,6 +77,19 @@ fn an_environment_that_nobody_took_is_collected_by_the_next_command() {
     }
 }
 
+#[test]
+fn gc_removes_environments_that_an_older_version_left() {
+    let env = TestEnv::new();
+    let one = env.spawn_script("one", "exec sleep 300");
+    let old = env.session_dir(&one).join("environment");
+    fs::write(&old, SECRET).unwrap();
+    let _ = env.dogwatch(&["gc", "--dry-run"]).success();
+    assert!(old.exists());
+    let _ = env.dogwatch(&["gc"]).success();
+    assert!(!old.exists());
+    let _ = env.dogwatch(&["kill", "one", "--now"]).success();
+}
+
 /// Whether any file below a folder has a text in it.
 fn holds(folder: &Path, text: &str) -> bool {
     fs::read_dir(folder).unwrap().flatten().any(|entry| {

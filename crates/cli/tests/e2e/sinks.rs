@@ -110,7 +110,7 @@ fn a_desktop_gets_text_and_no_markup() {
     let path = format!("{}:{path}", program.parent().unwrap().display());
     assert_eq!(raise(&env, "kind = 'desktop'\n", "a", &[("PATH", &path)]), "");
     let told = fs::read_to_string(told).unwrap();
-    let title = "--app-name=dogwatch\n--\nDecision needed: the budget is used up\n";
+    let title = "--app-name=dogwatch\n--\nDecision needed: 100 <b>of</b> \"100\" \\ & used\n";
     assert!(told.starts_with(title), "{told}");
     assert!(told.contains("100 &lt;b&gt;of&lt;/b&gt; \"100\" \\ &amp; used"), "{told}");
 }

@@ -31,6 +31,14 @@ pub(crate) fn handovers(
     }
 }
 
+/// Removes environments that version 0.1 left in folders of sessions, where nothing looks for them any more.
+pub(crate) fn old_environments(context: &Context) {
+    for id in context.state.session_ids() {
+        // Most have none; what cannot be removed is tried again by the next `gc`.
+        let _ = std::fs::remove_file(context.state.session(&id).path().join("environment"));
+    }
+}
+
 fn server(
     context: &Context,
     session: &Session,

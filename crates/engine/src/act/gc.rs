@@ -8,7 +8,7 @@ use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::act::{close_panes, kill, retire, stale_sockets};
+use crate::act::{close_panes, collect, kill, retire, stale_sockets};
 use crate::sense::census::Census;
 use crate::sense::processes;
 use crate::snapshot::{self, Seen};
@@ -78,6 +78,9 @@ pub fn gc(
     collected.sessions = old.into_iter().map(|seen| seen.session).collect();
     collected.sessions.append(&mut elsewhere);
     collected.folders = unowned_folders(context, &store, now)?;
+    if !dry_run {
+        collect::old_environments(context);
+    }
     if !dry_run {
         store.forget_strangers(before)?;
         store.forget_settled(before)?;
