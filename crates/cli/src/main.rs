@@ -8,6 +8,7 @@ mod commands;
 mod environment;
 mod interrupt;
 mod report;
+mod screen;
 mod story_automator;
 mod table;
 mod ui;

@@ -1,21 +1,32 @@
-//! Tables for people: aligned columns, coloured cells, no lines, cut to the terminal's width.
+//! Tables for people: aligned columns, coloured cells, no lines, fitted to the terminal's width.
 //!
-//! Written here because colours in comfy-table bring crossterm and ten more crates along, for
-//! what is sixty lines.
+//! What is too wide is made narrower in this order: columns that may be left out go; paths lose their beginning, and
+//! texts of people their end; the last column, which says the most, goes on in further lines beside the others, or
+//! below them; in the end all columns do. So names, states, diagnoses and remedies are always there in full.
+//!
+//! Written here because colours in comfy-table bring crossterm and ten more crates along.
+
+mod text;
 
 use std::fmt;
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use crate::ui;
+use text::{cut, one_line, shorten_path, wrap};
 
 /// Blanks between columns.
 const GAP: usize = 2;
-/// No column is made narrower than this.
-const NARROWEST: usize = 8;
-/// What the last column, which says the most, gets if others can be made narrower.
-const LAST_COLUMN: usize = 32;
+/// Blanks before what goes on below.
+const INDENT: usize = 2;
+/// No path and no text is made narrower than this.
+const NARROWEST: usize = 12;
+/// The least room in which it makes sense to read on beside the other columns.
+const LAST_COLUMN: usize = 24;
+/// Columns of paths, and of what people wrote.
+const PATHS: [&str; 2] = ["FOLDER", "PROGRAM"];
+const TEXTS: [&str; 2] = ["TEXT", "PROMPT"];
 
 /// A text in one cell, perhaps in a colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,11 +39,15 @@ impl Cell {
     pub(crate) fn painted(text: impl Into<String>, colour: AnsiColor) -> Self {
         Self { text: ui::harmless(text.into()), colour: Some(colour) }
     }
+
+    fn style(&self) -> Style {
+        Style::new().fg_color(self.colour.map(Into::into))
+    }
 }
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let style = Style::new().fg_color(self.colour.map(Into::into));
+        let style = self.style();
         write!(f, "{style}{}{style:#}", self.text)
     }
 }
@@ -48,142 +63,220 @@ pub(crate) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<Cell>>,
     width: Option<usize>,
+    /// Columns that may be left out, the first of them first.
+    spare: Vec<String>,
+}
+
+/// Where the columns go.
+#[derive(Debug)]
+struct Layout {
+    /// Those that are shown.
+    columns: Vec<usize>,
+    widths: Vec<usize>,
+    place: Place,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// All in one line; the last may go on in its own column.
+    Beside,
+    /// The last below the others.
+    LastBelow,
+    /// As many in a line as fit.
+    Stacked,
 }
 
 impl Table {
-    /// `width` cuts the last column; without it nothing is cut.
+    /// Fitted to `width`; without it nothing is cut.
     pub(crate) fn new(header: &[&str], width: Option<usize>) -> Self {
-        Self { header: header.iter().map(|&t| t.to_owned()).collect(), rows: Vec::new(), width }
+        let header = header.iter().map(|&title| title.to_owned()).collect();
+        Self { header, rows: Vec::new(), width, spare: Vec::new() }
+    }
+
+    /// Columns that are left out where there is no room, the first of them first.
+    pub(crate) fn spare(mut self, titles: &[&str]) -> Self {
+        self.spare = titles.iter().map(|&title| title.to_owned()).collect();
+        self
     }
 
     pub(crate) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
         self.rows.push(cells.into());
     }
 
+    /// How many lines it takes.
     pub(crate) fn height(&self) -> usize {
-        self.rows.len() + 1
+        self.to_string().lines().count()
     }
 
-    /// Takes room from the widest columns until the last one has enough to be worth reading.
-    fn shrink(&self, widths: &mut [usize]) {
-        let Some((last, others)) = widths.split_last_mut() else { return };
-        let wanted = (*last).min(LAST_COLUMN);
-        let used = |others: &[usize]| others.iter().map(|width| width + GAP).sum::<usize>();
-        while self.width.is_some_and(|width| used(others) + wanted > width) {
-            let Some(widest) = others.iter_mut().max().filter(|width| **width > NARROWEST) else {
-                return;
-            };
-            *widest -= 1;
-        }
+    /// The header and each row, as they are drawn.
+    pub(crate) fn blocks(&self) -> (String, Vec<String>) {
+        let layout = self.layout();
+        let bold = Style::new().bold();
+        let titles: Vec<_> = self.header.iter().map(|title| (title.clone(), bold)).collect();
+        let cells = |row: &Vec<Cell>| -> Vec<(String, Style)> {
+            row.iter().map(|cell| (self.in_line(&cell.text), cell.style())).collect()
+        };
+        let rows = self.rows.iter().map(|row| self.draw(&layout, &cells(row))).collect();
+        (self.draw(&layout, &titles), rows)
     }
 
-    fn column_width(&self, column: usize) -> usize {
+    fn in_line(&self, text: &str) -> String {
+        if self.width.is_some() { one_line(text) } else { cut(text, usize::MAX) }
+    }
+
+    fn natural(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
-        let first_line = |cell: &Cell| cell.text.lines().next().unwrap_or_default().width();
-        let widest = cells.map(first_line).max().unwrap_or(0);
+        let widest = cells.map(|cell| self.in_line(&cell.text).width()).max().unwrap_or(0);
         widest.max(self.header[column].width())
+    }
+
+    fn layout(&self) -> Layout {
+        let mut columns: Vec<usize> = (0..self.header.len()).collect();
+        let mut widths: Vec<usize> = columns.iter().map(|column| self.natural(*column)).collect();
+        let Some(width) = self.width else {
+            return Layout { columns, widths, place: Place::Beside };
+        };
+        let total = |widths: &[usize]| widths.iter().map(|w| w + GAP).sum::<usize>() - GAP;
+        for spare in &self.spare {
+            let at = columns.iter().position(|column| self.header[*column] == *spare);
+            if let Some(at) = at.filter(|_| total(&widths) > width) {
+                columns.remove(at);
+                widths.remove(at);
+            }
+        }
+        let last = columns.len().saturating_sub(1);
+        let wanted = |widths: &[usize]| {
+            let rest = widths[last].saturating_sub(LAST_COLUMN);
+            let bends =
+                !self.is_one_of(&columns, last, &PATHS) && !self.is_one_of(&columns, last, &TEXTS);
+            total(widths) - if bends { rest } else { 0 }
+        };
+        for kinds in [&TEXTS, &PATHS] {
+            for at in (0..columns.len()).filter(|at| self.is_one_of(&columns, *at, kinds)) {
+                let over = wanted(&widths).saturating_sub(width);
+                widths[at] = widths[at].saturating_sub(over).max(widths[at].min(NARROWEST));
+            }
+        }
+        let before_last = total(&widths) - widths[last];
+        let place = if total(&widths) <= width {
+            Place::Beside
+        } else if before_last + LAST_COLUMN.min(widths[last]) <= width {
+            widths[last] = width - before_last;
+            Place::Beside
+        } else if before_last.saturating_sub(GAP) <= width {
+            Place::LastBelow
+        } else {
+            Place::Stacked
+        };
+        Layout { columns, widths, place }
+    }
+
+    fn is_one_of(&self, columns: &[usize], at: usize, titles: &[&str]) -> bool {
+        titles.contains(&self.header[columns[at]].as_str())
+    }
+
+    /// One row, without a new line at its end.
+    fn draw(&self, layout: &Layout, cells: &[(String, Style)]) -> String {
+        let width = self.width.unwrap_or(usize::MAX);
+        let mut shown: Vec<(String, Style, usize)> = Vec::new();
+        for (at, (column, room)) in layout.columns.iter().zip(&layout.widths).enumerate() {
+            let Some((text, style)) = cells.get(*column) else { continue };
+            let text = if self.width.is_none() {
+                text.clone()
+            } else if self.is_one_of(&layout.columns, at, &PATHS) {
+                shorten_path(text, *room)
+            } else if self.is_one_of(&layout.columns, at, &TEXTS) {
+                cut(text, *room)
+            } else {
+                text.clone()
+            };
+            shown.push((text, *style, *room));
+        }
+        match layout.place {
+            Place::Beside => beside(&shown),
+            Place::LastBelow => below(&shown, width),
+            Place::Stacked => stacked(&shown, width),
+        }
     }
 }
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut widths: Vec<usize> = (0..self.header.len()).map(|n| self.column_width(n)).collect();
-        self.shrink(&mut widths);
-        let before_last: usize = widths.iter().rev().skip(1).map(|w| w + GAP).sum();
-        let left_for_last = self.width.map_or(usize::MAX, |w| w.saturating_sub(before_last).max(8));
-        let bold = Style::new().bold();
-        let header = self.header.iter().map(|title| (title.as_str(), bold));
-        write_line(f, header, &widths, left_for_last)?;
-        for row in &self.rows {
-            writeln!(f)?;
-            let cells = row.iter().map(|cell| {
-                let colour = cell.colour.map(Into::into);
-                (cell.text.as_str(), Style::new().fg_color(colour))
-            });
-            write_line(f, cells, &widths, left_for_last)?;
-        }
-        Ok(())
+        let (header, rows) = self.blocks();
+        f.write_str(&header)?;
+        rows.iter().try_for_each(|row| write!(f, "\n{row}"))
     }
 }
 
-fn write_line<'a>(
-    f: &mut fmt::Formatter<'_>,
-    cells: impl Iterator<Item = (&'a str, Style)>,
-    widths: &[usize],
-    left_for_last: usize,
-) -> fmt::Result {
-    let cells: Vec<_> = cells.collect();
-    // Blanks at the end would wrap in a narrow terminal.
-    let full = cells.iter().rposition(|(text, _)| !text.is_empty()).map_or(0, |last| last + 1);
-    for (column, (text, style)) in cells.into_iter().take(full).enumerate() {
-        if column + 1 == widths.len() {
-            let text = cut(text, left_for_last);
-            write!(f, "{style}{text}{style:#}")?;
-        } else if column + 1 == full {
-            write!(f, "{style}{}{style:#}", cut(text, widths[column]))?;
-        } else {
-            let text = cut(text, widths[column]);
-            let fill = (widths[column] + GAP).saturating_sub(text.width());
-            write!(f, "{style}{text}{style:#}{:fill$}", "")?;
-        }
-    }
-    Ok(())
+type Shown = (String, Style, usize);
+
+fn painted(text: &str, style: Style) -> String {
+    format!("{style}{text}{style:#}")
 }
 
-/// The text, or as much of it as fits with a mark that there was more. New lines end it.
-fn cut(text: &str, width: usize) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    if line.width() <= width && line.len() == text.len() {
-        return line.to_owned();
+/// Cells in one line, without blanks at the end: they would wrap in a narrow terminal.
+fn line(cells: &[Shown]) -> String {
+    let full = cells.iter().rposition(|(text, ..)| !text.is_empty()).map_or(0, |last| last + 1);
+    let mut out = String::new();
+    for (at, (text, style, room)) in cells[..full].iter().enumerate() {
+        out.push_str(&painted(text, *style));
+        if at + 1 < full {
+            out.push_str(&" ".repeat((room + GAP).saturating_sub(text.width())));
+        }
     }
-    let mut used = 1;
-    let fits = |c: &char| {
-        used += c.width().unwrap_or(0);
-        used <= width
-    };
-    let mut kept: String = line.chars().take_while(fits).collect();
-    kept.push('…');
-    kept
+    out
+}
+
+fn beside(cells: &[Shown]) -> String {
+    let Some(((text, style, room), others)) = cells.split_last() else { return String::new() };
+    if text.width() <= *room {
+        return line(cells);
+    }
+    let indent: usize = others.iter().map(|(_, _, room)| room + GAP).sum();
+    let mut parts = wrap(text, *room).into_iter();
+    let mut first = others.to_vec();
+    first.push((parts.next().unwrap_or_default(), *style, *room));
+    let mut out = line(&first);
+    for part in parts {
+        out.push('\n');
+        out.push_str(&" ".repeat(indent));
+        out.push_str(&painted(&part, *style));
+    }
+    out
+}
+
+fn below(cells: &[Shown], width: usize) -> String {
+    let Some(((text, style, _), others)) = cells.split_last() else { return String::new() };
+    let mut out = line(others);
+    for part in wrap(text, width.saturating_sub(INDENT)).iter().filter(|part| !part.is_empty()) {
+        out.push('\n');
+        out.push_str(&" ".repeat(INDENT));
+        out.push_str(&painted(part, *style));
+    }
+    out
+}
+
+fn stacked(cells: &[Shown], width: usize) -> String {
+    let mut lines: Vec<Vec<Shown>> = Vec::new();
+    let mut row: Vec<Shown> = Vec::new();
+    let room = width.saturating_sub(INDENT);
+    for (text, style, _) in cells.iter().filter(|(text, ..)| !text.is_empty()) {
+        for part in wrap(text, room) {
+            let used: usize = row.iter().map(|(text, ..)| text.width() + GAP).sum();
+            if !row.is_empty() && used + part.width() > room {
+                lines.push(std::mem::take(&mut row));
+            }
+            let width = part.width();
+            row.push((part, *style, width));
+        }
+    }
+    lines.push(row);
+    let drawn = lines.iter().enumerate().map(|(at, cells)| {
+        let indent = if at > 0 { INDENT } else { 0 };
+        format!("{:indent$}{}", "", line(cells))
+    });
+    drawn.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn aligned_and_cut() {
-        let mut table = Table::new(&["NAME", "WHY"], Some(18));
-        table.row(["日本".into(), "short".into()]);
-        table.row(["a".into(), "rather too long".into()]);
-        let plain = anstream::adapter::strip_str(&table.to_string()).to_string();
-        assert_eq!(plain, "NAME  WHY\n日本  short\na     rather too …");
-    }
-
-    #[test]
-    fn wide_columns_make_room_for_the_last() {
-        let mut table = Table::new(&["NAME", "FOLDER", "WHY"], Some(40));
-        table.row([
-            "short".into(),
-            "/a/very/long/folder/name/indeed".into(),
-            "because of this".into(),
-        ]);
-        let plain = anstream::adapter::strip_str(&table.to_string()).to_string();
-        assert_eq!(plain.lines().last(), Some("short  /a/very/long/fo…  because of this"));
-    }
-
-    #[test]
-    fn no_blanks_at_the_end() {
-        let mut table = Table::new(&["NAME", "FOUND", "REMEDY"], None);
-        table.row(["tmux".into(), "3.3a".into(), "".into()]);
-        let plain = anstream::adapter::strip_str(&table.to_string()).to_string();
-        assert_eq!(plain, "NAME  FOUND  REMEDY\ntmux  3.3a");
-    }
-
-    #[test]
-    fn colours_take_no_room() {
-        let mut table = Table::new(&["S", "W"], None);
-        table.row([Cell::painted("ok", AnsiColor::Green), "x".into()]);
-        let text = table.to_string();
-        assert!(text.contains("\u{1b}[32mok\u{1b}[0m  x"), "{text:?}");
-    }
-}
+mod tests;

@@ -123,7 +123,9 @@ pub(crate) fn state(state: State) -> Cell {
         State::Crashed | State::Lost => AnsiColor::Red,
         State::Unknown => AnsiColor::Yellow,
     };
-    Cell::painted(state.word(), colour)
+    // `running` would be taken for what `status` calls `working`; that it lives is all that is known here.
+    let word = if state == State::Running { "alive" } else { state.word() };
+    Cell::painted(word, colour)
 }
 
 /// A path as people write it: the home folder as `~`.

@@ -75,6 +75,7 @@ pub mod session_file;
 pub mod slips;
 pub mod status;
 pub mod story;
+pub mod superseded;
 pub mod terminal;
 mod text;
 pub mod transcript;

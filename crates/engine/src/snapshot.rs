@@ -6,6 +6,7 @@ use dogwatch_core::event::Subject;
 use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::slips;
+use dogwatch_core::superseded::{Row, superseded};
 use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{Glance, PaneGlance, PaneId};
 use jiff::{SignedDuration, Timestamp};
@@ -133,6 +134,27 @@ pub(crate) fn count_left_out<'s>(
 ) -> Result<usize, Error> {
     let over = usize::try_from(store.count_over(&context.socket)?).unwrap_or(usize::MAX);
     Ok(over.saturating_sub(shown.filter(|session| session.over.is_some()).count()))
+}
+
+/// Leaves out ended sessions that were resumed in another one; how many these were.
+pub fn hide_superseded<T>(all: &mut Vec<T>, seen: impl Fn(&T) -> &Seen) -> usize {
+    let rows: Vec<Row<'_>> = all
+        .iter()
+        .map(|one| {
+            let session = &seen(one).session;
+            Row {
+                id: &session.id,
+                name: &session.name,
+                agent: &session.agent,
+                conversation: session.conversation.as_deref(),
+                created: session.created,
+                is_over: seen(one).life.state.is_over(),
+            }
+        })
+        .collect();
+    let hidden: Vec<String> = superseded(&rows).into_iter().map(ToOwned::to_owned).collect();
+    all.retain(|one| !hidden.contains(&seen(one).session.id));
+    hidden.len()
 }
 
 /// The session meant by a name, an id (or its start), or a pane id.

@@ -9,8 +9,11 @@ use crate::args::Ls;
 use crate::{environment, ui};
 
 pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
-    let (mut seen, left_out) =
+    let (mut seen, mut left_out) =
         if args.all { (snapshot::look(context, Which::All)?, 0) } else { snapshot::list(context)? };
+    if !args.all {
+        left_out += snapshot::hide_superseded(&mut seen, |one| one);
+    }
     if args.project_only {
         let project = environment::project()?;
         seen.retain(|s| snapshot::is_of_project(s, &project));
@@ -31,7 +34,7 @@ pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
 
 fn print_table(seen: &[Seen]) {
     let now = Timestamp::now();
-    let mut table = ui::table(&["NAME", "AGENT", "STATE", "AGE", "FOLDER", "WHY"]);
+    let mut table = ui::table(&["NAME", "AGENT", "STATE", "AGE", "FOLDER", "WHY"]).spare(&["WHY"]);
     for one in seen {
         table.row([
             one.session.name.as_str().into(),

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::args::StatusArgs;
 use crate::commands::job as jobs;
+use crate::screen::{self, Screen};
 use crate::table::{Cell, Table};
 use crate::{environment, interrupt, ui};
 
@@ -44,6 +45,9 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
         ui::talk(ui::no_sessions(args.project_only));
     } else if !judged.is_empty() {
         ui::line(table(&judged, &jobs, now));
+        if !args.sessions.is_empty() {
+            judged.iter().for_each(show_options);
+        }
     }
     ui::talk_of_left_out(left_out);
     Ok(exit_code::OK)
@@ -52,7 +56,11 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
 fn look(looker: &mut Looker<'_>, args: &StatusArgs, now: Timestamp) -> Result<Vec<Judged>, Error> {
     let mut judged = if args.sessions.is_empty() {
         let which = if args.all { Which::All } else { Which::current(now) };
-        looker.all_of(which, now)?
+        let mut all = looker.all_of(which, now)?;
+        if !args.all {
+            snapshot::hide_superseded(&mut all, |one| &one.seen);
+        }
+        all
     } else {
         let one = |target: &String| looker.one(target, now);
         args.sessions.iter().map(one).collect::<Result<_, _>>()?
@@ -72,6 +80,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     }
     let mut watcher = Watcher::new(context, &args.sessions)?;
     let stop = interrupt::flag(watcher.waker())?;
+    let mut screen = Screen::open().map_err(Error::io("draw on the terminal"))?;
     let project = args.project_only.then(environment::project).transpose()?;
     while !stop.load(Ordering::Relaxed) {
         // Ages change without anybody telling.
@@ -80,16 +89,32 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         if let Some(project) = &project {
             judged.retain(|one| snapshot::is_of_project(&one.seen, project));
         }
+        if args.sessions.is_empty() {
+            snapshot::hide_superseded(&mut judged, |one| &one.seen);
+        }
         judged.sort_by_key(|one| urgency(&one.verdict.status));
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let table = table(&judged, &watcher.jobs()?, now);
-        let drawn = ui::redraw(format_args!("{table}\n\n{clock}, Ctrl-C ends"));
-        if drawn.is_err() {
+        let (header, rows) = table(&judged, &watcher.jobs()?, now).blocks();
+        let words: Vec<&str> = judged.iter().map(|one| one.verdict.status.word()).collect();
+        let footer = format!("{clock}, Ctrl-C ends");
+        let picture = screen::fit(&header, &rows, &words, &footer, screen.height());
+        if screen.draw(&picture).is_err() {
             break;
         }
     }
     Ok(exit_code::OK)
+}
+
+/// What can be answered to the dialog that is open, by number.
+pub(super) fn show_options(one: &Judged) {
+    let Status::Waiting { options, .. } = &one.verdict.status else { return };
+    for (number, option) in (1..).zip(options) {
+        ui::line(format_args!("  {number}. {}", ui::harmless(option.clone())));
+    }
+    if !options.is_empty() {
+        ui::line(format_args!("answer it: dogwatch answer {} NUMBER", one.seen.session.name));
+    }
 }
 
 /// What needs a person comes first.
@@ -115,7 +140,7 @@ fn table(judged: &[Judged], jobs: &HashMap<String, Job>, now: Timestamp) -> Tabl
     if has_jobs {
         header.insert(5, "JOB");
     }
-    let mut table = ui::table(&header);
+    let mut table = ui::table(&header).spare(&["BASIS"]);
     for one in judged {
         let verdict = &one.verdict;
         let mut row: Vec<Cell> = vec![

@@ -21,6 +21,7 @@ pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
     let gap = if detail.is_empty() { "" } else { ": " };
     let (word, basis) = (verdict.status.word(), verdict.basis.word());
     ui::line(format_args!("{} is {word}{gap}{detail} ({basis})", judged.seen.session.name));
+    words::show_options(&judged);
     let mut table = ui::table(&["SOURCE", "", "AGE", "SAID"]);
     for reason in &verdict.reasons {
         table.row([

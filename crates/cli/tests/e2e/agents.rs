@@ -75,7 +75,7 @@ fn settings_are_put_in_without_touching_the_users_own() {
     let settings: serde_json::Value =
         serde_json::from_slice(&fs::read(after("--settings")).unwrap()).unwrap();
     let hook = &settings["hooks"]["Stop"][0]["hooks"][0];
-    assert_eq!(hook["command"], crate::env::dogwatch());
+    assert_eq!(hook["command"], format!("'{}' hook claude", crate::env::dogwatch()));
     assert_eq!(fs::read_to_string(&user).unwrap(), "{\"mine\": true}");
     // The status line is a line for a shell, and it works as one.
     let line = settings["statusLine"]["command"].as_str().unwrap();

@@ -43,6 +43,7 @@ fn json_shape() {
           "reason": "its pane is alive and no end was recorded",
           "exit": null,
           "cause": null,
+          "by": null,
           "project": "$WORK",
           "cwd": "$WORK",
           "story": null,
@@ -58,7 +59,8 @@ fn json_shape() {
           "created": "[created]",
           "put_away": false
         }
-      ]
+      ],
+      "left_out": 0
     }
     "#);
 }

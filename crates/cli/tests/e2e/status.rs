@@ -43,6 +43,69 @@ fn a_live_table_is_told_of_news() {
     let _ = env.dogwatch(&["status", "--watch"]).code(2);
 }
 
+/// What needs a person stays in sight, the others are counted, and the terminal is as it was afterwards.
+#[test]
+fn a_live_table_in_a_small_terminal() {
+    let env = TestEnv::new();
+    for n in 0..8 {
+        env.spawn_script(&format!("worker-{n}"), "exec sleep 300");
+    }
+    env.spawn_script("broken", "exit 4");
+    let outer = env.another_socket("outer");
+    let line =
+        format!("trap : INT; echo before; '{}' status --watch; echo code $?; exec cat", dogwatch());
+    env.tmux_on(&outer, &["new-session", "-d", "-s", "w", "-x", "60", "-y", "9", &line]);
+    let screen = || env.tmux_on(&outer, &["capture-pane", "-p", "-t", "=w:"]);
+    let is_alternate =
+        || env.tmux_on(&outer, &["display-message", "-p", "-t", "=w:", "#{alternate_on}"]);
+    eventually("the table fits", || {
+        let text = screen();
+        let rows: Vec<&str> = text.lines().collect();
+        rows.get(1).is_some_and(|row| row.starts_with("broken"))
+            && text.contains("more: ")
+            && text.contains(" working")
+            && text.contains("Ctrl-C ends")
+    });
+    assert_eq!(is_alternate(), "1");
+    env.tmux_on(&outer, &["send-keys", "-t", "=w:", "C-c"]);
+    eventually("it is as it was", || screen().contains("before") && screen().contains("code 0"));
+    assert_eq!(is_alternate(), "0");
+}
+
+/// At 80 columns and fewer, no name, state or diagnosis is cut.
+#[test]
+fn tables_fit_a_narrow_terminal() {
+    let env = TestEnv::new();
+    let name = "sa-customers-261115-121134-e1-s1-2-dev";
+    env.spawn_script(name, "exit 3");
+    env.wait_state(name, "crashed");
+    for (width, command) in [
+        ("80", "ls"),
+        ("40", "ls"),
+        ("80", "status"),
+        ("40", "status"),
+        ("60", "doctor"),
+        ("60", "agents"),
+    ] {
+        let outer = env.another_socket(&format!("{command}{width}"));
+        let line = format!("'{}' {command}; echo code $?; exec cat", dogwatch());
+        env.tmux_on(&outer, &["new-session", "-d", "-x", width, "-y", "80", &line]);
+        let screen = || env.tmux_on(&outer, &["capture-pane", "-p"]);
+        eventually("it is done", || screen().contains("code "));
+        let text = screen();
+        if ["ls", "status"].contains(&command) {
+            assert!(text.contains(name) && text.contains("crashed"), "{command} {width}\n{text}");
+        }
+        if command == "status" {
+            assert!(text.contains("exit code 3"), "{text}");
+        }
+        if command == "doctor" {
+            assert!(!text.contains('…'), "{text}");
+        }
+        env.tmux_on(&outer, &["kill-server"]);
+    }
+}
+
 #[test]
 fn waiting_for_an_end() {
     let env = TestEnv::new();

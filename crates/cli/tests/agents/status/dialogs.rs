@@ -27,6 +27,10 @@ fn claude_asks_for_permission() {
     lab.env.wait_screen("a", "Do you want to");
     let waiting = waits(&lab, "own_word", "permission", "Write ");
     assert!(waiting["question"].as_str().unwrap().ends_with("written.txt"), "{waiting:#}");
+    for command in ["status", "why"] {
+        let told = lab.dogwatch(&[command, "a"]).success().text();
+        assert!(told.contains("\n  1. Yes") && told.contains("dogwatch answer a NUMBER"), "{told}");
+    }
     lab.end(&["--now"]);
 }
 
