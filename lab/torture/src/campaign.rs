@@ -1,0 +1,259 @@
+//! Round after round until the time is over.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::broker::Broker;
+use crate::checks::{self, MINE};
+use crate::deeds;
+use crate::disk::Disk;
+use crate::faults::{self, Targets};
+use crate::plan::{Fault, Round};
+use crate::service::Daemon;
+use crate::stage::Stage;
+use crate::story::Stories;
+
+/// How many rounds lie between two checkpoints, at which everything is ended and counted.
+const STRETCH: u32 = 12;
+/// More violations than anybody reads; the campaign ends.
+const ENOUGH: usize = 60;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Orders {
+    pub(crate) seed: u64,
+    pub(crate) time: Duration,
+    /// Only rounds with this fault.
+    pub(crate) only: Option<String>,
+    /// No rounds with these.
+    pub(crate) without: Vec<String>,
+    /// Only this round, again and again.
+    pub(crate) round: Option<u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Campaign<'a> {
+    stage: &'a Stage,
+    pub(crate) targets: Targets,
+    pub(crate) left_out: Vec<String>,
+    pub(crate) rounds: u32,
+    server: Option<i32>,
+}
+
+impl<'a> Campaign<'a> {
+    pub(crate) fn prepare(stage: &'a Stage) -> Self {
+        let mut left_out = Vec::new();
+        let disk = Disk::mount(&stage.world.state());
+        if disk.is_none() {
+            left_out.push("full and read-only disk: only root can mount one".to_owned());
+        }
+        let broker = Broker::start(&stage.world);
+        if let Err(error) = &broker {
+            left_out.push(format!("the broker: Mosquitto cannot be run ({error})"));
+        }
+        let mut daemons = vec![
+            Daemon::new("steady", &["watch", "--json"]),
+            Daemon::new("watch", &["watch", "--json"]),
+            Daemon::new("monitor", &["monitor", "--json", "--interval", "2s"]),
+        ];
+        if broker.is_ok() {
+            // First, so that it is the one who publishes.
+            daemons.insert(0, Daemon::new("relay", &["relay"]));
+        }
+        let targets = Targets {
+            disk,
+            broker: broker.ok(),
+            daemons,
+            stories: Stories::default(),
+            events_may_miss: false,
+        };
+        let _ = stage.world.tmux(&["new-session", "-d", "-s", MINE, "sleep 100000"]);
+        Self { stage, targets, left_out, rounds: 0, server: stage.world.server_pid() }
+    }
+
+    pub(crate) fn run(&mut self, orders: &Orders) {
+        let begun = Instant::now();
+        let mut number = 0;
+        while begun.elapsed() < orders.time && !self.stage.is_interrupted() {
+            if self.stage.tally().violations.len() > ENOUGH {
+                self.stage.log("enough violations");
+                break;
+            }
+            number += 1;
+            let mut round = Round::draw(orders.seed, orders.round.unwrap_or(number));
+            let label = round.fault.label();
+            if orders.only.as_deref() == Some("none") || orders.without.contains(&label) {
+                round.fault = Fault::None;
+            } else if orders.only.as_ref().is_some_and(|only| *only != label) {
+                continue;
+            }
+            if round.fault.needs_disk() && self.targets.disk.is_none() {
+                round.fault = Fault::None;
+            }
+            self.rounds += 1;
+            self.play(number, &round);
+            if self.rounds.is_multiple_of(STRETCH) {
+                self.checkpoint();
+            }
+        }
+        self.stage.enter(number, Fault::None);
+        self.checkpoint();
+        self.stop();
+    }
+
+    fn play(&mut self, number: u32, round: &Round) {
+        let stage = self.stage;
+        stage.enter(number, round.fault);
+        stage.log(format_args!("ROUND {:?} with {} acts", round.fault, round.acts.len()));
+        self.keep_up(true);
+        let targets = &mut self.targets;
+        std::thread::scope(|scope| {
+            for (at, &act) in round.acts.iter().enumerate() {
+                scope.spawn(move || deeds::carry_out(stage, at, act));
+            }
+            scope.spawn(move || faults::inject(stage, round, targets));
+        });
+        self.keep_up(true);
+        checks::recovers(stage);
+        checks::sessions(stage);
+        self.look_at_server(round.fault);
+    }
+
+    /// What goes on is started again if it has ended.
+    fn keep_up(&mut self, begin_story: bool) {
+        let stage = self.stage;
+        for daemon in &mut self.targets.daemons {
+            if let Some(text) = daemon.keep_up(&stage.world) {
+                stage.violation(text);
+            }
+        }
+        for text in self.targets.stories.keep_up(&stage.world, &stage.commands, begin_story) {
+            stage.violation(text);
+        }
+    }
+
+    /// The server and the user's own session on it live unless we ended them.
+    fn look_at_server(&mut self, fault: Fault) {
+        let now = self.stage.world.server_pid();
+        let ours = matches!(fault, Fault::KillServer | Fault::EndServer);
+        if self.server.is_some() && now != self.server && !ours {
+            let before = self.server;
+            self.stage.violation(format_args!("the tmux server went from {before:?} to {now:?}"));
+        }
+        self.server = now;
+    }
+
+    fn checkpoint(&mut self) {
+        let stage = self.stage;
+        stage.log("CHECKPOINT");
+        self.finish_story();
+        let names = stage.ledger().names();
+        stage.ledger().change_all(|entry| entry.truth.kill_asked = true);
+        for name in &names {
+            let known = stage.ledger().get(name).is_some_and(|entry| entry.truth.promised);
+            let ended = stage.dogwatch(&["kill", "--now", name]);
+            if known && !ended.is_ok() && !ended.stderr.contains("no session") {
+                stage.violation(format_args!("kill {name} at a checkpoint: {}", ended.words()));
+            }
+        }
+        checks::sessions(stage);
+        self.events();
+        let collected = stage.dogwatch(&["gc", "--older-than", "0s", "--json"]);
+        if !collected.is_ok() {
+            stage.violation(format_args!("gc: {}", collected.words()));
+        }
+        let listed = stage.dogwatch(&["ls", "--all", "--json"]).json();
+        let left = listed["sessions"].as_array().map_or(0, Vec::len);
+        if left > 0 {
+            stage.violation(format_args!("growth: {left} sessions after gc: {listed}"));
+        }
+        let mut known: Vec<i32> = self.targets.daemons.iter().filter_map(Daemon::pid).collect();
+        known.extend(self.targets.broker.as_ref().map(Broker::pids).unwrap_or_default());
+        checks::leftovers(stage, &known);
+        let spawned = stage.ledger().spawned;
+        for daemon in &mut self.targets.daemons {
+            daemon.weigh(spawned);
+        }
+        self.restore_mine();
+    }
+
+    /// The user's own session is made again where a server was ended, at a quiet moment.
+    fn restore_mine(&mut self) {
+        let world = &self.stage.world;
+        if world.tmux(&["has-session", "-t", &format!("={MINE}")]).is_none() {
+            std::thread::sleep(Duration::from_secs(1));
+            let _ = world.tmux(&["new-session", "-d", "-s", MINE, "sleep 100000"]);
+        }
+        self.server = world.server_pid();
+    }
+
+    fn finish_story(&mut self) {
+        // It gives up by itself after its own time.
+        while !self.targets.stories.is_idle() && !self.stage.is_interrupted() {
+            self.keep_up(false);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        self.targets.stories.kill();
+    }
+
+    /// All that the journal has was published once the broker is there, each event with one content.
+    fn events(&mut self) {
+        let Some(broker) = &self.targets.broker else { return };
+        let stage = self.stage;
+        let waiting = || -> i64 {
+            let path = stage.world.state().join("dogwatch.db");
+            let count = rusqlite::Connection::open(path).and_then(|database| {
+                database.busy_timeout(Duration::from_secs(5))?;
+                database.query_row("SELECT count(*) FROM outbox", [], |row| row.get(0))
+            });
+            count.unwrap_or(-1)
+        };
+        let begun = Instant::now();
+        while waiting() != 0 {
+            if begun.elapsed() > Duration::from_secs(45) || stage.is_interrupted() {
+                stage.violation(format_args!(
+                    "lost: {} events wait for a broker that is there",
+                    waiting()
+                ));
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let journal = stage.dogwatch(&["events", "--json"]);
+        let ids: BTreeSet<String> = journal
+            .stdout
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter_map(|event| event["id"].as_str().map(ToOwned::to_owned))
+            .collect();
+        std::thread::sleep(Duration::from_millis(500));
+        let Ok(mut heard) = broker.heard.lock() else { return };
+        for text in heard.differing.drain(..) {
+            stage.violation(format_args!("twice: an event with two contents: {text}"));
+        }
+        let missing = heard.missing(&ids);
+        if !self.targets.events_may_miss && !missing.is_empty() {
+            let some: Vec<_> = missing.iter().take(5).collect();
+            stage.violation(format_args!(
+                "lost: {} of {} events were not published, such as {some:?}",
+                missing.len(),
+                ids.len()
+            ));
+        }
+        stage.checked("events in the journal", ids.len());
+        self.targets.events_may_miss = false;
+    }
+
+    fn stop(&mut self) {
+        for daemon in &mut self.targets.daemons {
+            if let Some(text) = daemon.end() {
+                self.stage.violation(text);
+            }
+            if let Some(text) = daemon.growth().complaint(daemon.name) {
+                self.stage.violation(text);
+            }
+        }
+        let _ = self.stage.world.tmux(&["kill-server"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! What was asked of dogwatch, and what was done to whom.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::judge::{End, Told, Truth};
+use crate::plan::Role;
+use crate::process;
+use crate::world::World;
+
+/// A session, from the moment in which its `spawn` begins to the moment in which its ending was found to be right.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) role: Role,
+    pub(crate) truth: Truth,
+    pub(crate) id: Option<String>,
+    pub(crate) pid: Option<i32>,
+    pub(crate) spawning: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    pub(crate) session: String,
+    pub(crate) text: String,
+    pub(crate) outcome: Option<String>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    open: BTreeMap<String, Entry>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) spawned: u64,
+    pub(crate) judged: u64,
+    /// Folders that a `spawn` which was killed may have left; `gc` takes them after an hour.
+    pub(crate) cut_spawns: u64,
+}
+
+impl Ledger {
+    pub(crate) fn begin(&mut self, name: &str, role: Role) {
+        let entry = Entry { role, truth: Truth::default(), id: None, pid: None, spawning: true };
+        self.open.insert(name.to_owned(), entry);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
+        self.open.get(name)
+    }
+
+    pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(&mut Entry)) {
+        if let Some(entry) = self.open.get_mut(name) {
+            change(entry);
+        }
+    }
+
+    /// Something that concerns every session.
+    pub(crate) fn change_all(&mut self, mut change: impl FnMut(&mut Entry)) {
+        self.open.values_mut().for_each(&mut change);
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.open.keys().cloned().collect()
+    }
+
+    pub(crate) fn close(&mut self, name: &str) {
+        if self.open.remove(name).is_some() {
+            self.judged += 1;
+        }
+    }
+
+    /// The `pick`th of the sessions that pass the filter and whose `spawn` has returned.
+    pub(crate) fn pick(&self, pick: u64, mut filter: impl FnMut(&Entry) -> bool) -> Option<String> {
+        let fit: Vec<&String> = self
+            .open
+            .iter()
+            .filter(|(_, entry)| !entry.spawning && entry.truth.promised && filter(entry))
+            .map(|(name, _)| name)
+            .collect();
+        let at = usize::try_from(pick % u64::try_from(fit.len().max(1)).unwrap_or(1)).unwrap_or(0);
+        fit.get(at).map(|name| (*name).clone())
+    }
+}
+
+/// What the actor wrote down itself.
+pub(crate) fn witness(world: &World, name: &str) -> (usize, Option<End>) {
+    let text = fs::read_to_string(world.witness(name)).unwrap_or_default();
+    let began = text.lines().filter(|line| *line == "began").count();
+    let end = text.lines().rev().find_map(|line| {
+        let (kind, number) = line.strip_prefix("end ")?.split_once(' ')?;
+        let number = number.parse().ok()?;
+        Some(if kind == "code" { End::Code(number) } else { End::Signal(number) })
+    });
+    (began, end)
+}
+
+/// Whether the agent itself lives: its process, or before that is known any actor of that name.
+pub(crate) fn agent_lives(name: &str, pid: Option<i32>, scan: &[(i32, Vec<u8>)]) -> bool {
+    let tag = format!("TORTURE_NAME={name}\0");
+    match pid {
+        Some(pid) => process::is_alive(pid) && process::contains(&process::environment(pid), &tag),
+        None => scan.iter().any(|(pid, environment)| {
+            process::contains(environment, &tag)
+                && process::is_alive(*pid)
+                && process::name(*pid) == "actor"
+        }),
+    }
+}
+
+/// Actors that live, with their environments.
+pub(crate) fn scan() -> Vec<(i32, Vec<u8>)> {
+    let pids = process::pids().into_iter().filter(|pid| process::name(*pid) == "actor");
+    pids.map(|pid| (pid, process::environment(pid))).collect()
+}
+
+/// What `ls --all --json` says of a session.
+pub(crate) fn told(listed: &Value, name: &str) -> (Told, Option<i32>) {
+    let sessions = listed["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(session) = sessions.iter().rfind(|session| session["name"] == name) else {
+        return (Told::Nothing, None);
+    };
+    let pid = session["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+    let end = || {
+        let exit = &session["exit"];
+        let number = |key: &str| exit[key].as_i64();
+        number("code").map(End::Code).or_else(|| number("signal").map(End::Signal))
+    };
+    let cause = session["cause"].as_str().map(ToOwned::to_owned);
+    let told = match session["state"].as_str().unwrap_or_default() {
+        "starting" | "running" | "working" => Told::Alive,
+        "exited" | "crashed" | "stopped" | "killed" => Told::Over { end: end(), cause },
+        "lost" => Told::Lost,
+        other => Told::Unclear(other.to_owned()),
+    };
+    (told, pid)
+}

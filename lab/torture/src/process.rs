@@ -1,0 +1,84 @@
+//! Processes as the kernel shows them.
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Whether a process lives; a zombie does not.
+pub(crate) fn is_alive(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// Whether the signal was sent. The process may have ended since it was chosen.
+pub(crate) fn signal(pid: i32, signal: Signal) -> bool {
+    pid > 1 && Pid::from_raw(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
+}
+
+pub(crate) fn pids() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+pub(crate) fn environment(pid: i32) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+pub(crate) fn command_line(pid: i32) -> String {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ").trim_end().to_owned()
+}
+
+pub(crate) fn name(pid: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
+pub(crate) fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+/// Living processes, but for ourselves, that have `text` in their environment, command line or working folder.
+pub(crate) fn carrying(text: &str) -> Vec<i32> {
+    let me = i32::try_from(std::process::id()).unwrap_or(0);
+    let in_folder = |pid: i32| {
+        fs::read_link(format!("/proc/{pid}/cwd"))
+            .is_ok_and(|cwd| cwd.to_string_lossy().contains(text))
+    };
+    let mut found = pids();
+    found.retain(|&pid| {
+        pid != me
+            && is_alive(pid)
+            && (contains(&environment(pid), text)
+                || command_line(pid).contains(text)
+                || in_folder(pid))
+    });
+    found
+}
+
+/// Resident memory in KiB, and how many files are open.
+pub(crate) fn weight(pid: i32) -> Option<(u64, usize)> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let memory = line.split_whitespace().next()?.parse().ok()?;
+    Some((memory, fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count()))
+}
+
+/// The processes that have this one for a parent.
+pub(crate) fn children(parent: i32) -> Vec<i32> {
+    let is_child = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let after = stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+        after.split(' ').nth(1).and_then(|word| word.parse().ok()) == Some(parent)
+    };
+    pids().into_iter().filter(is_child).collect()
+}
+
+/// What a process waits for, for a report on one that hangs.
+pub(crate) fn where_it_is(pid: i32) -> String {
+    let read = |file: &str| {
+        fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default().trim().to_owned()
+    };
+    let below: Vec<String> = children(pid).iter().map(|&child| command_line(child)).collect();
+    format!("wchan {}, syscall {}, children {below:?}", read("wchan"), read("syscall"))
+}
