@@ -6,10 +6,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::files::Files;
-use crate::{StateDir, StoreError};
+use crate::{StateDir, StoreError, log_index};
 
 /// How long a command waits for another process's write. Writes take well under a millisecond each.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A store that is open for longer than this looks before each write whether its files are still there.
+pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
 /// One entry a schema version, applied in order. Never change one that was released: add another.
 const MIGRATIONS: [&str; 11] = [
@@ -32,6 +35,7 @@ pub struct Store {
     pub(crate) path: PathBuf,
     pub(crate) dir: StateDir,
     pub(crate) files: Files,
+    opened: Instant,
 }
 
 impl fmt::Debug for Store {
@@ -48,6 +52,23 @@ impl Store {
 
     /// The same, with a shorter temper: for hooks, which must not hold an agent up.
     pub fn open_with_patience(dir: &StateDir, patience: Duration) -> Result<Self, StoreError> {
+        let begun = Instant::now();
+        let mut pause = Duration::from_millis(5);
+        loop {
+            match Self::open_once(dir, patience) {
+                // Whoever still uses the old log notices when it next looks, and ends.
+                Err(StoreError::LogGone { .. }) if begun.elapsed() < patience => {
+                    // Those who try at the same moment keep the old index alive for each other, so they must get out of step.
+                    let odd = u64::from(begun.elapsed().subsec_nanos() % 64);
+                    std::thread::sleep(pause + Duration::from_millis(odd));
+                    pause = (pause * 2).min(Duration::from_millis(160));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn open_once(dir: &StateDir, patience: Duration) -> Result<Self, StoreError> {
         let path = dir.database();
         let failed = |e: rusqlite::Error| StoreError::sql(&path, &e);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -63,9 +84,12 @@ impl Store {
                 .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
                 .map_err(failed)?;
         }
-        let (dir, files) = (dir.clone(), Files::default());
-        let mut store = Self { connection, path: path.clone(), dir, files };
+        let (dir, files, opened) = (dir.clone(), Files::default(), Instant::now());
+        let mut store = Self { connection, path: path.clone(), dir, files, opened };
         store.migrate(patience)?;
+        if !log_index::fits(&path) {
+            return Err(StoreError::LogGone { path });
+        }
         store.files = Files::of(&store.dir);
         Ok(store)
     }
@@ -93,7 +117,10 @@ impl Store {
                 tx.execute_batch(migration)?;
             }
             tx.pragma_update(None, "user_version", found.max(known))
-        })
+        })?;
+        // Folded in at once, as far as no one reads: a log that is deleted later does not take the tables along.
+        let _ = self.read(|c| c.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
+        Ok(())
     }
 
     /// Turns the write-ahead log on. SQLite does not wait for another who does the same right now (14 of 300 times with eight
@@ -127,6 +154,10 @@ impl Store {
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        // What is written into a log that was deleted is lost, and may damage what others write.
+        if self.opened.elapsed() > SHORT {
+            self.check_files()?;
+        }
         let run = || {
             let tx = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = work(&tx)?;

@@ -34,6 +34,8 @@ pub enum StoreError {
         "{path} was removed or replaced while dogwatch was using it; what this command reads is out of date"
     )]
     Replaced { path: PathBuf },
+    #[error("the log of {path} was deleted, and another process still uses it")]
+    LogGone { path: PathBuf },
     #[error("the registry {path} cannot be used: {}{message}; it was left as it is", at(*.place))]
     BadRegistry { path: PathBuf, place: Option<(u64, u64)>, message: String },
     #[error(
@@ -78,6 +80,10 @@ impl StoreError {
             Self::NotEditable { .. } => {
                 "write that session as a plain block of `key: value` lines, without anchors".into()
             }
+            Self::LogGone { .. } => {
+                "end `dogwatch watch`, `relay`, `monitor` and `story run`, and run the command again"
+                    .into()
+            }
             Self::Replaced { .. } => {
                 "start this command again; `dogwatch doctor` checks the state folder".into()
             }
@@ -116,6 +122,7 @@ impl StoreError {
             Some(ErrorCode::DiskFull) => Self::Full { path },
             // What SQLite says when there is no room for the index of its log.
             Some(ErrorCode::SystemIoFailure) if is_full(&path) => Self::Full { path },
+            Some(ErrorCode::SystemIoFailure) if is_short_read(error) => Self::LogGone { path },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 Self::NotWritable { path, source: io::Error::other(message) }
             }
@@ -126,6 +133,12 @@ impl StoreError {
 
 fn at(place: Option<(u64, u64)>) -> String {
     place.map(|(line, column)| format!("line {line}, column {column}: ")).unwrap_or_default()
+}
+
+/// A frame that the index of the log names is not in the log.
+fn is_short_read(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
 }
 
 fn is_full(path: &Path) -> bool {

@@ -22,6 +22,7 @@ mod jobs;
 mod journal;
 mod leftovers;
 mod local_broker;
+mod log_index;
 mod looks;
 mod messages;
 mod monitors;

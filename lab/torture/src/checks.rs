@@ -43,6 +43,7 @@ pub(crate) fn recovers(stage: &Stage) {
 /// Judges every session that is not closed yet, and closes those that are over and were judged rightly.
 pub(crate) fn sessions(stage: &Stage) {
     let begun = Instant::now();
+    let mut pause = Duration::from_millis(100);
     loop {
         let complaints = judge_all(stage);
         if complaints.is_empty() {
@@ -56,7 +57,8 @@ pub(crate) fn sessions(stage: &Stage) {
             }
             return;
         }
-        std::thread::sleep(Duration::from_millis(150));
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_secs(1));
     }
 }
 
@@ -169,14 +171,13 @@ pub(crate) fn leftovers(stage: &Stage, known: &[i32]) {
 
 fn processes(stage: &Stage, known: &[i32]) {
     let mark = stage.world.root().display().to_string();
-    let mut known = known.to_vec();
-    for pid in known.clone() {
+    let server = stage.world.server_pid();
+    // What runs in panes is looked at as sessions.
+    let mut known: Vec<i32> = known.iter().copied().chain(server).collect();
+    let mut at = 0;
+    while let Some(&pid) = known.get(at) {
         known.extend(process::children(pid));
-    }
-    if let Some(server) = stage.world.server_pid() {
-        known.push(server);
-        // What runs in panes is looked at as sessions.
-        known.extend(process::children(server));
+        at += 1;
     }
     let begun = Instant::now();
     loop {
@@ -187,7 +188,7 @@ fn processes(stage: &Stage, known: &[i32]) {
         }
         if begun.elapsed() > Duration::from_secs(8) {
             for pid in left {
-                let line = process::command_line(pid);
+                let line = format!("{} of {:?}", process::command_line(pid), process::parent(pid));
                 stage.violation(format_args!("growth: process {pid} is left: {line}"));
                 process::signal(pid, rustix::process::Signal::KILL);
             }

@@ -100,6 +100,8 @@ fn over(end: Option<End>, cause: Option<&str>, truth: &Truth) -> Option<String> 
         End::Signal(1 | 2 | 15) => ended_by_us || truth.runner_killed,
         // Ctrl-C in raw mode is a way out of the actor's own.
         End::Code(130) => ended_by_us,
+        // The actor's way out when its terminal is gone.
+        End::Code(74) => truth.terminal_gone || truth.runner_killed,
         // A launch that failed is a code of the runner's.
         End::Code(126 | 127) => cause == Some("launch") && !truth.promised,
         _ => false,

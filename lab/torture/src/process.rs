@@ -64,14 +64,14 @@ pub(crate) fn weight(pid: i32) -> Option<(u64, usize)> {
     Some((memory, fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count()))
 }
 
+pub(crate) fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
+
 /// The processes that have this one for a parent.
-pub(crate) fn children(parent: i32) -> Vec<i32> {
-    let is_child = |pid: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after = stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
-        after.split(' ').nth(1).and_then(|word| word.parse().ok()) == Some(parent)
-    };
-    pids().into_iter().filter(is_child).collect()
+pub(crate) fn children(of: i32) -> Vec<i32> {
+    pids().into_iter().filter(|&pid| parent(pid) == Some(of)).collect()
 }
 
 /// What a process waits for, for a report on one that hangs.

@@ -73,7 +73,12 @@ impl Daemon {
         let (out, err) = (self.log(world, "out"), self.log(world, "err"));
         // Nobody reads what it prints.
         let _ = std::fs::remove_file(&out);
-        match run::start(world.command(&self.args), &out, &err) {
+        let mut command = world.command(&self.args);
+        if self.args[0] == "watch" {
+            // It would publish too, and take the relay's place.
+            command.env("XDG_CONFIG_HOME", world.path("quiet"));
+        }
+        match run::start(command, &out, &err) {
             Ok(child) => self.child = Some(child),
             Err(error) => complaint = Some(format!("{} cannot be started: {error}", self.name)),
         }

@@ -57,7 +57,11 @@ impl World {
         let profile = format!(
             "name = 'codex'\ntitle = 'Actor'\nprogram = '{program}'\n[input]\ncommand_prefixes = ['!', '/']\n"
         );
-        fs::write(folder.join("codex.toml"), profile)
+        fs::write(folder.join("codex.toml"), &profile)?;
+        // The same, without a broker.
+        let quiet = self.path("quiet").join("dogwatch/agents");
+        fs::create_dir_all(&quiet)?;
+        fs::write(quiet.join("codex.toml"), profile)
     }
 
     pub(crate) fn root(&self) -> &Path {

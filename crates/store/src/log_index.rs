@@ -1,0 +1,92 @@
+//! The index of the database's write-ahead log, in shared memory.
+//!
+//! A connection keeps the log that it opened. If someone deletes that file, whoever opens the database next makes another,
+//! while the index still describes the old one: reads fail, now or later, and what is written has no beginning, until the last
+//! process that holds the old log has let go of it (seen with SQLite 3.50). So one that comes looks whether the two belong
+//! together; those who stay look whether their files are still there (`files.rs`).
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Whether the index describes the log at the database's side: a log without a beginning has no frames, so the index must not
+/// name any.
+pub(crate) fn fits(database: &Path) -> bool {
+    const HEADER: u64 = 32;
+    let begun = std::fs::metadata(beside(database, "-wal")).is_ok_and(|log| log.len() >= HEADER);
+    begun || frames_in_index(database).is_none_or(|frames| frames == 0)
+}
+
+/// How many frames the index names (`mxFrame`, <https://sqlite.org/walformat.html>); `None` where it cannot be looked at.
+///
+/// The file itself must not be opened: closing it would take away the locks that SQLite holds on it in this process. It is
+/// in our memory, and that can be read.
+fn frames_in_index(database: &Path) -> Option<u32> {
+    let inode = std::fs::metadata(beside(database, "-shm")).ok()?.ino().to_string();
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let start = maps.lines().find_map(|line| {
+        // Addresses, rights, offset, device, inode, path.
+        let mut words = line.split_whitespace();
+        let (addresses, _, offset) = (words.next()?, words.next()?, words.next()?);
+        let is_it = words.nth(1)? == inode && offset.trim_matches('0').is_empty();
+        let start = addresses.split_once('-')?.0;
+        is_it.then(|| u64::from_str_radix(start, 16).ok()).flatten()
+    })?;
+    let mut frames = [0; 4];
+    File::open("/proc/self/mem").ok()?.read_exact_at(&mut frames, start + 16).ok()?;
+    Some(u32::from_ne_bytes(frames))
+}
+
+fn beside(database: &Path, ending: &str) -> PathBuf {
+    let mut path = OsString::from(database);
+    path.push(ending);
+    PathBuf::from(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, Instant};
+
+    use serde_json::json;
+
+    use crate::{Range, StateDir, Store, StoreError};
+
+    fn last(store: &Store) -> Option<String> {
+        let entries = store.entries(&Range::default()).unwrap();
+        Some(entries.last()?.event.data.to_string())
+    }
+
+    #[test]
+    fn a_log_that_is_deleted_under_one_who_uses_it() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("state")).unwrap();
+        let mut stays = Store::open(&dir).unwrap();
+        let tell =
+            |store: &mut Store, n: u32| store.tell(jiff::Timestamp::now(), None, "job", &json!(n));
+        for n in 0..5 {
+            tell(&mut stays, n).unwrap();
+            fs::remove_file(dir.database_log()).unwrap();
+            // As long as it stays, no other can read or write, and is not told anything wrong.
+            let refused = Store::open_with_patience(&dir, Duration::from_millis(50)).unwrap_err();
+            assert!(matches!(refused, StoreError::LogGone { .. }), "{refused}");
+            // It writes nothing more into what is gone.
+            std::thread::sleep(super::super::database::SHORT);
+            let refused = tell(&mut stays, 99).unwrap_err();
+            assert!(matches!(refused, StoreError::Replaced { .. }), "{refused}");
+            // Whoever waits for it goes on once it has ended.
+            let begun = Instant::now();
+            let coming = std::thread::scope(|scope| {
+                let coming = scope.spawn(|| Store::open(&dir).unwrap());
+                drop(stays);
+                coming.join().unwrap()
+            });
+            assert!(begun.elapsed() < Duration::from_secs(5));
+            coming.check().unwrap();
+            stays = coming;
+            tell(&mut stays, n + 10).unwrap();
+            assert_eq!(last(&Store::open(&dir).unwrap()), Some((n + 10).to_string()));
+        }
+    }
+}
