@@ -49,6 +49,7 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
     let mut tmux = Server::new(socket);
     let state = self::state_dir(state_dir)?;
     tmux.gate = context::gate(&socket_path, state.root());
+    tmux.path = Some(socket_path.clone());
     tmux.withheld = private_variables();
     Ok(Context {
         state,

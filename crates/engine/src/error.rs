@@ -188,6 +188,11 @@ impl Error {
         move |source| Self::Io { action, source }
     }
 
+    /// Files of the store were removed or replaced under a command that goes on.
+    pub fn is_replaced(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Replaced { .. }))
+    }
+
     /// A stable word for machines.
     pub fn code(&self) -> &'static str {
         match self {

@@ -36,6 +36,7 @@ mod faults;
 mod gate;
 mod glance;
 mod ids;
+mod limbo;
 mod name;
 mod nonce;
 mod oneshot;

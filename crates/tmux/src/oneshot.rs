@@ -7,11 +7,14 @@ use crate::chain::{Chain, MOST_WORDS};
 use crate::diagnose::is_silent_failure;
 use crate::gate::{Pass, is_announced};
 use crate::process::{Output, Process};
-use crate::{Command, Error, Reply, Server};
+use crate::{Command, Error, Reply, Server, limbo};
 
 /// How long a new session waits for an old server on the same socket to be gone. With 500 sessions
 /// tmux needs more than half a second for it.
 const DYING_SERVER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Longer than any server takes that will be gone by itself.
+const REMIND_AFTER: Duration = Duration::from_secs(2);
 
 /// A `tmux` process under way. Dropping it ends the process.
 #[derive(Debug)]
@@ -73,6 +76,7 @@ impl Running {
 
     pub(crate) fn settle(mut self) -> Result<Vec<Reply>, Broken> {
         let mut pause = Duration::from_millis(20);
+        let mut reminded = false;
         loop {
             let Some(process) = self.process.take() else {
                 return Ok(vec![]);
@@ -86,6 +90,10 @@ impl Running {
                 Err(Broken { at, error: Error::ServerDying, .. })
                     if self.chain.creates && at.unwrap_or(0) == 0 && self.has_patience() =>
                 {
+                    if !reminded && self.begun.elapsed() > REMIND_AFTER {
+                        reminded = true;
+                        limbo::remind(&self.server);
+                    }
                     thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(300));
                     self.process = Some(self.spawn()?);

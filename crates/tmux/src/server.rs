@@ -14,6 +14,8 @@ pub struct Server {
     /// The tmux program, `tmux` unless told otherwise.
     pub program: PathBuf,
     pub socket: Socket,
+    /// Where that socket is, if the caller knows; a [`Socket::Path`] says so itself.
+    pub path: Option<PathBuf>,
     /// The configuration a new server reads (`-f`); `None` for the user's own.
     pub config: Option<PathBuf>,
     /// How long one call may take.
@@ -31,6 +33,7 @@ impl Server {
         Self {
             program: "tmux".into(),
             socket,
+            path: None,
             config: None,
             deadline: Duration::from_secs(15),
             gate: Vec::new(),

@@ -52,6 +52,8 @@ fn monitor(context: &Context, roll: Roll<'_>, args: &Reconcile) -> Result<u8, Er
                 }
                 tell(&pass, args.emit_diff)
             }
+            // As long as we stayed, no other command could use the database.
+            Turn::Failed(error) if error.is_replaced() => return Err(error),
             Turn::Failed(error) => {
                 let text = error.to_string();
                 if trouble.as_ref() != Some(&text) {

@@ -65,6 +65,7 @@ mod story_automator;
 mod story_checks;
 mod terminal;
 mod tmux_versions;
+mod tortured;
 mod watch;
 mod witnesses;
 mod workflows;

@@ -97,6 +97,8 @@ impl<'c> Reporter<'c> {
                 self.pass = pass;
                 reports.extend(self.troubles.of_looking(None));
             }
+            // As long as we stayed, no other command could use the database.
+            Turn::Failed(error) if error.is_replaced() => return Err(error),
             Turn::Failed(error) => {
                 reports.extend(self.troubles.of_looking(Some(error.to_string())));
             }

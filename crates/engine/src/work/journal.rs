@@ -76,6 +76,7 @@ impl Journal {
 
 impl Inner {
     fn refresh(&mut self, id: &str) -> Result<(), Error> {
+        self.store.check_files()?;
         for dated in self.store.facts(id, self.known)? {
             self.known += 1;
             self.run.take(&dated);

@@ -126,6 +126,19 @@ fn the_deadline_ends_a_tmux_that_hangs() {
     assert!(begun.elapsed() < PATIENCE);
 }
 
+/// As when a session is made by a call that was taken before the `kill-server`: it keeps the server, which refuses everyone.
+#[test]
+fn a_server_that_does_not_come_to_its_end_is_told_again() {
+    let tmux = Private::running();
+    let late = "set-hook -gu session-closed ; new-session -d -s late cat";
+    let hook = Command::new("set-hook").flag('g').arg("session-closed").arg(late);
+    tmux.server.run_one(hook).unwrap();
+    tmux.server.run_one(Command::new("kill-server")).unwrap();
+    tmux.session("new");
+    let list = Command::new("list-sessions").option('F', "#{session_name}");
+    assert_eq!(tmux.server.run_one(list).unwrap().text().trim(), "new");
+}
+
 #[test]
 fn a_new_session_outwaits_a_dying_server() {
     let tmux = Private::running();

@@ -105,8 +105,8 @@ pub(super) fn own_session(
     ]);
     let made = context.tmux.run(&made.collect::<Vec<_>>());
     let replies = made.inspect_err(|error| {
-        if may_be_half_made(error) {
-            // Half a session is none.
+        // Half a session is none.
+        if may_be_half_made(error) || (is_unanswered(error) && is_ours(context, &tmux_name, id)) {
             let _ = context.tmux.run_one(Command::new("kill-session").target(&tmux_name));
         }
     })?;
@@ -176,6 +176,19 @@ fn may_be_half_made(error: &dogwatch_tmux::Error) -> bool {
         NotFound { .. } | ServerDying => true,
         _ => false,
     }
+}
+
+/// Whether the call was cut off, so that nobody knows what the server did of it.
+fn is_unanswered(error: &dogwatch_tmux::Error) -> bool {
+    use dogwatch_tmux::Error::{Failed, Timeout};
+    matches!(error, Timeout { .. } | Failed { status: None, .. })
+}
+
+/// Whether there is such a session, and it was made for this id. Another's of the same name is left alone.
+fn is_ours(context: &Context, name: &dogwatch_tmux::SessionName, id: &str) -> bool {
+    let ask = Command::new("show-environment").target(name).arg("DOGWATCH_SESSION");
+    let answer = context.tmux.run_one(ask);
+    answer.is_ok_and(|reply| reply.first_line() == format!("DOGWATCH_SESSION={id}"))
 }
 
 fn parse_place(answer: &str) -> Option<(PaneId, Server)> {

@@ -1,0 +1,54 @@
+//! A server that was told to end and does not.
+//!
+//! `kill-server` ends all sessions and then waits for the last client. A session that a client makes in between, whose call
+//! was taken before, is not ended: the server stays for it and refuses everyone, for ever if that session keeps its
+//! dead pane (seen with 3.3a, a spawn beside a `kill-server`). Told a second time, it ends that session too.
+
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Signal, kill_process};
+
+use crate::{Server, Socket};
+
+/// Tells a server that is ending to end, once more. One that takes calls is left alone.
+pub(crate) fn remind(server: &Server) {
+    let path = match (&server.socket, &server.path) {
+        (Socket::Path(path), _) | (_, Some(path)) => path,
+        _ => return,
+    };
+    if hangs_up(path)
+        && let Some(pid) = owner(path)
+    {
+        // It may have gone in this moment, which is what is wanted.
+        let _ = kill_process(pid, Signal::TERM);
+    }
+}
+
+/// A server that ends takes a call and hangs up at once; one that runs waits for the first word.
+fn hangs_up(path: &Path) -> bool {
+    let Ok(mut call) = UnixStream::connect(path) else { return false };
+    if call.set_read_timeout(Some(Duration::from_millis(300))).is_err() {
+        return false;
+    }
+    match call.read(&mut [0; 1]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
+/// Who listens, by the kernel's word.
+#[cfg(target_os = "linux")]
+fn owner(path: &Path) -> Option<rustix::process::Pid> {
+    let call = UnixStream::connect(path).ok()?;
+    let peer = rustix::net::sockopt::socket_peercred(&call).ok()?;
+    let is_ours = peer.uid == rustix::process::geteuid();
+    is_ours.then_some(peer.pid)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn owner(_: &Path) -> Option<rustix::process::Pid> {
+    None
+}
