@@ -24,6 +24,10 @@ tmux-matrix *args:
 fuzz *args:
     fuzz/run {{args}}
 
+# Faults, for so many minutes
+torture *args:
+    ./torture {{args}}
+
 # Figures, side by side with bare tmux
 bench *args:
     bench/run {{args}}

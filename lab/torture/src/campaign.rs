@@ -117,14 +117,23 @@ impl<'a> Campaign<'a> {
         self.keep_up(true);
         checks::recovers(stage);
         checks::sessions(stage);
+        if round.fault == Fault::DeletedLog {
+            // Those who were slow to notice.
+            self.keep_up(true);
+        }
         self.look_at_server(round.fault);
+        let spawned = stage.ledger().spawned;
+        for daemon in &mut self.targets.daemons {
+            daemon.weigh(spawned);
+        }
     }
 
     /// What goes on is started again if it has ended.
     fn keep_up(&mut self, begin_story: bool) {
         let stage = self.stage;
         for daemon in &mut self.targets.daemons {
-            if let Some(text) = daemon.keep_up(&stage.world) {
+            let may_let_go = stage.fault() == Fault::DeletedLog;
+            if let Some(text) = daemon.keep_up(&stage.world, may_let_go) {
                 stage.violation(text);
             }
         }
@@ -171,10 +180,6 @@ impl<'a> Campaign<'a> {
         let mut known: Vec<i32> = self.targets.daemons.iter().filter_map(Daemon::pid).collect();
         known.extend(self.targets.broker.as_ref().map(Broker::pids).unwrap_or_default());
         checks::leftovers(stage, &known);
-        let spawned = stage.ledger().spawned;
-        for daemon in &mut self.targets.daemons {
-            daemon.weigh(spawned);
-        }
         self.restore_mine();
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Daemon {
 }
 
 /// The first weighings are left out: caches fill.
-const WARM_UP: usize = 3;
+const WARM_UP: usize = 8;
 
 impl Daemon {
     pub(crate) fn new(name: &'static str, args: &[&'static str]) -> Self {
@@ -52,11 +52,13 @@ impl Daemon {
     }
 
     /// Starts it if it does not run. Says how it ended, if that was not our doing.
-    pub(crate) fn keep_up(&mut self, world: &World) -> Option<String> {
+    pub(crate) fn keep_up(&mut self, world: &World, may_let_go: bool) -> Option<String> {
         let mut complaint = None;
         if let Some(child) = &mut self.child {
             match child.try_wait() {
                 Ok(None) => return None,
+                // It says that its files were taken away, and lets go of them.
+                Ok(Some(status)) if may_let_go && status.code() == Some(6) => {}
                 Ok(Some(status)) if !self.was_killed => {
                     let said = std::fs::read_to_string(self.log(world, "err")).unwrap_or_default();
                     let last: Vec<&str> = said.lines().rev().take(3).collect();

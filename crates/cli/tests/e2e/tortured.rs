@@ -1,6 +1,7 @@
 //! What `./torture` has found, each in the smallest way that shows it.
 
 use std::fs;
+use std::io::Read;
 use std::process::Stdio;
 
 use crate::env::{TestEnv, eventually};
@@ -12,7 +13,7 @@ fn a_spawn_whose_tmux_is_killed_leaves_nothing() {
     env.spawn_script("stays", "exec sleep 300");
     let path = std::env::var("PATH").unwrap_or_default();
     let script = format!(
-        "PATH='{path}'\ntmux \"$@\" >/dev/null\ncase \" $* \" in *' new-session '*) kill -9 $$;; esac"
+        "PATH='{path}'\ncase \" $* \" in *' new-session '*) tmux \"$@\" >/dev/null; kill -9 $$;; esac\nexec tmux \"$@\""
     );
     let fake = env.write_program("tmux", &script);
     let mut command = env.command(&["spawn", "--name", "x", "--", "sleep", "300"]);
@@ -30,25 +31,21 @@ fn a_spawn_whose_tmux_is_killed_leaves_nothing() {
 fn commands_work_after_the_databases_log_was_deleted() {
     let env = TestEnv::new();
     let _session = env.spawn_script("x", "exec sleep 300");
-    let commands: [&[&str]; 3] =
-        [&["watch"], &["reconcile", "--interval", "1s"], &["events", "--follow"]];
-    let mut children: Vec<_> = commands
-        .iter()
-        .map(|args| {
-            let mut command = env.command(args);
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-        })
-        .collect();
+    let watch = env.command(&["watch"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut reconcile = env.command(&["reconcile", "--interval", "1s"]);
+    let reconcile = reconcile.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut children = [watch.unwrap(), reconcile.unwrap()];
+    // Their first words come after they have opened the database.
+    children[0].stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    children[1].stderr.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let log = env.state_dir().join("dogwatch.db-wal");
-    let users = || {
-        let pids = children.iter().map(|child| child.id());
-        let uses = |pid: &u32| {
+    eventually("both use it", || {
+        let uses = |pid: u32| {
             let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
             files.filter_map(|file| fs::read_link(file.path()).ok()).any(|path| path == log)
         };
-        pids.filter(uses).count()
-    };
-    eventually("all use it", || users() == commands.len());
+        children.iter().all(|child| uses(child.id()))
+    });
     fs::remove_file(&log).unwrap();
     for child in &mut children {
         eventually("it ends", || child.try_wait().unwrap().is_some());
