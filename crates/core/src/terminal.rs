@@ -5,6 +5,7 @@
 //! them is shown as a dot; what a person writes is left alone.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// What is shown instead.
 const DOT: char = '·';
@@ -109,7 +110,8 @@ pub fn json(written: &str) -> Cow<'_, str> {
     for c in written.chars() {
         if is_hidden(c) && c != '\n' {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
             out.push(c);

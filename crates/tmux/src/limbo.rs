@@ -15,9 +15,8 @@ use crate::{Server, Socket};
 
 /// Tells a server that is ending to end, once more. One that takes calls is left alone.
 pub(crate) fn remind(server: &Server) {
-    let path = match (&server.socket, &server.path) {
-        (Socket::Path(path), _) | (_, Some(path)) => path,
-        _ => return,
+    let ((Socket::Path(path), _) | (_, Some(path))) = (&server.socket, &server.path) else {
+        return;
     };
     if hangs_up(path)
         && let Some(pid) = owner(path)

@@ -88,7 +88,7 @@ fn run(args: &Args) -> io::Result<bool> {
     }
     let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let orders = Orders {
-        seed: args.seed.unwrap_or_else(|| clock.as_secs()),
+        seed: args.seed.unwrap_or(clock.as_secs()),
         time: Duration::try_from_secs_f64(args.minutes * 60.0).map_err(io::Error::other)?,
         only: args.only.clone(),
         without: args.without.clone(),

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::process;
 
 /// Far beyond what a command takes on a busy machine: one that is still there has hung.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Ended {

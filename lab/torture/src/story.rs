@@ -45,7 +45,7 @@ commit = "docs: all"
 
 const COMMITS: [&str; 4] = ["first", "work: a", "work: b", "docs: all"];
 /// A run takes seconds; this is for one that faults hit all the time.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// A driver that ends at once is not resumed in a tight loop.
 const PACE: Duration = Duration::from_secs(1);
 
