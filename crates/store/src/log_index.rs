@@ -10,6 +10,11 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::read_up_to;
+
+/// A line is some 100 bytes, and a process of ours has some 100 of them.
+const MOST_MAPS: u64 = 4 << 20;
+
 /// Whether the index describes the log at the database's side: a log without a beginning has no frames, so the index must not
 /// name any.
 pub(crate) fn fits(database: &Path) -> bool {
@@ -24,8 +29,8 @@ pub(crate) fn fits(database: &Path) -> bool {
 /// in our memory, and that can be read.
 fn frames_in_index(database: &Path) -> Option<u32> {
     let inode = std::fs::metadata(beside(database, "-shm")).ok()?.ino().to_string();
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let start = maps.lines().find_map(|line| {
+    let maps = read_up_to(File::open("/proc/self/maps").ok()?, MOST_MAPS).ok()?;
+    let start = String::from_utf8_lossy(&maps).lines().find_map(|line| {
         // Addresses, rights, offset, device, inode, path.
         let mut words = line.split_whitespace();
         let (addresses, _, offset) = (words.next()?, words.next()?, words.next()?);
