@@ -51,6 +51,9 @@ pub(crate) fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Resul
     tmux.gate = context::gate(&socket_path, state.root());
     tmux.path = Some(socket_path.clone());
     tmux.withheld = private_variables();
+    if !tmux.withheld.is_empty() {
+        keep_environment_private();
+    }
     Ok(Context {
         state,
         tmux,
@@ -149,9 +152,6 @@ pub(crate) fn surroundings() -> Surroundings {
 pub(crate) fn mqtt(context: &Context) -> Result<Option<Mqtt>, Error> {
     let Some(table) = config::read(context)?.mqtt else { return Ok(None) };
     let password = std::env::var(MQTT_PASSWORD).ok().filter(|word| !word.is_empty());
-    if password.is_some() {
-        keep_environment_private();
-    }
     let around = ConfigSurroundings {
         file: context.config.as_deref().unwrap_or(Path::new("")),
         machine: &host(),

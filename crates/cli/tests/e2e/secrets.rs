@@ -49,6 +49,36 @@ fn nor_from_a_server_that_a_person_started_with_it() {
     let _ = env.dogwatch(&["kill-all", "--now"]);
 }
 
+/// Of another user's processes root can read everything, so this needs a user of its own.
+#[test]
+#[cfg(target_os = "linux")]
+fn nor_from_a_process_of_dogwatch() {
+    if !crate::env::is_root() {
+        eprintln!("skipped: only root can run a command as another user");
+        return;
+    }
+    let env = TestEnv::new();
+    let user = ["--reuid", "61722", "--regid", "61722", "--clear-groups"];
+    let copy = env.root().join("dogwatch");
+    fs::copy(crate::env::dogwatch(), &copy).unwrap();
+    for path in [env.root(), env.home().into(), env.work().into()] {
+        std::os::unix::fs::chown(path, Some(61_722), Some(61_722)).unwrap();
+    }
+    let mut watch = env.foreign("setpriv");
+    watch.args(user).arg(copy).arg("watch").env(VARIABLES[0], SECRET).stderr(Stdio::piped());
+    let mut watch = watch.stdout(Stdio::null()).spawn().unwrap();
+    let mut said = std::io::BufReader::new(watch.stderr.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    assert!(line.contains("watching"), "{line}");
+    let mut look = env.foreign("setpriv");
+    let look = look.args(user).arg("cat").arg(format!("/proc/{}/environ", watch.id()));
+    let seen = env.run(look);
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+    assert!(!seen.text().contains(SECRET) && seen.stderr.contains("denied"), "{seen}");
+}
+
 #[test]
 fn an_environment_that_nobody_took_is_collected_by_the_next_command() {
     let commands: [&[&str]; 3] = [&["ls"], &["status"], &["gc"]];
