@@ -66,9 +66,9 @@ Examples:
   dogwatch broker --listen 0.0.0.0:1883
   mosquitto_sub -h 127.0.0.1 -u dogwatch -P \"$(cat ~/.local/state/dogwatch/broker/password)\" -t 'dogwatch/#' -v")]
 pub(crate) struct Broker {
-    /// Address and port to listen on
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:1883")]
-    pub(crate) listen: SocketAddr,
+    /// Address and port to listen on [default: those of `url` in [mqtt] if it is on loopback, else 127.0.0.1:1883]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
 }
 
 /// Show the sessions of all hosts, or ask something of a host

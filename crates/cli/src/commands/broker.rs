@@ -1,3 +1,6 @@
+#[cfg(feature = "broker")]
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use dogwatch_engine::{Context, Error};
 
 use crate::args::Broker;
@@ -15,15 +18,51 @@ pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
             password.display()
         ));
     };
-    dogwatch_engine::tell::broker::run(args.listen, mqtt.as_ref(), &local, ready)?;
+    let configured = mqtt.as_ref().and_then(|mqtt| {
+        let plain = !mqtt.address.tls;
+        plain.then(|| on_loopback(&mqtt.address.host, mqtt.address.port)).flatten()
+    });
+    let listen = args.listen.or(configured).unwrap_or(USUAL);
+    dogwatch_engine::tell::broker::run(listen, mqtt.as_ref(), &local, ready)?;
     Ok(dogwatch_core::exit_code::OK)
+}
+
+#[cfg(feature = "broker")]
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1883);
+
+/// Where clients of this machine's configuration look for a broker, if that is on this machine only.
+#[cfg(feature = "broker")]
+fn on_loopback(host: &str, port: u16) -> Option<SocketAddr> {
+    let host = if host == "localhost" { "127.0.0.1" } else { host };
+    let ip: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
+    ip.is_loopback().then_some(SocketAddr::new(ip, port))
 }
 
 #[cfg(not(feature = "broker"))]
 pub(crate) fn broker(_: &Context, args: &Broker) -> Result<u8, Error> {
-    let listen = args.listen;
-    let problem = format!(
-        "this dogwatch was built without a broker; run another on {listen}, such as mosquitto"
-    );
+    let listen = args.listen.map(|listen| format!(" on {listen}")).unwrap_or_default();
+    let problem =
+        format!("this dogwatch was built without a broker; run another{listen}, such as mosquitto");
     Err(Error::BadArgument { problem })
+}
+
+#[cfg(all(test, feature = "broker"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_listens_where_its_own_clients_look() {
+        for (host, listen) in [
+            ("127.0.0.1", Some("127.0.0.1:18")),
+            ("localhost", Some("127.0.0.1:18")),
+            ("::1", Some("[::1]:18")),
+            ("[::1]", Some("[::1]:18")),
+            ("0.0.0.0", None),
+            ("192.0.2.1", None),
+            ("broker.example", None),
+        ] {
+            let found = on_loopback(host, 18).map(|address| address.to_string());
+            assert_eq!(found.as_deref(), listen, "{host}");
+        }
+    }
 }
