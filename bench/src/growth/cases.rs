@@ -167,7 +167,7 @@ pub(super) fn events(world: &World, numbers: &[usize], rounds: usize) -> Result<
 }
 
 /// Memory of those who watch while sessions come and go.
-pub(super) fn memory(world: &World, cycles: usize) -> Result<Vec<Curve>, Error> {
+pub(super) fn memory(world: &World, cycles: usize, is_written: bool) -> Result<Vec<Curve>, Error> {
     const OF: &str = "sessions come and gone";
     const STEPS: usize = 10;
     let port = free_port()?;
@@ -193,9 +193,13 @@ pub(super) fn memory(world: &World, cycles: usize) -> Result<Vec<Curve>, Error> 
     for step in 0..STEPS {
         let numbers = cycles * step / STEPS..cycles * (step + 1) / STEPS;
         let end = numbers.end;
-        world.side_by_side(numbers, |_| {
-            child::run(&mut world.dogwatch(["spawn", "--", "true"]))?.success().map(drop)
-        })?;
+        if is_written {
+            seed::ended(world, numbers)?;
+        } else {
+            world.side_by_side(numbers, |_| {
+                child::run(&mut world.dogwatch(["spawn", "--", "true"]))?.success().map(drop)
+            })?;
+        }
         note(&mut curves, end)?;
     }
     Ok(curves.map(|curve| curve.limited(Limit::Times(1.2))).into())

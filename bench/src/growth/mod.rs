@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// How many sessions come and go under `watch` and `relay`, whose memory is measured
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     cycles: usize,
+    /// Write these sessions to the store instead of starting them: ten thousand in a minute
+    #[arg(long)]
+    written: bool,
     /// Where the curves are drawn
     #[arg(long, value_name = "FILE", default_value = "growth.svg")]
     svg: PathBuf,
@@ -82,7 +85,9 @@ pub(crate) fn measure(args: &Args) -> Result<(), Error> {
     run(Case::Events, &|world| {
         cases::events(world, &pick(&[1_000, 100_000], &[1_000, 10_000]), rounds)
     })?;
-    run(Case::Memory, &|world| cases::memory(world, if args.quick { 100 } else { args.cycles }))?;
+    run(Case::Memory, &|world| {
+        cases::memory(world, if args.quick { 100 } else { args.cycles }, args.written)
+    })?;
     curve::print(machine.as_ref(), &curves, args.json);
     fs::write(&args.svg, svg::draw(&curves)).map_err(Error::io("write the curves"))?;
     report::mention(&format!("curves: {}", args.svg.display()));

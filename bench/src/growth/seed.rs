@@ -15,7 +15,7 @@ use crate::world::World;
 /// What a hook brings, about.
 const PAYLOAD: &str = include_str!("../../payloads/PostToolUse.json");
 
-/// Sessions that ended an hour ago. Their panes are gone.
+/// Sessions that began and ended an hour ago. Their panes are gone.
 pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
     let dir = StateDir::open(&world.state())?;
     let mut store = Store::open(&dir)?;
