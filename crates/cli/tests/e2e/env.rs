@@ -244,7 +244,14 @@ impl TestEnv {
 
     pub(crate) fn tmux_command(&self, socket: &Path, args: &[&str]) -> Command {
         let mut command = self.foreign("tmux");
-        command.args(["-u", "-f", "/dev/null", "-S"]).arg(socket).args(args);
+        command.args(["-u", "-f", "/dev/null", "-S"]).arg(socket);
+        if args.first() == Some(&"new-session") && args.contains(&"-x") && is_tmux_3_2() {
+            // It takes no size for a new session, unless sizes are by hand.
+            command.args(["start-server", ";", "set-option", "-gw", "window-size", "manual", ";"]);
+            command.args(args).args([";", "set-option", "-gwu", "window-size"]);
+        } else {
+            command.args(args);
+        }
         command
     }
 
@@ -319,6 +326,14 @@ pub(crate) fn dogwatch() -> &'static str {
     PATH.get_or_init(|| {
         let told = std::env::var("DOGWATCH_TEST_BINARY");
         told.unwrap_or_else(|_| env!("CARGO_BIN_EXE_dogwatch").to_owned())
+    })
+}
+
+fn is_tmux_3_2() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(|| {
+        let said = Command::new("tmux").arg("-V").output().expect("tmux can be started");
+        said.stdout.starts_with(b"tmux 3.2")
     })
 }
 

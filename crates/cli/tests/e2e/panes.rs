@@ -12,11 +12,7 @@ impl TestEnv {
         let mut words = vec!["new-session", "-d", "-s", "w", "-P", "-F", "#{pane_id}"];
         words.extend(size);
         words.push("cat");
-        let pane = self.tmux(&words);
-        // 3.2a takes no size for a new session.
-        self.tmux(&["resize-window", "-t", &pane, "-x", &width, "-y", &height]);
-        self.tmux(&["set-option", "-w", "-u", "-t", &pane, "window-size"]);
-        pane
+        self.tmux(&words)
     }
 
     /// A member of the team that does nothing, led by this pane.

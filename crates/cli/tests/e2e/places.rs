@@ -51,7 +51,8 @@ fn with_any_name() {
         let session = env.seen(&format!("s{n}"));
         assert_eq!(session["cwd"], folder.to_str().unwrap());
         let pane = session["pane"].as_str().unwrap();
-        let shown = env.tmux(&["display-message", "-p", "-t", pane, "#{pane_start_path}"]);
+        let shown =
+            env.tmux(&["display-message", "-p", "-t", pane, "#{pane_start_path}#{session_path}"]);
         assert!(shown.contains("work"), "{shown}");
     }
     assert!(!env.work().join("pwned").exists() && !env.root().join("pwned").exists());
