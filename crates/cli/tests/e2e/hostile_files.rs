@@ -58,9 +58,8 @@ impl Stage {
         stage.put("said.txt", "RESULT: DONE\n");
         stage.put(".agents/orchestration/session-1.md", "# Team\n");
         stage.put("reg/agents.yaml", "sessions: {}\n");
-        let git = "git init -q . && git add -A && git -c user.name=t -c user.email=t@example.invalid commit -qm x";
-        let mut shell = stage.env.foreign("sh");
-        let _ = stage.env.run(shell.args(["-c", git])).success();
+        let mut git = stage.env.foreign("git");
+        let _ = stage.env.run(git.args(["init", "-q", "."])).success();
         stage
     }
 
@@ -305,8 +304,8 @@ fn only_regular_files_of_the_repository_are_read_and_none_without_a_limit() {
                 "a link outside" => symlink(stage.outside.join("file"), &path).unwrap(),
                 "a link to /dev/zero" => symlink("/dev/zero", &path).unwrap(),
                 "a pipe" => {
-                    let mode = rustix::fs::Mode::from(0o600);
-                    rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+                    let mut mkfifo = stage.env.foreign("mkfifo");
+                    let _ = stage.env.run(mkfifo.arg(&path)).success();
                 }
                 "a folder" => fs::create_dir(&path).unwrap(),
                 _ => fs::File::create(&path).unwrap().set_len(1 << 40).unwrap(),

@@ -125,7 +125,8 @@ fn what_is_no_regular_file_is_refused_at_once() {
             let mut listener = None;
             match kind {
                 "pipe" => {
-                    rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::from(0o600)).unwrap();
+                    let made = std::process::Command::new("mkfifo").arg(&path).status();
+                    assert!(made.unwrap().success());
                 }
                 "folder" => fs::create_dir(&path).unwrap(),
                 "socket" => listener = std::os::unix::net::UnixListener::bind(&path).ok(),
