@@ -120,6 +120,29 @@ fn gc_removes_environments_that_an_older_version_left() {
     let _ = env.dogwatch(&["kill", "one", "--now"]).success();
 }
 
+#[test]
+fn commands_that_notify_get_neither_passwords_nor_secrets() {
+    let env = TestEnv::new();
+    let folder = env.home().join(".config/dogwatch");
+    fs::create_dir_all(&folder).unwrap();
+    let told = env.work().join("told");
+    let script = format!("env > '{0}.env'; cat > '{0}'", told.display());
+    let config = format!("[[notify]]\nkind = 'command'\ncommand = ['sh', '-c', \"{script}\"]\n");
+    fs::write(folder.join("config.toml"), config).unwrap();
+    let problem =
+        "PGPASSWORD=S3cr3tA failed: mysql -u me -pS3cr3tB \u{202e}x; Authorization: Basic S3cr3tC";
+    let args = ["escalations", "raise", "budget", problem, "--run", "a"];
+    let mut raise = env.command(&args);
+    raise.env(VARIABLES[0], SECRET).env("OTHER_API_KEY", "S3cr3t-of-mine");
+    let _ = env.run(&mut raise).success();
+    let (told, variables) = (
+        fs::read_to_string(&told).unwrap(),
+        fs::read_to_string(told.with_extension("env")).unwrap(),
+    );
+    assert!(told.contains("PGPASSWORD=xxx") && !told.contains("S3cr3t"), "{told}");
+    assert!(variables.contains("OTHER_API_KEY") && !variables.contains(SECRET), "{variables}");
+}
+
 /// Whether any file below a folder has a text in it.
 fn holds(folder: &Path, text: &str) -> bool {
     fs::read_dir(folder).unwrap().flatten().any(|entry| {

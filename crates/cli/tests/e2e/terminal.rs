@@ -18,7 +18,7 @@ fn hostile_texts_are_shown_and_not_obeyed() {
     let prompt = format!("printf '%s' '{HOSTILE}'; exec sleep 300");
     let one = env.spawn_script("one", &prompt);
     let submitted = env.dogwatch(&["job", "submit", "one", HOSTILE]);
-    let _ = env.dogwatch(&["escalations", "raise", "--title", HOSTILE]);
+    let _ = env.dogwatch(&["escalations", "raise", "budget", HOSTILE, "--run", "a"]).success();
     let mut said = vec![format!(": {}{}", submitted.text(), submitted.stderr)];
     let commands: [&[&str]; 10] = [
         &["ls"],
