@@ -175,8 +175,8 @@ mod tests {
             ("- id: \"a/b\"\n  title: x\n", "quoted"),
             ("- id: \"../x\"\n  title: x\n", "quoted"),
             ("- id: \"1\"\n", "no title"),
-            ("- id: \"3\"\n  title: x\n- id: \"3-2\"\n  title: y\n", "told apart"),
-            ("- id: \"3\"\n  title: x\n- id: \"3\"\n  title: y\n", "told apart"),
+            ("- id: \"3\"\n  title: one\n- id: \"3-2\"\n  title: two\n", "told apart"),
+            ("- id: \"3\"\n  title: one\n- id: \"3\"\n  title: two\n", "told apart"),
             ("[]\n", "no stories"),
             ("a: b\n", "not a list"),
         ] {
@@ -184,7 +184,7 @@ mod tests {
             assert!(said.contains(why), "{bad}: {said}");
         }
         let apart =
-            "- id: \"1\"\n  title: x\n- id: \"10\"\n  title: y\n- id: \"2-1\"\n  title: z\n";
+            "- id: \"1\"\n  title: one\n- id: \"10\"\n  title: two\n- id: \"2-1\"\n  title: three\n";
         assert_eq!(entries(apart).unwrap().len(), 3);
     }
 
