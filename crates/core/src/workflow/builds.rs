@@ -183,8 +183,7 @@ mod tests {
             let said = entries(bad).unwrap_err();
             assert!(said.contains(why), "{bad}: {said}");
         }
-        let apart =
-            "- id: \"1\"\n  title: one\n- id: \"10\"\n  title: two\n- id: \"2-1\"\n  title: three\n";
+        let apart = "- id: \"1\"\n  title: one\n- id: \"10\"\n  title: two\n- id: \"2-1\"\n  title: three\n";
         assert_eq!(entries(apart).unwrap().len(), 3);
     }
 
