@@ -27,7 +27,7 @@ impl Screen {
     }
 
     /// How many lines there are.
-    pub(crate) fn height(&self) -> usize {
+    pub(crate) fn height() -> usize {
         usize::from(size().0).max(4)
     }
 
@@ -36,7 +36,7 @@ impl Screen {
         let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
         let text =
             if colours { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() };
-        let lines: Vec<String> = text.lines().take(self.height()).map(ToOwned::to_owned).collect();
+        let lines: Vec<String> = text.lines().take(Self::height()).map(ToOwned::to_owned).collect();
         if size() != self.size {
             self.size = size();
             self.drawn.clear();
@@ -47,11 +47,11 @@ impl Screen {
         }
         for (at, line) in lines.iter().enumerate() {
             if self.drawn.get(at) != Some(line) {
-                out.push_str(&format!("\x1b[{};1H{line}\x1b[K", at + 1));
+                out = format!("{out}\x1b[{};1H{line}\x1b[K", at + 1);
             }
         }
         if self.drawn.len() > lines.len() {
-            out.push_str(&format!("\x1b[{};1H\x1b[J", lines.len() + 1));
+            out = format!("{out}\x1b[{};1H\x1b[J", lines.len() + 1);
         }
         self.drawn = lines;
         write(&out)

@@ -46,7 +46,9 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     } else if !judged.is_empty() {
         ui::line(table(&judged, &jobs, now));
         if !args.sessions.is_empty() {
-            judged.iter().for_each(show_options);
+            for one in &judged {
+                show_options(one);
+            }
         }
     }
     ui::talk_of_left_out(left_out);
@@ -98,7 +100,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         let (header, rows) = table(&judged, &watcher.jobs()?, now).blocks();
         let words: Vec<&str> = judged.iter().map(|one| one.verdict.status.word()).collect();
         let footer = format!("{clock}, Ctrl-C ends");
-        let picture = screen::fit(&header, &rows, &words, &footer, screen.height());
+        let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
         if screen.draw(&picture).is_err() {
             break;
         }
