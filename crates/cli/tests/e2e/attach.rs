@@ -98,10 +98,7 @@ fn without_a_terminal_or_session() {
     assert_ne!(output.code, Some(0), "{output}");
     assert!(output.stderr.contains("terminal"), "{output}");
     let _ = env.dogwatch(&["kill", "x"]).success();
-    insta::assert_snapshot!(env.dogwatch(&["attach", "x"]), @r"
-    ------- stderr -------
-    error: the session x is over: signal 15 (TERM), ended on request
-    hint: see what it showed: dogwatch capture x
-    [exit code: 4]
-    ");
+    let output = env.dogwatch(&["attach", "x"]).code(4);
+    assert!(output.stderr.starts_with("error: the session x is over: "), "{output}");
+    assert!(output.stderr.contains("hint: see what it showed: dogwatch capture x"), "{output}");
 }

@@ -74,7 +74,7 @@ fn projects_with_the_same_slug_stay_apart() {
     let listed = env.run(command.env("PROJECT_ROOT", &projects[1])).json();
     assert_eq!(listed["sessions"][0]["name"], all[1]);
     // The other project's session is not ended either.
-    let mut command = env.command(&["kill-all", "--project-only", "--json"]);
+    let mut command = env.command(&["kill-all", "--yes", "--project-only", "--json"]);
     let killed = env.run(command.current_dir(&projects[0])).success().json();
     assert_eq!(killed["killed"].as_array().unwrap().len(), 1);
     assert_eq!(names("", &[]), all[1..]);
