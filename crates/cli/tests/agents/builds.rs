@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::lab::Lab;
 
 /// The skill's first command, then what its steps leave in the end. `$1` is how it ends.
-const BUILD: &str = r##"#!/bin/sh
+const BUILD: &str = r#"#!/bin/sh
 set -eu
 echo "$DOGWATCH_ITEM#$DOGWATCH_ATTEMPT $1" >> $NOTES/log
 uv run --no-cache "$PWD/_bmad/scripts/render_skill.py" --project-root "$PWD" --skill "$PWD/.claude/skills/bmad-build-auto" > $NOTES/rendered
@@ -25,7 +25,7 @@ case $1 in
     git add -A
     git commit -q -m "build: $DOGWATCH_ITEM";;
 esac
-"##;
+"#;
 
 fn play(end: &str) -> String {
     format!(

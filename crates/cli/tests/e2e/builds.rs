@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::workflows::Project;
 
 /// Does what the skill does, as its mood says: `done` commits, `blocked` writes why, `half` stops in between.
-const AGENT: &str = r##"
+const AGENT: &str = r#"
 set -eu
 notes=$NOTES
 printf '%s\n' "$*" >> $notes/prompts
@@ -38,7 +38,7 @@ case $mood in
     printf -- "---\nstatus: 'done' # draft | done\n---\n# A thing\n" > $spec
     git add -A && git commit -q -m "build: $DOGWATCH_ITEM";;
 esac
-"##;
+"#;
 
 struct Build {
     project: Project,
@@ -57,7 +57,9 @@ impl Build {
         project.env.add_profile("fake", "[launch]\nprompt = ['@prompt@']", &script);
         project.env.write_program("uv", "exit 0");
         let work = project.env.work();
-        skills.iter().for_each(|skill| install(work, skill));
+        for skill in skills {
+            install(work, skill);
+        }
         fs::create_dir_all(work.join("_bmad/scripts")).unwrap();
         fs::write(work.join("_bmad/scripts/render_skill.py"), "").unwrap();
         fs::create_dir_all(work.join("_bmad-output/implementation-artifacts")).unwrap();
