@@ -57,6 +57,10 @@ impl StoreError {
             Self::NotYours { .. } => "set DOGWATCH_STATE_DIR to a folder of your own".into(),
             Self::TooOpen { path, .. } => format!("chmod 700 {}", path.display()),
             Self::Full { .. } => "free some space, then run the command again".into(),
+            // The error itself says what to do.
+            Self::NotWritable { source, .. } | Self::NotShared { source, .. } if is_link(source) => {
+                return None;
+            }
             Self::NotWritable { .. } => {
                 "make it writable for you, or set DOGWATCH_STATE_DIR to a folder of your own".into()
             }
@@ -129,6 +133,10 @@ impl StoreError {
             _ => Self::Database { path, message },
         }
     }
+}
+
+fn is_link(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<crate::LinkInProject>)
 }
 
 fn at(place: Option<(u64, u64)>) -> String {

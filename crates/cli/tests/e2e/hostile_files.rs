@@ -111,7 +111,9 @@ impl Stage {
 }
 
 /// What is written, with a way to each of it: the command, and what stands between the project's root and the file.
-const WRITTEN: [(&[&str], &[&str]); 11] = [
+const WRITTEN: [(&[&str], &[&str]); 12] = [
+    // What a run would write is looked for before it begins.
+    (&["story", "plan"], &["_bmad-output/story-automator/", "_bmad-output/"]),
     (
         &["task", "add", "--role", "dev", "Do it."],
         &[

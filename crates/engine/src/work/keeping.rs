@@ -9,6 +9,7 @@ use dogwatch_core::story::marker::{Marker, NewMarker};
 use dogwatch_core::story::state_template::{self, Begun, epic_slug};
 use dogwatch_core::workflow::document::{self, TEMPLATE};
 use dogwatch_core::workflow::{Crew, Plan, Run, Standing};
+use dogwatch_store::ProjectFile;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -30,6 +31,16 @@ pub(super) fn new_document(plan: &Plan, now: Timestamp) -> String {
     let epic = Value::from(plan.groups().join("-"));
     let stamp = now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
     format!("{FOLDER}/orchestration-{}-{stamp}.md", epic_slug(Some(&epic)))
+}
+
+/// A link of the project's where document or marker would be is found before the run begins.
+pub(super) fn must_be_reached(home: &crate::story::Project) -> Result<(), Error> {
+    for path in [home.root.join(FOLDER).join("x"), marker_path(home)] {
+        ProjectFile::named(Some(&home.root), &path)
+            .and_then(|file| file.must_be_reached())
+            .map_err(Error::io(format!("write below {}", home.root.display())))?;
+    }
+    Ok(())
 }
 
 /// Brings document and marker up to date.

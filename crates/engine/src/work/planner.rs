@@ -144,6 +144,7 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
         complexity: BTreeMap::new(),
     };
     if is_bmad {
+        keeping::must_be_reached(&home)?;
         if let Some(other) = keeping::somebody_elses(&home)
             && context
                 .store()?
