@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::error::Error;
 
 /// Few commands that are measured here take a hundredth of it; ending a thousand sessions does.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Debug)]
 pub(crate) struct Done {

@@ -1,4 +1,5 @@
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 
 use serde_json::{Value, json};
 
@@ -75,23 +76,24 @@ fn tables(machine: Option<&Machine>, curves: &[Curve]) -> String {
     }
     for group in curves.chunk_by(|a, b| a.of == b.of) {
         let Some(first) = group.first() else { continue };
-        text.push_str(&format!("\n{:<34}", first.of));
+        let _ = write!(text, "\n{:<34}", first.of);
         for (number, _) in &first.points {
-            text.push_str(&format!(" {number:>9}"));
+            let _ = write!(text, " {number:>9}");
         }
         text.push_str("  limit\n");
         for curve in group {
-            text.push_str(&format!("  {:<32}", format!("{} ({})", curve.what, curve.unit)));
+            let _ = write!(text, "  {:<32}", format!("{} ({})", curve.what, curve.unit));
             for (number, _) in &first.points {
                 let value = curve.points.iter().find(|(n, _)| n == number);
                 let cell = value.map_or_else(|| "-".to_owned(), |(_, value)| format!("{value:.1}"));
-                text.push_str(&format!(" {cell:>9}"));
+                let _ = write!(text, " {cell:>9}");
             }
-            match curve.verdict() {
-                Some((limit, true)) => text.push_str(&format!("  {limit}: met\n")),
-                Some((limit, false)) => text.push_str(&format!("  {limit}: NOT met\n")),
-                None => text.push('\n'),
-            }
+            let verdict = curve.verdict().map(|(limit, is_met)| {
+                let met = if is_met { "met" } else { "NOT met" };
+                format!("  {limit}: {met}")
+            });
+            text.push_str(&verdict.unwrap_or_default());
+            text.push('\n');
         }
     }
     text

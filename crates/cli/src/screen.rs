@@ -1,7 +1,8 @@
 //! A picture that is drawn again and again, on the terminal's alternate screen: what was on the terminal before is there
 //! again afterwards, however the command ends.
 
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 
 use rustix::termios::tcgetwinsize;
 
@@ -47,11 +48,11 @@ impl Screen {
         }
         for (at, line) in lines.iter().enumerate() {
             if self.drawn.get(at) != Some(line) {
-                out = format!("{out}\x1b[{};1H{line}\x1b[K", at + 1);
+                let _ = write!(out, "\x1b[{};1H{line}\x1b[K", at + 1);
             }
         }
         if self.drawn.len() > lines.len() {
-            out = format!("{out}\x1b[{};1H\x1b[J", lines.len() + 1);
+            let _ = write!(out, "\x1b[{};1H\x1b[J", lines.len() + 1);
         }
         self.drawn = lines;
         write(&out)
