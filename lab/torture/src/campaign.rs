@@ -39,6 +39,7 @@ pub(crate) struct Campaign<'a> {
     pub(crate) left_out: Vec<String>,
     pub(crate) rounds: u32,
     server: Option<i32>,
+    has_fault_4980: bool,
 }
 
 impl<'a> Campaign<'a> {
@@ -67,9 +68,13 @@ impl<'a> Campaign<'a> {
             daemons,
             stories: Stories::default(),
             events_may_miss: false,
+            log_deleted: false,
         };
         let _ = stage.world.tmux(&["new-session", "-d", "-s", MINE, "sleep 100000"]);
-        Self { stage, targets, left_out, rounds: 0, server: stage.world.server_pid() }
+        let server = stage.world.server_pid();
+        let version = stage.world.tmux(&["-V"]).unwrap_or_default();
+        let has_fault_4980 = !version.starts_with("tmux 3.7") && !version.starts_with("tmux 4");
+        Self { stage, targets, left_out, rounds: 0, server, has_fault_4980 }
     }
 
     pub(crate) fn run(&mut self, orders: &Orders) {
@@ -115,13 +120,14 @@ impl<'a> Campaign<'a> {
             scope.spawn(move || faults::inject(stage, round, targets));
         });
         self.keep_up(true);
+        self.look_at_server(round);
         checks::recovers(stage);
         checks::sessions(stage);
         if round.fault == Fault::DeletedLog {
             // Those who were slow to notice.
             self.keep_up(true);
         }
-        self.look_at_server(round.fault);
+        self.look_at_server(round);
         let spawned = stage.ledger().spawned;
         for daemon in &mut self.targets.daemons {
             daemon.weigh(spawned);
@@ -143,14 +149,34 @@ impl<'a> Campaign<'a> {
     }
 
     /// The server and the user's own session on it live unless we ended them.
-    fn look_at_server(&mut self, fault: Fault) {
+    fn look_at_server(&mut self, round: &Round) {
         let now = self.stage.world.server_pid();
-        let ours = matches!(fault, Fault::KillServer | Fault::EndServer);
+        let ours = matches!(round.fault, Fault::KillServer | Fault::EndServer);
         if self.server.is_some() && now != self.server && !ours {
-            let before = self.server;
-            self.stage.violation(format_args!("the tmux server went from {before:?} to {now:?}"));
+            self.server_was_lost(round, now);
         }
         self.server = now;
+    }
+
+    /// Up to 3.6 a server crashes if a session is made or ended while a control client introduces itself (tmux/tmux#4980). Our
+    /// commands keep out of each other's way by a lock; one that is killed lets go of it before its tmux is done.
+    fn server_was_lost(&self, round: &Round, now: Option<i32>) {
+        let stage = self.stage;
+        let killed = round.acts.iter().any(|act| act.cut_us.is_some())
+            || matches!(
+                round.fault,
+                Fault::KillService(_) | Fault::KillControlClient | Fault::KillTmuxCommand
+            );
+        stage.log(format_args!("the tmux server went from {:?} to {now:?}", self.server));
+        stage.ledger().change_all(|entry| {
+            entry.truth.terminal_gone = true;
+            entry.truth.spawn_disturbed |= entry.truth.refused;
+        });
+        if killed && self.has_fault_4980 {
+            stage.checked("tmux servers lost to tmux/tmux#4980", 1);
+        } else {
+            stage.violation(format_args!("the tmux server went from {:?} to {now:?}", self.server));
+        }
     }
 
     fn checkpoint(&mut self) {
@@ -160,11 +186,15 @@ impl<'a> Campaign<'a> {
         let names = stage.ledger().names();
         stage.ledger().change_all(|entry| entry.truth.kill_asked = true);
         for name in &names {
-            let known = stage.ledger().get(name).is_some_and(|entry| entry.truth.promised);
+            let truth = stage.ledger().get(name).map(|entry| entry.truth).unwrap_or_default();
+            let known = truth.promised && !truth.forgotten;
             let ended = stage.dogwatch(&["kill", "--now", name]);
             if known && !ended.is_ok() && !ended.stderr.contains("no session") {
                 stage.violation(format_args!("kill {name} at a checkpoint: {}", ended.words()));
             }
+        }
+        if std::mem::take(&mut self.targets.log_deleted) {
+            checks::end_forgotten(stage);
         }
         checks::sessions(stage);
         self.events();

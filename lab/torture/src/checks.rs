@@ -198,11 +198,24 @@ fn processes(stage: &Stage, known: &[i32]) {
     }
 }
 
+/// Those whose records went with the database's log: they are ended as a person would, and their folders stay for an hour.
+pub(crate) fn end_forgotten(stage: &Stage) {
+    let listed = stage.world.tmux(&["list-sessions", "-F", "#{session_name}"]).unwrap_or_default();
+    for name in odd_sessions(&listed) {
+        let _ = stage.world.tmux(&["kill-session", "-t", &format!("={name}")]);
+    }
+    let folders = fs::read_dir(stage.world.state().join("sessions")).into_iter().flatten().count();
+    stage.ledger().cut_spawns += u64::try_from(folders).unwrap_or(0);
+}
+
+fn odd_sessions(listed: &str) -> Vec<&str> {
+    listed.lines().filter(|name| *name != MINE && !name.starts_with("_dogwatch")).collect()
+}
+
 fn tmux_sessions(stage: &Stage) {
     let listed = stage.world.tmux(&["list-sessions", "-F", "#{session_name}"]).unwrap_or_default();
     let hidden = listed.lines().filter(|name| name.starts_with("_dogwatch")).count();
-    let odd: Vec<&str> =
-        listed.lines().filter(|name| *name != MINE && !name.starts_with("_dogwatch")).collect();
+    let odd = odd_sessions(&listed);
     if !odd.is_empty() {
         stage.violation(format_args!("growth: tmux sessions are left: {odd:?}"));
     }

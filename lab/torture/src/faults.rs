@@ -26,6 +26,8 @@ pub(crate) struct Targets {
     pub(crate) stories: Stories,
     /// The broker was killed, or the database's log deleted, since completeness was last checked.
     pub(crate) events_may_miss: bool,
+    /// The database's log was deleted since the last checkpoint.
+    pub(crate) log_deleted: bool,
 }
 
 impl Targets {
@@ -235,6 +237,7 @@ fn delete_log(stage: &Stage, targets: &mut Targets) -> bool {
     });
     targets.stories.forgotten = true;
     targets.events_may_miss = true;
+    targets.log_deleted = true;
     fs::remove_file(stage.world.state().join("dogwatch.db-wal")).is_ok()
 }
 

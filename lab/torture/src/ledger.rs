@@ -73,7 +73,9 @@ impl Ledger {
         let fit: Vec<&String> = self
             .open
             .iter()
-            .filter(|(_, entry)| !entry.spawning && entry.truth.promised && filter(entry))
+            .filter(|(_, entry)| {
+                !entry.spawning && entry.truth.promised && !entry.truth.forgotten && filter(entry)
+            })
             .map(|(name, _)| name)
             .collect();
         let at = usize::try_from(pick % u64::try_from(fit.len().max(1)).unwrap_or(1)).unwrap_or(0);
