@@ -44,7 +44,16 @@ fn owner(path: &Path) -> Option<rustix::process::Pid> {
     let call = UnixStream::connect(path).ok()?;
     let peer = rustix::net::sockopt::socket_peercred(&call).ok()?;
     let is_ours = peer.uid == rustix::process::geteuid();
-    is_ours.then_some(peer.pid)
+    (is_ours && is_tmux(peer.pid)).then_some(peer.pid)
+}
+
+/// A signal is for a tmux server and nothing else that may listen there.
+#[cfg(target_os = "linux")]
+fn is_tmux(pid: rustix::process::Pid) -> bool {
+    let name = std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero()));
+    name.is_ok_and(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmux"))
+    })
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,6 +1,7 @@
 //! Jobs for real agents: followed to their end by evidence, whatever becomes of those who gave them.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use model_double::homes::Agent;
 use serde_json::Value;
@@ -295,7 +296,15 @@ fn stopped_by_a_person(agent: Agent, prompt: &str, deed: Deed, because: &str) {
             let last = why()["options"].as_array().unwrap().len().to_string();
             let _answered = lab.dogwatch(&["answer", "a", &last]).success();
         }
-        Deed::Presses(key) => lab.env.keys(&session, &[key]),
+        // claude ignores keys for a moment after a dialog appeared.
+        Deed::Presses(key) => eventually("the agent takes the key", || {
+            lab.env.keys(&session, &[key]);
+            let pressed = Instant::now();
+            while why()["state"] == "waiting" && pressed.elapsed() < Duration::from_secs(3) {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            why()["state"] != "waiting"
+        }),
     }
     let failed = lab.job_becomes(&job, "failed");
     assert!(failed["because"].as_str().unwrap().starts_with(because), "{failed:#}");
