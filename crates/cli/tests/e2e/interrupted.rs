@@ -28,7 +28,7 @@ fn spawns_killed_at_any_moment() {
     for name in env.tmux(&["list-sessions", "-F", "#{session_name}"]).lines() {
         assert!(names.contains(&name), "{name} is unknown");
     }
-    let _ = env.dogwatch(&["kill-all", "--now"]).success();
+    let _ = env.dogwatch(&["kill-all", "--now", "--yes"]).success();
     assert!(env.dogwatch(&["ls", "--json"]).json()["sessions"].as_array().unwrap().is_empty());
     let format = "#{session_name} #{pane_id} #{pane_dead} #{pane_start_command}";
     let running = env.tmux_command(&env.socket(), &["list-panes", "-aF", format]).output().unwrap();

@@ -34,7 +34,7 @@ fn agents_do_not_get_the_passwords_of_dogwatch() {
     let _ = env.run(&mut spawn).success();
     let seen = seen(&env);
     assert!(seen.contains("DOGWATCH_SESSION=") && !seen.contains(SECRET), "{seen}");
-    let _ = env.dogwatch(&["kill-all", "--now"]);
+    let _ = env.dogwatch(&["kill-all", "--now", "--yes"]);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn nor_from_a_server_that_a_person_started_with_it() {
     let _ = env.dogwatch(&["spawn", "--name", "one", "--", "sh", "-c", look]).success();
     let seen = seen(&env);
     assert!(!seen.contains(SECRET), "{seen}");
-    let _ = env.dogwatch(&["kill-all", "--now"]);
+    let _ = env.dogwatch(&["kill-all", "--now", "--yes"]);
 }
 
 /// Of another user's processes root can read everything, so this needs a user of its own.
