@@ -182,8 +182,7 @@ fn is_explained(verdict: &Verdict) {
 }
 
 fn is_honest(evidence: &Evidence, verdict: &Verdict) {
-    let over =
-        verdict.status.is_over();
+    let over = verdict.status.is_over();
     assert_eq!(over, evidence.life.state.is_over(), "{verdict:#?}");
     if let Status::Stuck { silent_since } = verdict.status {
         let silent = evidence.now.duration_since(silent_since);
