@@ -34,12 +34,17 @@ fn commands_work_after_the_databases_log_was_deleted() {
     let watch = env.command(&["watch"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let mut reconcile = env.command(&["reconcile", "--interval", "1s"]);
     let reconcile = reconcile.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut children = [watch.unwrap(), reconcile.unwrap()];
+    // A message that waits for the agent: so does the process that its runner has started for it.
+    env.add_profile("fake", "", "exec sleep 300");
+    let _spawned = env.dogwatch(&["spawn", "fake", "--name", "f"]).success();
+    let mut send = env.command(&["send", "f", "hello", "--timeout", "5m"]);
+    let send = send.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut children = [watch.unwrap(), reconcile.unwrap(), send.unwrap()];
     // Their first words come after they have opened the database.
     children[0].stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     children[1].stderr.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     let log = env.state_dir().join("dogwatch.db-wal");
-    eventually("both use it", || {
+    eventually("all use it", || {
         let uses = |pid: u32| {
             let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
             files.filter_map(|file| fs::read_link(file.path()).ok()).any(|path| path == log)

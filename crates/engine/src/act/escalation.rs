@@ -189,6 +189,7 @@ pub fn wait_for_answer(
     changes.set(BTreeSet::from([(Interest::File(context.state.news_of(NEWS)), ())]));
     loop {
         // After the watch is set: what happened before is seen now, what comes later wakes us.
+        store.check_files()?;
         settle_overdue(&context.state, &mut store)?;
         let escalation = find_in(&store, &number)?;
         if escalation.settled.is_some() {

@@ -151,6 +151,7 @@ pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Resul
             bring(context, &job, left)?;
             continue;
         }
+        looker.store.check_files()?;
         changes.wait(left.map_or(OWN_PACE, |left| left.min(OWN_PACE)));
     }
 }

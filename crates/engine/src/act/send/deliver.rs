@@ -15,7 +15,7 @@ use crate::status::{Judged, Looker};
 use crate::{Context, Error};
 
 /// Hooks, transcripts and screens tell of what they see; this is for what none of them does.
-const SLOW: Duration = Duration::from_secs(5);
+const SLOW: Duration = Duration::from_secs(3);
 /// Somebody else types, or the agent is out of sight for a moment: neither is told of.
 const TYPING: Duration = Duration::from_millis(50);
 
@@ -47,6 +47,8 @@ pub(super) fn deliver(
     let mut is_told = pace == Pace::Slow;
     loop {
         let now = Timestamp::now();
+        // This may wait for hours, and whoever keeps a deleted log keeps all others from the database.
+        looker.store.check_files()?;
         if let Some(outcome) = taken_back(looker, message)? {
             return Ok(outcome);
         }

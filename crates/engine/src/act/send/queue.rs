@@ -19,7 +19,7 @@ use crate::{Context, Error, snapshot};
 /// Ignored by whoever does not know it, as runners of before do not.
 pub(crate) const MAIL: Signal = Signal::URG;
 /// In case the end of another sender is not told.
-const AGAIN: Duration = Duration::from_secs(5);
+const AGAIN: Duration = Duration::from_secs(3);
 /// The sender of a message that nobody is at.
 const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
 
@@ -49,6 +49,7 @@ pub fn deliver_all(context: &Context, session: &str) -> Result<(), Error> {
     let mut looker = Looker::new(context)?;
     while let Some(message) = looker.store.next_message(session)? {
         if message.sender != me && processes::is_alive(message.sender) {
+            looker.store.check_files()?;
             processes::wait_gone(message.sender, AGAIN);
             continue;
         }

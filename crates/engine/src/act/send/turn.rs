@@ -56,6 +56,7 @@ pub(super) fn take(
                 }
             }
             _ => {
+                looker.store.check_files()?;
                 changes.wait(AGAIN);
             }
         }
