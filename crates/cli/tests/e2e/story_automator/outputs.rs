@@ -18,13 +18,14 @@ impl TestEnv {
 #[test]
 fn a_session_that_printed_nothing_has_one_too() {
     let env = TestEnv::new();
-    for (command, line) in [
-        ("exit 9", "ended with code 9, no output\n"),
-        ("exit 0", "ended with code 0, no output\n"),
-        ("kill -KILL $$", "ended by signal 9, no output\n"),
-        ("printf ' \\n\\n'; exit 3", "ended with code 3, no output\n"),
+    // Names hold the step and the second: two sessions of one step within a second would have the same.
+    for (step, command, line) in [
+        ("create", "exit 9", "ended with code 9, no output\n"),
+        ("dev", "exit 0", "ended with code 0, no output\n"),
+        ("auto", "kill -KILL $$", "ended by signal 9, no output\n"),
+        ("review", "printf ' \\n\\n'; exit 3", "ended with code 3, no output\n"),
     ] {
-        let session = env.spawn_step("dev", command);
+        let session = env.spawn_step(step, command);
         let (_, file) = env.monitored(&session);
         assert_eq!(fs::read_to_string(&file).unwrap(), line, "{command}");
         let row = env.helper(&["tmux-status-check", &session, "--full"]).text();
