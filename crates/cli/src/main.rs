@@ -1,7 +1,7 @@
-//! dogwatch: keeps watch over AI coding agents in tmux, and tells the truth about them.
+//! dogwatch supervises AI coding agents in tmux and reports what each one is really doing.
 //!
-//! This crate is the front: arguments, words, tables and exit codes. It decides nothing and asks tmux
-//! nothing itself.
+//! This crate is the front end: arguments, texts, tables and exit codes. It makes no decisions and does not
+//! call tmux itself.
 
 mod args;
 mod commands;

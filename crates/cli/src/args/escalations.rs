@@ -1,4 +1,4 @@
-//! Questions to people.
+//! Questions to a person.
 
 use std::time::Duration;
 
@@ -6,21 +6,20 @@ use clap::{Args as ClapArgs, Subcommand};
 
 use super::duration;
 
-/// Decide what agents and runs ask of a person
+/// List and answer open questions
 ///
-/// A question is kept until it is answered, whoever asked it and whatever happens meanwhile. Anybody may answer, once: the
-/// first answer counts, and is written down with its time and who gave it.
+/// A question stays open until it is answered. The first answer counts; it is stored with its time and author.
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  dogwatch escalations                                 # what is open
+  dogwatch escalations                                 # list open questions
   dogwatch escalations show 7
   dogwatch escalations answer 7 --option 2 --note 'I merged it by hand'
   dogwatch escalations wait 7 --timeout 1h --json
 
-Exit codes: 0 done, 2 no such option, 3 no such escalation, 4 settled already, 124 not answered in time"
+Exit codes: 0 done, 2 no such option, 3 no such question, 4 already answered, 124 timeout"
 )]
 pub(crate) struct Escalations {
     #[command(subcommand)]
@@ -52,10 +51,14 @@ impl Escalations {
     }
 }
 
-/// List what is open
+/// List open questions
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch escalations ls
+  dogwatch escalations ls --all --json")]
 pub(crate) struct EscalationLs {
-    /// Also what was settled
+    /// Include answered questions
     #[arg(long, short)]
     pub(crate) all: bool,
     /// Print a JSON object
@@ -63,43 +66,55 @@ pub(crate) struct EscalationLs {
     pub(crate) json: bool,
 }
 
-/// Show the situation and the numbered options
+/// Show a question and its options
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch escalations show 7")]
 pub(crate) struct EscalationShow {
-    /// Number or id
+    /// Number or id of the question
     pub(crate) id: String,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Choose an option
+/// Answer a question
 ///
-/// Without --option, on a terminal, the situation is shown and the number asked for.
+/// Without --option, on a terminal, dogwatch shows the question and asks for the number.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch escalations answer 7
+  dogwatch escalations answer 7 --option 2 --note 'I merged it by hand'
+  dogwatch escalations answer 7 --option retry")]
 pub(crate) struct EscalationAnswer {
-    /// Number or id
+    /// Number or id of the question
     pub(crate) id: String,
-    /// Number of the option, or the word of what it does (`retry`)
-    #[arg(long, short, value_name = "N|WORD")]
+    /// Number of the option, or its action (`retry`)
+    #[arg(long, short, value_name = "N|ACTION")]
     pub(crate) option: Option<String>,
-    /// A word about it, kept with the answer
+    /// Comment, stored with the answer
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
-    /// Who answers [default: this user, or the agent that runs this]
-    #[arg(long = "as", value_name = "WHO")]
+    /// Author of the answer [default: this user, or the agent that runs this command]
+    #[arg(long = "as", value_name = "NAME")]
     pub(crate) by: Option<String>,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Wait until it is settled, and print how
+/// Wait until a question is answered and print the answer
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch escalations wait 7
+  dogwatch escalations wait 7 --timeout 1h --json")]
 pub(crate) struct EscalationWait {
-    /// Number or id
+    /// Number or id of the question
     pub(crate) id: String,
-    /// How long to wait; without it, as long as it takes
+    /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Print a JSON object
@@ -107,45 +122,45 @@ pub(crate) struct EscalationWait {
     pub(crate) json: bool,
 }
 
-/// Ask a person
+/// Ask a person a question
 ///
-/// For scripts and agents. Raised again with the same --key while it is open, it is the same question.
+/// For scripts and agents. With the --key of an open question, returns that question instead of asking a new one.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch escalations raise commit_failed 'hook: tests fail' --story 1.2 --key 1.2/commit
   dogwatch escalations raise output_unclear 'no verdict' --session dev --deadline 1h --default 1")]
 pub(crate) struct EscalationRaise {
-    /// What has happened: review_loop, output_unclear, spawn_failed, commit_failed, unexpected, dependency_conflict,
+    /// Reason: review_loop, output_unclear, spawn_failed, commit_failed, unexpected, dependency_conflict,
     /// dev_failed, session_incomplete or budget
     pub(crate) trigger: String,
-    /// What went wrong
+    /// Description of the problem
     pub(crate) problem: String,
-    /// What it is known by [default: a new question each time]
+    /// Key that identifies the question [default: always a new question]
     #[arg(long)]
     pub(crate) key: Option<String>,
-    /// Run that it came up in
+    /// Run that the question belongs to
     #[arg(long)]
     pub(crate) run: Option<String>,
-    /// Story that it is about
+    /// Story that the question is about
     #[arg(long)]
     pub(crate) story: Option<String>,
     /// Step of the story
     #[arg(long)]
     pub(crate) step: Option<String>,
-    /// Name or id of the session that it is about
+    /// Name or id of the session that the question is about
     #[arg(long)]
     pub(crate) session: Option<String>,
-    /// Other work cannot be done before this is (dev_failed)
+    /// Other work depends on this (dev_failed)
     #[arg(long)]
     pub(crate) blocking: bool,
-    /// How many retries are left (dev_failed)
+    /// Retries left (dev_failed)
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) retries_left: u32,
-    /// When it answers itself
+    /// When the default answer applies
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "default")]
     pub(crate) deadline: Option<Duration>,
-    /// Number of the option that counts then
+    /// Number of the default answer
     #[arg(long, value_name = "N", requires = "deadline")]
     pub(crate) default: Option<u32>,
     /// Print a JSON object

@@ -1,4 +1,4 @@
-//! Every example in the help can be pasted: what explains it is a shell's comment, and the rest is understood.
+//! Every command has examples, and every example can be pasted into a shell.
 
 use clap::CommandFactory as _;
 
@@ -49,6 +49,43 @@ fn examples_can_be_pasted() {
         let loose = line.split(" #").next().unwrap_or_default();
         assert!(!loose.trim().contains("   "), "a comment without #: {line}");
     }
+}
+
+fn without_examples(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+    let listed = |part: &&clap::Command| !part.is_hide_set() && part.get_name() != "help";
+    for part in command.get_subcommands().filter(listed) {
+        let path = format!("{path} {}", part.get_name());
+        let after = part.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if !after.contains("Examples:") {
+            found.push(path.clone());
+        }
+        without_examples(part, &path, found);
+    }
+}
+
+#[test]
+fn every_command_has_examples() {
+    let mut command = Args::command();
+    command.build();
+    let mut found = Vec::new();
+    without_examples(&command, "dogwatch", &mut found);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+fn helps(command: &clap::Command, found: &mut Vec<String>) {
+    let options = command.get_arguments().filter_map(clap::Arg::get_help);
+    found.extend(command.get_about().into_iter().chain(options).map(ToString::to_string));
+    command.get_subcommands().for_each(|part| helps(part, found));
+}
+
+#[test]
+fn short_help_texts_have_no_full_stop() {
+    let mut command = Args::command();
+    command.build();
+    let mut found = Vec::new();
+    helps(&command, &mut found);
+    let wrong: Vec<_> = found.iter().filter(|text| text.ends_with('.')).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

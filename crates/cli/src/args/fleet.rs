@@ -1,4 +1,4 @@
-//! What happened, here and on other hosts.
+//! Events, here and on other hosts.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use jiff::Timestamp;
 
 use super::duration;
 
-/// List what happened: sessions made, ended and put away, changes of state, messages, jobs
+/// List recorded events: sessions, status changes, messages, jobs
 ///
-/// From the journal, which every command writes to. The last 100 000 events are kept.
+/// Every command writes to this journal. It keeps the last 100 000 events.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -20,45 +20,46 @@ Examples:
 pub(crate) struct Events {
     /// Name or id of a session [default: all]
     pub(crate) session: Option<String>,
-    /// Only events since then: a time (2026-11-15T12:00:00Z) or a span (90s, 2h, 7d)
-    #[arg(long, value_name = "TIME|SPAN", value_parser = since)]
+    /// Only events since this time (2026-11-15T12:00:00Z) or within this duration (90s, 2h, 7d)
+    #[arg(long, value_name = "TIME|DURATION", value_parser = since)]
     pub(crate) since: Option<Timestamp>,
-    /// Only this kind: created, started, state, ended, deleted, drift, job …
+    /// Only events of this kind: created, started, state, ended, deleted, drift, job …
     #[arg(long)]
     pub(crate) kind: Option<String>,
     /// Only the last N events
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) last: Option<u32>,
-    /// Go on with what happens from now on, until Ctrl-C
+    /// Continue with new events until Ctrl-C
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Print a JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Bring what happens here to an MQTT broker, and carry out what other hosts may ask
+/// Publish local events to an MQTT broker
 ///
-/// Watches all sessions as `dogwatch watch` does, which publishes too when a broker is set up, and prints only where to, and trouble.
-/// The broker is that of [mqtt] in ~/.config/dogwatch/config.toml. While it cannot be reached, everything else works and
-/// nothing is lost.
+/// Watches all sessions, publishes their states and events, and carries out the orders from other hosts that [fleet]
+/// in config.toml allows. Prints the broker's address and problems only. `dogwatch watch` does the same and prints
+/// the changes. The broker is set in [mqtt] of ~/.config/dogwatch/config.toml. While it cannot be reached, events are
+/// queued and nothing is lost.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch relay &
-  dogwatch relay --stop-keeping      # no broker any more: forget what waits for one")]
+  dogwatch relay --stop-keeping      # no broker any more: discard the queue")]
 pub(crate) struct Relay {
-    /// Keep no more events for a broker, and forget those that wait; then end
+    /// Stop queueing events and discard the queue, then exit
     #[arg(long)]
     pub(crate) stop_keeping: bool,
 }
 
-/// Run a small MQTT broker, for one machine or a small team
+/// Run a small MQTT broker for one machine or a small team
 ///
-/// Speaks MQTT 3.1.1 and 5 on one port. It keeps everything in memory: after a restart, hosts publish their states again.
-/// Every client needs a password. dogwatch on this machine uses one that is made for it; other clients use the same
+/// Speaks MQTT 3.1.1 and 5 on one port. Keeps everything in memory: after a restart, hosts publish their states again.
+/// Every client needs a password. dogwatch on this machine uses a generated one; other clients use the same
 /// (broker/password in the state directory), or `user` and the password in [mqtt] of config.toml, which are required to
-/// listen for other machines. For TLS, or more than a few hosts, use Mosquitto or any other broker.
+/// accept other machines. For TLS, or more than a few hosts, use Mosquitto or another broker.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -66,15 +67,15 @@ Examples:
   dogwatch broker --listen 0.0.0.0:1883
   mosquitto_sub -h 127.0.0.1 -u dogwatch -P \"$(cat ~/.local/state/dogwatch/broker/password)\" -t 'dogwatch/#' -v")]
 pub(crate) struct Broker {
-    /// Address and port to listen on [default: those of `url` in [mqtt] if it is on loopback, else 127.0.0.1:1883]
+    /// Address and port to listen on [default: `url` in [mqtt] if it is a loopback address, else 127.0.0.1:1883]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
 }
 
-/// Show the sessions of all hosts, or ask something of a host
+/// Show the sessions of all hosts, or send an order to a host
 ///
-/// From the broker's retained messages alone: nothing is asked of the hosts, and one that is gone is shown as gone, with what
-/// was last said of its sessions.
+/// Reads the retained messages of the broker; no host is contacted. A host that is offline is shown as offline, with
+/// the last known state of its sessions.
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -92,7 +93,7 @@ only below the folders of [fleet.spawn], and takes orders only from a broker tha
 pub(crate) struct Fleet {
     #[command(subcommand)]
     pub(crate) order: Option<FleetOrder>,
-    /// Draw the table again whenever there is news; with --json, a line for each change
+    /// Redraw the table on every change; with --json, print one line per change
     #[arg(long, short)]
     pub(crate) watch: bool,
     /// Print a JSON object
@@ -111,18 +112,23 @@ pub(crate) enum FleetOrder {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch fleet send desk/fix 'Now write the tests'
+  dogwatch fleet send desk/fix --slash /clear")]
 pub(crate) struct FleetSend {
-    /// HOST/SESSION
+    /// Host and session
+    #[arg(value_name = "HOST/SESSION")]
     pub(crate) target: String,
-    /// The message
+    /// Message
     pub(crate) text: String,
-    /// A command of the agent's own, such as /clear
+    /// Send a slash command of the agent, such as /clear
     #[arg(long)]
     pub(crate) slash: bool,
-    /// Also while it works
+    /// Send even while the agent is working
     #[arg(long)]
     pub(crate) now: bool,
-    /// How long the agent is waited for
+    /// How long to wait for the agent
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
     pub(crate) timeout: Duration,
     #[command(flatten)]
@@ -130,19 +136,25 @@ pub(crate) struct FleetSend {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch fleet spawn desk claude --cwd /home/me/api 'Fix the failing test'
+  dogwatch fleet spawn desk/fix codex --cwd /home/me/api --unattended")]
 pub(crate) struct FleetSpawn {
-    /// HOST, or HOST/NAME for a session of that name
+    /// Host, or host and the name of the new session
+    #[arg(value_name = "HOST[/NAME]")]
     pub(crate) target: String,
-    /// An agent that the host knows
+    /// Agent that is installed on the host
     pub(crate) agent: String,
-    /// What it is to do
+    /// Prompt for the agent
     pub(crate) prompt: Option<String>,
     /// Folder on the host
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: String,
+    /// Model for the agent
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// Let the agent work without asking
+    /// Let the agent act without asking for permission
     #[arg(long)]
     pub(crate) unattended: bool,
     #[command(flatten)]
@@ -150,10 +162,15 @@ pub(crate) struct FleetSpawn {
 }
 
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch fleet kill desk/fix
+  dogwatch fleet kill --now desk/fix")]
 pub(crate) struct FleetKill {
-    /// HOST/SESSION
+    /// Host and session
+    #[arg(value_name = "HOST/SESSION")]
     pub(crate) target: String,
-    /// Without being polite first
+    /// Kill immediately
     #[arg(long)]
     pub(crate) now: bool,
     #[command(flatten)]
@@ -162,7 +179,7 @@ pub(crate) struct FleetKill {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FleetCommon {
-    /// How long the order holds if the host does not take it
+    /// How long the order is valid if the host does not pick it up
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
     pub(crate) expires: Duration,
     /// Print a JSON object

@@ -1,4 +1,4 @@
-//! Work for agents.
+//! Jobs: prompts that are tracked to their result.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,11 +7,10 @@ use clap::{Args as ClapArgs, Subcommand};
 
 use super::duration;
 
-/// Give work to an agent, and follow it to its end
+/// Submit a job and track it
 ///
-/// A job is a prompt for a session. It is delivered with proof, as `send` does, and followed by evidence: queued, delivered,
-/// running, then done with the agent's last words, failed or cancelled. It is kept whatever becomes of the process that
-/// submitted it; the next look finds out how far it has come.
+/// A job is a prompt for a session. dogwatch delivers it like `send` and tracks it: queued, delivered, running, then done
+/// (with the agent's last message), failed or cancelled. A job survives the process that submitted it.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +20,7 @@ Examples:
   dogwatch job wait 01a1df96 --timeout 30m
   dogwatch job cancel 01a1df96
 
-Exit codes of submit and wait: 0 done (submit without --wait: delivered), 1 failed, 4 cancelled, 124 not done in time")]
+Exit codes of submit and wait: 0 done (submit without --wait: delivered), 1 failed, 4 cancelled, 124 timeout")]
 pub(crate) struct Job {
     #[command(subcommand)]
     pub(crate) verb: JobVerb,
@@ -48,21 +47,26 @@ impl Job {
     }
 }
 
-/// File a job and deliver its prompt
+/// Submit a job and deliver its prompt
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch job submit api 'Write the tests'
+  dogwatch job submit api 'Write the tests' --wait --timeout 30m
+  git diff | dogwatch job submit review - --json")]
 pub(crate) struct JobSubmit {
     /// Name, id or pane (%3) of the session
     pub(crate) target: String,
-    /// The prompt; - reads standard input
+    /// Prompt; `-` reads standard input
     #[arg(allow_hyphen_values = true, conflicts_with = "file")]
     pub(crate) prompt: Option<String>,
     /// Read the prompt from a file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Wait until it is over, and print the result
+    /// Wait until the job has ended and print the result
     #[arg(long)]
     pub(crate) wait: bool,
-    /// How long to wait in all; without it, as long as it takes
+    /// How long to wait in total [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Print a JSON object
@@ -72,10 +76,14 @@ pub(crate) struct JobSubmit {
 
 /// List jobs
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch job ls
+  dogwatch job ls api --last 10 --json")]
 pub(crate) struct JobLs {
     /// Name, id or pane (%3) of a session [default: all]
     pub(crate) target: Option<String>,
-    /// How many of the newest
+    /// Show only the newest N jobs
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) last: u32,
     /// Print a JSON object
@@ -83,24 +91,31 @@ pub(crate) struct JobLs {
     pub(crate) json: bool,
 }
 
-/// Show a job with its prompt and its result
+/// Show a job with its prompt and result
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch job show 01a1df96")]
 pub(crate) struct JobShow {
-    /// Id of the job, or its first eight letters
+    /// Job id, or its first eight characters
     pub(crate) id: String,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Wait until a job is over, and print the result
+/// Wait until a job has ended and print the result
 ///
-/// If whoever submitted it was killed before the prompt was delivered, it is delivered now.
+/// Delivers the prompt first if the process that submitted the job was killed before it could.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch job wait 01a1df96
+  dogwatch job wait 01a1df96 --timeout 30m --json")]
 pub(crate) struct JobWait {
-    /// Id of the job, or its first eight letters
+    /// Job id, or its first eight characters
     pub(crate) id: String,
-    /// How long to wait; without it, as long as it takes
+    /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Print a JSON object
@@ -108,10 +123,15 @@ pub(crate) struct JobWait {
     pub(crate) json: bool,
 }
 
-/// Take a job's prompt back, or interrupt the agent at it
+/// Cancel a job
+///
+/// Withdraws the prompt if it is not delivered yet, and interrupts the agent if it is working on it.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch job cancel 01a1df96")]
 pub(crate) struct JobCancel {
-    /// Id of the job, or its first eight letters
+    /// Job id, or its first eight characters
     pub(crate) id: String,
     /// Print a JSON object
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! Talking to agents.
+//! Messages to agents and answers to their dialogs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use clap::Args as ClapArgs;
 
 use super::duration;
 
-/// Send a message to an agent, and prove that it arrived
+/// Send a message to an agent and confirm that it arrived
 ///
-/// The text is pasted as it is, submitted as a step of its own, and looked for in what the agent says of itself. Nothing is put
-/// into a dialog or beside a text that somebody else has typed, and nothing is submitted that is not ours. Exit code 0 only if it is
-/// proven that the agent has taken the message.
+/// Pastes the text, submits it as a separate step, and looks for it in the agent's hooks or transcript. Never types into
+/// a dialog, never adds to a text that is already in the input box, and never submits anything else. Exit code 0 means
+/// that the agent has provably received the message.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -20,23 +20,23 @@ Examples:
   dogwatch send api --when now 'Stop: use the other branch'
   dogwatch send api --slash '/rename api-agent'
 
-Exit codes: 0 delivered, 1 failed or typed and not submitted, 4 refused (a dialog, a draft), 124 queued (not taken in time)")]
+Exit codes: 0 delivered, 1 failed or typed but not submitted, 4 refused (open dialog, draft in the input box), 124 queued (timeout)")]
 pub(crate) struct Send {
     /// Name, id or pane (%3) of the session
     pub(crate) target: String,
-    /// The message; - reads standard input
+    /// Message; `-` reads standard input
     #[arg(allow_hyphen_values = true, conflicts_with = "file")]
     pub(crate) text: Option<String>,
     /// Read the message from a file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// When it may be put into the agent's box
+    /// When to type the message
     #[arg(long, value_enum, default_value_t = SendWhen::Idle)]
     pub(crate) when: SendWhen,
-    /// It is a slash command of the agent's own: type it
+    /// Type the text as a slash command of the agent
     #[arg(long)]
     pub(crate) slash: bool,
-    /// How long to wait for the agent to be ready; without it, as long as it takes
+    /// How long to wait until the agent is ready [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Print a JSON object
@@ -46,16 +46,16 @@ pub(crate) struct Send {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SendWhen {
-    /// Once it is at its prompt with nothing running
+    /// When the agent is at its prompt and nothing is running
     Idle,
-    /// Also while it works: it queues the message, or is steered by it
+    /// Even while the agent is working; the agent queues the message or reacts to it
     Now,
 }
 
-/// Answer the dialog that an agent has open
+/// Answer an agent's open dialog
 ///
-/// The option is chosen step by step, and only on the dialog that was seen: if another one is there by now, nothing is pressed.
-/// `dogwatch status --json` shows question, options and the mark of the dialog.
+/// Selects the option step by step, and only in the dialog that was read: if another dialog is open by then, nothing is
+/// pressed. `dogwatch status --json` shows question, options and the dialog's id.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -65,9 +65,9 @@ Examples:
 pub(crate) struct Answer {
     /// Name, id or pane (%3) of the session
     pub(crate) target: String,
-    /// Number of the option, its text, or how its text begins
+    /// Number of the option, its text, or the beginning of its text
     pub(crate) choice: String,
-    /// Only this dialog, by the mark that `status --json` showed
+    /// Answer only this dialog, by the `mark` that `status --json` shows
     #[arg(long, value_name = "MARK")]
     pub(crate) dialog: Option<String>,
     /// Print a JSON object
@@ -75,7 +75,7 @@ pub(crate) struct Answer {
     pub(crate) json: bool,
 }
 
-/// List messages that were sent, and what became of them
+/// List sent messages and their delivery status
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -85,13 +85,13 @@ Examples:
 pub(crate) struct Messages {
     /// Name, id or pane (%3) of a session [default: all]
     pub(crate) target: Option<String>,
-    /// Only those that are still to be delivered
+    /// Only messages that are not delivered yet
     #[arg(long)]
     pub(crate) pending: bool,
-    /// How many of the newest
+    /// Show only the newest N messages
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) last: u32,
-    /// Take a message back that was not put into the agent's box yet
+    /// Cancel a message that was not typed yet
     #[arg(long, value_name = "ID")]
     pub(crate) cancel: Option<String>,
     /// Print a JSON object

@@ -1,4 +1,4 @@
-//! Looking after the registry for somebody.
+//! Watching the registry and reporting differences.
 
 use std::time::Duration;
 
@@ -6,42 +6,42 @@ use clap::Args as ClapArgs;
 
 use super::{RollArgs, duration};
 
-/// Look after the registry, and report to a Kanban card or to people
+/// Watch the registry and report each difference once
 ///
-/// Does what `reconcile` does all the time, and tells of each new difference once: as a comment on a card of Hermes Kanban, or by the
-/// ways that `[[notify]]` tables with `on = ["drift"]` name. The card is claimed, hears every five minutes that all is well, and is
-/// blocked when a comment by somebody else says `stop` or `stop monitoring`. Started again after a crash or a reboot, it goes on with
-/// the card that it had, and tells nothing twice.
+/// Reconciles continuously, like `reconcile`, and reports each new difference once: as a comment on a Hermes Kanban
+/// card, or through the `[[notify]]` tables with `on = ["drift"]`. Claims the card, sends it a heartbeat, and stops
+/// and blocks it when a comment by another author says `stop` or `stop monitoring`. Restarted after a crash or a
+/// reboot, it continues with the same card and reports nothing twice.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch monitor --kanban t_3c9409ac
   dogwatch monitor --kanban t_3c9409ac --board ops --interval 10s
-  dogwatch monitor                                    # tell people, as config.toml says
+  dogwatch monitor                                    # notify as config.toml says
 
-Exit codes: 0 stopped, 3 no such card, 4 the card is taken or no longer ours, 7 hermes was not found")]
+Exit codes: 0 stopped, 3 no such card, 4 the card is claimed by another worker, 7 hermes not found")]
 pub(crate) struct MonitorArgs {
-    /// The card to report to
+    /// Kanban card to report to
     #[arg(long, value_name = "TASK")]
     pub(crate) kanban: Option<String>,
-    /// The board that it is on [default: hermes's own choice]
+    /// Kanban board of the card [default: hermes's default]
     #[arg(long, value_name = "SLUG", requires = "kanban")]
     pub(crate) board: Option<String>,
-    /// Who our comments are by
+    /// Author of the comments
     #[arg(long, value_name = "NAME", default_value = "dogwatch", requires = "kanban")]
     pub(crate) author: String,
-    /// The program that Hermes Kanban is spoken to by
+    /// Hermes Kanban program to call
     #[arg(long, value_name = "PROGRAM", default_value = "hermes", requires = "kanban")]
     pub(crate) hermes: String,
     #[command(flatten)]
     pub(crate) roll: RollArgs,
-    /// How often to look when nobody says anything [default: 30s, 60s with more than 5 sessions]
+    /// How often to check when no event arrives [default: 30s, 60s with more than 5 sessions]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) interval: Option<Duration>,
-    /// How often to say that all is well
+    /// How often to send a heartbeat
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     pub(crate) heartbeat: Duration,
-    /// Print a JSON object for all that is reported
+    /// Print a JSON object for each report
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! Sessions: starting them, looking at them, ending them.
+//! Starting, listing, reading and ending sessions.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use clap::{Args as ClapArgs, ValueHint};
 
 use super::duration;
 
-/// Start an agent, or any command, in a tmux session of its own
+/// Start an agent or a command in its own tmux session
 ///
-/// Returns once the program certainly runs, and prints the session's name. The agent gets the environment
-/// of the caller. Its prompt travels in a file that only you can read, never through a shell.
+/// Prints the session's name once the program is running. The session inherits the caller's environment. The prompt is
+/// passed in a file that only you can read, never through a shell.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -22,12 +22,12 @@ Examples:
   dogwatch spawn claude -- --permission-mode plan
   dogwatch spawn --name tests --env CI=1 -- cargo test")]
 pub(crate) struct Spawn {
-    /// Agent to start (`dogwatch agents` lists them); left out, the command after `--` is run
+    /// Agent to start (`dogwatch agents` lists them); without it, the command after `--`
     pub(crate) agent: Option<String>,
-    /// Prompt to give it, the same as --prompt; `-` reads standard input
+    /// Prompt, same as --prompt; `-` reads standard input
     #[arg(value_name = "PROMPT", allow_hyphen_values = false)]
     pub(crate) words: Option<String>,
-    /// Prompt to give it; `-` reads standard input
+    /// Prompt; `-` reads standard input
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["prompt_file", "words"])]
     pub(crate) prompt: Option<String>,
     /// File with the prompt; `-` reads standard input
@@ -36,7 +36,7 @@ pub(crate) struct Spawn {
     /// Name of the session
     #[arg(long, short, conflicts_with_all = ["step", "epic", "story", "cycle"])]
     pub(crate) name: Option<String>,
-    /// Step of a story run: names the session after project, time, epic, story and step
+    /// Step of a story run; names the session after project, time, epic, story and step
     #[arg(long, requires = "story")]
     pub(crate) step: Option<String>,
     /// Epic of the story
@@ -48,16 +48,16 @@ pub(crate) struct Spawn {
     /// Cycle of a repeated step, such as a review
     #[arg(long, requires = "step")]
     pub(crate) cycle: Option<String>,
-    /// Folder to start in [default: the current one]
+    /// Directory to start in [default: current directory]
     #[arg(long, short = 'C', value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Environment variable for the session; may be repeated
+    /// Environment variable for the session; repeatable
     #[arg(long, short, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
     /// Model for the agent
     #[arg(long, short, requires = "agent")]
     pub(crate) model: Option<String>,
-    /// Keep the prompt off the agent's command line, which every user can read: the agent is told to read it from a file
+    /// Keep the prompt off the agent's command line, which every user can read; the agent reads it from a file
     #[arg(long, requires = "agent")]
     pub(crate) private_prompt: bool,
     /// Let the agent act without asking for permission
@@ -66,22 +66,22 @@ pub(crate) struct Spawn {
     /// Print a JSON object instead of the name
     #[arg(long)]
     pub(crate) json: bool,
-    /// Further arguments for the agent, or the command to run
+    /// More arguments for the agent, or the command to run
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
 }
 
-/// List sessions, and whether each lives
+/// List sessions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch ls
   dogwatch ls --project-only --json")]
 pub(crate) struct Ls {
-    /// Only sessions of the project of the current folder
+    /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Also sessions that ended more than a day ago, or before the last 100, and those that were ended or cleaned up
+    /// Include killed and cleaned-up sessions, and those that ended more than a day ago or are not among the last 100
     #[arg(long, short)]
     pub(crate) all: bool,
     /// Print a JSON object
@@ -89,7 +89,7 @@ pub(crate) struct Ls {
     pub(crate) json: bool,
 }
 
-/// Print what a session shows, also after it has ended
+/// Print a session's screen, even after it has ended
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -98,7 +98,7 @@ Examples:
 pub(crate) struct Capture {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
-    /// The last N lines instead of the screen
+    /// Print the last N lines instead of the screen
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) lines: Option<u32>,
     /// Keep colours and attributes
@@ -111,15 +111,19 @@ pub(crate) struct Capture {
 
 /// Attach the terminal to a session
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch attach api
+  dogwatch attach %3")]
 pub(crate) struct Attach {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
 }
 
-/// End a session, with everything it started
+/// End a session and everything it started
 ///
-/// Politely: the agent's own way out, then TERM, then KILL, each only if needed. What it showed stays
-/// readable with `dogwatch capture`.
+/// Uses the agent's own exit command first, then TERM, then KILL, each only if needed. `dogwatch capture` still prints
+/// the last screen afterwards.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -129,7 +133,7 @@ pub(crate) struct Kill {
     /// Names, ids or panes (%3) of sessions
     #[arg(required = true)]
     pub(crate) sessions: Vec<String>,
-    /// Skip the polite part
+    /// Kill immediately
     #[arg(long)]
     pub(crate) now: bool,
     /// Print a JSON object
@@ -139,16 +143,20 @@ pub(crate) struct Kill {
 
 /// End all sessions
 ///
-/// Asks before it does when it is run on a terminal.
+/// Asks for confirmation on a terminal.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch kill-all
+  dogwatch kill-all --project-only --yes")]
 pub(crate) struct KillAll {
-    /// Only sessions of the project of the current folder
+    /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Do not ask; required if standard input is not a terminal
+    /// Skip the confirmation; required if standard input is not a terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Skip the polite part
+    /// Kill immediately
     #[arg(long)]
     pub(crate) now: bool,
     /// Print a JSON object
@@ -156,27 +164,31 @@ pub(crate) struct KillAll {
     pub(crate) json: bool,
 }
 
-/// Tell whether tmux has a session of exactly this name: exit code 0 or 1
+/// Check whether a tmux session exists: exit code 0 if so, else 1
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch exists api && dogwatch attach api
+  dogwatch exists api --json")]
 pub(crate) struct Exists {
-    /// Name of the session
+    /// Exact name of the tmux session
     pub(crate) name: String,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Forget sessions that ended long ago, and clean up what they left
+/// Remove old ended sessions and their leftovers
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch gc --dry-run
   dogwatch gc --older-than 1d")]
 pub(crate) struct Gc {
-    /// How long ago they must have ended
+    /// Only sessions that ended longer ago than this
     #[arg(long, value_name = "DURATION", default_value = "7d", value_parser = duration)]
     pub(crate) older_than: Duration,
-    /// Only say what would be done
+    /// Show what would be removed without removing it
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print a JSON object

@@ -1,16 +1,17 @@
-//! What agents are doing, and why.
+//! What agents are doing, and the evidence for it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, ValueHint};
+use clap::{Args as ClapArgs, Subcommand, ValueHint};
 
 use super::duration;
 
-/// Tell what each agent is doing: working, waiting for a person, idle, limited, failed, stuck …
+/// Show what each agent is doing
 ///
-/// From all evidence at hand: exit records, the agent's own word, hooks, transcript, screen and processes. When it does
-/// not suffice, the answer is `unknown`; `dogwatch why` explains any answer.
+/// States: working, waiting (for a person), idle, limited, error, stuck and others. They are derived from exit records,
+/// the agent's own report, hooks, transcript, screen and processes. If that evidence is not enough, the state is
+/// `unknown`. `dogwatch why` shows the evidence.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -20,13 +21,13 @@ Examples:
 pub(crate) struct StatusArgs {
     /// Names, ids or panes (%3) of sessions [default: all]
     pub(crate) sessions: Vec<String>,
-    /// Draw the table again whenever there is news, what needs a person first
+    /// Redraw the table on every change, sessions that need a person first
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) watch: bool,
-    /// Only sessions of the project of the current folder
+    /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Also sessions that ended more than a day ago, or before the last 100, and those that were ended or cleaned up
+    /// Include killed and cleaned-up sessions, and those that ended more than a day ago or are not among the last 100
     #[arg(long, short, conflicts_with_all = ["sessions", "watch"])]
     pub(crate) all: bool,
     /// Print a JSON object
@@ -34,8 +35,14 @@ pub(crate) struct StatusArgs {
     pub(crate) json: bool,
 }
 
-/// Explain what a session is doing: what every source said, and which decided
+/// Explain a session's status
+///
+/// Shows what each source of evidence says and which one decided.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch why api
+  dogwatch why api --json")]
 pub(crate) struct Why {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
@@ -44,11 +51,11 @@ pub(crate) struct Why {
     pub(crate) json: bool,
 }
 
-/// Tell of every change of state, as it happens
+/// Stream status changes
 ///
-/// First what each session is doing now, then a line for each change, until Ctrl-C; with names, until all of them are over.
-/// Agents that dogwatch did not start are watched as well. With a broker in config.toml and no names, changes are published
-/// too, as `dogwatch relay` does.
+/// Prints the current status of each session, then one line per change until Ctrl-C; with names, until all of them have
+/// ended. Includes agents that dogwatch did not start. With a broker in config.toml and no names, also publishes the
+/// changes, like `dogwatch relay`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -58,28 +65,27 @@ Examples:
 pub(crate) struct Watch {
     /// Names, ids or panes (%3) of sessions [default: all]
     pub(crate) sessions: Vec<String>,
-    /// Print a JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Block until sessions are in a state
+/// Wait until sessions reach a state
 ///
-/// Returns as soon as it happens. Exit code 0 when it did, 124 on timeout, 4 when it can no longer happen because a
-/// session has ended otherwise.
+/// Exit codes: 0 reached, 4 no longer possible because a session has ended, 124 timeout.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch wait fix --for idle,waiting --timeout 10m
   dogwatch wait build --for exited && make install")]
 pub(crate) struct Wait {
-    /// Names, ids or panes (%3) of sessions: all of them must be in such a state
+    /// Names, ids or panes (%3) of sessions; all of them must reach one of the states
     #[arg(required = true)]
     pub(crate) sessions: Vec<String>,
     /// States to wait for: starting, working, waiting, limited, idle, error, exited, crashed, stuck, lost, unknown
     #[arg(long = "for", value_name = "STATE,…", required = true, value_delimiter = ',')]
     pub(crate) states: Vec<String>,
-    /// How long at most [default: for ever]
+    /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Print a JSON object
@@ -87,31 +93,53 @@ pub(crate) struct Wait {
     pub(crate) json: bool,
 }
 
-/// Judge one recorded screen alone, for bug reports and comparisons
+/// Inspect how dogwatch reads agents
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch debug screen --agent claude --screen screen.ansi --width 200 --height 50")]
+pub(crate) struct Debug {
+    #[command(subcommand)]
+    pub(crate) command: DebugCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DebugCommand {
+    Screen(DebugScreen),
+}
+
+impl Debug {
+    pub(crate) fn wants_json(&self) -> bool {
+        let DebugCommand::Screen(screen) = &self.command;
+        screen.json
+    }
+}
+
+/// Show what dogwatch reads from one captured screen
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch capture fix --ansi > screen.ansi
-  dogwatch judge --agent claude --screen screen.ansi --width 200 --height 50
-  dogwatch judge --record ~/.local/state/dogwatch/records/fix-261115-121741")]
-pub(crate) struct Judge {
-    /// Folder that `dogwatch record` wrote: agent, screen, size and title are those in it
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath,
+  dogwatch debug screen --agent claude --screen screen.ansi --width 200 --height 50
+  dogwatch debug screen --report ~/.local/state/dogwatch/records/fix-261115-121741")]
+pub(crate) struct DebugScreen {
+    /// Folder written by `dogwatch bug-report`, which holds agent, screen, size and title
+    #[arg(long, alias = "record", value_name = "DIR", value_hint = ValueHint::DirPath,
         conflicts_with_all = ["agent", "screen", "width", "height", "title"])]
-    pub(crate) record: Option<PathBuf>,
-    /// Agent whose screen it is
-    #[arg(long, required_unless_present = "record")]
+    pub(crate) report: Option<PathBuf>,
+    /// Agent that the screen belongs to
+    #[arg(long, required_unless_present = "report")]
     pub(crate) agent: Option<String>,
-    /// File with the screen, with or without colours
-    #[arg(long, value_name = "FILE", required_unless_present = "record", value_hint = ValueHint::FilePath)]
+    /// File with the captured screen, with or without escape codes
+    #[arg(long, value_name = "FILE", required_unless_present = "report", value_hint = ValueHint::FilePath)]
     pub(crate) screen: Option<PathBuf>,
-    /// The screen has escape codes; recognised without it too
+    /// The screen has escape codes [default: detected]
     #[arg(long)]
     pub(crate) ansi: bool,
     /// Columns of the pane
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub(crate) width: u16,
-    /// Rows of the pane; what is above them is history
+    /// Rows of the pane; lines above them are history
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub(crate) height: u16,
     /// Title of the pane
@@ -122,21 +150,22 @@ pub(crate) struct Judge {
     pub(crate) json: bool,
 }
 
-/// Keep what was seen of a session in a folder, secrets masked, for a bug report
+/// Save the evidence about a session to a folder for a bug report
 ///
-/// Screen, pane, verdict with reasons, hook signals, the end of the transcript and the agent's own state file. Keys,
-/// passwords, e-mail addresses, the home folder and the names of user and host are masked, without moving anything on
-/// the screen. The rest of what the agent wrote and read is in there: look through it before you send it. Prints the folder.
+/// Contains screen, pane, status with reasons, hook signals, the end of the transcript and the agent's own state file.
+/// Keys, passwords, e-mail addresses, the home directory and the names of user and host are masked without moving
+/// anything on the screen. Everything else that the agent wrote and read is included: review the folder before you send
+/// it. Prints the folder.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  dogwatch record fix
-  dogwatch record fix --out ~/wrong-state && tar czf wrong-state.tgz -C ~ wrong-state
-  dogwatch judge --record ~/wrong-state")]
-pub(crate) struct Record {
+  dogwatch bug-report fix
+  dogwatch bug-report fix --out ~/wrong-state && tar czf wrong-state.tgz -C ~ wrong-state
+  dogwatch debug screen --report ~/wrong-state")]
+pub(crate) struct BugReport {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
-    /// Folder to make; numbered if it is there already [default: records/NAME-TIME in the state folder]
+    /// Folder to create; numbered if it exists [default: records/NAME-TIME in the state directory]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Print a JSON object instead of the folder

@@ -1,4 +1,4 @@
-//! Stories: whole ones, unattended.
+//! Runs: stories from creation to commit.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,24 +8,26 @@ use dogwatch_core::permissions::Permissions;
 
 use super::duration;
 
-/// Do whole stories with agents, unattended: create, implement, review, commit, look back
+/// Run stories unattended, from creation to commit
 ///
-/// The run is a program, not a model: it starts the agents, waits for them, checks by files whether each step is really done, tries again
-/// or asks you (`dogwatch escalations`) when it is not, and commits what is verified. Killed at any moment, it resumes where it was.
+/// The steps of a story are create, implement, review, commit and retrospective.
+/// A program drives the run, not a model: it starts the agents, waits for them, checks each step by its files, retries
+/// or asks you (`dogwatch escalations`), and commits verified work. A run that was killed continues where it stopped.
 ///
-/// By default the agents of a run act with permission prompts bypassed: they run commands and change files without asking. `--permissions
-/// ask` or `accept-edits` makes each prompt of an agent a question that you answer with `dogwatch escalations`.
+/// By default the agents of a run bypass permission prompts: they run commands and change files without asking. With
+/// `--permissions ask` or `accept-edits`, each permission prompt becomes a question that you answer with `dogwatch
+/// escalations`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  dogwatch story plan                        # what would be done, and by whom
+  dogwatch story plan                        # show steps and agents
   dogwatch story run --epic 1                # all stories of epic 1
   dogwatch story run --stories 1.2,1.4-1.6 --agent-for review=codex
-  dogwatch story run --max-parallel 3        # side by side, each in a git worktree
+  dogwatch story run --max-parallel 3        # in parallel, each in a git worktree
   dogwatch story run --permissions ask       # agents ask before they act (default: bypass)
-  dogwatch story run --workflow mine.toml    # any other list of steps
+  dogwatch story run --workflow mine.toml    # another list of steps
   dogwatch story resume                      # after a pause, a kill or a power cut
-  dogwatch story report --html report.html   # what happened, with a timeline")]
+  dogwatch story report --html report.html   # durations, attempts, tokens, timeline")]
 pub(crate) struct Story {
     #[command(subcommand)]
     pub(crate) command: StoryCommand,
@@ -33,25 +35,64 @@ pub(crate) struct Story {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoryCommand {
-    /// Show what a run would do, and change nothing
+    /// Show what a run would do
+    #[command(after_help = "\
+Examples:
+  dogwatch story plan
+  dogwatch story plan --epic 1 --agent-for review=codex --json")]
     Plan(Box<StoryPlan>),
-    /// Begin a run and carry it out
+    /// Start a run
+    #[command(after_help = "\
+Examples:
+  dogwatch story run --epic 1
+  dogwatch story run --stories 1.2,1.4-1.6 --max-parallel 3
+  dogwatch story run --answer-within 1h --default-option 1")]
     Run(Box<StoryRun>),
-    /// Go on with a run that was paused, stopped or killed; also one of the original
+    /// Continue a run that was paused, stopped or killed, including runs of the npm story-automator
+    #[command(after_help = "\
+Examples:
+  dogwatch story resume
+  dogwatch story resume 01a1df96 --no-wait")]
     Resume(StoryResume),
-    /// Show how far a run is
+    /// Show the progress of a run
+    #[command(after_help = "\
+Examples:
+  dogwatch story status
+  dogwatch story status 01a1df96 --json")]
     Status(StoryOne),
-    /// Let what is under way end, and begin nothing more
+    /// Pause a run: finish the current steps and start no more
+    #[command(after_help = "\
+Examples:
+  dogwatch story pause")]
     Pause(StoryOne),
-    /// End a run and its sessions; what was committed stays
+    /// Abort a run and end its sessions; commits are kept
+    #[command(after_help = "\
+Examples:
+  dogwatch story abort")]
     Abort(StoryOne),
     /// List the runs of this project, newest first
+    #[command(after_help = "\
+Examples:
+  dogwatch story ls
+  dogwatch story ls --all --json")]
     Ls(StoryLs),
-    /// Check everything for which `run` would refuse to begin; with a run, its state document and sessions
+    /// Check the preconditions of a run, or the state document and sessions of an existing run
+    #[command(after_help = "\
+Examples:
+  dogwatch story validate
+  dogwatch story validate --new --epic 1")]
     Validate(Box<StoryValidate>),
-    /// Show everything that happened in a run
+    /// Show all events of a run
+    #[command(after_help = "\
+Examples:
+  dogwatch story log
+  dogwatch story log 01a1df96 --json")]
     Log(StoryOne),
-    /// Tell what happened: how long, how many attempts and tokens for each step
+    /// Report duration, attempts and tokens of each step
+    #[command(after_help = "\
+Examples:
+  dogwatch story report
+  dogwatch story report --html report.html")]
     Report(StoryReport),
 }
 
@@ -72,55 +113,55 @@ impl Story {
     }
 }
 
-/// What is to be done, and by whom
+/// What to do, and with which agents
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct StoryWhat {
-    /// A workflow of your own (TOML; see docs/stories.md), or a built-in one: bmad, bmad-build [default: by what is installed]
+    /// Workflow file (TOML; see docs/stories.md) or a built-in workflow: bmad, bmad-build [default: by what is installed]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) workflow: Option<PathBuf>,
     /// Only stories of this epic
     #[arg(long, value_name = "N")]
     pub(crate) epic: Option<String>,
-    /// Only these stories, or items of a workflow: 1.2,1.4-1.6
+    /// Only these stories or workflow items: 1.2,1.4-1.6
     #[arg(long, visible_alias = "items", value_name = "LIST")]
     pub(crate) stories: Option<String>,
-    /// Leave the step out that adds tests
+    /// Skip the step that adds tests
     #[arg(long)]
     pub(crate) skip_automate: bool,
-    /// Leave a step out
+    /// Skip a step; repeatable
     #[arg(long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
-    /// Do so many stories side by side, each in a git worktree of its own
+    /// Run N stories in parallel, each in its own git worktree
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) max_parallel: u32,
-    /// Who does every step [default: by the story's complexity]
+    /// Agent for every step [default: by the story's complexity]
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
-    /// Who does one step: review=codex
+    /// Agent for one step: review=codex; repeatable
     #[arg(long, value_name = "STEP=AGENT")]
     pub(crate) agent_for: Vec<String>,
-    /// Who does it if the first one fails; "none" for nobody
+    /// Fallback agent; `none` for no fallback
     #[arg(long, value_name = "AGENT")]
     pub(crate) fallback: Option<String>,
-    /// The first one's model
+    /// Model of the primary agent
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Ask before a story uses more tokens than this
+    /// Ask before a story uses more than N tokens
     #[arg(long, value_name = "N")]
     pub(crate) budget_tokens: Option<u64>,
-    /// Ask before a story costs more dollars than this; needs --prices
+    /// Ask before a story costs more than this; requires --prices
     #[arg(long, value_name = "DOLLARS", requires = "prices")]
     pub(crate) budget_usd: Option<f64>,
-    /// Dollars for a million tokens: input,output,cached
+    /// Dollars per million tokens: input,output,cached
     #[arg(long, value_name = "A,B,C")]
     pub(crate) prices: Option<String>,
-    /// Begin although files are changed and not committed; they are left out of the commits
+    /// Start even though the work tree has uncommitted changes; commits leave them out
     #[arg(long)]
     pub(crate) allow_dirty: bool,
-    /// What agents may do without asking: ask (before edits and commands), accept-edits, or bypass (nothing is asked)
+    /// What agents may do without asking: ask (asks before edits and commands), accept-edits, or bypass (never asks)
     #[arg(long, value_name = "LEVEL", value_parser = permissions, default_value = "bypass")]
     pub(crate) permissions: Permissions,
-    /// A further argument for the agents
+    /// More arguments for the agents; repeatable
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) agent_arg: Vec<String>,
 }
@@ -129,7 +170,7 @@ pub(crate) struct StoryWhat {
 pub(crate) struct StoryPlan {
     #[command(flatten)]
     pub(crate) what: StoryWhat,
-    /// Print JSON
+    /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -138,38 +179,38 @@ pub(crate) struct StoryPlan {
 pub(crate) struct StoryRun {
     #[command(flatten)]
     pub(crate) what: StoryWhat,
-    /// How long you have to answer a question before --default-option counts
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "default_option")]
+    /// How long to wait for your answer before --default-option applies
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "default_option")]
     pub(crate) answer_within: Option<Duration>,
-    /// Number of the option that counts if you do not answer
+    /// Number of the option that applies without an answer
     #[arg(long, value_name = "N", requires = "answer_within")]
     pub(crate) default_option: Option<u32>,
-    /// Leave when a question is asked, instead of waiting for the answer
+    /// Exit when a question comes up instead of waiting for the answer
     #[arg(long)]
     pub(crate) no_wait: bool,
-    /// Show what would be done, and do nothing
+    /// Show what would be done without doing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print each event as a line of JSON
+    /// Print one JSON object per event
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StoryResume {
-    /// The run [default: the newest of this project]
+    /// Run id [default: newest run of this project]
     pub(crate) run: Option<String>,
-    /// Leave when a question is asked, instead of waiting for the answer
+    /// Exit when a question comes up instead of waiting for the answer
     #[arg(long)]
     pub(crate) no_wait: bool,
-    /// Print each event as a line of JSON
+    /// Print one JSON object per event
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StoryOne {
-    /// The run [default: the newest of this project]
+    /// Run id [default: newest run of this project]
     pub(crate) run: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -178,9 +219,9 @@ pub(crate) struct StoryOne {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StoryValidate {
-    /// The run [default: the newest of this project]
+    /// Run id [default: newest run of this project]
     pub(crate) run: Option<String>,
-    /// Check what a new run would be refused for, also if there was one before
+    /// Check the preconditions of a new run, even if there was one before
     #[arg(long, conflicts_with = "run")]
     pub(crate) new: bool,
     #[command(flatten)]
@@ -192,7 +233,7 @@ pub(crate) struct StoryValidate {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StoryLs {
-    /// Of all projects
+    /// Include all projects
     #[arg(long)]
     pub(crate) all: bool,
     /// Print JSON
@@ -207,9 +248,9 @@ fn permissions(word: &str) -> Result<Permissions, String> {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StoryReport {
-    /// The run [default: the newest of this project]
+    /// Run id [default: newest run of this project]
     pub(crate) run: Option<String>,
-    /// Write a page with a timeline to this file
+    /// Write an HTML page with a timeline to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON

@@ -8,8 +8,13 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 
 use super::duration;
 
-/// Put agents into panes beside their master, and take them away again
+/// Manage the panes of a team
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch pane spawn --role dev --task 'Write the parser'
+  dogwatch pane verify %31
+  dogwatch pane close work-dev")]
 pub(crate) struct Pane {
     #[command(subcommand)]
     pub(crate) command: PaneCommand,
@@ -34,20 +39,20 @@ impl Pane {
     }
 }
 
-/// Where the team writes down who does what
+/// The team's session file
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct SessionFile {
-    /// The team's session file [env: DOGWATCH_SESSION_FILE] [default: that of BMAD_SESSION_ID, else the newest of
+    /// The team's session file [env: DOGWATCH_SESSION_FILE] [default: the one of BMAD_SESSION_ID, else the newest of
     /// .agents/orchestration/session-*.md]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) session_file: Option<PathBuf>,
 }
 
-/// Start an agent in a pane beside its master, with its role and its task
+/// Start an agent in a pane next to its master, with a role and a task
 ///
-/// Splits the master's window, waits until the agent is at its prompt, gives it colour and name, marks the pane, arranges the window, and tells the
-/// agent what to do, each step when the one before is known to be done. If the agent does not get ready, the pane is closed and
-/// it is tried again, three times in all.
+/// Splits the master's window, waits until the agent is at its prompt, sets colour and name, marks the pane, arranges
+/// the window and sends the task. Each step is verified before the next. If the agent does not become ready, dogwatch
+/// closes the pane and retries, three attempts in total.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -57,26 +62,26 @@ Examples:
   dogwatch pane spawn --role research --master %0 claude
   dogwatch pane spawn --role tests -- cargo watch -x test
 
-Without a task the agent gets the first pending one of its role when it registers.")]
+Without a task the agent gets the first pending task of its role when it registers.")]
 pub(crate) struct PaneSpawn {
     /// Agent to start (`dogwatch agents` lists them) [default: claude, or the command after `--`]
     pub(crate) agent: Option<String>,
-    /// What it does in the team: dev, qa, review, architect, pm, analyst, research, sm, ux, tech-writer, or any other word
+    /// Role in the team: dev, qa, review, architect, pm, analyst, research, sm, ux, tech-writer or any other word
     #[arg(long, short)]
     pub(crate) role: String,
-    /// A new task for it; `-` reads standard input
+    /// Text of a new task; `-` reads standard input
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) task: Option<String>,
     /// File with a new task; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with = "task", value_hint = ValueHint::FilePath)]
     pub(crate) task_file: Option<PathBuf>,
-    /// A task of the session file
+    /// Existing task in the session file
     #[arg(long, value_name = "TASK", conflicts_with_all = ["task", "task_file"])]
     pub(crate) task_id: Option<String>,
-    /// Pane or session that leads the window [default: as the team of this pane has it, else this pane]
+    /// Master pane or session [default: the master of this pane's team, else this pane]
     #[arg(long, value_name = "PANE")]
     pub(crate) master: Option<String>,
-    /// Side of the window that the master is to have [default: the one that it is on]
+    /// Side of the window for the master [default: its current side]
     #[arg(long)]
     pub(crate) side: Option<SideArg>,
     #[command(flatten)]
@@ -84,10 +89,10 @@ pub(crate) struct PaneSpawn {
     /// Name of the session [default: project and role]
     #[arg(long, short)]
     pub(crate) name: Option<String>,
-    /// Folder to start in [default: the root of the project]
+    /// Directory to start in [default: project root]
     #[arg(long, short = 'C', value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Environment variable for the session; may be repeated
+    /// Environment variable for the session; repeatable
     #[arg(long, short, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
     /// Model for the agent
@@ -96,13 +101,13 @@ pub(crate) struct PaneSpawn {
     /// Let the agent act without asking for permission
     #[arg(long)]
     pub(crate) unattended: bool,
-    /// How long the agent may take to be at its prompt
+    /// How long to wait until the agent is at its prompt
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub(crate) ready: Duration,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Further arguments for the agent, or the command to run
+    /// More arguments for the agent, or the command to run
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
 }
@@ -115,7 +120,9 @@ pub(crate) enum SideArg {
     Bottom,
 }
 
-/// Tell whether a pane is there and alive: `VALID: %31 session window title` or `INVALID: …`, exit code 0 or 1
+/// Check whether a pane exists and is alive
+///
+/// Prints `VALID: %31 session window title` (exit code 0) or `INVALID: …` (exit code 1).
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -124,10 +131,10 @@ Examples:
 pub(crate) struct PaneVerify {
     /// Pane (%31), or name or id of a session
     pub(crate) target: String,
-    /// tmux session that it must be in
+    /// tmux session that must contain the pane
     #[arg(long)]
     pub(crate) session: Option<String>,
-    /// tmux window (@2) that it must be in
+    /// tmux window (@2) that must contain the pane
     #[arg(long)]
     pub(crate) window: Option<String>,
     /// Print a JSON object
@@ -135,19 +142,19 @@ pub(crate) struct PaneVerify {
     pub(crate) json: bool,
 }
 
-/// Let the panes of a window share what its master leaves them
+/// Distribute the panes of a window evenly next to the master
 ///
-/// The master stays on the side that it is on.
+/// The master stays on its side unless --side is given.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch pane rebalance
   dogwatch pane rebalance --master %0 --side top")]
 pub(crate) struct PaneRebalance {
-    /// Pane or session that leads the window [default: as the team of this pane has it, else this pane]
+    /// Master pane or session [default: the master of this pane's team, else this pane]
     #[arg(long, value_name = "PANE")]
     pub(crate) master: Option<String>,
-    /// Side of the window that the master is to have [default: the one that it is on]
+    /// Side of the window for the master [default: its current side]
     #[arg(long)]
     pub(crate) side: Option<SideArg>,
     /// Print a JSON object
@@ -155,22 +162,22 @@ pub(crate) struct PaneRebalance {
     pub(crate) json: bool,
 }
 
-/// Close the pane of an agent that is ready for it
+/// Close the pane of an agent that is ready to close
 ///
-/// Ready means: it is `ready-to-close`, its report came, its task is done, and the id of its conversation is saved. The agent is told to
-/// leave by its own command; only if it stays it is ended otherwise. A pane that is gone already is written down as closed.
-/// Nobody closes the pane that they are in.
+/// Ready means: the pane is `ready-to-close`, the report has arrived, the task is done and the conversation id is saved.
+/// Uses the agent's own exit command first and ends the session otherwise only if that fails. A pane that no longer
+/// exists is recorded as closed. An agent cannot close its own pane.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch pane close %31
   dogwatch pane close --force work-dev
 
-Exit codes: 0 closed, 3 no such pane, 4 not ready, or one's own")]
+Exit codes: 0 closed, 3 no such pane, 4 not ready, or the caller's own pane")]
 pub(crate) struct PaneClose {
     /// Pane (%31), or name or id of a session
     pub(crate) target: String,
-    /// Also if it is not ready
+    /// Close even if it is not ready
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -180,14 +187,14 @@ pub(crate) struct PaneClose {
     pub(crate) json: bool,
 }
 
-/// Show the agents of a window: role, pane, state, task, and whether each may be closed
+/// List the agents of a team: role, pane, status, task
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch team
   dogwatch team work-dev --json")]
 pub(crate) struct Team {
-    /// Pane or session in the window [default: this pane, else the team of this project]
+    /// Pane or session in the team's window [default: this pane, else the team of this project]
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) file: SessionFile,
@@ -196,8 +203,13 @@ pub(crate) struct Team {
     pub(crate) json: bool,
 }
 
-/// What a member of a team calls from its own pane
+/// Register, claim and complete tasks (called by team agents)
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch agent register
+  dogwatch agent claim
+  dogwatch agent complete --result pass")]
 pub(crate) struct Agent {
     #[command(subcommand)]
     pub(crate) command: AgentCommand,
@@ -220,16 +232,16 @@ impl Agent {
     }
 }
 
-/// Who calls
+/// The calling agent
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Who {
-    /// Its pane [env: TMUX_PANE]
+    /// Pane of the agent [env: TMUX_PANE]
     #[arg(long, value_name = "PANE")]
     pub(crate) pane: Option<String>,
-    /// Its role [env: DOGWATCH_ROLE] [default: as it was spawned]
+    /// Role of the agent [env: DOGWATCH_ROLE] [default: the role it was spawned with]
     #[arg(long, short)]
     pub(crate) role: Option<String>,
-    /// The agent's own id of its conversation [default: as its hooks tell]
+    /// Conversation id of the agent [default: from its hooks]
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<String>,
     #[command(flatten)]
@@ -239,9 +251,9 @@ pub(crate) struct Who {
     pub(crate) json: bool,
 }
 
-/// Write this agent down in the session file, and claim the first pending task of its role
+/// Register this agent in the session file and claim the first pending task of its role
 ///
-/// Prints the task. Asked again, it prints the same task again.
+/// Prints the task. A second call prints the same task.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -252,17 +264,24 @@ pub(crate) struct AgentRegister {
     pub(crate) who: Who,
 }
 
-/// Claim the first pending task of this agent's role, or print the one that it has: exit code 0, or 1 if there is none
+/// Claim the first pending task of this agent's role
+///
+/// Prints the task, or the one that the agent already has. Exit code 1 if there is none.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch agent claim
+  dogwatch agent claim --json")]
 pub(crate) struct AgentClaim {
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
-/// Mark this agent's task done, tell its spawner, and claim the next one
+/// Mark this agent's task as done, report to its spawner and claim the next task
 ///
-/// The spawner gets `STEP COMPLETE: TASK-001 | result: pass | session: ID` with proof of delivery. If no task is left, the pane is set
-/// ready-to-close. If it is cut short or the spawner cannot take the message, run it again: nothing is told twice.
+/// The spawner receives `STEP COMPLETE: TASK-001 | result: pass | session: ID`, with proof of delivery. If no task is left, the
+/// pane becomes ready-to-close. If the command is interrupted or the spawner cannot take the message, run it again:
+/// nothing is reported twice.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -270,21 +289,25 @@ Examples:
   dogwatch agent complete --result 'fail: two tests are red'
   dogwatch agent complete --task TASK-007 --result pass")]
 pub(crate) struct AgentComplete {
-    /// The task [default: the one that it is at]
+    /// Task to complete [default: the current task]
     #[arg(long, short, value_name = "TASK")]
     pub(crate) task: Option<String>,
-    /// How it went: pass, fail, or a few words
+    /// Result: pass, fail or a short text
     #[arg(long)]
     pub(crate) result: String,
-    /// How long the spawner is waited for
+    /// How long to wait for the spawner
     #[arg(long, value_name = "DURATION", default_value = "90s", value_parser = duration)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) who: Who,
 }
 
-/// The tasks of the session file
+/// Add and list tasks of a team
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch task add --role dev 'Write the parser'
+  dogwatch task list")]
 pub(crate) struct Task {
     #[command(subcommand)]
     pub(crate) command: TaskCommand,
@@ -305,17 +328,17 @@ impl Task {
     }
 }
 
-/// Add a task for a role; makes the session file if there is none
+/// Add a task for a role; creates the session file if needed
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch task add --role dev 'Write the parser'
   dogwatch task add --role qa - < qa.md")]
 pub(crate) struct TaskAdd {
-    /// What is to be done; `-` reads standard input
+    /// Text of the task; `-` reads standard input
     #[arg(allow_hyphen_values = true)]
     pub(crate) text: String,
-    /// Who is to do it
+    /// Role that does the task
     #[arg(long, short)]
     pub(crate) role: String,
     #[command(flatten)]
@@ -325,14 +348,20 @@ pub(crate) struct TaskAdd {
     pub(crate) json: bool,
 }
 
-/// List the tasks, and who is at them
+/// List tasks and assignments
 #[derive(Debug, ClapArgs)]
-#[command(visible_alias = "ls")]
+#[command(
+    visible_alias = "ls",
+    after_help = "\
+Examples:
+  dogwatch task list
+  dogwatch task list --role dev --status pending --json"
+)]
 pub(crate) struct TaskList {
-    /// Only those of a role
+    /// Only tasks of this role
     #[arg(long, short)]
     pub(crate) role: Option<String>,
-    /// Only those in a status
+    /// Only tasks with this status
     #[arg(long)]
     pub(crate) status: Option<TaskStatusArg>,
     #[command(flatten)]

@@ -1,28 +1,39 @@
-//! What is there, and what only programs call.
+//! Setup, help and commands that only programs call.
 
 use std::ffi::OsString;
 
 use clap::{Args as ClapArgs, Subcommand};
 use dogwatch_core::id::SessionId;
 
-/// Check tmux, agents and dogwatch's own state, with a remedy for each fault
+/// Check tmux, agents and dogwatch's own files, and suggest fixes
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch doctor
+  dogwatch doctor --json")]
 pub(crate) struct Doctor {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// List the agents that can be started, and what was found of each
+/// List the supported agents and which are installed
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch agents
+  dogwatch agents --json")]
 pub(crate) struct Agents {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Show dogwatch at work, with three scripted agents in a private tmux server
+/// Show dogwatch with three scripted agents on a private tmux server
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch demo")]
 pub(crate) struct Demo {}
 
 #[derive(Debug, ClapArgs)]

@@ -1,4 +1,4 @@
-//! One file a verb.
+//! One file per command.
 
 mod adopt;
 mod agent;
@@ -6,8 +6,10 @@ mod agents;
 mod answer;
 mod attach;
 mod broker;
+mod bug_report;
 mod capture;
 mod create;
+mod debug;
 mod delete;
 mod demo;
 mod doctor;
@@ -18,7 +20,6 @@ mod fleet;
 mod gc;
 pub(crate) mod hook;
 mod job;
-mod judge;
 mod kill;
 mod kill_all;
 mod ls;
@@ -26,7 +27,6 @@ mod messages;
 mod monitor;
 mod pane;
 mod reconcile;
-mod record;
 mod registry;
 mod relay;
 mod resume;
@@ -46,10 +46,10 @@ use std::process::ExitCode;
 
 use dogwatch_engine::Error;
 
-use crate::args::{Args, Command, Lab, LabTool};
+use crate::args::{Args, Command, Debug, DebugCommand, Lab, LabTool};
 use crate::environment;
 
-/// Carries the command out; returns the exit code.
+/// Runs the command and returns the exit code.
 pub(crate) fn run(args: Args) -> Result<ExitCode, Error> {
     if let Command::Lab(Lab { tool: LabTool::Actor { args } }) = args.command {
         return Ok(dogwatch_actor::main(&["lab", "actor"], args));
@@ -58,11 +58,14 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Error> {
 }
 
 fn carry_out(args: Args) -> Result<u8, Error> {
-    // tmux calls the first, and the demo makes a world of its own.
+    // These need no state directory: tmux calls the first, and the demo brings its own.
     let command = match args.command {
         Command::Run(run) => return run::run(&run, args.state_dir),
         Command::Demo(_) => return demo::demo(),
-        Command::Judge(judge) => return judge::judge(&judge),
+        Command::Judge(screen) => return debug::screen(&screen),
+        Command::Debug(Debug { command: DebugCommand::Screen(screen) }) => {
+            return debug::screen(&screen);
+        }
         command => command,
     };
     let context = environment::context(args.socket.as_deref(), args.state_dir);
@@ -99,7 +102,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Fleet(args) => fleet::fleet(&context, args),
         Command::Broker(args) => broker::broker(&context, &args),
         Command::Why(args) => why::why(&context, &args),
-        Command::Record(args) => record::record(&context, &args),
+        Command::BugReport(args) => bug_report::bug_report(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),
         Command::Attach(args) => attach::attach(&context, &args),
         Command::Kill(args) => kill::kill(&context, &args),
@@ -111,6 +114,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         | Command::Lab(_)
         | Command::Demo(_)
         | Command::Judge(_)
+        | Command::Debug(_)
         | Command::Doctor(_) => {
             unreachable!("invariant: these were carried out above")
         }

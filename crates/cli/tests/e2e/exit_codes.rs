@@ -90,7 +90,7 @@ fn the_answer_no_and_a_deadline() {
 fn every_command_refuses_what_it_does_not_know() {
     let env = TestEnv::new();
     let help = env.dogwatch(&["--help"]).success().text();
-    let commands = help.split("Commands:").nth(1).unwrap().split("Options:").next().unwrap();
+    let commands = help.split("Usage:").nth(1).unwrap().split("Options:").next().unwrap();
     let commands: Vec<&str> = commands
         .lines()
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))

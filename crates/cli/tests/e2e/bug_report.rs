@@ -109,7 +109,7 @@ fn a_session_without_its_secrets() {
             "last_assistant_message": format!("it is {TOKEN}"),
         }),
     );
-    let said = env.dogwatch(&["record", "x", "--json"]).success();
+    let said = env.dogwatch(&["bug-report", "x", "--json"]).success();
     insta::assert_snapshot!(said.json_shape(), @r#"
     {
       "name": "x",
@@ -154,11 +154,12 @@ fn a_session_without_its_secrets() {
         (&"idle".into(), 7)
     );
 
-    let alone = env.dogwatch(&["judge", "--record", folder.to_str().unwrap(), "--json"]);
+    let alone = env.dogwatch(&["debug", "screen", "--report", folder.to_str().unwrap(), "--json"]);
     let alone = alone.success().json();
     let screen = folder.join("screen.ansi");
     let by_hand = env.dogwatch(&[
-        "judge",
+        "debug",
+        "screen",
         "--agent",
         "claude",
         "--screen",
@@ -184,31 +185,35 @@ fn a_session_that_is_over() {
     env.write("end", "");
     env.wait_state("x", "exited");
     let _ = env.dogwatch(&["kill", "x"]).success();
-    let mut record = env.command(&["record", "x", "--out", "report"]);
+    let mut record = env.command(&["bug-report", "x", "--out", "report"]);
     // Nobody can ask it for its environment any more; that of the caller knows the token too.
     let said = env.run(record.env("MY_TOKEN", TOKEN)).success();
     insta::assert_snapshot!(said, @r"
     $WORK/report
     ------- stderr -------
-    the screen alone says idle, as before it was masked
-    note: what the agent wrote and read is in it; look through it before you send it
+    masking did not change the status read from the screen (idle)
+    note: the folder contains what the agent wrote and read; review it before you send it
     ");
     let folder = env.work().join("report");
     is_clean(&env, &folder);
     let meta = meta(&folder);
     assert_eq!((&meta["state"], &meta["screen_from"]), (&"exited".into(), &"kept".into()));
     assert_eq!(meta["session"]["ended"]["exit"]["code"], 0);
-    let _ = env.dogwatch(&["judge", "--record", "report"]).success();
+    let _ = env.dogwatch(&["debug", "screen", "--report", "report"]).success();
 }
 
 #[test]
 fn masking_that_changes_what_the_screen_says_is_told() {
     let env = TestEnv::new();
     let _session = idle_claude(&env, "? for shortcuts");
-    let mut record = env.command(&["record", "x", "--out", "report"]);
+    let mut record = env.command(&["bug-report", "x", "--out", "report"]);
     // A secret that looks like the frame of the input box.
     let said = env.run(record.env("MY_PASSWORD", EDGE)).success();
-    assert!(said.stderr.contains("warning: the screen alone said idle, and says "), "{said}");
+    assert!(
+        said.stderr
+            .contains("warning: masking changed the status read from the screen from idle to "),
+        "{said}"
+    );
     let alone = &meta(&env.work().join("report"))["screen_alone"];
     assert_eq!((&alone["before"], &alone["same"]), (&"idle".into(), &false.into()));
     env.write("end", "");
@@ -222,7 +227,7 @@ fn a_recording_never_takes_the_place_of_another() {
     env.wait_screen("x", "hello");
     fs::create_dir(env.work().join("here")).unwrap();
     for folder in ["here-2", "here-3"] {
-        let said = env.dogwatch(&["record", "x", "--out", "here", "--json"]).success().json();
+        let said = env.dogwatch(&["bug-report", "x", "--out", "here", "--json"]).success().json();
         assert_eq!(said["folder"], env.work().join(folder).to_str().unwrap());
         assert_eq!(said["screen_alone"], Value::Null, "nothing is known of such screens");
         let screen = fs::read_to_string(env.work().join(folder).join("screen.txt")).unwrap();
@@ -235,25 +240,38 @@ fn a_recording_never_takes_the_place_of_another() {
         .unwrap()
         .all(|e| !e.unwrap().file_name().to_string_lossy().starts_with(".new"));
     assert!(none, "nothing half-made is left");
-    let _ = env.dogwatch(&["judge", "--record", "here-2"]).code(2);
-    let _ = env.dogwatch(&["judge", "--record", "here"]).code(1);
+    let _ = env.dogwatch(&["debug", "screen", "--report", "here-2"]).code(2);
+    let _ = env.dogwatch(&["debug", "screen", "--report", "here"]).code(1);
+}
+
+#[test]
+fn the_former_names_work_as_before() {
+    let env = TestEnv::new();
+    let _session = idle_claude(&env, "? for shortcuts");
+    let said = env.dogwatch(&["record", "x", "--out", "report", "--json"]).success().json();
+    assert_eq!(said["folder"], env.work().join("report").to_str().unwrap());
+    let former = env.dogwatch(&["judge", "--record", "report", "--json"]).success().json();
+    let now = env.dogwatch(&["debug", "screen", "--report", "report", "--json"]).success().json();
+    assert_eq!(former, now);
+    env.write("end", "");
+    env.wait_state("x", "exited");
 }
 
 #[test]
 fn what_cannot_be_recorded() {
     let env = TestEnv::new();
-    let _ = env.dogwatch(&["record", "nosuch"]).code(3);
+    let _ = env.dogwatch(&["bug-report", "nosuch"]).code(3);
     env.spawn_script("x", "exec sleep 300");
     for out in ["no/such/folder", "/", ".."] {
-        let _ = env.dogwatch(&["record", "x", "--out", out]).code(2);
+        let _ = env.dogwatch(&["bug-report", "x", "--out", out]).code(2);
     }
-    insta::assert_snapshot!(env.dogwatch(&["record", "x", "--out", "no/such/folder"]), @r"
+    insta::assert_snapshot!(env.dogwatch(&["bug-report", "x", "--out", "no/such/folder"]), @r"
     ------- stderr -------
     error: the folder no/such does not exist
     [exit code: 2]
     ");
-    let _ = env.dogwatch(&["judge", "--agent", "claude"]).code(2);
-    let _ = env.dogwatch(&["judge", "--record", "x", "--agent", "claude"]).code(2);
+    let _ = env.dogwatch(&["debug", "screen", "--agent", "claude"]).code(2);
+    let _ = env.dogwatch(&["debug", "screen", "--report", "x", "--agent", "claude"]).code(2);
 }
 
 /// Its terminal was taken away: there is no screen, but all the rest.
@@ -263,7 +281,7 @@ fn a_session_that_left_no_screen() {
     env.spawn_script("x", "exec sleep 300");
     env.tmux(&["kill-server"]);
     env.wait_state("x", "stopped");
-    let said = env.dogwatch(&["record", "x", "--out", "r", "--json"]).success().json();
+    let said = env.dogwatch(&["bug-report", "x", "--out", "r", "--json"]).success().json();
     assert_eq!(said["files"], serde_json::json!(["verdict.json", "signals.jsonl"]));
     assert_eq!(meta(&env.work().join("r"))["file"], Value::Null);
 }
@@ -284,7 +302,7 @@ fn an_agent_that_others_started() {
     env.tmux(&[&start[..], &[&format!("MY_TOKEN={TOKEN}"), &claude]].concat());
     let mut said = Value::Null;
     crate::env::eventually("it is seen idle", || {
-        let record = env.dogwatch(&["record", "my/own", "--json"]);
+        let record = env.dogwatch(&["bug-report", "my/own", "--json"]);
         said = if record.code == Some(0) { record.json() } else { Value::Null };
         said["state"] == "idle"
     });

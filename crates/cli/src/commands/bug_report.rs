@@ -9,11 +9,11 @@ use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::args::Record;
+use crate::args::BugReport;
 use crate::commands::status;
 use crate::{environment, ui};
 
-pub(crate) fn record(context: &Context, args: &Record) -> Result<u8, Error> {
+pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Error> {
     let told = args.out.as_deref().map(place).transpose()?;
     let materials = materials::look(context, &args.session, Timestamp::now())?;
     let session = &materials.judged.seen.session;
@@ -44,14 +44,18 @@ pub(crate) fn record(context: &Context, args: &Record) -> Result<u8, Error> {
     ui::line(recorded.folder.display());
     match alone {
         Some(ScreenAlone { same: true, after, .. }) => {
-            ui::talk(format_args!("the screen alone says {after}, as before it was masked"));
+            ui::talk(format_args!(
+                "masking did not change the status read from the screen ({after})"
+            ));
         }
         Some(ScreenAlone { before, after, .. }) => ui::talk(format_args!(
-            "warning: the screen alone said {before}, and says {after} now that it is masked"
+            "warning: masking changed the status read from the screen from {before} to {after}"
         )),
         None => {}
     }
-    ui::talk("note: what the agent wrote and read is in it; look through it before you send it");
+    ui::talk(
+        "note: the folder contains what the agent wrote and read; review it before you send it",
+    );
     Ok(exit_code::OK)
 }
 

@@ -7,7 +7,7 @@ const EDGE: &str = "────────────────────
 
 fn judge(env: &TestEnv, screen: &[u8], more: &[&str]) -> CommandOutput {
     env.write("screen", screen);
-    let mut command = env.command(&["judge", "--agent", "claude", "--screen", "screen"]);
+    let mut command = env.command(&["debug", "screen", "--agent", "claude", "--screen", "screen"]);
     env.run(command.args(more)).success()
 }
 
@@ -39,7 +39,7 @@ fn of_no_size() {
         }
     }
     for bad in ["-1", "65536", "x", ""] {
-        let args = ["judge", "--agent", "claude", "--screen", "screen", "--width", bad];
+        let args = ["debug", "screen", "--agent", "claude", "--screen", "screen", "--width", bad];
         let _ = env.dogwatch(&args).code(2);
     }
 }
@@ -66,7 +66,7 @@ fn that_is_no_text() {
     // Nothing that is quoted from it can command the terminal.
     let title = "[ ! ] Action Required \x1b[2J";
     env.write("screen", at_the_prompt());
-    let args = ["judge", "--agent", "codex", "--screen", "screen", "--title", title];
+    let args = ["debug", "screen", "--agent", "codex", "--screen", "screen", "--title", title];
     let said = env.dogwatch(&args).success().text();
     assert!(said.contains("Action Required") && !said.contains('\x1b'), "{said:?}");
 }
@@ -75,19 +75,20 @@ fn that_is_no_text() {
 fn that_cannot_be_read() {
     let env = TestEnv::new();
     env.write("screen", "");
-    insta::assert_snapshot!(env.dogwatch(&["judge", "--agent", "nobody", "--screen", "screen"]), @r#"
+    insta::assert_snapshot!(env.dogwatch(&["debug", "screen", "--agent", "nobody", "--screen", "screen"]), @r#"
     ------- stderr -------
-    error: no screen markers are known for the agent "nobody"
+    error: dogwatch has no screen rules for the agent "nobody"
     [exit code: 2]
     "#);
     std::os::unix::fs::symlink("/dev/zero", env.work().join("endless")).unwrap();
-    insta::assert_snapshot!(env.dogwatch(&["judge", "--agent", "claude", "--screen", "endless"]), @r"
+    insta::assert_snapshot!(env.dogwatch(&["debug", "screen", "--agent", "claude", "--screen", "endless"]), @r"
     ------- stderr -------
     error: endless: it is not a regular file but a device
     [exit code: 2]
     ");
     for (file, words) in [("nosuch", "No such file"), (".", "but a folder")] {
-        let output = env.dogwatch(&["judge", "--agent", "claude", "--screen", file]).code(1);
+        let output =
+            env.dogwatch(&["debug", "screen", "--agent", "claude", "--screen", file]).code(1);
         assert!(output.stderr.contains(words), "{output}");
     }
 }

@@ -1,4 +1,4 @@
-//! The registry: the roll of agent sessions, and what is done to it.
+//! The registry of agent sessions and the commands that change it.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,88 +9,88 @@ use dogwatch_core::registry::NamePattern;
 
 use super::duration;
 
-/// Which registry, and which names belong in it.
+/// Registry file and naming pattern.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RollArgs {
-    /// The registry [env: DOGWATCH_REGISTRY] [default: agent-sessions.yaml in the state folder]
+    /// Registry file [env: DOGWATCH_REGISTRY] [default: agent-sessions.yaml in the state directory]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) registry: Option<PathBuf>,
-    /// How sessions are named that belong in it [env: DOGWATCH_REGISTRY_PATTERN] [default:
+    /// Naming pattern of sessions that belong in the registry [env: DOGWATCH_REGISTRY_PATTERN] [default:
     /// <workspace>-creator-<agent>]
     #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse)]
     pub(crate) pattern: Option<NamePattern>,
 }
 
-/// Hold the registry to what is there: tmux, processes, conversations on disk
+/// Compare the registry with what is running and correct it
 ///
-/// Without --once it goes on until Ctrl-C: at once when tmux or an agent's hook says that something
-/// changed, and every 30 s (60 s with more than 5 sessions) in any case. A difference is told once, and
-/// again if it went away and came back. It never starts, ends or types into a session.
+/// Compares with tmux, processes and conversations on disk. Without --once it runs until Ctrl-C: it checks when tmux or
+/// an agent's hook reports a change, and every 30 s (60 s with more than 5 sessions). Each difference is reported once,
+/// and again if it was resolved and came back. Never starts, ends or types into a session.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch reconcile --once --emit-diff             # one pass, differences as JSON
-  dogwatch reconcile --once --emit-diff --dry-run   # the same, and nothing is written
-  dogwatch reconcile                                # look after it until Ctrl-C
-  dogwatch reconcile --interval 10s --json          # a JSON line for every pass with news")]
+  dogwatch reconcile --once --emit-diff --dry-run   # the same without writing
+  dogwatch reconcile                                # keep it correct until Ctrl-C
+  dogwatch reconcile --interval 10s --json          # one JSON line per pass that found something")]
 pub(crate) struct Reconcile {
     #[command(flatten)]
     pub(crate) roll: RollArgs,
-    /// One pass, then end
+    /// Make one pass and exit
     #[arg(long)]
     pub(crate) once: bool,
-    /// Print a JSON object for each pass with news; with --once in any case
+    /// Print a JSON object for each pass that found something; with --once always
     #[arg(long, visible_alias = "json")]
     pub(crate) emit_diff: bool,
-    /// Only say what would be done; takes --once for granted
+    /// Show what would change without writing; implies --once
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also write down what each session is doing (last_visible_status): screens are read for it
+    /// Also record each session's status (last_visible_status), which requires reading its screen
     #[arg(long)]
     pub(crate) status: bool,
-    /// Be told by a broker, and look at intervals while it cannot be reached
+    /// Subscribe to an MQTT broker; check at intervals while it cannot be reached
     #[arg(long, conflicts_with_all = ["once", "dry_run"])]
     pub(crate) subscribe: bool,
-    /// How often to look when nobody says anything
+    /// How often to check when no event arrives
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "once")]
     pub(crate) interval: Option<Duration>,
 }
 
-/// Start an agent session and put it on the registry
+/// Start an agent session and add it to the registry
 ///
-/// It is named after its workspace and agent. Prints the name once the agent certainly runs.
+/// Names the session after its workspace and agent, and prints the name once the agent is running.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch create claude
   dogwatch create codex --workspace api --cwd ../api --role reviewer
   dogwatch create claude --prompt 'Read the README' --unattended
-  dogwatch create claude --submit-job 'Fix the failing test'    # `dogwatch job ls` follows it")]
+  dogwatch create claude --submit-job 'Fix the failing test'    # track it with `dogwatch job ls`")]
 pub(crate) struct Create {
     /// Agent to start (`dogwatch agents` lists them)
     pub(crate) agent: String,
-    /// Workspace it works on [default: the name of the project's folder]
+    /// Workspace of the session [default: name of the project folder]
     #[arg(long, short)]
     pub(crate) workspace: Option<String>,
-    /// Name of the session [default: after the registry's pattern]
+    /// Name of the session [default: from the registry's pattern]
     #[arg(long, short)]
     pub(crate) name: Option<String>,
-    /// What it is there for, for people to read
+    /// Role of the session, as a note for people
     #[arg(long)]
     pub(crate) role: Option<String>,
-    /// Folder to start in [default: the current one]
+    /// Directory to start in [default: current directory]
     #[arg(long, short = 'C', value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// First message to it
+    /// First prompt for the agent
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) prompt: Option<String>,
-    /// File a job for it, and deliver its prompt once the agent is ready
+    /// Submit a job and deliver its prompt once the agent is ready
     #[arg(long, value_name = "PROMPT", allow_hyphen_values = true)]
     pub(crate) submit_job: Option<String>,
-    /// How long the agent may take to take the job; without it, as long as it takes
+    /// How long to wait until the agent accepts the job [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "submit_job")]
     pub(crate) timeout: Option<Duration>,
-    /// Environment variable for the session; may be repeated
+    /// Environment variable for the session; repeatable
     #[arg(long, short, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
     /// Model for the agent
@@ -104,22 +104,22 @@ pub(crate) struct Create {
     /// Print a JSON object instead of the name
     #[arg(long)]
     pub(crate) json: bool,
-    /// Further arguments for the agent
+    /// More arguments for the agent
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
 }
 
-/// Bring sessions of the registry back, in the conversations they were in
+/// Restart sessions of the registry and resume their conversations
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch resume api-creator-claude
-  dogwatch resume --all                    # after a reboot: all that nobody ended on purpose")]
+  dogwatch resume --all                    # after a reboot: all that were not stopped on purpose")]
 pub(crate) struct Resume {
     /// Names of sessions in the registry
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     pub(crate) names: Vec<String>,
-    /// All that went down without anybody ending them
+    /// All sessions that were not stopped on purpose
     #[arg(long)]
     pub(crate) all: bool,
     /// Let the agents act without asking for permission
@@ -130,21 +130,21 @@ pub(crate) struct Resume {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Further arguments for the agent
+    /// More arguments for the agent
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<OsString>,
 }
 
-/// End a session of the registry; its conversation stays, and can be resumed
+/// End a session of the registry; its conversation is kept
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch delete api-creator-claude
-  dogwatch delete api-creator-claude --purge-conversation    # its conversation is gone for good")]
+  dogwatch delete api-creator-claude --purge-conversation    # cannot be undone")]
 pub(crate) struct Delete {
     /// Name of the session in the registry
     pub(crate) name: String,
-    /// Also remove its conversation from the disk, and its id from the registry
+    /// Also delete its conversation from disk and the conversation id from the registry
     #[arg(long)]
     pub(crate) purge_conversation: bool,
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub(crate) struct Delete {
     pub(crate) json: bool,
 }
 
-/// Put a session on the registry that runs already
+/// Add a running session to the registry
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -163,13 +163,13 @@ Examples:
 pub(crate) struct Adopt {
     /// Name of the tmux session
     pub(crate) name: String,
-    /// The agent in it, where that cannot be told
+    /// Agent in the session, if dogwatch cannot detect it
     #[arg(long)]
     pub(crate) agent: Option<String>,
-    /// Workspace it works on [default: by its name, else its folder]
+    /// Workspace of the session [default: from its name, else its folder]
     #[arg(long, short)]
     pub(crate) workspace: Option<String>,
-    /// What it is there for, for people to read
+    /// Role of the session, as a note for people
     #[arg(long)]
     pub(crate) role: Option<String>,
     #[command(flatten)]
@@ -179,7 +179,7 @@ pub(crate) struct Adopt {
     pub(crate) json: bool,
 }
 
-/// Show the registry beside what is there
+/// List the registry next to what is running
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -194,7 +194,11 @@ pub(crate) struct RegistryArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RegistryVerb {
-    /// The same as `registry` alone
+    /// Same as `registry` without a subcommand
+    #[command(after_help = "\
+Examples:
+  dogwatch registry ls
+  dogwatch registry ls --json")]
     Ls(RegistryLs),
 }
 

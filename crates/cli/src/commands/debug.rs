@@ -7,14 +7,14 @@ use dogwatch_engine::Error;
 use dogwatch_store::{open_own, read_up_to};
 use serde_json::json;
 
-use crate::args::Judge;
+use crate::args::DebugScreen;
 use crate::ui;
 
-/// Far more than any capture has; a device has no end.
+/// Far more than any capture has; reading a device never ends.
 const MAX_SCREEN: u64 = 64 * 1024 * 1024;
 
-pub(crate) fn judge(args: &Judge) -> Result<u8, Error> {
-    let reading = match (&args.record, &args.agent, &args.screen) {
+pub(crate) fn screen(args: &DebugScreen) -> Result<u8, Error> {
+    let reading = match (&args.report, &args.agent, &args.screen) {
         (Some(folder), _, _) => recorded(folder)?,
         (None, Some(agent), Some(file)) => {
             let screen = Screen {
@@ -28,12 +28,12 @@ pub(crate) fn judge(args: &Judge) -> Result<u8, Error> {
             reading(agent, &screen)?
         }
         _ => {
-            let problem = "name an agent and a file with its screen, or a recording".to_owned();
+            let problem = "missing input: pass --agent and --screen, or --report".to_owned();
             return Err(Error::BadArgument { problem });
         }
     };
     let mut answer = serde_json::to_value(&reading).unwrap_or_else(|_| json!({}));
-    // One screen alone is never the agent's own word.
+    // A screen alone is never the agent's own report.
     answer["basis"] = "inferred".into();
     if args.json {
         ui::json(&answer);
@@ -51,11 +51,11 @@ pub(crate) fn judge(args: &Judge) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// The screen of a folder that `record` wrote.
+/// The screen in a folder that `bug-report` wrote.
 fn recorded(folder: &Path) -> Result<Reading, Error> {
     let path = folder.join(recording::META);
     let meta: Meta = serde_json::from_slice(&read(&path)?).map_err(|error| {
-        let problem = format!("{} is not from a recording: {error}", path.display());
+        let problem = format!("{} is not part of a bug report: {error}", path.display());
         Error::BadArgument { problem }
     })?;
     if meta.file.is_none() {
@@ -67,7 +67,7 @@ fn recorded(folder: &Path) -> Result<Reading, Error> {
 
 fn reading(agent: &str, screen: &Screen) -> Result<Reading, Error> {
     if screen::markers(agent).is_none() {
-        let problem = format!("no screen markers are known for the agent {agent:?}");
+        let problem = format!("dogwatch has no screen rules for the agent {agent:?}");
         return Err(Error::BadArgument { problem });
     }
     Ok(screen::read(agent, screen))
@@ -82,8 +82,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
         _ => Error::io(format!("read {}", path.display()))(error),
     })?;
     if bytes.len() as u64 > MAX_SCREEN {
-        let problem =
-            format!("{} has more than {} MB: that is no screen", path.display(), MAX_SCREEN >> 20);
+        let problem = format!(
+            "{} is larger than {} MB and cannot be a captured screen",
+            path.display(),
+            MAX_SCREEN >> 20
+        );
         return Err(Error::BadArgument { problem });
     }
     Ok(bytes)
