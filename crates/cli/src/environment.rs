@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use dogwatch_core::id::is_id;
 use dogwatch_core::private::{MQTT_PASSWORD, is_private};
 use dogwatch_core::registry::NamePattern;
-use dogwatch_engine::act::record::Surroundings;
+use dogwatch_engine::actions::bug_report::Surroundings;
 use dogwatch_engine::context::Caller;
-use dogwatch_engine::roll::Roll;
-use dogwatch_engine::sense::roll::Manner;
-use dogwatch_engine::team_file::Whereabouts;
+use dogwatch_engine::registry::Roll;
+use dogwatch_engine::registry::observe::Manner;
+use dogwatch_engine::team::session_file::Whereabouts;
 use dogwatch_engine::{Context, Error, config, context};
 use dogwatch_store::{
     LocalBroker, Mqtt, MqttError, RegistryFile, StateDir, StoreError,
@@ -112,7 +112,7 @@ pub(crate) fn project() -> Result<PathBuf, Error> {
 }
 
 pub(crate) fn project_of(cwd: &Path) -> PathBuf {
-    dogwatch_engine::sense::project::root(path_variable("PROJECT_ROOT").as_deref(), cwd)
+    dogwatch_engine::observe::project::root(path_variable("PROJECT_ROOT").as_deref(), cwd)
 }
 
 pub(crate) fn current_dir() -> Result<PathBuf, Error> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use dogwatch_engine::Error;
-use dogwatch_engine::sense::changes::Waker;
+use dogwatch_engine::observe::changes::Waker;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 

@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::roll::adopt::{self, Adoption};
+use dogwatch_engine::registry::adopt::{self, Adoption};
 use dogwatch_engine::{Context, Error};
 
 use crate::args::Adopt;

@@ -1,7 +1,7 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::session_file::{Claimed, TaskId};
-use dogwatch_engine::act::agent::{self, Caller, Completed, Completion, Registered, Told};
-use dogwatch_engine::team_file::TeamFile;
+use dogwatch_engine::team::agent::{self, Caller, Completed, Completion, Registered, Told};
+use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_engine::Context;
-use dogwatch_engine::sense::agents::{self, Found};
+use dogwatch_engine::observe::agents::{self, Found};
 use serde_json::{Value, json};
 
 use crate::args::Agents;

@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::answer;
+use dogwatch_engine::actions::answer;
 use dogwatch_engine::{Context, Error};
 use serde_json::json;
 

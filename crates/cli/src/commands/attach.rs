@@ -1,6 +1,7 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::attach;
-use dogwatch_engine::{Context, Error, status};
+use dogwatch_engine::actions::attach;
+use dogwatch_engine::observe::status;
+use dogwatch_engine::{Context, Error};
 
 use crate::args::Attach;
 use crate::environment;

@@ -23,7 +23,7 @@ pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
         plain.then(|| on_loopback(&mqtt.address.host, mqtt.address.port)).flatten()
     });
     let listen = args.listen.or(configured).unwrap_or(USUAL);
-    dogwatch_engine::tell::broker::run(listen, mqtt.as_ref(), &local, ready)?;
+    dogwatch_engine::notify::broker::run(listen, mqtt.as_ref(), &local, ready)?;
     Ok(dogwatch_core::exit_code::OK)
 }
 

@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use dogwatch_core::exit_code;
 use dogwatch_core::recording::ScreenAlone;
-use dogwatch_engine::act::record;
-use dogwatch_engine::sense::materials;
+use dogwatch_engine::actions::bug_report;
+use dogwatch_engine::actions::bug_report::materials;
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
@@ -28,7 +28,7 @@ pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Erro
     };
     let verdict = status::to_json(&materials.judged);
     let around = environment::surroundings();
-    let recorded = record::record(context, &materials, verdict, &around, (&parent, &name))?;
+    let recorded = bug_report::record(context, &materials, verdict, &around, (&parent, &name))?;
     let alone = recorded.meta.screen_alone.as_ref();
     if args.json {
         ui::json(&json!({

@@ -1,6 +1,7 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::sense::capture;
-use dogwatch_engine::{Context, Error, status};
+use dogwatch_engine::observe::capture;
+use dogwatch_engine::observe::status;
+use dogwatch_engine::{Context, Error};
 use serde_json::json;
 
 use crate::args::Capture;

@@ -1,6 +1,6 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::roll::create::{self, Creation};
-use dogwatch_engine::act::spawn::{Place, Request, What};
+use dogwatch_engine::actions::spawn::{Place, Request, What};
+use dogwatch_engine::registry::create::{self, Creation};
 use dogwatch_engine::{Context, Error};
 use serde_json::Value;
 

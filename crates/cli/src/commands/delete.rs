@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::roll::delete;
+use dogwatch_engine::registry::delete;
 use dogwatch_engine::{Context, Error};
 use serde_json::json;
 

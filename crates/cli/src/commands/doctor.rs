@@ -1,6 +1,6 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_engine::sense::doctor::{self, Check, Health};
+use dogwatch_engine::doctor::{self, Check, Health};
 use dogwatch_engine::{Context, Error};
 use dogwatch_tmux::{Server, Socket};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@ use std::io::IsTerminal;
 use anstyle::AnsiColor;
 use dogwatch_core::escalation::{Kind, Situation, Trigger};
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::escalation::{self, Raised, Request};
+use dogwatch_engine::actions::escalation::{self, Raised, Request};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::{Escalation, Settlement};
 use jiff::Timestamp;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dogwatch_core::event::{Event, kind};
 use dogwatch_core::exit_code;
-use dogwatch_engine::events::{self, Journal, Query};
+use dogwatch_engine::observe::events::{self, Journal, Query};
 use dogwatch_engine::{Context, Error};
 use jiff::tz::TimeZone;
 use serde_json::Value;

@@ -9,7 +9,7 @@ use dogwatch_core::fleet::{
     HostPicture, Kill, Order, Picture, Reply, ReplyState, Send, SessionState, Spawn,
 };
 use dogwatch_core::status::Status;
-use dogwatch_engine::tell::mqtt::{self, Viewer};
+use dogwatch_engine::notify::mqtt::{self, Viewer};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::Mqtt;
 use jiff::Timestamp;

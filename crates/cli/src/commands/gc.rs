@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::gc;
+use dogwatch_engine::actions::gc;
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::json;

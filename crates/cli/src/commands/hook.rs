@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::status::payload;
-use dogwatch_engine::act::{hook, statusline};
+use dogwatch_engine::actions::{hook, statusline};
 use jiff::Timestamp;
 
 use crate::environment;

@@ -3,7 +3,7 @@ use std::time::Instant;
 use dogwatch_core::delivery::safe_text::MOST_BYTES;
 use dogwatch_core::exit_code;
 use dogwatch_core::job::JobState;
-use dogwatch_engine::act::job;
+use dogwatch_engine::actions::job;
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::Job;
 use jiff::Timestamp;

@@ -1,6 +1,6 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::kill::{self, By, Killed};
-use dogwatch_engine::snapshot::{self, Seen};
+use dogwatch_engine::actions::kill::{self, By, Killed};
+use dogwatch_engine::observe::snapshot::{self, Seen};
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 use std::io::IsTerminal;
 
 use dogwatch_core::exit_code;
-use dogwatch_engine::{Context, Error, act, snapshot};
+use dogwatch_engine::observe::snapshot;
+use dogwatch_engine::{Context, Error, actions};
 use jiff::Timestamp;
 
 use crate::args::KillAll;
@@ -26,7 +27,7 @@ pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
             return Ok(exit_code::FAILED);
         }
     }
-    let results = act::kill::kill_all(context, &seen, args.now, Timestamp::now())?;
+    let results = actions::kill::kill_all(context, &seen, args.now, Timestamp::now())?;
     if !args.json && results.is_empty() {
         ui::talk("no sessions");
     }

@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::snapshot::{self, Seen};
+use dogwatch_engine::observe::snapshot::{self, Seen};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::Which;
 use jiff::Timestamp;

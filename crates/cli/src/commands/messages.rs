@@ -1,6 +1,6 @@
 use dogwatch_core::delivery::safe_text::Change;
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::send;
+use dogwatch_engine::actions::send;
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::Message;
 use jiff::Timestamp;

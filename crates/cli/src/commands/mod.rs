@@ -45,6 +45,7 @@ mod why;
 use std::process::ExitCode;
 
 use dogwatch_engine::Error;
+use dogwatch_engine::actions::collect;
 
 use crate::args::{Args, Command, Debug, DebugCommand, Lab, LabTool};
 use crate::environment;
@@ -73,6 +74,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         return Ok(doctor::doctor(&context, args));
     }
     let context = context?;
+    // Housekeeping of its own, so that no command that reads has to act.
+    collect::handovers(&context);
     match command {
         Command::Spawn(args) => spawn::spawn(&context, *args),
         Command::Ls(args) => ls::ls(&context, &args),

@@ -2,10 +2,10 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use dogwatch_core::exit_code;
-use dogwatch_engine::roll::report::{Pace, Report, Reporter};
-use dogwatch_engine::sense::agents::find_program;
-use dogwatch_engine::tell::desk::{Desk, People};
-use dogwatch_engine::tell::kanban::Kanban;
+use dogwatch_engine::notify::kanban::Kanban;
+use dogwatch_engine::notify::report_target::{Desk, People};
+use dogwatch_engine::observe::agents::find_program;
+use dogwatch_engine::registry::report::{Pace, Report, Reporter};
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,12 +1,12 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::window::Side;
-use dogwatch_engine::act::pane::{
+use dogwatch_engine::actions::spawn::What;
+use dogwatch_engine::team::pane::{
     self, Balanced, CloseRequest, Closed, Expected, Handed, HowClosed,
 };
-use dogwatch_engine::act::pane::{SpawnRequest, SpawnedPane, TaskFor};
-use dogwatch_engine::act::spawn::What;
-use dogwatch_engine::act::task;
-use dogwatch_engine::team_file::TeamFile;
+use dogwatch_engine::team::pane::{SpawnRequest, SpawnedPane, TaskFor};
+use dogwatch_engine::team::session_file::TeamFile;
+use dogwatch_engine::team::task;
 use dogwatch_engine::{Context, Error};
 use dogwatch_tmux::PaneId;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::registry::{
     Entry, InPane, Observed, Registry, Status, TerminatedBy, TmuxServer,
 };
-use dogwatch_engine::roll::Roll;
+use dogwatch_engine::registry::Roll;
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::roll::resume::{Manner, Resumption};
-use dogwatch_engine::act::spawn::Spawned;
+use dogwatch_engine::actions::spawn::Spawned;
+use dogwatch_engine::registry::resume::{Manner, Resumption};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 

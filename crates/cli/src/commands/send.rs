@@ -1,7 +1,7 @@
 use dogwatch_core::delivery::safe_text::MOST_BYTES;
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::exit_code;
-use dogwatch_engine::act::send::{self, Receipt, Request};
+use dogwatch_engine::actions::send::{self, Receipt, Request};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use dogwatch_core::exit_code;
 use dogwatch_core::launch::PRIVATE_PROMPTS;
 use dogwatch_core::name::StoryStep;
-use dogwatch_engine::act::spawn::{self, Place, Request, Spawned, What};
+use dogwatch_engine::actions::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::{open_given, read_up_to};
 use serde_json::{Value, json};

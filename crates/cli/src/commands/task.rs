@@ -1,8 +1,8 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::roles;
 use dogwatch_core::session_file::{Task as Kept, TaskStatus};
-use dogwatch_engine::act::task;
-use dogwatch_engine::team_file::TeamFile;
+use dogwatch_engine::team::session_file::TeamFile;
+use dogwatch_engine::team::task;
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::session_file::TaskStatus;
-use dogwatch_engine::act::pane;
+use dogwatch_engine::team::pane;
+use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::team::{self, Member};
-use dogwatch_engine::team_file::TeamFile;
 use dogwatch_engine::{Context, Error};
 use dogwatch_tmux::PaneId;
 use serde_json::{Value, json};

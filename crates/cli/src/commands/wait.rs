@@ -1,7 +1,7 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::status::Status;
-use dogwatch_engine::status::Judged;
-use dogwatch_engine::wait::{self, Waited};
+use dogwatch_engine::observe::status::Judged;
+use dogwatch_engine::observe::wait::{self, Waited};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 

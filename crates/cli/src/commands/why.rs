@@ -1,7 +1,8 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::{Reason, Role};
-use dogwatch_engine::{Context, Error, status};
+use dogwatch_engine::observe::status;
+use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 
 use crate::args::Why;

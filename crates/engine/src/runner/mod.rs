@@ -28,10 +28,10 @@ use dogwatch_store::{MOST_OVER, SessionFolder, StateDir, Store, StoreError};
 use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
 use jiff::Timestamp;
 
-use crate::act::retire;
-use crate::act::send::queue;
-use crate::act::spawn::HISTORY;
-use crate::sense::processes;
+use crate::actions::retire;
+use crate::actions::send::deliverer;
+use crate::observe::capture::HISTORY;
+use crate::observe::processes;
 use events::{Happened, Waiter};
 use job::Job;
 use mail::Mail;
@@ -284,7 +284,7 @@ impl Record<'_> {
 
     fn write(&self, ended: &Ended) {
         let _ = self.folder.write_ended(ended);
-        let because = queue::not_delivered(&life::how_it_ended(ended));
+        let because = deliverer::not_delivered(&life::how_it_ended(ended));
         // What could not be written down now is settled by whoever lists messages.
         let _ = Store::open(self.state).and_then(|mut store| {
             store.ended(self.id, ended)?;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use dogwatch_tmux::control::{Control, Note};
 use dogwatch_tmux::{PaneId, Server};
 
-use crate::sense::changes::Waker;
-use crate::sense::sights::Sights;
+use crate::observe::changes::Waker;
+use crate::observe::tmux_snapshot::Sights;
 
 /// How long a server that cannot be reached is left alone.
 const RETRY: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@
 //! only what is due is looked at and judged again. What nobody tells of (time itself, an agent started by others, a lost
 //! message) is found by a slow round.
 //!
-//! The verdicts are those of [`crate::status`], from the same evidence: watching makes no difference to them.
+//! The verdicts are those of [`crate::observe::status`], from the same evidence: watching makes no difference to them.
 
 pub(crate) mod line;
 mod pace;
@@ -22,12 +22,12 @@ use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
-use crate::act::job;
-use crate::sense::changes::{Changes, Interest, Waker};
-use crate::sense::interests::{self, Voice};
-use crate::sense::sights::Sights;
-use crate::sense::{foreign, processes};
-use crate::status::{Judged, Looker};
+use crate::actions::job;
+use crate::observe::changes::{Changes, Interest, Waker};
+use crate::observe::interests::{self, Voice};
+use crate::observe::status::{Judged, Looker};
+use crate::observe::tmux_snapshot::Sights;
+use crate::observe::{processes, unmanaged};
 use crate::{Context, Error};
 use line::Line;
 
@@ -219,7 +219,7 @@ impl<'c> Watcher<'c> {
         let mut roll =
             self.looker.store.sessions(&self.context.socket, Which::current(Timestamp::now()))?;
         if let Ok(sights) = &self.sights {
-            roll.extend(foreign::agents(self.context, sights, &roll));
+            roll.extend(unmanaged::agents(self.context, sights, &roll));
         }
         let mut roll: BTreeMap<String, Session> =
             roll.into_iter().map(|session| (session.id.clone(), session)).collect();
@@ -346,7 +346,7 @@ impl<'c> Watcher<'c> {
                 // Its launcher may start another.
                 self.last_list = None;
             }
-            return Ok(foreign::lives(id).then(|| known.clone()));
+            return Ok(unmanaged::lives(id).then(|| known.clone()));
         }
         match voice {
             Some(Voice::Word) => Ok(self.looker.store.by_id(id)?.filter(|s| !s.put_away)),

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 
-use crate::sense::interests::Voice;
-use crate::status::Judged;
+use crate::observe::interests::Voice;
+use crate::observe::status::Judged;
 
 /// A transcript grows line by line; a few lines are read at once.
 const TRANSCRIPT: Duration = Duration::from_millis(100);

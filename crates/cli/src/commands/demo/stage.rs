@@ -1,10 +1,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dogwatch_engine::act::kill;
-use dogwatch_engine::act::spawn::{self, Place, Request, What};
-use dogwatch_engine::sense::processes;
-use dogwatch_engine::{Context, Error, snapshot};
+use dogwatch_engine::actions::kill;
+use dogwatch_engine::actions::spawn::{self, Place, Request, What};
+use dogwatch_engine::observe::processes;
+use dogwatch_engine::observe::snapshot;
+use dogwatch_engine::{Context, Error};
 use dogwatch_store::StateDir;
 use dogwatch_tmux::{Command, Glance, Server, Socket};
 use jiff::{Timestamp, Zoned};

@@ -1,8 +1,9 @@
 use std::time::{Duration, Instant};
 
 use dogwatch_core::status::{Role, Verdict};
-use dogwatch_engine::snapshot::Seen;
-use dogwatch_engine::{Context, Error, status};
+use dogwatch_engine::observe::snapshot::Seen;
+use dogwatch_engine::observe::status;
+use dogwatch_engine::{Context, Error};
 use dogwatch_tmux::Command;
 use jiff::Timestamp;
 

@@ -1,6 +1,6 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::workflow::Standing;
-use dogwatch_engine::work::{self, Listed};
+use dogwatch_engine::workflow::{self, Listed};
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::{environment, ui};
 
 pub(super) fn ls(context: &Context, args: &StoryLs) -> Result<u8, Error> {
     let project = if args.all { None } else { Some(environment::project()?) };
-    let runs = work::list(context, project.as_deref())?;
+    let runs = workflow::list(context, project.as_deref())?;
     if args.json {
         let runs: Vec<Value> = runs.iter().map(to_json).collect();
         ui::json(&json!({ "runs": runs }));
@@ -95,7 +95,7 @@ fn to_json(one: &Listed) -> Value {
 mod tests {
     use super::*;
     use dogwatch_core::workflow::Plan;
-    use dogwatch_engine::work::Settings;
+    use dogwatch_engine::workflow::Settings;
     use dogwatch_store::KeptRun;
 
     #[test]

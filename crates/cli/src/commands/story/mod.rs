@@ -7,7 +7,7 @@ mod status;
 mod validate;
 
 use dogwatch_core::workflow::{Dated, Fact, Run};
-use dogwatch_engine::work::{self, planner};
+use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::KeptRun;
 
@@ -39,7 +39,7 @@ pub(crate) fn story(context: &Context, args: &Story) -> Result<u8, Error> {
 fn look(context: &Context, id: Option<&str>) -> Result<(KeptRun, Run, Vec<Dated>), Error> {
     let kept = planner::find(context, &environment::project()?, id)?;
     let facts = context.store()?.facts(&kept.id, 0)?;
-    let run = work::replay(&kept, &facts)?;
+    let run = workflow::replay(&kept, &facts)?;
     Ok((kept, run, facts))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use dogwatch_core::exit_code;
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::workflow::{Budget, Crew, Per, Prices, Work};
-use dogwatch_engine::work::planner::{self, Planned, Wanted};
+use dogwatch_engine::workflow::planner::{self, Planned, Wanted};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 use dogwatch_core::exit_code;
-use dogwatch_core::workflow::{self, Dated, Fact, How, Run};
-use dogwatch_engine::sense::changes::Changes;
-use dogwatch_engine::work::{self, Left, Terms, planner};
+use dogwatch_core::workflow::{Dated, Fact, How, Run};
+use dogwatch_engine::observe::changes::Changes;
+use dogwatch_engine::workflow::{self, Left, Terms, planner};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::KeptRun;
 use jiff::Timestamp;
@@ -32,14 +32,14 @@ pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {
 
 pub(super) fn resume(context: &Context, args: &StoryResume) -> Result<u8, Error> {
     let project = environment::project()?;
-    let kept = work::to_resume(context, &project, args.run.as_deref(), &here())?;
+    let kept = workflow::to_resume(context, &project, args.run.as_deref(), &here())?;
     let fact = Fact::Resumed { by: super::person() };
     context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
     carry_on(context, &kept, args.no_wait, args.json)
 }
 
 fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> Result<u8, Error> {
-    let level = work::Settings::of(kept)?.permissions;
+    let level = workflow::Settings::of(kept)?.permissions;
     if as_json {
         ui::json(&json!({
             "run": kept.id,
@@ -60,7 +60,7 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
         stop: &stop,
         tell: &tell,
     };
-    let left = work::drive(context, kept, &terms)?;
+    let left = workflow::drive(context, kept, &terms)?;
     let (word, why, code) = match &left {
         Left::Complete => ("complete", String::new(), exit_code::OK),
         Left::Aborted { why } => ("aborted", why.clone(), exit_code::FAILED),
@@ -126,7 +126,7 @@ pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
         }
         Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose: {}", action.word()),
         Fact::SetAside { item, branch, files, left } => {
-            let words = workflow::aside_words(branch.as_deref(), *files, left)?;
+            let words = dogwatch_core::workflow::aside_words(branch.as_deref(), *files, left)?;
             format!("{item}: {words}")
         }
         Fact::Deferred { job, why } => format!("{job}: the story is put off: {why}"),

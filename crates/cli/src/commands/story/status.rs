@@ -1,7 +1,8 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::workflow::page::length;
-use dogwatch_core::workflow::{self, Dated, Decision, Fact, Report};
-use dogwatch_engine::work::{self, planner};
+use dogwatch_core::workflow::report::StepLine;
+use dogwatch_core::workflow::{Dated, Decision, Fact, Report, report};
+use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::json;
@@ -12,8 +13,8 @@ use crate::{environment, ui};
 
 pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
     let (kept, run, facts) = super::look(context, args.run.as_deref())?;
-    let report = workflow::report(&kept.id, kept.begun, &run, &facts);
-    let attended = kept.over.is_none() && work::is_attended(context, &kept.project);
+    let report = report(&kept.id, kept.begun, &run, &facts);
+    let attended = kept.over.is_none() && workflow::is_attended(context, &kept.project);
     let next: Vec<String> = run.next(Timestamp::now()).iter().map(Decision::key).collect();
     if args.json {
         let mut value = serde_json::to_value(&report).unwrap_or_default();
@@ -33,7 +34,7 @@ pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
         let why = ui::harmless(question.why.clone()).replace('\n', " · ");
         ui::line(format_args!("decision needed: {}: {why}", question.job));
     }
-    for one in dogwatch_engine::act::escalation::list(context, false)? {
+    for one in dogwatch_engine::actions::escalation::list(context, false)? {
         let is_ours = one.situation.run.as_deref() == Some(kept.id.as_str());
         if is_ours && one.situation.dialog.is_some() {
             let headline = ui::harmless(one.situation.headline());
@@ -47,9 +48,7 @@ fn table(report: &Report) -> crate::table::Table {
     let mut table = ui::table(&["STORY", "STATE", "STEP", "ATTEMPTS", "TIME", "TOKENS", "WHY"]);
     for (name, line) in report.lines() {
         // The step that is not over, or the last that is.
-        let open = |s: &&workflow::report::StepLine| {
-            !matches!(s.state, "done" | "skip" | "accepted" | "dropped")
-        };
+        let open = |s: &&StepLine| !matches!(s.state, "done" | "skip" | "accepted" | "dropped");
         let step = line.steps.iter().find(open).or(line.steps.last());
         let (label, why) = match (line.state, step) {
             ("done" | "waiting", _) | (_, None) => (String::new(), String::new()),
@@ -98,16 +97,16 @@ pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8
     let code = tell(context, args, fact, "aborted")?;
     let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
     // At once, and also if its sessions cannot be ended.
-    work::questions::close(context, &kept.id, work::questions::ABORTED)?;
+    workflow::questions::close(context, &kept.id, workflow::questions::ABORTED)?;
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let terms = work::Terms {
+    let terms = workflow::Terms {
         home: here(),
         caller_env: vec![],
         wait_for_answers: false,
         stop: &stop,
         tell: &|_, _| (),
     };
-    match work::drive(context, &kept, &terms) {
+    match workflow::drive(context, &kept, &terms) {
         Ok(_) | Err(Error::RunIsAttended { .. }) => Ok(code),
         Err(error) => Err(error),
     }

@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::work::{self, planner};
+use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
     };
     let is_asked_for = args.run.is_none() && (args.new || names_anything(&args.what));
     let issues = match newest {
-        Some(kept) if !is_asked_for => work::validate(context, &kept)?,
+        Some(kept) if !is_asked_for => workflow::validate(context, &kept)?,
         _ => {
             let mut found = planner::refusals(context, &project, &plan::wanted(&args.what, None)?)?;
             // A file that is no workflow is an error of its own, with line and column.

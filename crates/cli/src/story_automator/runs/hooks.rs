@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::story::prompt::quoted;
-use dogwatch_engine::act::hook;
+use dogwatch_engine::actions::hook;
 use dogwatch_engine::story::stop_hook::{self, Codex, NotInstalled};
 use dogwatch_engine::story::{Project, marker_path, provider, run_marker};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use dogwatch_core::name::{self, StoryStep};
 use dogwatch_core::story::prompt::quoted;
 use dogwatch_core::story::session::name as session_name;
 use dogwatch_core::story::slug;
-use dogwatch_engine::sense::exists;
+use dogwatch_engine::observe::exists;
 use dogwatch_engine::story::session::agent;
 use dogwatch_engine::story::session::spawn::{self, Ask};
 use dogwatch_engine::story::session::{kill, roll};

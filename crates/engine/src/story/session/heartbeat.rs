@@ -10,8 +10,8 @@ use dogwatch_core::story::session::row::{State, Tongue};
 
 use super::Runtime;
 use super::look::{self, Asked, Told, Who};
-use crate::sense::{proc_files, processes};
-use crate::status::Judged;
+use crate::observe::status::Judged;
+use crate::observe::{proc_files, processes};
 use crate::{Context, Error};
 
 /// How long is measured what it uses. The kernel counts in hundredths of a second.

@@ -4,8 +4,8 @@ use dogwatch_tmux::{Command, SessionName};
 use jiff::Timestamp;
 
 use super::{Place, polls, remains};
-use crate::act::kill;
-use crate::snapshot;
+use crate::actions::kill;
+use crate::observe::snapshot;
 use crate::{Context, Error};
 
 /// Ends the session of exactly this name, whoever has started it; that there is none is no error. True if there was one.

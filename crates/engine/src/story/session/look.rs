@@ -10,11 +10,11 @@ use jiff::Timestamp;
 
 use super::Runtime;
 use super::polls::{self, Remembered};
-use crate::act::spawn::TYPED_FILE;
-use crate::sense::capture;
-use crate::sense::evidence::Memory;
-use crate::sense::sights::Sights;
-use crate::status::{self, Judged, Looker, Named};
+use crate::actions::spawn::TYPED_FILE;
+use crate::observe::capture;
+use crate::observe::evidence::Memory;
+use crate::observe::status::{self, Judged, Looker, Named};
+use crate::observe::tmux_snapshot::Sights;
 use crate::{Context, Error};
 
 /// Lines of an ended session that are looked at.

@@ -9,10 +9,10 @@ use dogwatch_core::story::session::row::{Row, State, Tongue};
 
 use super::Runtime;
 use super::look::{self, Asked, Told, Who};
-use crate::sense::changes::Interest;
-use crate::sense::{proc_files, processes};
-use crate::status::Looker;
-use crate::wait::{self, Look};
+use crate::observe::changes::Interest;
+use crate::observe::status::Looker;
+use crate::observe::wait::{self, Look};
+use crate::observe::{proc_files, processes};
 use crate::{Context, Error};
 
 /// How often a look counts among those after which a silent session is stuck.

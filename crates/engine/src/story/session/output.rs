@@ -12,8 +12,8 @@ use dogwatch_tmux::PaneFace;
 
 use super::Place;
 use super::look::{Told, Who};
-use crate::sense::capture;
-use crate::snapshot::Seen;
+use crate::observe::capture;
+use crate::observe::snapshot::Seen;
 use crate::{Context, Error};
 
 /// Lines that are asked for.

@@ -7,9 +7,10 @@ use dogwatch_tmux::Command;
 use jiff::Zoned;
 
 use super::{Place, Runtime, output, polls, remains};
-use crate::act::kill;
-use crate::act::spawn::{self, Request, Script, Spawned, TYPED_FILE, What};
-use crate::{Context, Error, snapshot};
+use crate::actions::kill;
+use crate::actions::spawn::{self, Request, Script, Spawned, TYPED_FILE, What};
+use crate::observe::snapshot;
+use crate::{Context, Error};
 
 /// Longest command that is typed as it is.
 const LONGEST_TYPED: usize = 500;

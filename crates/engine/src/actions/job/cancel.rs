@@ -1,0 +1,111 @@
+use std::time::{Duration, Instant};
+
+use dogwatch_core::job::{JobState, Step};
+use dogwatch_core::status::Status;
+use dogwatch_store::Job;
+use jiff::Timestamp;
+
+use super::{find, find_in, wait};
+use crate::actions::send::{queue, tmux_input};
+use crate::observe::agents;
+use crate::observe::status::{Judged, Looker};
+use crate::{Context, Error};
+
+/// How long an agent may take to stop.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// Cancels a job: takes its prompt back, or interrupts the turn that it is at.
+pub fn cancel(context: &Context, target: &str, by: &str) -> Result<Job, Error> {
+    let job = find(context, target)?;
+    let mut looker = Looker::new(context)?;
+    if job.state.is_over() || !looker.store.want_cancelled(&job.id, by, Timestamp::now())? {
+        let state = find_in(&looker, &job.id)?.state.word();
+        return Err(Error::JobOver { id: job.id, state });
+    }
+    let ended = if job.state == JobState::Queued {
+        take_back(context, &mut looker, &job, by)
+    } else {
+        interrupt(context, &mut looker, &job)
+    };
+    match ended {
+        Ok(job) => Ok(job),
+        Err(error) => {
+            looker.store.keep_job(&job.id)?;
+            Err(error)
+        }
+    }
+}
+
+fn take_back(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    job: &Job,
+    by: &str,
+) -> Result<Job, Error> {
+    let now = Timestamp::now();
+    match looker.store.message(&job.id)? {
+        // Whoever submitted it was killed before it could be posted.
+        None => {
+            let state = JobState::Cancelled { by: by.to_owned() };
+            let kept = looker.store.advance_job(job, &[Step { at: now, state }], None)?;
+            context.state.tell_news(&job.session);
+            Ok(kept)
+        }
+        Some(message) if looker.store.take_back(&message.id, now)? => {
+            context.state.tell_news(&message.session);
+            find(context, &job.id)
+        }
+        Some(_) => {
+            let reason = "its prompt is in the agent's box this moment; try again".to_owned();
+            Err(Error::NotCancelled { id: job.id.clone(), reason })
+        }
+    }
+}
+
+/// Presses the keys that cut a turn short, once, and sees what comes of it.
+fn interrupt(context: &Context, looker: &mut Looker<'_>, job: &Job) -> Result<Job, Error> {
+    let refuse = |reason: String| Err(Error::NotCancelled { id: job.id.clone(), reason });
+    let mut judged = looker.one(&job.session, Timestamp::now())?;
+    let is_at_it = |judged: &Judged| {
+        matches!(judged.verdict.status, Status::Working { .. } | Status::Stuck { .. })
+    };
+    let mut typing = None;
+    if is_at_it(&judged) {
+        let session = &judged.seen.session;
+        typing = queue::lock(context, &session.id)?;
+        if typing.is_none() {
+            return Err(Error::Busy { name: session.name.clone() });
+        }
+        // Again, now that nobody else types: a dialog may have come up.
+        judged = looker.one(&job.session, Timestamp::now())?;
+    }
+    let session = &judged.seen.session;
+    let keys = agents::profile(context, &session.agent)?.interrupt;
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let begun = Instant::now();
+    match (&judged.verdict.status, judged.seen.pane_id()) {
+        (Status::Waiting { .. }, _) => {
+            let name = &session.name;
+            return refuse(format!(
+                "a dialog is open, and a key could answer it; see to that first: dogwatch answer {name}"
+            ));
+        }
+        (_, Some(pane)) if typing.is_some() && is_at_it(&judged) => {
+            if keys.is_empty() {
+                return refuse(format!("it is not known how to interrupt {}", session.agent));
+            }
+            tmux_input::press(&context.tmux, pane, &keys)?;
+        }
+        // Its turn is over, or nobody knows: what is written down about it will show.
+        _ => {}
+    }
+    drop(typing);
+    let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
+    match &job.state {
+        state @ JobState::Done { .. } => {
+            Err(Error::JobOver { id: job.id.clone(), state: state.word() })
+        }
+        state if state.is_over() => Ok(job),
+        _ => refuse(format!("the agent did not stop within {} s", STOPPING.as_secs())),
+    }
+}

@@ -1,0 +1,199 @@
+use dogwatch_core::ending::{How, plan};
+use dogwatch_core::profile::Press;
+use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent};
+use dogwatch_core::registry::InPane;
+use dogwatch_tmux::{CaptureOptions, PaneId};
+use jiff::Timestamp;
+use rustix::process::Signal;
+
+use crate::actions::{close_panes, shutdown};
+use crate::observe::capture::HISTORY;
+use crate::observe::processes::is_alive;
+use crate::observe::snapshot::Seen;
+use crate::observe::{processes, unmanaged};
+use crate::{Context, Error};
+
+/// How a session was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Killed {
+    /// The step that did it.
+    pub by: By,
+    /// How the agent ended; `None` if it was lost before and nobody knows.
+    pub ended: Option<Ended>,
+    /// Why the store could not be told; the session has ended all the same.
+    pub not_noted: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// It had ended before.
+    Nobody,
+    /// Keys that the agent takes for "leave".
+    ItsOwnExit,
+    Term,
+    Kill,
+}
+
+impl By {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Nobody => "already_ended",
+            Self::ItsOwnExit => "own_exit",
+            Self::Term => "term",
+            Self::Kill => "kill",
+        }
+    }
+}
+
+/// Ends a session and everything it started: politely unless `at_once`, each step only if the one
+/// before was not enough. Its pane is closed, its output stays readable.
+pub fn kill(
+    context: &Context,
+    seen: &Seen,
+    at_once: bool,
+    now: Timestamp,
+) -> Result<Killed, Error> {
+    let mut ended = kill_all(context, std::slice::from_ref(seen), at_once, now)?;
+    ended.pop().unwrap_or_else(|| {
+        let (name, reason) = (seen.session.name.clone(), "nothing was done".to_owned());
+        Err(Error::NotEnded { name, reason })
+    })
+}
+
+/// The same for many, side by side: each may take seconds to leave politely. How each ended, in their order.
+pub fn kill_all(
+    context: &Context,
+    seen: &[Seen],
+    at_once: bool,
+    now: Timestamp,
+) -> Result<Vec<Result<Killed, Error>>, Error> {
+    let mut store = context.store()?;
+    let who = context.caller.words(&store);
+    for one in seen {
+        // An end must not depend on whether it can be noted: the disk may be full.
+        let _ = store.note(&one.session.id, "kill_requested", now);
+    }
+    let was_alive: Vec<bool> = seen.iter().map(|one| agent(one).is_some_and(is_alive)).collect();
+    let by = shutdown::end_all(context, seen, at_once, |one| {
+        if one.session.ended.is_none() {
+            let _ = context.state.session(&one.session.id).write_stopping(&who);
+        }
+    });
+    let ids: Vec<&str> = seen.iter().map(|one| one.session.id.as_str()).collect();
+    let left = shutdown::sweep_all(&ids);
+    let mut ends = Vec::new();
+    for ((one, by), was_alive) in seen.iter().zip(by).zip(was_alive) {
+        ends.push(settle(context, one, by, was_alive, &who));
+        keep_screen(context, one);
+    }
+    let panes: Vec<PaneId> = seen.iter().filter_map(Seen::pane_id).collect();
+    let mut closed = close_panes::close_each(&context.tmux, &panes).into_iter();
+    let mut killed = Vec::new();
+    for ((one, (by, ended)), left) in seen.iter().zip(ends).zip(left) {
+        let closed = one.pane_id().and_then(|_| closed.next()).unwrap_or(Ok(()));
+        killed.push(closed.and_then(|()| {
+            let session = &one.session;
+            if !left.is_empty() {
+                let reason = format!("processes {left:?} do not go away, even after KILL");
+                return Err(Error::NotEnded { name: session.name.clone(), reason });
+            }
+            let noted = ended.as_ref().map_or(Ok(()), |ended| store.ended(&session.id, ended));
+            let noted = noted.and_then(|()| store.put_away(&session.id, now));
+            Ok(Killed { by, ended, not_noted: noted.err().map(|error| error.to_string()) })
+        }));
+    }
+    Ok(killed)
+}
+
+fn agent(seen: &Seen) -> Option<ProcessIdent> {
+    seen.session.started.as_ref().map(|started| started.agent)
+}
+
+/// How the agent ended, and which step did it. Where the runner could not write that down, we do.
+fn settle(
+    context: &Context,
+    seen: &Seen,
+    by: By,
+    was_alive: bool,
+    who: &str,
+) -> (By, Option<Ended>) {
+    let session = &seen.session;
+    let folder = context.state.session(&session.id);
+    // The agent itself had; only its runner was still busy with what it left.
+    let by = if session.ended.is_some() { By::Nobody } else { by };
+    let ended = session.ended.clone().or_else(|| folder.ended());
+    // The runner was told to be polite, and had to be firm in the end.
+    let killed = ended.as_ref().is_some_and(|e| e.exit == Exit::Signal(Signal::KILL.as_raw()));
+    let by = if by == By::Term && killed { By::Kill } else { by };
+    let is_gone = agent(seen).is_some_and(|agent| !is_alive(agent));
+    if ended.is_some() || by != By::Kill || !was_alive || !is_gone {
+        return (by, ended);
+    }
+    // We sent the signal and saw the agent go.
+    let record = Ended {
+        at: Timestamp::now(),
+        exit: Exit::Signal(Signal::KILL.as_raw()),
+        cause: Cause::Request,
+        error: None,
+        by: Some(who.to_owned()),
+    };
+    let _ = folder.write_ended(&record);
+    (by, Some(record))
+}
+
+/// Ends an agent that others started, in its pane, and closes the pane.
+pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By, Error> {
+    let mut by = By::Kill;
+    if let InPane::Runs(agent) = agent {
+        let rows = context.tmux.panes()?;
+        let rows = rows.iter().filter(|row| row.pane_id == pane);
+        let process = unmanaged::agents_in(context, rows).pop().and_then(|found| found.started);
+        if let Some(process) = process.map(|started| started.agent) {
+            by = end_process(context, pane, process, &shutdown::own_exit(context, agent));
+        }
+    }
+    close_panes::close_one(&context.tmux, pane)?;
+    Ok(by)
+}
+
+/// The same steps as for one of ours, but nobody stands in between: signals go to the agent itself.
+fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, own_exit: &[Press]) -> By {
+    for step in plan(own_exit, false) {
+        let by = match &step.how {
+            How::Keys(keys) => {
+                if !shutdown::press(context, pane, keys) {
+                    continue;
+                }
+                By::ItsOwnExit
+            }
+            How::TellRunner => {
+                processes::signal(process.pid, Signal::TERM);
+                By::Term
+            }
+            How::TellRunnerNow | How::KillFamily => {
+                processes::signal(process.pid, Signal::KILL);
+                By::Kill
+            }
+        };
+        if processes::wait_gone(process, step.wait) {
+            return by;
+        }
+    }
+    By::Kill
+}
+
+/// Ends what carries the session's tag and is still there, by TERM and then KILL; returns what did not go.
+pub(crate) fn sweep(session: &str) -> Vec<i32> {
+    shutdown::sweep_all(&[session]).pop().unwrap_or_default()
+}
+
+/// Keeps what the pane shows, if its runner did not.
+fn keep_screen(context: &Context, seen: &Seen) {
+    let folder = context.state.session(&seen.session.id);
+    let Some(pane) = seen.pane_id().filter(|_| folder.screen().is_none()) else { return };
+    let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
+    if let Ok(screen) = context.tmux.capture(pane, options) {
+        // Nice to have: an end must not fail because its last screen could not be kept.
+        let _ = folder.keep_screen(screen.bytes());
+    }
+}

@@ -1,0 +1,122 @@
+//! One message: look, decide, do, look again.
+
+use std::time::Duration;
+
+use dogwatch_core::delivery::{Delivery, Outcome, Phase, Step};
+use dogwatch_store::Message;
+use dogwatch_tmux::PaneId;
+use jiff::Timestamp;
+
+use crate::actions::send::observe::Looking;
+use crate::actions::send::{deliverer, queue, tmux_input};
+use crate::observe::changes::Changes;
+use crate::observe::status::{Judged, Looker};
+use crate::observe::unmanaged::Absence;
+use crate::{Context, Error};
+
+/// Hooks, transcripts and screens tell of what they see; this is for what none of them does.
+const SLOW: Duration = Duration::from_secs(3);
+/// Somebody else types, or the agent is out of sight for a moment: neither is told of.
+const TYPING: Duration = Duration::from_millis(50);
+
+/// How often is looked for what nobody tells of, while the agent cannot take the message yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A person waits for it.
+    Quick,
+    /// It may take hours.
+    Slow,
+}
+
+/// Delivers a message as far as it goes until then. Nobody else delivers this one.
+pub(super) fn deliver(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    message: &Message,
+    until: Option<Timestamp>,
+    pace: Pace,
+) -> Result<Outcome, Error> {
+    let when = queue::terms(message).when;
+    let mut delivery =
+        Delivery::resumed(message.phase, when, until, Timestamp::now()).of_command(message.slash);
+    let mut looking = Looking::new(message);
+    let mut changes = Changes::new();
+    // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.
+    let mut typing = None;
+    let mut absence = Absence::default();
+    let mut is_told = pace == Pace::Slow;
+    loop {
+        let now = Timestamp::now();
+        // This may wait for hours, and whoever keeps a deleted log keeps all others from the database.
+        looker.store.check_files()?;
+        if let Some(outcome) = taken_back(looker, message)? {
+            return Ok(outcome);
+        }
+        let found = looker.one(&message.session, now);
+        let Some(judged) = absence.judge(&message.session, found)? else {
+            changes.wait(TYPING);
+            continue;
+        };
+        changes.set(looker.interests(std::slice::from_ref(&judged)));
+        let sight = looking.sight(context, looker, &judged);
+        let is_hands_on = matches!(delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
+        if is_hands_on && typing.is_none() {
+            typing = queue::lock(context, &message.session)?;
+            if typing.is_none() {
+                changes.wait(TYPING);
+            }
+            // What was seen before may be another's doing.
+            continue;
+        }
+        match delivery.next(&sight, now) {
+            Step::Look(at_most) if delivery.phase() == Phase::Before => {
+                // Should we be killed, or give up, its runner goes on.
+                if !is_told {
+                    is_told = true;
+                    deliverer::tell_runner(&judged.seen);
+                }
+                changes.wait(if pace == Pace::Slow { SLOW } else { at_most });
+            }
+            Step::Look(at_most) => {
+                changes.wait(at_most);
+            }
+            Step::Paste => {
+                let heard = looker.store.last_signal(&message.session)?;
+                // Written down first: if we are killed in between, nobody pastes it again.
+                if looker.store.staging(&message.id, heard, now)? {
+                    looking.staged(heard, now);
+                    put(context, &judged, message)?;
+                }
+            }
+            Step::Submit => {
+                looker.store.submitting(&message.id, now)?;
+                tmux_input::submit(&context.tmux, pane(&judged)?)?;
+            }
+            Step::Done(outcome) => {
+                looker.store.settle(&message.id, &outcome, Timestamp::now())?;
+                return Ok(outcome);
+            }
+        }
+    }
+}
+
+fn put(context: &Context, judged: &Judged, message: &Message) -> Result<(), Error> {
+    let pane = pane(judged)?;
+    if message.slash {
+        tmux_input::type_text(&context.tmux, pane, &message.text)
+    } else {
+        tmux_input::paste(&context.tmux, pane, &message.id, &message.text)
+    }
+}
+
+fn pane(judged: &Judged) -> Result<PaneId, Error> {
+    let session = &judged.seen.session;
+    judged.seen.pane_id().ok_or_else(|| Error::IsOver {
+        name: session.name.clone(),
+        reason: "its pane is gone".to_owned(),
+    })
+}
+
+fn taken_back(looker: &Looker<'_>, message: &Message) -> Result<Option<Outcome>, Error> {
+    Ok(looker.store.message(&message.id)?.and_then(|kept| kept.outcome))
+}

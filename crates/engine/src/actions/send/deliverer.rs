@@ -1,0 +1,82 @@
+//! Messages that their senders no longer wait for.
+//!
+//! The session's runner is told of them by a signal, and starts `dogwatch deliver` for as long as there are any: the
+//! runner stays as small as it is, and nothing runs for a session that nobody has sent anything to.
+
+use std::time::Duration;
+
+use dogwatch_core::delivery::Outcome;
+use dogwatch_core::record::ProcessIdent;
+use jiff::Timestamp;
+use rustix::process::Signal;
+
+use super::deliver::{self, Pace};
+use crate::observe::processes;
+use crate::observe::snapshot;
+use crate::observe::snapshot::Seen;
+use crate::observe::status::Looker;
+use crate::{Context, Error};
+
+/// Ignored by whoever does not know it, as runners of before do not.
+pub(crate) const MAIL: Signal = Signal::URG;
+/// In case the end of another sender is not told.
+const AGAIN: Duration = Duration::from_secs(3);
+/// The sender of a message that nobody is at.
+const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
+
+/// Tells the session's runner, if there is one, that a message waits.
+pub(crate) fn tell_runner(seen: &Seen) {
+    if let Some(runner) = seen.living_runner() {
+        processes::signal(runner.pid, MAIL);
+    }
+}
+
+/// Gives a message up that it is not waited for any longer, so that the runner may deliver it although we live on.
+pub(super) fn give_up(
+    looker: &mut Looker<'_>,
+    id: &str,
+    me: ProcessIdent,
+    outcome: &Outcome,
+) -> Result<(), Error> {
+    if matches!(outcome, Outcome::Queued { .. }) {
+        looker.store.take_over(id, me, NOBODY)?;
+    }
+    Ok(())
+}
+
+/// Delivers all messages to a session, each when its moment comes, until there are none or the session is over.
+pub fn deliver_all(context: &Context, session: &str) -> Result<(), Error> {
+    let me = processes::myself()?;
+    let mut looker = Looker::new(context)?;
+    while let Some(message) = looker.store.next_message(session)? {
+        if message.sender != me && processes::is_alive(message.sender) {
+            looker.store.check_files()?;
+            processes::wait_gone(message.sender, AGAIN);
+            continue;
+        }
+        if !looker.store.take_over(&message.id, message.sender, me)? {
+            continue;
+        }
+        deliver::deliver(context, &mut looker, &message, None, Pace::Slow)?;
+        context.state.tell_news(session);
+    }
+    Ok(())
+}
+
+/// Settles what can no longer be delivered, and has the rest delivered.
+pub(super) fn look_after(context: &Context, looker: &mut Looker<'_>) -> Result<(), Error> {
+    for session in looker.store.awaited()? {
+        let Ok(seen) = snapshot::find(context, &session) else { continue };
+        if seen.life.state.is_over() {
+            let because = not_delivered(&seen.life.reason);
+            looker.store.settle_unsent(&session, &because, Timestamp::now())?;
+        } else {
+            tell_runner(&seen);
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn not_delivered(reason: &str) -> String {
+    format!("not delivered: the session ended: {reason}")
+}

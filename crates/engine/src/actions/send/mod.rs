@@ -1,0 +1,192 @@
+//! Sending a message to an agent, with proof that it arrived.
+//!
+//! Messages to one session are delivered one at a time, in the order in which they were posted. A message is kept before
+//! anything else is done, with the process that sends it; if that process is killed, whoever sends next goes on with it from
+//! where it was, and pastes nothing twice.
+
+mod deliver;
+pub(crate) mod deliverer;
+mod observe;
+pub(crate) mod queue;
+pub(super) mod tmux_input;
+
+use std::time::Duration;
+
+use dogwatch_core::delivery::safe_text::{self, BadText, Change, SafeText};
+use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::profile;
+use dogwatch_store::{Message, NewMessage, Session};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+pub use deliverer::deliver_all;
+
+use crate::observe::status::Looker;
+use crate::observe::{agents, processes};
+use crate::{Context, Error};
+
+/// What is to be sent.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    pub target: &'a str,
+    pub text: &'a str,
+    /// A command of the agent's own, which is typed.
+    pub slash: bool,
+    pub when: When,
+    /// How long the agent is waited for; without it, as long as it takes.
+    pub timeout: Option<Duration>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone)]
+pub struct Receipt {
+    pub name: String,
+    pub message: Message,
+    pub outcome: Outcome,
+    pub terms: Terms,
+    /// The session has a runner, which delivers a queued message when its moment comes.
+    pub has_runner: bool,
+}
+
+/// What goes with a message, for whoever delivers it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Terms {
+    pub when: When,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    #[serde(default)]
+    pub changes: Vec<Change>,
+}
+
+/// Sends a message and waits for what becomes of it.
+pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> {
+    send_as(context, request, &uuid::Uuid::now_v7().to_string())
+}
+
+/// Sends a message under an id of the caller's own. One that is known by that id is brought there from where it is, and not
+/// sent again.
+pub(crate) fn send_as(
+    context: &Context,
+    request: &Request<'_>,
+    id: &str,
+) -> Result<Receipt, Error> {
+    let mut looker = Looker::new(context)?;
+    let now = Timestamp::now();
+    let judged = looker.one(request.target, now)?;
+    let has_runner = judged.seen.living_runner().is_some();
+    let session = judged.seen.session;
+    let limit = request.timeout.and_then(|limit| SignedDuration::try_from(limit).ok());
+    let until = limit.and_then(|limit| now.checked_add(limit).ok());
+    if let Some(message) = looker.store.message(id)? {
+        return go_on(context, &mut looker, (session.name, has_runner), message, until);
+    }
+    let text = checked(context, &session, request)?;
+    let terms = Terms { when: request.when, until, changes: text.changes };
+    let me = processes::myself()?;
+    looker.store.post(&NewMessage {
+        id,
+        session: &session.id,
+        text: &text.text,
+        slash: request.slash,
+        terms: &serde_json::to_value(&terms).unwrap_or_default(),
+        sender: me,
+        posted: now,
+    })?;
+    let outcome = queue::take(context, &mut looker, &session.id, id, me, until)?;
+    let known = looker.store.message(id)?;
+    let message = known.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
+    Ok(Receipt { name: session.name, message, outcome, terms, has_runner })
+}
+
+/// The text as it can be put into this agent's box.
+pub(crate) fn checked(
+    context: &Context,
+    session: &Session,
+    request: &Request<'_>,
+) -> Result<SafeText, Error> {
+    if session.agent == profile::COMMAND {
+        let problem = format!("{} runs a plain command, which takes no messages", session.name);
+        return Err(Error::BadArgument { problem });
+    }
+    let rules = agents::profile(context, &session.agent)?.input;
+    let text = if request.slash {
+        safe_text::slash(request.text)
+    } else {
+        safe_text::message(request.text, &rules)
+    };
+    text.map_err(|problem: BadText| Error::BadArgument { problem: problem.to_string() })
+}
+
+/// Sends a message, unless the very same was sent since then: one that arrived is not sent again, and one that is on its way is
+/// brought there. For senders that may be cut short and begin anew.
+pub fn send_once(
+    context: &Context,
+    request: &Request<'_>,
+    since: Timestamp,
+) -> Result<Receipt, Error> {
+    let mut looker = Looker::new(context)?;
+    let seen = looker.one(request.target, Timestamp::now())?.seen;
+    let has_runner = seen.living_runner().is_some();
+    let session = seen.session;
+    let before = looker.store.message_like(&session.id, request.text, since)?;
+    let Some(message) = before else { return send(context, request) };
+    match &message.outcome {
+        None | Some(Outcome::Delivered { .. }) => {
+            let until = queue::terms(&message).until;
+            go_on(context, &mut looker, (session.name, has_runner), message, until)
+        }
+        Some(_) => send(context, request),
+    }
+}
+
+/// Brings a message there that was posted before, unless somebody else is at it.
+fn go_on(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    (name, has_runner): (String, bool),
+    message: Message,
+    until: Option<Timestamp>,
+) -> Result<Receipt, Error> {
+    let me = processes::myself()?;
+    let outcome = match &message.outcome {
+        Some(outcome) => outcome.clone(),
+        None if message.sender != me && processes::is_alive(message.sender) => {
+            Outcome::Queued { because: "another process is sending it".to_owned() }
+        }
+        None => {
+            looker.store.take_over(&message.id, message.sender, me)?;
+            queue::take(context, looker, &message.session, &message.id, me, until)?
+        }
+    };
+    let message = looker.store.message(&message.id)?.unwrap_or(message);
+    let terms = queue::terms(&message);
+    Ok(Receipt { name, message, outcome, terms, has_runner })
+}
+
+/// The messages to one session, or to all.
+pub fn messages(
+    context: &Context,
+    target: Option<&str>,
+    most: u32,
+) -> Result<Vec<(Option<String>, Message)>, Error> {
+    let mut looker = Looker::new(context)?;
+    let session = target
+        .map(|target| looker.one(target, Timestamp::now()).map(|one| one.seen.session.id))
+        .transpose()?;
+    deliverer::look_after(context, &mut looker)?;
+    let store = &looker.store;
+    let name = |message: &Message| Some(store.by_id(&message.session).ok()??.name);
+    let all = store.messages(session.as_deref(), most)?;
+    Ok(all.into_iter().map(|message| (name(&message), message)).collect())
+}
+
+/// Takes a message back that was not put into the agent's box yet.
+pub fn cancel(context: &Context, id: &str) -> Result<Message, Error> {
+    let mut store = context.store()?;
+    let message = store.message(id)?.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
+    if !store.take_back(id, Timestamp::now())? {
+        return Err(Error::TooLate { id: id.to_owned() });
+    }
+    context.state.tell_news(&message.session);
+    Ok(message)
+}

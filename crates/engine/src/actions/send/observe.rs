@@ -1,0 +1,165 @@
+//! What one who delivers a message sees of the agent: its box, and signs that it has taken the message.
+
+use dogwatch_core::delivery::box_text::{self, Shown};
+use dogwatch_core::delivery::{Agent, Input, Phase, Proof, Sight};
+use dogwatch_core::status::evidence::{Screen, Shows};
+use dogwatch_core::status::{Basis, Status};
+use dogwatch_store::{Message, Signal, SignalNo};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::Context;
+use crate::observe::status::{Judged, Looker};
+use crate::observe::transcripts;
+
+/// Looks for one message.
+#[derive(Debug)]
+pub(super) struct Looking<'m> {
+    message: &'m Message,
+    /// Signals after this one are of the time since the message was put into the box.
+    heard: SignalNo,
+    /// When it was put there.
+    staged: Option<Timestamp>,
+    /// The command, or what it is to bring about, was in sight before it was put there, as far as anybody looked.
+    was_shown: bool,
+}
+
+impl<'m> Looking<'m> {
+    pub(super) fn new(message: &'m Message) -> Self {
+        let staged = (message.phase != Phase::Before).then_some(message.staged).flatten();
+        // Whoever takes over a message has not seen what was there before.
+        Self { message, heard: message.heard, staged, was_shown: staged.is_some() }
+    }
+
+    pub(super) fn staged(&mut self, heard: SignalNo, at: Timestamp) {
+        self.heard = heard;
+        self.staged = Some(at);
+    }
+
+    pub(super) fn sight(
+        &mut self,
+        context: &Context,
+        looker: &mut Looker<'_>,
+        judged: &Judged,
+    ) -> Sight {
+        let memory = looker.memory(&judged.seen.session.id);
+        let screen = memory.and_then(|memory| memory.screen()).cloned();
+        let told = self.told(looker);
+        let is_shown = screen.as_ref().is_some_and(|screen| self.is_shown(screen));
+        if self.staged.is_none() {
+            self.was_shown = is_shown;
+        }
+        let input = self.input(screen.as_ref());
+        // Of commands no hook tells, and transcripts late or never; what has come up since leaves no doubt.
+        let came_up = is_shown && !self.was_shown && input == Input::Empty;
+        let proof = told
+            .or_else(|| self.written(context, looker, judged))
+            .or_else(|| (self.message.slash && came_up).then_some(Proof::Screen));
+        Sight {
+            agent: agent(judged, screen.as_ref()),
+            input,
+            proof,
+            is_shown: is_shown && self.staged.is_some(),
+        }
+    }
+
+    fn input(&self, screen: Option<&Screen>) -> Input {
+        let Some(screen) = screen.filter(|screen| screen.hands.has_box) else {
+            return Input::Unseen;
+        };
+        let Some(draft) = &screen.draft else { return Input::Empty };
+        let is_mark = |_: &str| screen.hands.is_paste_mark && self.staged.is_some();
+        match box_text::in_box(draft, &self.message.text, is_mark) {
+            Shown::Ours => Input::Ours,
+            Shown::Other => Input::Other(draft.clone()),
+        }
+    }
+
+    fn is_shown(&self, screen: &Screen) -> bool {
+        let asked = screen.hands.asked.as_deref().unwrap_or_default();
+        let is_said = box_text::in_box(asked, &self.message.text, |_| false) == Shown::Ours;
+        is_said || self.has_effect(screen)
+    }
+
+    /// Of a command the effect is seen, such as a new name.
+    fn has_effect(&self, screen: &Screen) -> bool {
+        let footer = screen.hands.footer.as_deref().unwrap_or_default();
+        let last = self.message.text.split_whitespace().skip(1).last();
+        self.message.slash && last.is_some_and(|word| footer.contains(word))
+    }
+
+    /// Its hook told of the text.
+    fn told(&self, looker: &mut Looker<'_>) -> Option<Proof> {
+        self.staged?;
+        let signals = looker.store.signals_after(&self.message.session, self.heard).ok()?;
+        signals.iter().any(|(_, signal)| self.is_told_by(signal)).then_some(Proof::Hook)
+    }
+
+    fn is_told_by(&self, signal: &Signal) -> bool {
+        if !matches!(signal.event.as_str(), "UserPromptSubmit" | "BeforeAgent") {
+            return false;
+        }
+        let payload: Value = serde_json::from_str(&signal.payload).unwrap_or_default();
+        let prompt = payload["prompt"].as_str().unwrap_or_default();
+        let (told, left_out) = without_note(prompt);
+        box_text::is_same(told, left_out, &self.message.text)
+    }
+
+    /// Its transcript has the text, in a line written since.
+    fn written(&self, context: &Context, looker: &Looker<'_>, judged: &Judged) -> Option<Proof> {
+        let since = self.staged?;
+        let memory = looker.memory(&judged.seen.session.id)?;
+        let dialect = memory.profile()?.transcript.as_ref()?.dialect;
+        let path = memory.transcript(context, &judged.seen.session)?;
+        let said = transcripts::said_since(&path, dialect, since);
+        let is_ours = |text: &String| box_text::is_same(text, 0, &self.message.text);
+        said.iter().any(is_ours).then_some(Proof::Transcript)
+    }
+}
+
+/// A text that was kept shortened, without the note that says so, and how much was left out.
+fn without_note(text: &str) -> (&str, usize) {
+    let read = || {
+        let (kept, note) = text.rsplit_once("… [")?;
+        let number = note.strip_suffix(" bytes left out]")?;
+        Some((kept, number.parse().ok()?))
+    };
+    read().unwrap_or((text, 0))
+}
+
+/// What the agent is doing, as far as it matters to one who wants to type. A dialog in sight goes before any verdict.
+fn agent(judged: &Judged, screen: Option<&Screen>) -> Agent {
+    if let Some(Shows::Dialog(what, question)) = screen.map(|screen| &screen.shows)
+        && !judged.verdict.status.is_over()
+    {
+        return Agent::Dialog(question.clone().unwrap_or_else(|| what.word().to_owned()));
+    }
+    if judged.verdict.basis == Basis::Stale {
+        return Agent::Unclear("tmux cannot be asked".to_owned());
+    }
+    match &judged.verdict.status {
+        Status::Starting => Agent::Starting,
+        Status::Working { .. } => Agent::Working,
+        Status::Waiting { r#for, question, .. } => {
+            Agent::Dialog(question.clone().unwrap_or_else(|| r#for.word().to_owned()))
+        }
+        Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. } => Agent::Ready,
+        Status::Exited | Status::Stopped { .. } | Status::Crashed { .. } | Status::Lost { .. } => {
+            Agent::Over(judged.seen.life.reason.clone())
+        }
+        Status::Stuck { .. } => Agent::Unclear("it seems to be stuck".to_owned()),
+        Status::Unknown { missing } => Agent::Unclear(missing.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_shortened_texts() {
+        assert_eq!(without_note("abc… [120 bytes left out]"), ("abc", 120));
+        assert_eq!(without_note("abc"), ("abc", 0));
+        assert_eq!(without_note("a… [b bytes left out]"), ("a… [b bytes left out]", 0));
+    }
+}

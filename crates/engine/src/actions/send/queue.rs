@@ -1,0 +1,100 @@
+//! One sender at a time for each session, and each in its turn.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
+
+use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::record::ProcessIdent;
+use dogwatch_store::Message;
+use jiff::Timestamp;
+
+use super::Terms;
+use super::deliver::{self, Pace};
+use crate::actions::send::deliverer;
+use crate::observe::changes::{Changes, Interest};
+use crate::observe::processes;
+use crate::observe::status::Looker;
+use crate::{Context, Error};
+
+/// Who is before us tells when it is done; a killed one does not.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// Delivers what is before our message if nobody else does, then ours.
+pub(super) fn take(
+    context: &Context,
+    looker: &mut Looker<'_>,
+    session: &str,
+    ours: &str,
+    me: ProcessIdent,
+    until: Option<Timestamp>,
+) -> Result<Outcome, Error> {
+    context.state.news();
+    let mut changes = Changes::new();
+    changes.set([(Interest::File(context.state.news_of(session)), ())].into());
+    loop {
+        let kept = looker.store.message(ours)?;
+        if let Some(Message { outcome: Some(outcome), .. }) = kept {
+            return Ok(outcome);
+        }
+        match looker.store.next_message(session)? {
+            Some(message) if message.id == ours => {
+                let outcome = deliver::deliver(context, looker, &message, until, Pace::Quick)?;
+                deliverer::give_up(looker, ours, me, &outcome)?;
+                context.state.tell_news(session);
+                return Ok(outcome);
+            }
+            // Its sender is gone, or its time was over, and its turn is before ours.
+            Some(message) if !processes::is_alive(message.sender) => {
+                if looker.store.take_over(&message.id, message.sender, me)? {
+                    let outcome = deliver::deliver(context, looker, &message, until, Pace::Quick)?;
+                    deliverer::give_up(looker, &message.id, me, &outcome)?;
+                    context.state.tell_news(session);
+                    if matches!(outcome, Outcome::Queued { .. }) {
+                        let because = "a message that was posted before it is queued";
+                        return queued(looker, ours, me, because);
+                    }
+                }
+            }
+            _ => {
+                looker.store.check_files()?;
+                changes.wait(AGAIN);
+            }
+        }
+        if until.is_some_and(|until| Timestamp::now() >= until) {
+            let because = "messages that were posted before it are not delivered yet";
+            return queued(looker, ours, me, because);
+        }
+    }
+}
+
+fn queued(
+    looker: &mut Looker<'_>,
+    ours: &str,
+    me: ProcessIdent,
+    because: &str,
+) -> Result<Outcome, Error> {
+    let kept = looker.store.message(ours)?.and_then(|message| message.outcome);
+    let outcome = kept.unwrap_or_else(|| Outcome::Queued { because: because.to_owned() });
+    deliverer::give_up(looker, ours, me, &outcome)?;
+    Ok(outcome)
+}
+
+pub(super) fn terms(message: &Message) -> Terms {
+    let unknown = Terms { when: When::Idle, until: None, changes: Vec::new() };
+    serde_json::from_value(message.terms.clone()).unwrap_or(unknown)
+}
+
+/// The right to type into a session; `None` while somebody else has it.
+pub(crate) fn lock(context: &Context, session: &str) -> Result<Option<File>, Error> {
+    let path = context.state.typing_lock(session)?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+    let file = file.map_err(Error::io(format!("open {}", path.display())))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => {
+            Err(Error::io(format!("lock {}", path.display()))(error))
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Ending many sessions at a time, by one thread. Each goes through the steps of its own plan; what is bounded is how many are set
+//! in motion at once, because each agent's end starts processes: 500 at a time made tmux too slow to answer.
+
+use std::collections::{HashSet, VecDeque};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use dogwatch_core::ending::{self, How, Step};
+use dogwatch_core::profile::Press;
+use dogwatch_core::record::ProcessIdent;
+use dogwatch_tmux::{Command, PaneId};
+use rustix::process::Signal;
+
+use crate::Context;
+use crate::actions::kill::By;
+use crate::observe::process_table::Census;
+use crate::observe::snapshot::Seen;
+use crate::observe::{agents, processes};
+
+/// Sessions that are set in motion at once.
+const MOST_FRESH: usize = 24;
+/// How long one counts as such. An agent that takes longer waits for something, and costs nothing.
+const FRESH: Duration = Duration::from_millis(500);
+/// The longest wait without a look at whether others may begin, or at processes that cannot be waited for.
+const GLANCE: Duration = Duration::from_millis(50);
+/// How long leftovers get after each signal.
+const SWEEP_GRACE: Duration = Duration::from_millis(800);
+
+/// A session on its way out.
+struct Ending<'s> {
+    place: usize,
+    seen: &'s Seen,
+    runner: ProcessIdent,
+    handle: Option<OwnedFd>,
+    steps: VecDeque<Step>,
+    by: By,
+    /// When the last step was taken, and how long to wait for its effect.
+    taken: Instant,
+    until: Instant,
+}
+
+/// Ends the runners of these sessions, and with them the agents; says which step did it. `begin` is called before the first step of each.
+pub(super) fn end_all(
+    context: &Context,
+    seen: &[Seen],
+    at_once: bool,
+    begin: impl Fn(&Seen),
+) -> Vec<By> {
+    let mut by = vec![By::Nobody; seen.len()];
+    let mut queue = VecDeque::new();
+    let mut left = Vec::new();
+    for (place, one) in seen.iter().enumerate() {
+        match one.living_runner() {
+            Some(runner) => queue.push_back(Ending::new(context, place, one, runner, at_once)),
+            None => left.push(place),
+        }
+    }
+    if !left.is_empty() {
+        // Without a runner there is nobody to tell: what it left behind is swept up.
+        let census = Census::take();
+        for place in left {
+            begin(&seen[place]);
+            if !census.family_of(&seen[place].session.id, None).is_empty() {
+                by[place] = By::Kill;
+            }
+        }
+    }
+    let mut open: Vec<Ending<'_>> = Vec::new();
+    while !(queue.is_empty() && open.is_empty()) {
+        let now = Instant::now();
+        let fresh = open.iter().filter(|one| one.taken + FRESH > now).count();
+        let next = queue.drain(..MOST_FRESH.saturating_sub(fresh).min(queue.len()));
+        open.extend(next.inspect(|one| begin(one.seen)));
+        take_steps(context, &mut open, now);
+        wait(&open, !queue.is_empty());
+        let now = Instant::now();
+        open.retain(|one| {
+            let is_over = !processes::is_alive(one.runner);
+            if is_over {
+                by[one.place] = one.by;
+            } else if one.steps.is_empty() && one.until <= now {
+                by[one.place] = By::Kill;
+                return false;
+            }
+            !is_over
+        });
+    }
+    by
+}
+
+impl<'s> Ending<'s> {
+    fn new(
+        context: &Context,
+        place: usize,
+        seen: &'s Seen,
+        runner: ProcessIdent,
+        at_once: bool,
+    ) -> Self {
+        let has_ended = seen.session.ended.is_some();
+        let own_exit = if has_ended { vec![] } else { own_exit(context, &seen.session.agent) };
+        let steps = ending::plan(&own_exit, at_once).into();
+        let now = Instant::now();
+        let handle = processes::handle(runner);
+        Self { place, seen, runner, handle, steps, by: By::Nobody, taken: now, until: now }
+    }
+}
+
+/// Those whose time has come take their next step.
+fn take_steps(context: &Context, open: &mut [Ending<'_>], now: Instant) {
+    let mut keys: Vec<(PaneId, Vec<String>)> = Vec::new();
+    let mut census = None;
+    for one in open.iter_mut().filter(|one| one.until <= now) {
+        while let Some(Step { how, wait }) = one.steps.pop_front() {
+            one.by = match how {
+                How::Keys(words) => {
+                    let Some(pane) = one.seen.pane_id() else { continue };
+                    keys.push((pane, words));
+                    By::ItsOwnExit
+                }
+                How::TellRunner => {
+                    processes::signal(one.runner.pid, Signal::TERM);
+                    By::Term
+                }
+                How::TellRunnerNow => {
+                    processes::signal(one.runner.pid, Signal::QUIT);
+                    By::Kill
+                }
+                How::KillFamily => {
+                    let census = census.get_or_insert_with(Census::take);
+                    let (id, runner) = (&one.seen.session.id, one.runner.pid);
+                    processes::signal_all(&census.family_of(id, Some(runner)), Signal::KILL);
+                    processes::signal(runner, Signal::KILL);
+                    By::Kill
+                }
+            };
+            (one.taken, one.until) = (now, now + wait);
+            break;
+        }
+    }
+    let missed = press_all(context, &keys);
+    for one in open.iter_mut() {
+        // A pane that takes no keys: on to the next step.
+        if one.taken == now && one.seen.pane_id().is_some_and(|pane| missed.contains(&pane)) {
+            one.until = now;
+        }
+    }
+}
+
+/// Presses keys in panes, by one tmux process; returns the panes that did not take them.
+fn press_all(context: &Context, keys: &[(PaneId, Vec<String>)]) -> HashSet<PaneId> {
+    let commands = |(pane, keys): &(PaneId, Vec<String>)| press_commands(*pane, keys);
+    let all: Vec<Command> = keys.iter().flat_map(commands).collect();
+    if all.is_empty() || context.tmux.run(&all).is_ok() {
+        return HashSet::new();
+    }
+    // A chain ends at its first error. Keys that are pressed once more only say "leave" again.
+    let is_missed = |(pane, keys): &&(PaneId, Vec<String>)| !press(context, *pane, keys);
+    keys.iter().filter(is_missed).map(|(pane, _)| *pane).collect()
+}
+
+/// Copy mode would swallow keys, so it is left before.
+fn press_commands(pane: PaneId, keys: &[String]) -> [Command; 2] {
+    let leave_mode = Command::new("copy-mode").flag('q').target(pane);
+    [leave_mode, Command::new("send-keys").target(pane).args(keys)]
+}
+
+/// Presses keys in a pane.
+pub(super) fn press(context: &Context, pane: PaneId, keys: &[String]) -> bool {
+    context.tmux.run(&press_commands(pane, keys)).is_ok()
+}
+
+/// The agent's own way out. A profile that was removed since must not stand in the way of an end.
+pub(super) fn own_exit(context: &Context, agent: &str) -> Vec<Press> {
+    agents::profile(context, agent).map(|profile| profile.ending).unwrap_or_default()
+}
+
+/// Waits until one of them is gone, or has waited long enough.
+fn wait(open: &[Ending<'_>], others_wait: bool) {
+    let Some(until) = open.iter().map(|one| one.until).min() else { return };
+    let left = until.saturating_duration_since(Instant::now());
+    let is_blind = others_wait || open.iter().any(|one| one.handle.is_none());
+    let at_most = if is_blind { left.min(GLANCE) } else { left };
+    processes::wait_any(open.iter().filter_map(|one| one.handle.as_ref()), at_most);
+}
+
+/// Ends what carries the tag of these sessions and is still there, by TERM and then KILL; returns for each what did not go.
+pub(super) fn sweep_all(sessions: &[&str]) -> Vec<Vec<i32>> {
+    for signal in [Signal::TERM, Signal::KILL, Signal::KILL] {
+        let census = Census::take();
+        let family = sessions.iter().flat_map(|session| census.family_of(session, None));
+        // With their start times, so that a pid that is given out again meanwhile is left alone.
+        let family: Vec<_> = family.filter_map(processes::identify).collect();
+        if family.is_empty() {
+            return vec![Vec::new(); sessions.len()];
+        }
+        for process in family.iter().filter(|process| processes::is_alive(**process)) {
+            processes::signal(process.pid, signal);
+        }
+        let deadline = Instant::now() + SWEEP_GRACE;
+        for process in family {
+            processes::wait_gone(process, deadline.saturating_duration_since(Instant::now()));
+        }
+    }
+    let census = Census::take();
+    sessions.iter().map(|session| census.family_of(session, None)).collect()
+}

@@ -1,0 +1,346 @@
+//! Starting a session: an agent or a command, in a pane that runs our runner.
+
+mod checks;
+mod place;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dogwatch_core::launch::{self, Ask, Launch};
+use dogwatch_core::name::{self, SessionName, StoryStep};
+use dogwatch_core::profile::Profile;
+use dogwatch_core::record::{Ended, Started};
+use dogwatch_store::{NewSession, Seat, Server, SessionFolder, Store, Wanted};
+use dogwatch_tmux::{Command, PaneId};
+use jiff::{Timestamp, Zoned};
+
+pub use place::{Beside, Place};
+
+use crate::actions::kill;
+use crate::observe::arrival;
+use crate::observe::snapshot;
+use crate::{Context, Error};
+
+/// How long the runner may take to say that the agent runs. Loaded machines are slow; a failure is
+/// told at once, so this is only waited out when everything hangs.
+const START_PATIENCE: Duration = Duration::from_secs(15);
+/// How often another name is tried when tmux already has the one the store thought free.
+const NAME_TRIES: usize = 100;
+/// Longest prompt taken at all.
+pub const MAX_PROMPT: u64 = 16 * 1024 * 1024;
+
+/// What to start, and how.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub what: What,
+    pub prompt: Option<String>,
+    /// A name of the caller's own; else one is made from the story, or from agent and time.
+    pub name: Option<String>,
+    pub story: Option<StoryStep>,
+    pub project: PathBuf,
+    pub cwd: PathBuf,
+    pub model: Option<String>,
+    /// A conversation that it shall go on with.
+    pub resume: Option<String>,
+    pub unattended: bool,
+    pub env: Vec<(String, String)>,
+    pub caller_env: Vec<(OsString, OsString)>,
+    pub place: Place,
+    /// Its place in a team.
+    pub seat: Option<Seat>,
+}
+
+#[derive(Debug, Clone)]
+pub enum What {
+    Agent { name: String, extra_args: Vec<OsString> },
+    Command(Vec<OsString>),
+    Script(Script),
+}
+
+/// Text for the shell that tmux would start, which runs it from a file in the session's folder.
+#[derive(Debug, Clone)]
+pub struct Script {
+    pub text: String,
+    /// The agent that it is about to start, as far as the caller knows.
+    pub agent: String,
+    /// Whether the shell is to be left at its prompt, for the text to be typed into it.
+    pub interactive: bool,
+}
+
+impl Script {
+    /// Its name in the session's folder.
+    pub fn file_name(&self) -> &'static str {
+        if self.interactive { TYPED_FILE } else { SCRIPT_FILE }
+    }
+
+    /// For `sh`, which gives way to the shell of the pane: only there it is known without asking.
+    fn arguments(&self, folder: &Path) -> Vec<OsString> {
+        if self.interactive {
+            vec!["-c".into(), r#"exec "${SHELL:-/bin/sh}" -l"#.into()]
+        } else {
+            let run = r#"exec "${SHELL:-/bin/sh}" "$0""#;
+            vec!["-c".into(), run.into(), folder.join(SCRIPT_FILE).into()]
+        }
+    }
+}
+
+/// A script that a shell was given to run.
+pub const SCRIPT_FILE: &str = "command.sh";
+/// A script that is typed into a shell.
+pub const TYPED_FILE: &str = "typed.sh";
+
+/// A session that certainly started.
+#[derive(Debug, Clone)]
+pub struct Spawned {
+    pub id: String,
+    pub name: SessionName,
+    pub agent: String,
+    pub pane: PaneId,
+    pub started: Started,
+    pub cwd: PathBuf,
+    pub conversation: Option<String>,
+    /// The prompt was too long for an argument: the agent was told to read it from its file.
+    pub prompt_in_file: bool,
+}
+
+/// Starts a session and returns once its program has certainly been executed. On failure nothing of it
+/// is left.
+pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawned, Error> {
+    let plan = Plan::make(context, request, now)?;
+    let folder = context.state.session(&plan.id);
+    let mut store = context.store()?;
+    // Held until the runner has come: whoever finds it unheld may collect it.
+    let _handover = folder.create(&plan.launch, request.prompt.as_deref())?;
+    let spawned = plan.carry_out(context, request, now, &mut store, &folder);
+    if spawned.as_ref().is_err_and(|e| !matches!(e, Error::StartNotConfirmed { .. })) {
+        let _ = store.unregister(&plan.id);
+        folder.remove();
+    }
+    spawned
+}
+
+/// Everything checked and decided before anything is changed.
+struct Plan {
+    id: String,
+    profile: Profile,
+    /// The agent, as those in the session are told.
+    called: String,
+    conversation: Option<String>,
+    name: SessionName,
+    /// The caller insists on the name.
+    exact_name: bool,
+    launch: Launch,
+}
+
+impl Plan {
+    fn make(context: &Context, request: &Request, now: &Zoned) -> Result<Self, Error> {
+        checks::cwd(&request.cwd)?;
+        checks::prompt(request.prompt.as_deref())?;
+        checks::env(&request.env)?;
+        let (profile, program, extra_args) = checks::program(context, &request.what, &request.cwd)?;
+        checks::prefix(request.prompt.as_deref(), &profile)?;
+        let local = now.datetime();
+        let name = match (&request.name, &request.story, &request.seat) {
+            (Some(name), _, _) => SessionName::new(name)?,
+            (None, Some(step), _) => name::story_name(&request.project, step, local)?,
+            (None, None, Some(seat)) => name::role_name(&request.project, &seat.role)?,
+            (None, None, None) => name::plain_name(&request.project, &profile.name, local)?,
+        };
+        // tmux takes some names for those of its clients.
+        dogwatch_tmux::SessionName::new(name.as_str()).map_err(dogwatch_tmux::Error::from)?;
+        let id = uuid::Uuid::now_v7().to_string();
+        let folder = context.state.session(&id).path().to_owned();
+        let mut caller_env = request.caller_env.clone();
+        let mut called = profile.name.clone();
+        let mut extra_args = extra_args;
+        if let What::Script(script) = &request.what {
+            called.clone_from(&script.agent);
+            extra_args = script.arguments(&folder);
+            checks::leave_out_marks(context, &script.agent, &mut caller_env);
+            caller_env.retain(|(key, _)| key != "SHELL");
+        }
+        let conversation = match &request.resume {
+            Some(_) if profile.launch.resume.is_empty() => {
+                return Err(Error::CannotResume { agent: profile.title });
+            }
+            Some(id) => Some(id.clone()),
+            None => {
+                (!profile.launch.conversation.is_empty()).then(|| uuid::Uuid::new_v4().to_string())
+            }
+        };
+        let mut launch = launch::plan(&Ask {
+            profile: &profile,
+            program: program.into_os_string(),
+            extra_args,
+            prompt: request.prompt.as_deref(),
+            model: request.model.as_deref(),
+            conversation: conversation.as_deref(),
+            resume: request.resume.is_some(),
+            unattended: request.unattended,
+            session: &id,
+            cwd: request.cwd.clone(),
+            folder,
+            state_dir: context.state.root().to_owned(),
+            port: checks::free_port(&profile)?,
+            secret: &uuid::Uuid::new_v4().simple().to_string(),
+            dogwatch: context.dogwatch.clone(),
+            caller_env,
+            set_env: request.env.clone(),
+        });
+        if let What::Script(script) = &request.what {
+            launch.files.push((script.file_name().to_owned(), script.text.clone()));
+        }
+        let exact_name = request.name.is_some();
+        Ok(Self { id, profile, called, conversation, name, exact_name, launch })
+    }
+
+    fn carry_out(
+        &self,
+        context: &Context,
+        request: &Request,
+        now: &Zoned,
+        store: &mut Store,
+        folder: &SessionFolder,
+    ) -> Result<Spawned, Error> {
+        let (name, pane) = self.place(context, request, now, store)?;
+        let started = confirm(folder, &name).inspect_err(|error| {
+            if matches!(error, Error::LaunchFailed { .. }) {
+                let _ = context.tmux.run_one(Command::new("kill-pane").target(pane));
+            }
+        })?;
+        Ok(Spawned {
+            id: self.id.clone(),
+            name,
+            agent: self.profile.name.clone(),
+            pane,
+            started,
+            cwd: request.cwd.clone(),
+            conversation: self.conversation.clone(),
+            prompt_in_file: self.launch.prompt_in_file,
+        })
+    }
+
+    /// Registers the session and makes its pane, under the first name that is free in the store and in
+    /// tmux.
+    fn place(
+        &self,
+        context: &Context,
+        request: &Request,
+        now: &Zoned,
+        store: &mut Store,
+    ) -> Result<(SessionName, PaneId), Error> {
+        let new = NewSession {
+            id: &self.id,
+            agent: &self.profile.name,
+            project: &request.project,
+            cwd: &request.cwd,
+            story: request.story.as_ref(),
+            model: request.model.as_deref(),
+            conversation: self.conversation.as_deref(),
+            command: &self.launch.shown,
+            socket: &context.socket,
+            created: now.timestamp(),
+            seat: request.seat.as_ref(),
+        };
+        let wanted = if self.exact_name {
+            Wanted::Exactly(&self.name)
+        } else {
+            Wanted::OrNumbered(&self.name)
+        };
+        if self.exact_name && matches!(request.place, Place::Beside(_)) {
+            // A session of its own is refused by tmux; here there is nobody else to ask.
+            let bearers = store.named(&context.socket, self.name.as_str())?;
+            if bearers.iter().any(|session| !session.put_away) {
+                return Err(Error::NameInUse { name: self.name.to_string(), is_ours: true });
+            }
+        }
+        let mut refused = Vec::new();
+        loop {
+            let name = store.register(&new, wanted, &refused)??;
+            match self.make_pane(context, request, &name) {
+                Ok((pane, server)) => {
+                    // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.
+                    let _ = store.placed(&self.id, &pane.to_string(), server);
+                    return Ok((name, pane));
+                }
+                Err(dogwatch_tmux::Error::DuplicateSession { .. })
+                    if !self.exact_name && refused.len() < NAME_TRIES =>
+                {
+                    store.unregister(&self.id)?;
+                    refused.push(name);
+                }
+                Err(dogwatch_tmux::Error::DuplicateSession { .. }) => {
+                    store.unregister(&self.id)?;
+                    // One that is over does not hold its name.
+                    if refused.contains(&name) || !make_room(context, &name, now.timestamp())? {
+                        return Err(Error::NameInUse { name: name.to_string(), is_ours: true });
+                    }
+                    refused.push(name);
+                }
+                // tmux may still do it: then the session must not be unknown to us.
+                Err(dogwatch_tmux::Error::Timeout { after, .. }) => {
+                    return Err(Error::StartNotConfirmed {
+                        name: name.to_string(),
+                        seconds: after.as_secs(),
+                    });
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Plan {
+    fn make_pane(
+        &self,
+        context: &Context,
+        request: &Request,
+        name: &SessionName,
+    ) -> Result<(PaneId, Server), dogwatch_tmux::Error> {
+        match &request.place {
+            Place::OwnSession => {
+                place::own_session(context, &self.id, &self.called, name, &request.cwd)
+            }
+            Place::Beside(beside) => place::beside(context, &self.id, beside, &request.cwd),
+        }
+    }
+}
+
+/// Puts a session of ours away that bears the name and is over; false if there is none.
+fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bool, Error> {
+    match snapshot::find(context, name.as_str()) {
+        Ok(seen) if seen.life.state.is_over() && seen.pane.is_some() => {
+            kill::kill(context, &seen, false, now).map(|_| true)
+        }
+        Ok(_) | Err(Error::NoSuchSession { .. }) => Ok(false),
+        Err(Error::NotOurs { .. }) => {
+            Err(Error::NameInUse { name: name.to_string(), is_ours: false })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits for the runner's word.
+fn confirm(folder: &SessionFolder, name: &SessionName) -> Result<Started, Error> {
+    enum Word {
+        Started(Started),
+        Ended(Ended),
+    }
+    let look = || {
+        // In this order: an agent may start and end between the two, and its start was written before its end.
+        let ended = folder.ended().map(Word::Ended);
+        folder.started().map(Word::Started).or(ended)
+    };
+    match arrival::wait_in(folder.path(), START_PATIENCE, look) {
+        Some(Word::Started(started)) => Ok(started),
+        Some(Word::Ended(ended)) => Err(Error::LaunchFailed {
+            name: name.to_string(),
+            reason: ended.error.unwrap_or_else(|| "its runner ended at once".into()),
+        }),
+        None => Err(Error::StartNotConfirmed {
+            name: name.to_string(),
+            seconds: START_PATIENCE.as_secs(),
+        }),
+    }
+}

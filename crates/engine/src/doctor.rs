@@ -1,0 +1,218 @@
+use std::time::Duration;
+
+use dogwatch_store::{Mqtt, StateDir, Store, StoreError};
+use dogwatch_tmux::{Fault, Server, Version};
+
+use crate::notify::mqtt::{Probe, Trust, probe};
+use crate::observe::agents;
+use crate::{Context, Error, config};
+
+/// One thing that was looked at.
+#[derive(Debug, Clone)]
+pub struct Check {
+    pub subject: String,
+    pub health: Health,
+    /// What was found.
+    pub found: String,
+    pub remedy: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    Good,
+    /// Works, but something is missing that one may want.
+    Missing,
+    /// Works, with a known fault around which dogwatch works.
+    Warning,
+    Bad,
+}
+
+impl Health {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Missing => "missing",
+            Self::Warning => "warning",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+fn check(subject: &str, health: Health, found: impl Into<String>, remedy: Option<String>) -> Check {
+    Check { subject: subject.to_owned(), health, found: found.into(), remedy }
+}
+
+/// The tmux program: installed, and new enough.
+pub fn tmux_program(server: &Server) -> Check {
+    match server.version() {
+        Ok(version) if version.is_supported() => {
+            check("tmux", Health::Good, version.to_string(), None)
+        }
+        Ok(version) => failed("tmux", &dogwatch_tmux::Error::TooOld { found: version }.into()),
+        Err(error) => failed("tmux", &error.into()),
+    }
+}
+
+/// tmux, and the server that is meant.
+pub fn tmux(context: &Context) -> Vec<Check> {
+    let program = tmux_program(&context.tmux);
+    if program.health == Health::Bad {
+        return vec![program];
+    }
+    let shown = context.socket.display();
+    let mut running = None;
+    let server = match context.tmux.panes() {
+        Ok(panes) => {
+            running = panes.first().and_then(|row| row.version.clone());
+            let s = if panes.len() == 1 { "" } else { "s" };
+            server_check(running.as_ref(), format!("{shown}, {} pane{s}", panes.len()))
+        }
+        Err(error) if error.is_no_server() => {
+            check("tmux server", Health::Good, format!("{shown}, not running yet"), None)
+        }
+        Err(error) => failed("tmux server", &error.into()),
+    };
+    // A server keeps the faults of the version that it was started with.
+    let version = running.or_else(|| context.tmux.version().ok());
+    let faults = version.iter().flat_map(|version| faults(&context.tmux, version));
+    [program, server].into_iter().chain(faults.collect::<Vec<_>>()).collect()
+}
+
+fn faults(server: &Server, version: &Version) -> Vec<Check> {
+    let explain = |fault: Fault| {
+        let Fault { what, handled, fixed_in, .. } = fault;
+        let is_open = fault.needs_lock && server.usable_gate().is_none();
+        let handled = if is_open {
+            "no lock file can be made beside the socket or in the state folder: do not use `watch` here"
+        } else {
+            handled
+        };
+        let remedy = format!("{handled}; fixed in tmux {fixed_in}");
+        check("tmux fault", Health::Warning, format!("{version}: {what}"), Some(remedy))
+    };
+    version.faults().into_iter().map(explain).collect()
+}
+
+/// A server keeps the version it was started with, however new the program is by now.
+fn server_check(running: Option<&Version>, found: String) -> Check {
+    match running {
+        Some(version) if !version.is_supported() => {
+            failed("tmux server", &dogwatch_tmux::Error::TooOld { found: version.clone() }.into())
+        }
+        _ => check("tmux server", Health::Good, found, None),
+    }
+}
+
+/// The state directory and the database in it.
+pub fn state(dir: &StateDir) -> Vec<Check> {
+    let root = dir.root();
+    let folder = check("state folder", Health::Good, format!("{}, private", root.display()), None);
+    let writable = tempfile_in(root);
+    let store = match Store::open(dir).and_then(|store| store.check()) {
+        Ok(()) => check("store", Health::Good, dir.database().display().to_string(), None),
+        Err(error) => failed("store", &error.into()),
+    };
+    [Some(folder), writable.err().map(|e| failed("state folder", &e.into())), Some(store)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Whether a file can be made there: permissions alone do not tell (full disk, read-only mount).
+fn tempfile_in(root: &std::path::Path) -> Result<(), StoreError> {
+    let probe = root.join(format!(".probe-{}", std::process::id()));
+    dogwatch_store::replace(&probe, b"probe")?;
+    let _ = std::fs::remove_file(&probe);
+    Ok(())
+}
+
+/// What the user has set up.
+pub fn configuration(context: &Context) -> Vec<Check> {
+    let Some(path) = context.config.as_ref().filter(|path| path.exists()) else {
+        return Vec::new();
+    };
+    let found = format!("{}, can be used", path.display());
+    vec![match config::read(context) {
+        Ok(_) => check("configuration", Health::Good, found, None),
+        Err(error) => failed("configuration", &error),
+    }]
+}
+
+/// How long the broker may take to answer.
+const BROKER_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The broker, if one is set up: whether it answers and takes us, and what waits for it.
+pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check> {
+    let mqtt = match mqtt {
+        Ok(mqtt) => mqtt?,
+        // Told of as that of the configuration.
+        Err(Error::BadConfig { .. }) => return None,
+        Err(error) => return Some(failed("broker", &error)),
+    };
+    let backlog = Store::open(dir).and_then(|store| store.backlog()).ok().flatten();
+    let found = format!("{}, as {}", mqtt.address, mqtt.host);
+    let trust = match probe(&mqtt, BROKER_PATIENCE) {
+        Err(error) => return Some(failed("broker", &error)),
+        Ok(Probe { problem: Some(problem), .. }) => {
+            let waits = backlog.map_or(0, |backlog| backlog.waiting);
+            let found = format!("{found}: it {problem}; {waits} events wait");
+            return Some(check("broker", Health::Bad, found, Some(remedy(&problem))));
+        }
+        Ok(Probe { trust, .. }) => trust,
+    };
+    if trust != Trust::Authenticated {
+        let found = match trust {
+            Trust::NoLogin => format!("{found}, answers; used without user and password"),
+            _ => format!("{found}, answers; it may take clients without a password"),
+        };
+        let remedy =
+            "whoever reaches it can read all events, and orders are refused; see docs/mqtt.md";
+        return Some(check("broker", Health::Missing, found, Some(remedy.to_owned())));
+    }
+    let found = format!("{found}, answers");
+    Some(match backlog {
+        None => check("broker", Health::Missing, found, Some("dogwatch relay &".to_owned())),
+        Some(backlog) if backlog.dropped > 0 => {
+            let found = format!(
+                "{found}, {} events wait, {} were given up",
+                backlog.waiting, backlog.dropped
+            );
+            check("broker", Health::Missing, found, Some("is it running, and a relay?".to_owned()))
+        }
+        Some(backlog) => {
+            check("broker", Health::Good, format!("{found}, {} events wait", backlog.waiting), None)
+        }
+    })
+}
+
+/// What to do about a broker that cannot be used.
+fn remedy(problem: &str) -> String {
+    let remedy = if problem.contains("password") {
+        "look at `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml"
+    } else if problem.contains("trusted") {
+        "look at `ca_file` of [mqtt] in config.toml, and at the broker's certificate"
+    } else {
+        "start it, or correct `url` of [mqtt] in config.toml; `dogwatch broker` runs one here"
+    };
+    remedy.to_owned()
+}
+
+/// The agents on this machine.
+pub fn agents(context: &Context) -> Vec<Check> {
+    agents::survey(context)
+        .into_iter()
+        .map(|(name, found)| match found {
+            Ok(agents::Found { path: Some(path), version, .. }) => {
+                let version = version.unwrap_or_else(|| "version unknown".into());
+                check(&name, Health::Good, format!("{version}, {}", path.display()), None)
+            }
+            Ok(found) => check(&name, Health::Missing, "not found", Some(found.profile.install)),
+            Err(error) => failed(&name, &error),
+        })
+        .collect()
+}
+
+/// A fault, with the remedy that its error knows.
+pub fn failed(subject: &str, error: &Error) -> Check {
+    check(subject, Health::Bad, error.to_string(), error.hint())
+}

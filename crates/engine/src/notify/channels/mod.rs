@@ -1,0 +1,157 @@
+//! Ways to tell a person. Each does its work within its time; whoever tells waits no longer than that, and a way that fails
+//! is said and written down, never more.
+
+mod bell;
+mod command;
+mod desktop;
+mod webhook;
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dogwatch_core::config::{Notify, Way};
+use dogwatch_core::event::kind;
+use dogwatch_core::notice::{Notice, Occasion};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::notify::outward;
+use crate::{Context, config};
+
+/// How long a bell may take: nothing is far away.
+const BELL: Duration = Duration::from_secs(2);
+
+/// One way to tell.
+pub trait Sink: Send {
+    /// What it is called in messages.
+    fn name(&self) -> String;
+    /// Tells, within the limit; else why not.
+    fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String>;
+}
+
+/// A sink with the time that it has.
+struct Timed {
+    sink: Box<dyn Sink>,
+    limit: Duration,
+}
+
+/// Tells everybody who wants to know of such an occasion, all at once. Returns what went wrong, which is in the journal too.
+pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
+    let notice = &outward::notice(notice);
+    let (sinks, mut problems) = match config::read(context) {
+        Ok(config) => (wanted(context, &config.notify, notice.occasion), Vec::new()),
+        // Of what is set up nothing is known, and a person must be told all the same.
+        Err(error) => (wanted(context, &[], notice.occasion), vec![error.to_string()]),
+    };
+    problems.extend(tell_all(sinks, notice));
+    if !problems.is_empty()
+        && let Ok(mut store) = context.store()
+    {
+        let data =
+            json!({ "occasion": notice.occasion, "title": notice.title, "problems": problems });
+        let _ = store.tell(Timestamp::now(), notice.session.as_deref(), kind::NOT_TOLD, &data);
+    }
+    problems
+}
+
+/// A notice of this host and moment.
+pub fn notice(occasion: Occasion, title: String, text: String, data: Value) -> Notice {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    Notice { occasion, at: Timestamp::now(), host, title, text, session: None, data }
+}
+
+fn wanted(context: &Context, notify: &[Notify], occasion: Occasion) -> Vec<Timed> {
+    let bell = || Timed { sink: Box::new(bell::Bell::new(&context.tmux)), limit: BELL };
+    if notify.is_empty() {
+        return if occasion == Occasion::EscalationRaised { vec![bell()] } else { Vec::new() };
+    }
+    let all = notify.iter().filter(|one| one.on.contains(&occasion));
+    all.map(|one| match one.kind.get_ref() {
+        Way::Bell => bell(),
+        Way::Desktop => Timed { sink: Box::new(desktop::Desktop), limit: one.limit() },
+        Way::Command => {
+            let sink = command::Command { words: one.command.clone() };
+            Timed { sink: Box::new(sink), limit: one.limit() }
+        }
+        Way::Webhook => {
+            let sink = webhook::Webhook {
+                url: one.url.clone().unwrap_or_default(),
+                token_env: one.token_env.clone(),
+                token_file: one.token_file.as_ref().map(|file| beside(context, file)),
+            };
+            Timed { sink: Box::new(sink), limit: one.limit() }
+        }
+    })
+    .collect()
+}
+
+/// A file that the configuration names, relative to that.
+fn beside(context: &Context, file: &str) -> std::path::PathBuf {
+    let folder = context.config.as_deref().and_then(std::path::Path::parent);
+    folder.map_or_else(|| file.into(), |folder| folder.join(file))
+}
+
+fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
+    let (sender, receiver) = mpsc::channel();
+    let begun = Instant::now();
+    let mut open: Vec<Option<(String, Duration)>> = Vec::new();
+    for (place, Timed { sink, limit }) in sinks.into_iter().enumerate() {
+        open.push(Some((sink.name(), limit)));
+        let (told, notice) = (sender.clone(), notice.clone());
+        // Looking up a host's name cannot be cut short: who takes too long is left behind.
+        let tell = move || drop(told.send((place, sink.tell(&notice, limit))));
+        if let Err(error) = thread::Builder::new().name("notify".to_owned()).spawn(tell) {
+            let _ = sender.send((place, Err(format!("no thread for it: {error}"))));
+        }
+    }
+    drop(sender);
+    let mut problems = Vec::new();
+    let longest = open.iter().flatten().map(|(_, limit)| *limit).max().unwrap_or_default();
+    // A little more than the sinks have for themselves, so that they can say what went wrong.
+    let until = begun + longest + Duration::from_millis(500);
+    while open.iter().any(Option::is_some) {
+        let left = until.saturating_duration_since(Instant::now());
+        let Ok((place, result)) = receiver.recv_timeout(left) else { break };
+        if let (Some((name, _)), Err(problem)) = (open[place].take(), result) {
+            problems.push(format!("{name}: {problem}"));
+        }
+    }
+    let late = |(name, limit): (String, Duration)| {
+        format!("{name}: it took longer than {} s", limit.as_secs())
+    };
+    problems.extend(open.into_iter().flatten().map(late));
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fake(Duration, Result<(), String>);
+
+    impl Sink for Fake {
+        fn name(&self) -> String {
+            "fake".to_owned()
+        }
+        fn tell(&self, _: &Notice, _: Duration) -> Result<(), String> {
+            thread::sleep(self.0);
+            self.1.clone()
+        }
+    }
+
+    #[test]
+    fn nobody_is_waited_for_longer_than_allowed() {
+        let notice = notice(Occasion::Drift, "t".into(), String::new(), Value::Null);
+        let fake = |sleep, result| Timed {
+            sink: Box::new(Fake(Duration::from_secs(sleep), result)),
+            limit: Duration::ZERO,
+        };
+        let begun = Instant::now();
+        let sinks = vec![fake(0, Ok(())), fake(60, Ok(())), fake(0, Err("no".to_owned()))];
+        let problems = tell_all(sinks, &notice);
+        assert_eq!(problems, ["fake: no", "fake: it took longer than 0 s"]);
+        assert!(begun.elapsed() < Duration::from_secs(30));
+        assert_eq!(tell_all(Vec::new(), &notice), [""; 0]);
+    }
+}

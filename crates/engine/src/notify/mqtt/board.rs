@@ -1,0 +1,92 @@
+//! What is to be said of each session right now: written by the watcher, read by the relay.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dogwatch_core::event::VERSION;
+use dogwatch_core::fleet::{SessionState, session_level};
+use dogwatch_core::status::Verdict;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::notify::outward;
+use crate::observe::status::Judged;
+use crate::watch::{Change, What};
+
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    inner: Mutex<Inner>,
+    pub(super) news: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    states: BTreeMap<String, SessionState>,
+    /// Sessions whose word has changed since it was last told.
+    fresh: BTreeSet<String>,
+}
+
+impl Board {
+    /// A panic elsewhere does not make what is written here wrong.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn show(&self, host: &str, change: &Change) {
+        let level = session_level(&change.judged.seen.subject());
+        {
+            let mut inner = self.lock();
+            match change.what {
+                What::Gone => drop(inner.states.remove(&level)),
+                What::Seen | What::Changed { .. } => {
+                    inner.states.insert(level.clone(), state(host, change));
+                }
+            }
+            inner.fresh.insert(level);
+        }
+        self.news.notify_one();
+    }
+
+    /// What is new since the last time, as level and word; without a word it is gone.
+    pub(super) fn take_news(&self) -> Vec<(String, Option<SessionState>)> {
+        let mut inner = self.lock();
+        let fresh = std::mem::take(&mut inner.fresh);
+        fresh.into_iter().map(|level| (level.clone(), inner.states.get(&level).cloned())).collect()
+    }
+
+    /// Everything is to be told again.
+    pub(super) fn tell_all(&self) {
+        let mut inner = self.lock();
+        let all: BTreeSet<String> = inner.states.keys().cloned().collect();
+        inner.fresh.extend(all);
+    }
+
+    pub(super) fn has(&self, level: &str) -> bool {
+        self.lock().states.contains_key(level)
+    }
+
+    /// How many sessions there are in each state, for the heartbeat.
+    pub(super) fn census(&self) -> Value {
+        let mut states: BTreeMap<String, u32> = BTreeMap::new();
+        for state in self.lock().states.values() {
+            let word = state.status["state"].as_str().unwrap_or_default().to_owned();
+            *states.entry(word).or_default() += 1;
+        }
+        json!({ "sessions": states.values().sum::<u32>(), "states": states })
+    }
+}
+
+fn state(host: &str, change: &Change) -> SessionState {
+    let Judged { seen, verdict } = &change.judged;
+    let Verdict { status, basis, since, .. } = verdict;
+    SessionState {
+        v: VERSION,
+        host: host.to_owned(),
+        session: seen.subject(),
+        ours: seen.is_ours(),
+        at: change.at,
+        since: *since,
+        basis: basis.word().to_owned(),
+        status: outward::json(serde_json::to_value(status).unwrap_or_default()),
+    }
+}

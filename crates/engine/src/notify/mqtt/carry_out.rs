@@ -1,0 +1,121 @@
+//! The verbs that other hosts may ask for: the same use cases as here, with nobody at the terminal.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dogwatch_core::delivery::Outcome;
+use dogwatch_core::exit_code;
+use dogwatch_core::fleet::{Kill, Order, Send, Spawn, SpawnRefused};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::publisher::Host;
+use crate::Error;
+use crate::actions::spawn::{Place, Request, What};
+use crate::actions::{kill, send, spawn};
+use crate::observe::snapshot;
+use crate::observe::{agents, project};
+
+/// Does it; returns what came of it, and the exit code that the command would have had.
+pub(super) fn carry_out(host: &Host, order: &Order) -> Result<(Value, u8), Error> {
+    match order {
+        Order::Send(order) => deliver(host, order),
+        Order::Spawn(order) => start(host, order),
+        Order::Kill(order) => end(host, order),
+    }
+}
+
+fn deliver(host: &Host, order: &Send) -> Result<(Value, u8), Error> {
+    let receipt = send::send(
+        &host.context,
+        &send::Request {
+            target: &order.session,
+            text: &order.text,
+            slash: order.slash,
+            when: order.when,
+            timeout: order.timeout.map(Duration::from_secs),
+        },
+    )?;
+    let mut result = json!({ "session": receipt.name, "message": receipt.message.id });
+    let outcome = serde_json::to_value(&receipt.outcome).unwrap_or_default();
+    if let (Some(result), Value::Object(outcome)) = (result.as_object_mut(), outcome) {
+        result.extend(outcome);
+    }
+    let exit = match receipt.outcome {
+        Outcome::Delivered { .. } => exit_code::OK,
+        Outcome::Queued { .. } => exit_code::TIMEOUT,
+        Outcome::Refused { .. } => exit_code::CONFLICT,
+        Outcome::TypedNotSubmitted { .. } | Outcome::Failed { .. } => exit_code::FAILED,
+    };
+    Ok((result, exit))
+}
+
+fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
+    let cwd = PathBuf::from(&order.cwd);
+    if !cwd.is_absolute() {
+        let problem = format!("the folder {:?} is not absolute", order.cwd);
+        return Err(Error::BadArgument { problem });
+    }
+    let cwd = allowed(host, &cwd, order.unattended)?;
+    if order.model.as_deref().is_some_and(|model| model.starts_with('-')) {
+        let problem = "a model's name cannot begin with a dash".to_owned();
+        return Err(Error::BadArgument { problem });
+    }
+    let known = agents::names(&host.context);
+    if !known.contains(&order.agent) {
+        let known = known.join(", ");
+        return Err(Error::UnknownAgent { name: order.agent.clone(), known });
+    }
+    let request = Request {
+        what: What::Agent { name: order.agent.clone(), extra_args: Vec::new() },
+        prompt: order.prompt.clone(),
+        name: order.name.clone(),
+        story: None,
+        project: project::root(None, &cwd),
+        cwd,
+        model: order.model.clone(),
+        unattended: order.unattended,
+        env: Vec::new(),
+        caller_env: host.env.clone(),
+        place: Place::OwnSession,
+        seat: None,
+        resume: None,
+    };
+    let spawned = spawn::spawn(&host.context, &request, &(host.clock)())?;
+    let result = json!({
+        "session": spawned.name,
+        "id": spawned.id,
+        "agent": spawned.agent,
+        "pane": spawned.pane.to_string(),
+        "cwd": spawned.cwd.to_string_lossy(),
+    });
+    Ok((result, exit_code::OK))
+}
+
+/// The folder without links in its path, if agents may be started there for others. Of one that is not there no more is said
+/// than of one that is not allowed.
+fn allowed(host: &Host, cwd: &Path, unattended: bool) -> Result<PathBuf, Error> {
+    let refused = |because| Error::OrderRefused { because };
+    let resolved: Vec<PathBuf> =
+        host.spawn.folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+    let is_folder = |path: &PathBuf| path.is_dir();
+    let folder = cwd.canonicalize().ok().filter(is_folder);
+    let asked = folder.as_deref().unwrap_or(Path::new(""));
+    match host.spawn.check(&resolved, asked, unattended) {
+        Ok(()) => Ok(asked.to_owned()),
+        Err(SpawnRefused::Outside(_)) => Err(refused(SpawnRefused::Outside(cwd.to_owned()))),
+        Err(because) => Err(refused(because)),
+    }
+}
+
+fn end(host: &Host, order: &Kill) -> Result<(Value, u8), Error> {
+    let seen = snapshot::find(&host.context, &order.session)?;
+    let killed = kill::kill(&host.context, &seen, order.now, Timestamp::now())?;
+    let result = json!({
+        "session": seen.session.name,
+        "id": seen.session.id,
+        "by": killed.by.word(),
+        "exit": killed.ended.map(|ended| ended.exit),
+    });
+    Ok((result, exit_code::OK))
+}

@@ -1,0 +1,159 @@
+//! The one who publishes: a thread of its own beside a watcher.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dogwatch_core::fleet::SpawnTerms;
+use dogwatch_store::Mqtt;
+use jiff::{Timestamp, Zoned};
+use tokio::sync::Notify;
+
+use super::board::Board;
+use super::link;
+use super::probe::Trust;
+use super::relay::Prepared;
+use crate::actions::send::queue;
+use crate::observe::changes::{Changes, Interest, Waker};
+use crate::watch::Change;
+use crate::{Context, Error};
+
+/// How long the listener for other processes' events sleeps at most.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// Who publishes, and what others may ask of it.
+#[derive(Clone)]
+pub struct Host {
+    pub context: Context,
+    pub mqtt: Mqtt,
+    /// The verbs that are carried out for others.
+    pub allow: Vec<&'static str>,
+    /// Where agents are started for others, and how.
+    pub spawn: SpawnTerms,
+    /// What agents get that are started for others.
+    pub env: Vec<(OsString, OsString)>,
+    pub clock: fn() -> Zoned,
+    pub version: &'static str,
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Others' variables may be secrets.
+        f.debug_struct("Host").field("mqtt", &self.mqtt).finish_non_exhaustive()
+    }
+}
+
+/// Something that whoever started it may want to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    Connected {
+        broker: String,
+    },
+    Trouble {
+        broker: String,
+        problem: String,
+    },
+    /// The broker does not know its clients.
+    Untrusted {
+        broker: String,
+        trust: Trust,
+        refuses_orders: bool,
+    },
+}
+
+/// Publishes until it is dropped; then it says goodbye to the broker.
+#[derive(Debug)]
+pub struct Publisher {
+    host: String,
+    board: Arc<Board>,
+    stop: Arc<Stop>,
+    listener: Waker,
+    threads: Vec<JoinHandle<()>>,
+    /// Held while it publishes: two would tell everything twice.
+    _lock: File,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Stop {
+    flag: AtomicBool,
+    pub(super) notify: Notify,
+}
+
+impl Stop {
+    pub(super) fn is_set(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+}
+
+impl Publisher {
+    /// Begins to publish what these say, and all events from now on. An error if another does so already.
+    pub fn start(
+        host: Host,
+        shown: &[Change],
+        tell: impl Fn(Notice) + Send + 'static,
+    ) -> Result<Self, Error> {
+        let lock = queue::lock(&host.context, "relay")?.ok_or(Error::AlreadyRelayed)?;
+        let mut store = host.context.store()?;
+        store.begin_relay(Timestamp::now())?;
+        let runtime = link::runtime()?;
+        let (board, stop) = (Arc::new(Board::default()), Arc::new(Stop::default()));
+        let name = host.mqtt.host.clone();
+        for change in shown {
+            board.show(&name, change);
+        }
+        let (listener, listening) = listen(&host.context, Arc::clone(&board), Arc::clone(&stop))?;
+        let relay = Prepared {
+            host,
+            store,
+            board: Arc::clone(&board),
+            stop: Arc::clone(&stop),
+            tell: Box::new(tell),
+        };
+        let relaying = thread::Builder::new()
+            .name("relay".to_owned())
+            .spawn(move || runtime.block_on(relay.run()))
+            .map_err(Error::io("start a thread"))?;
+        let threads = vec![relaying, listening];
+        Ok(Self { host: name, board, stop, listener, threads, _lock: lock })
+    }
+
+    /// Takes in what a watcher found.
+    pub fn show(&self, change: &Change) {
+        self.board.show(&self.host, change);
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.stop.flag.store(true, Ordering::Relaxed);
+        self.stop.notify.notify_one();
+        self.listener.wake();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Wakes the relay when anybody has written to the database.
+fn listen(
+    context: &Context,
+    board: Arc<Board>,
+    stop: Arc<Stop>,
+) -> Result<(Waker, JoinHandle<()>), Error> {
+    let mut changes = Changes::new();
+    changes.set(BTreeSet::from([(Interest::File(context.state.database_log()), ())]));
+    let waker = changes.waker();
+    let listen = move || {
+        while !stop.is_set() {
+            changes.wait(LONGEST);
+            board.news.notify_one();
+        }
+    };
+    let thread = thread::Builder::new().name("relay news".to_owned()).spawn(listen);
+    Ok((waker, thread.map_err(Error::io("start a thread"))?))
+}

@@ -1,0 +1,336 @@
+//! From the outbox and the board to the broker, connection after connection.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dogwatch_core::event::{VERSION, kind};
+use dogwatch_core::fleet::{HostStatus, Pace, Place, Presence};
+use dogwatch_store::{Store, Waiting};
+use jiff::Timestamp;
+use rumqttc::{LastWill, Publish, PublishNoticeError, PublishOptions, QoS};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use super::board::Board;
+use super::link::{self, Heard, Kind, Link, Trouble};
+use super::orders::{Answer, Orders};
+use super::probe::{Trust, trust};
+use super::publisher::{Host, Notice, Stop};
+use crate::notify::outward;
+
+/// Events that are under way at once.
+const WINDOW: usize = 64;
+const HEARTBEAT: Duration = Duration::from_mins(1);
+/// How long the goodbye may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+/// How often old orders are forgotten, and how old they are then.
+const TIDY: Duration = Duration::from_hours(1);
+const OLD: Duration = Duration::from_hours(7 * 24);
+
+struct Relay {
+    host: Host,
+    store: Store,
+    board: Arc<Board>,
+    stop: Arc<Stop>,
+    orders: Orders,
+    tell: Box<dyn Fn(Notice) + Send>,
+    /// Whether orders that come over it are carried out.
+    trust: Trust,
+    said_trust: Option<Trust>,
+    /// What was last said about the broker, lest it be said again.
+    said: Option<Notice>,
+    since: Timestamp,
+    heartbeat: Interval,
+    tidied: Instant,
+}
+
+/// An event that the broker has not confirmed yet.
+struct UnderWay {
+    number: i64,
+    topic: String,
+    confirmed: Pin<Box<dyn Future<Output = Result<(), PublishNoticeError>> + Send>>,
+}
+
+impl Relay {
+    async fn work(mut self) {
+        let mut pace = Pace::default();
+        while !self.stop.is_set() {
+            let Some(trouble) = self.one_connection(&mut pace).await else { return };
+            let wait = pace.after_failure(trouble.kind.is_lasting(), chance());
+            let broker = self.host.mqtt.address.to_string();
+            self.say(Notice::Trouble { broker, problem: trouble.problem });
+            let until = Instant::now() + wait;
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep_until(until) => break,
+                    () = self.stop.notify.notified() => return,
+                    // Journalled all the same, and answers wait.
+                    _ = self.heartbeat.tick() => self.beat(),
+                    answer = self.orders.next() => self.orders.keep(&mut self.store, answer),
+                }
+            }
+        }
+    }
+
+    /// From a connection's making to its loss; `None` if we were told to stop.
+    async fn one_connection(&mut self, pace: &mut Pace) -> Option<Trouble> {
+        let mqtt = self.host.mqtt.clone();
+        let id = format!("dogwatch-{}", mqtt.host);
+        let mut link = match Link::open(&mqtt, &id, Some(self.will())) {
+            Ok(link) => link,
+            Err(trouble) => return Some(trouble),
+        };
+        let mut under_way: VecDeque<UnderWay> = VecDeque::new();
+        let mut sent = 0;
+        let mut is_connected = false;
+        let (board, stop) = (Arc::clone(&self.board), Arc::clone(&self.stop));
+        loop {
+            tokio::select! {
+                heard = link.next() => match heard {
+                    Heard::Connected => {
+                        pace.after_success();
+                        self.trust = trust(&mqtt).await;
+                        self.subscribe(&link);
+                    }
+                    // Only now: an order to a host that says it is there must reach it.
+                    Heard::Subscribed => {
+                        is_connected = true;
+                        self.say(Notice::Connected { broker: mqtt.address.to_string() });
+                        self.say_trust();
+                        self.greet(&link);
+                    }
+                    Heard::Message(message) => self.hear(&link, &message),
+                    Heard::Lost(trouble) => return Some(trouble),
+                },
+                confirmed = first(&mut under_way), if !under_way.is_empty() => {
+                    if let Err(trouble) = self.confirmed(&mut under_way, confirmed) {
+                        return Some(trouble);
+                    }
+                }
+                () = board.news.notified() => {}
+                _ = self.heartbeat.tick() => self.beat(),
+                answer = self.orders.next() => self.orders.keep(&mut self.store, answer),
+                () = stop.notify.notified() => {
+                    if is_connected {
+                        let status = self.status(Presence::Gone, Some("it was ended"));
+                        link.publish(mqtt.topics.status(&mqtt.host), status, retained());
+                        link.close(GOODBYE).await;
+                    }
+                    return None;
+                }
+            }
+            if is_connected && let Err(trouble) = self.send(&link, &mut under_way, &mut sent) {
+                return Some(trouble);
+            }
+        }
+    }
+
+    fn subscribe(&self, link: &Link) {
+        let mqtt = &self.host.mqtt;
+        link.subscribe([
+            (mqtt.topics.request(&mqtt.host, "+"), QoS::AtLeastOnce),
+            // What we said before we were last cut off, perhaps of sessions that are gone by now.
+            (mqtt.topics.state(&mqtt.host, "+"), QoS::AtMostOnce),
+        ]);
+    }
+
+    /// What a new connection begins with: all that is true now.
+    fn greet(&self, link: &Link) {
+        let mqtt = &self.host.mqtt;
+        let status = self.status(Presence::Online, None);
+        link.publish(mqtt.topics.status(&mqtt.host), status, retained());
+        self.board.tell_all();
+    }
+
+    /// Sends what is to be sent: words on sessions, answers, events.
+    fn send(
+        &mut self,
+        link: &Link,
+        under_way: &mut VecDeque<UnderWay>,
+        sent: &mut i64,
+    ) -> Result<(), Trouble> {
+        let mqtt = &self.host.mqtt;
+        for (level, state) in self.board.take_news() {
+            let payload = state.map(|state| link::json(&state)).unwrap_or_default();
+            link.publish(mqtt.topics.state(&mqtt.host, &level), payload, retained());
+        }
+        for Answer { reply, to } in self.orders.take_answers() {
+            let mut properties = link::as_json();
+            properties.correlation_data = to.correlation.map(Into::into);
+            let options = PublishOptions::at_least_once().properties(properties);
+            link.publish(to.topic, link::json(&outward::reply(reply)), options);
+        }
+        let room = WINDOW.saturating_sub(under_way.len());
+        if room == 0 {
+            return Ok(());
+        }
+        // A database that fails is no reason to leave the broker; the next event tries again.
+        for Waiting { number, mut event } in
+            self.store.waiting_after(*sent, room).unwrap_or_default()
+        {
+            event.host.clone_from(&mqtt.host);
+            event.data = outward::json(event.data);
+            let topic = mqtt.topics.event(&mqtt.host, event.session.as_ref());
+            let notice =
+                link.publish_tracked(topic.clone(), link::json(&event), link::confirmed())?;
+            let confirmed = Box::pin(notice.wait_completion_async());
+            under_way.push_back(UnderWay { number, topic, confirmed });
+            *sent = number;
+        }
+        Ok(())
+    }
+
+    /// The broker has spoken about the first that is under way.
+    fn confirmed(
+        &mut self,
+        under_way: &mut VecDeque<UnderWay>,
+        result: Result<(), PublishNoticeError>,
+    ) -> Result<(), Trouble> {
+        let Some(first) = under_way.pop_front() else { return Ok(()) };
+        match result {
+            Ok(()) => {
+                // What is not noted is told again, under the same id.
+                let _ = self.store.confirmed(first.number);
+                Ok(())
+            }
+            Err(PublishNoticeError::V5PubAck(because)) => {
+                let topic = first.topic;
+                let problem = format!("does not take what we publish to {topic}: {because:?}");
+                Err(Trouble::new(Kind::Refused, problem))
+            }
+            // The connection is lost, and the next thing that is heard says why.
+            Err(_) => {
+                under_way.clear();
+                Ok(())
+            }
+        }
+    }
+
+    fn hear(&mut self, link: &Link, message: &Publish) {
+        let Ok(topic) = std::str::from_utf8(&message.topic) else { return };
+        let mqtt = &self.host.mqtt;
+        match mqtt.topics.read(topic) {
+            Some(Place::State { host, session })
+                if host == mqtt.host
+                    && message.retain
+                    && !message.payload.is_empty()
+                    && !self.board.has(session) =>
+            {
+                link.publish(topic.to_owned(), Vec::new(), retained());
+            }
+            Some(Place::Request { host, verb }) if host == mqtt.host => {
+                let objection = self.trust.objection();
+                self.orders.take(&self.host, &mut self.store, verb, message, objection);
+            }
+            _ => {}
+        }
+    }
+
+    fn beat(&mut self) {
+        let census = self.board.census();
+        let _ = self.store.tell(Timestamp::now(), None, kind::HEARTBEAT, &census);
+        if self.tidied.elapsed() > TIDY {
+            self.tidied = Instant::now();
+            let before = Timestamp::now().checked_sub(OLD).unwrap_or(Timestamp::MIN);
+            let _ = self.store.forget_requests(before);
+        }
+    }
+
+    /// Says once what others may do at such a broker.
+    fn say_trust(&mut self) {
+        if self.trust == Trust::Authenticated || self.said_trust == Some(self.trust) {
+            return;
+        }
+        self.said_trust = Some(self.trust);
+        let broker = self.host.mqtt.address.to_string();
+        let refuses_orders = !self.host.allow.is_empty();
+        (self.tell)(Notice::Untrusted { broker, trust: self.trust, refuses_orders });
+    }
+
+    fn say(&mut self, notice: Notice) {
+        if self.said.as_ref() != Some(&notice) {
+            (self.tell)(notice.clone());
+            self.said = Some(notice);
+        }
+    }
+
+    fn status(&self, state: Presence, because: Option<&str>) -> Vec<u8> {
+        link::json(&HostStatus {
+            v: VERSION,
+            host: self.host.mqtt.host.clone(),
+            state,
+            since: self.since,
+            because: because.map(ToOwned::to_owned),
+            allow: self.allowed(),
+            version: self.host.version.to_owned(),
+        })
+    }
+
+    /// The verbs that are carried out at this broker.
+    fn allowed(&self) -> Vec<String> {
+        if self.trust.objection().is_some() {
+            return Vec::new();
+        }
+        self.host.allow.iter().map(ToString::to_string).collect()
+    }
+
+    /// What the broker says in our name when it loses us.
+    fn will(&self) -> LastWill {
+        let mqtt = &self.host.mqtt;
+        let payload = self.status(Presence::Gone, Some("its connection was lost"));
+        LastWill::new(mqtt.topics.status(&mqtt.host), payload, QoS::AtLeastOnce, true, None)
+    }
+}
+
+/// All that a relay needs; the rest can only be made within its runtime.
+pub(super) struct Prepared {
+    pub(super) host: Host,
+    pub(super) store: Store,
+    pub(super) board: Arc<Board>,
+    pub(super) stop: Arc<Stop>,
+    pub(super) tell: Box<dyn Fn(Notice) + Send>,
+}
+
+impl Prepared {
+    pub(super) async fn run(self) {
+        let Self { host, store, board, stop, tell } = self;
+        let mut heartbeat = interval_at(Instant::now(), HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (since, tidied) = (Timestamp::now(), Instant::now());
+        let orders = Orders::new();
+        let relay = Relay {
+            host,
+            store,
+            board,
+            stop,
+            orders,
+            tell,
+            trust: Trust::Unknown,
+            said_trust: None,
+            said: None,
+            since,
+            heartbeat,
+            tidied,
+        };
+        relay.work().await;
+    }
+}
+
+/// Waits for the broker's word on the first that is under way; it stays there.
+async fn first(under_way: &mut VecDeque<UnderWay>) -> Result<(), PublishNoticeError> {
+    match under_way.front_mut() {
+        Some(first) => first.confirmed.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn retained() -> PublishOptions {
+    link::confirmed().retained()
+}
+
+/// Something between 0 and 1 that differs from host to host.
+fn chance() -> f64 {
+    f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0
+}

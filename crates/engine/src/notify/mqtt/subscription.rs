@@ -1,0 +1,193 @@
+//! Being told of events instead of looking for them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dogwatch_core::event::Event;
+use dogwatch_core::fleet::Pace;
+use dogwatch_store::Mqtt;
+use rumqttc::QoS;
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use super::link::{self, Heard, Link, Trouble};
+use crate::Error;
+
+/// Events that are known again if they come a second time.
+const REMEMBERED: usize = 1000;
+
+/// What a subscriber is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// From now on events are pushed. What happened before is not told: look once.
+    Connected,
+    /// From now on nothing is pushed: look at your own pace until it is connected again.
+    Lost { because: String },
+    /// Each event once.
+    Event(Box<Event>),
+}
+
+/// A standing connection to the broker, on a thread of its own; it ends when dropped.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # use crate::notify::mqtt::{Subscription, Told};
+/// # fn look() {}
+/// # fn monitor(mqtt: &dogwatch_store::Mqtt) -> Result<(), dogwatch_engine::Error> {
+/// let subscription = Subscription::start(mqtt, &mqtt.host)?;
+/// loop {
+///     let patience = if subscription.is_push() { 300 } else { 30 };
+///     match subscription.next(Duration::from_secs(patience)) {
+///         Some(Told::Lost { .. }) => {}
+///         Some(Told::Connected | Told::Event(_)) | None => look(),
+///     }
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Subscription {
+    told: Receiver<Told>,
+    is_push: Arc<AtomicBool>,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Subscription {
+    /// Subscribes to the events of a host, or of all with `+`. A broker that cannot be reached is tried again, for ever.
+    pub fn start(mqtt: &Mqtt, host: &str) -> Result<Self, Error> {
+        Self::start_waking(mqtt, host, || {})
+    }
+
+    /// The same, with a word to somebody who waits for other things too whenever there is something to be heard.
+    pub fn start_waking(
+        mqtt: &Mqtt,
+        host: &str,
+        wake: impl Fn() + Send + 'static,
+    ) -> Result<Self, Error> {
+        let topics = &mqtt.topics;
+        // Any session of that host, and the host itself.
+        let of_sessions = topics.state(host, "+").replace("/state", "/event");
+        let filters = [of_sessions, topics.event(host, None)];
+        let (sender, told) = channel();
+        let (is_push, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+        let runtime = link::runtime()?;
+        let listener = Listener {
+            mqtt: mqtt.clone(),
+            filters,
+            sender,
+            wake: Box::new(wake),
+            is_push: Arc::clone(&is_push),
+            recent: VecDeque::new(),
+        };
+        let stopped = Arc::clone(&stop);
+        let work = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = listener.run() => {}
+                    () = stopped.notified() => {}
+                }
+            });
+        };
+        let thread = thread::Builder::new().name("subscription".to_owned()).spawn(work);
+        let thread = Some(thread.map_err(Error::io("start a thread"))?);
+        Ok(Self { told, is_push, stop, thread })
+    }
+
+    /// Whether events are pushed right now.
+    pub fn is_push(&self) -> bool {
+        self.is_push.load(Ordering::Relaxed)
+    }
+
+    /// The next that is told, at most so long.
+    pub fn next(&self, at_most: Duration) -> Option<Told> {
+        match self.told.recv_timeout(at_most) {
+            Ok(told) => Some(told),
+            Err(RecvTimeoutError::Timeout) => None,
+            // The thread is gone, which only a panic can do; without a wait the caller would spin.
+            Err(RecvTimeoutError::Disconnected) => {
+                thread::sleep(at_most);
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Listener {
+    mqtt: Mqtt,
+    filters: [String; 2],
+    sender: Sender<Told>,
+    wake: Box<dyn Fn() + Send>,
+    is_push: Arc<AtomicBool>,
+    recent: VecDeque<String>,
+}
+
+impl Listener {
+    async fn run(mut self) {
+        let mut pace = Pace::default();
+        let mut said = None;
+        loop {
+            let trouble = self.one_connection(&mut pace).await;
+            let was_push = self.is_push.swap(false, Ordering::Relaxed);
+            let wait = pace.after_failure(trouble.kind.is_lasting(), 0.0);
+            let because = trouble.problem;
+            if was_push || said.as_ref() != Some(&because) {
+                self.tell(Told::Lost { because: because.clone() });
+            }
+            said = Some(because);
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn one_connection(&mut self, pace: &mut Pace) -> Trouble {
+        let id = format!("dogwatch-listen-{}", Uuid::now_v7());
+        let mut link = match Link::open(&self.mqtt, &id, None) {
+            Ok(link) => link,
+            Err(trouble) => return trouble,
+        };
+        loop {
+            match link.next().await {
+                Heard::Connected => {
+                    pace.after_success();
+                    let qos = QoS::AtLeastOnce;
+                    link.subscribe(self.filters.clone().map(|filter| (filter, qos)));
+                }
+                Heard::Subscribed => {
+                    self.is_push.store(true, Ordering::Relaxed);
+                    self.tell(Told::Connected);
+                }
+                Heard::Message(message) => self.hear(&message.payload),
+                Heard::Lost(trouble) => return trouble,
+            }
+        }
+    }
+
+    fn hear(&mut self, payload: &[u8]) {
+        let Ok(event) = serde_json::from_slice::<Event>(payload) else { return };
+        if self.recent.contains(&event.id) {
+            return;
+        }
+        self.recent.push_back(event.id.clone());
+        if self.recent.len() > REMEMBERED {
+            self.recent.pop_front();
+        }
+        self.tell(Told::Event(Box::new(event)));
+    }
+
+    fn tell(&self, told: Told) {
+        let _ = self.sender.send(told);
+        (self.wake)();
+    }
+}

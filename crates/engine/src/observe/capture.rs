@@ -1,0 +1,198 @@
+use dogwatch_core::transcript::{Entry, Speaker};
+use dogwatch_store::KeptScreen;
+use dogwatch_tmux::CaptureOptions;
+
+use crate::observe::snapshot::Seen;
+use crate::observe::{agents, transcripts};
+use crate::{Context, Error};
+
+/// Lines of history that are there to read, and kept once a program that scrolls has ended.
+pub const HISTORY: u32 = 5000;
+
+/// What a pane showed.
+#[derive(Debug, Clone)]
+pub struct Screen {
+    pub from: From,
+    /// With attributes.
+    pub text: Vec<u8>,
+}
+
+/// What a session shows, or showed.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    pub from: From,
+    /// Escape codes and all, if they were asked for.
+    pub text: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// The pane, now.
+    Pane,
+    /// The last screen, kept by the runner when the agent ended.
+    Kept,
+    /// The end of the agent's own transcript: it drew on the alternate screen and left no lines.
+    Transcript,
+}
+
+impl From {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pane => "pane",
+            Self::Kept => "kept",
+            Self::Transcript => "transcript",
+        }
+    }
+}
+
+/// The text of a session: its pane while tmux has it, else what was kept. `lines` asks for that many
+/// from the end instead of one screen.
+pub fn capture(
+    context: &Context,
+    seen: &Seen,
+    lines: Option<u32>,
+    ansi: bool,
+) -> Result<Captured, Error> {
+    seen.must_be_known()?;
+    // In a dead pane tmux has put a line of its own over the last screen, which the runner kept before. A session that is over has
+    // such a pane at any moment.
+    let is_dying = seen.life.state.is_over();
+    let living = seen.pane.filter(|pane| !pane.dead && !is_dying).map(|pane| pane.pane_id);
+    if let Some(pane) = living {
+        let options = CaptureOptions { lines, ansi, joined: false };
+        let text = context.tmux.capture(pane, options)?.into_bytes();
+        return Ok(Captured { from: From::Pane, text: last_lines(&text, lines) });
+    }
+    let folder = context.state.session(&seen.session.id);
+    let said = transcript(context, seen);
+    if !said.is_empty() {
+        let text = written_out(&said).into_bytes();
+        return Ok(Captured {
+            from: From::Transcript,
+            text: last_lines(&text, lines.or(Some(50))),
+        });
+    }
+    let screen = folder.screen().or_else(|| dead_pane(context, seen));
+    let Some(screen) = screen else {
+        let reason = "its terminal was gone before the last screen could be kept".to_owned();
+        return Err(Error::NothingKept { name: seen.session.name.clone(), reason });
+    };
+    let text = if ansi { screen.ansi } else { without_escapes(&screen.ansi) };
+    Ok(Captured { from: From::Kept, text: last_lines(&text, lines.or(Some(HISTORY))) })
+}
+
+/// The last rows that the runner kept of a session's screen.
+pub fn kept(context: &Context, seen: &Seen, rows: u32) -> Option<Screen> {
+    let kept = context.state.session(&seen.session.id).screen()?;
+    Some(Screen { from: From::Kept, text: last_lines(&kept.ansi, Some(rows)) })
+}
+
+/// What was said in a session, if its agent writes it down; the end of it.
+pub fn said(context: &Context, seen: &Seen) -> Option<String> {
+    let said = transcript(context, seen);
+    (!said.is_empty()).then(|| written_out(&said))
+}
+
+/// Text without colours and attributes.
+pub fn plain(text: &[u8]) -> String {
+    String::from_utf8_lossy(&without_escapes(text)).into_owned()
+}
+
+/// What tmux still has of a session whose runner was killed before it could keep anything.
+fn dead_pane(context: &Context, seen: &Seen) -> Option<KeptScreen> {
+    let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
+    let reply = context.tmux.capture(seen.pane_id()?, options).ok()?;
+    Some(KeptScreen { ansi: reply.into_bytes() })
+}
+
+fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
+    let read = || {
+        let rules = agents::profile(context, &seen.session.agent).ok()?.transcript?;
+        let told = transcripts::path_told(&context.store().ok()?.signals(&seen.session.id).ok()?);
+        let path = transcripts::locate(context, &seen.session, &rules, told)?;
+        Some(transcripts::tail(&path, rules.dialect))
+    };
+    read().unwrap_or_default()
+}
+
+fn written_out(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let mark = match entry.speaker {
+            Speaker::Person => "> ",
+            Speaker::Agent => "",
+            Speaker::Tool => "* ",
+        };
+        text.push_str(mark);
+        // What a model wrote must not act on the terminal it is shown on.
+        text.extend(entry.text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')));
+        text.push_str("\n\n");
+    }
+    text
+}
+
+/// The last lines, with the blank ones below the text left out.
+fn last_lines(text: &[u8], count: Option<u32>) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = text.split(|b| *b == b'\n').collect();
+    while lines.last().is_some_and(|line| line.iter().all(u8::is_ascii_whitespace)) {
+        lines.pop();
+    }
+    let count = count.map_or(lines.len(), |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let from = lines.len().saturating_sub(count);
+    let mut out = lines[from..].join(&b'\n');
+    if !out.is_empty() {
+        out.push(b'\n');
+    }
+    out
+}
+
+/// Leaves colour and attribute codes out of what tmux printed with `-e`, which writes no others.
+fn without_escapes(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after.first()) {
+            (0x1b, Some(b'[')) => {
+                let end = after.iter().skip(1).position(|b| (0x40..=0x7e).contains(b));
+                rest = end.map_or(&[], |end| &after[end + 2..]);
+            }
+            // A link or title: up to BEL or ESC \.
+            (0x1b, Some(b']')) => {
+                let end = after.iter().position(|b| *b == 0x07 || *b == 0x1b);
+                rest = match end {
+                    Some(end) if after[end] == 0x07 => &after[end + 1..],
+                    Some(end) => after.get(end + 2..).unwrap_or_default(),
+                    None => &[],
+                };
+            }
+            (0x1b, Some(_)) => rest = &after[1..],
+            // Shift in and out: tmux's line-drawing characters.
+            (0x0e | 0x0f, _) => {}
+            _ => out.push(byte),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_texts() {
+        let lines = |text: &str, n| String::from_utf8(last_lines(text.as_bytes(), n)).unwrap();
+        assert_eq!(lines("a\nb\n\n   \n", None), "a\nb\n");
+        assert_eq!(lines("a\nb\nc\n", Some(2)), "b\nc\n");
+        assert_eq!(lines("\n\n", Some(2)), "");
+    }
+
+    #[test]
+    fn escapes_are_left_out() {
+        let plain = |text: &str| String::from_utf8(without_escapes(text.as_bytes())).unwrap();
+        assert_eq!(plain("\x1b[1;38;5;9mred\x1b[0m é"), "red é");
+        assert_eq!(plain("\x1b]8;;http://x\x1b\\link\x1b]8;;\x07."), "link.");
+        assert_eq!(plain("cut \x1b[3"), "cut ");
+        assert_eq!(plain("cut \x1b"), "cut \x1b");
+    }
+}

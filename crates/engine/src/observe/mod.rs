@@ -1,0 +1,30 @@
+//! One look at what is there: sessions, panes, processes, agents and what each of them does. Reading only.
+//!
+//! [`snapshot`] joins the database, tmux and the records; [`status`] adds screens and the agents' own files. [`wait`](mod@wait) and
+//! [`watch`] repeat that when something changes.
+
+pub mod agents;
+pub mod arrival;
+pub mod capture;
+pub mod changes;
+pub mod conversations;
+pub mod events;
+pub mod evidence;
+pub mod exists;
+pub mod files;
+pub mod interests;
+pub mod listeners;
+pub mod loopback;
+pub mod opencode;
+pub mod proc_files;
+pub mod process_table;
+pub mod processes;
+pub mod project;
+pub mod screens;
+pub mod self_report;
+pub mod snapshot;
+pub mod status;
+pub mod tmux_snapshot;
+pub mod transcripts;
+pub mod unmanaged;
+pub mod wait;

@@ -1,0 +1,345 @@
+//! What is remembered, joined with what is seen: the one view that every command shows.
+
+use std::path::Path;
+
+use dogwatch_core::event::Subject;
+use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
+use dogwatch_core::record::ProcessIdent;
+use dogwatch_core::slips;
+use dogwatch_core::superseded::{Row, superseded};
+use dogwatch_store::{Server, Session, Store, Which};
+use dogwatch_tmux::{Glance, PaneGlance, PaneId};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::observe::{exists, processes, unmanaged};
+use crate::{Context, Error};
+
+/// How long the making of a session may take at most.
+const JUST_MADE: SignedDuration = SignedDuration::from_mins(1);
+
+/// A session with everything that was found out about it in one look.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub session: Session,
+    pub life: Life,
+    /// Its pane, if tmux has it, dead or alive.
+    pub pane: Option<PaneGlance>,
+}
+
+impl Seen {
+    /// An error if tmux could not be asked about it: then nothing that is said of its pane would be true.
+    pub fn must_be_known(&self) -> Result<(), Error> {
+        if self.life.state != State::Unknown {
+            return Ok(());
+        }
+        let (name, reason) = (self.session.name.clone(), self.life.reason.clone());
+        Err(Error::NotReachable { name, reason })
+    }
+
+    /// Whom events about it are about.
+    pub fn subject(&self) -> Subject {
+        let Session { id, name, agent, .. } = self.session.clone();
+        Subject { id, name, agent }
+    }
+
+    /// Whether dogwatch started it.
+    pub fn is_ours(&self) -> bool {
+        !unmanaged::is_foreign(&self.session.id)
+    }
+
+    pub fn pane_id(&self) -> Option<PaneId> {
+        self.pane.map(|pane| pane.pane_id)
+    }
+
+    /// Whether nothing of it is left that could still be found running.
+    fn is_lost_for_good(&self) -> bool {
+        let agent = self.session.started.as_ref().map(|started| started.agent);
+        self.life.state == State::Lost && !agent.is_some_and(processes::is_alive)
+    }
+
+    /// The runner, if it was ever recorded and still lives.
+    pub fn living_runner(&self) -> Option<ProcessIdent> {
+        self.session
+            .started
+            .as_ref()
+            .map(|s| s.runner)
+            .filter(|runner| processes::is_alive(*runner))
+    }
+}
+
+/// What tmux answered when asked for its panes.
+#[derive(Debug)]
+enum Panes<'a> {
+    Listed(&'a Glance),
+    NoServer,
+    Unreachable(String),
+}
+
+impl<'a> Panes<'a> {
+    /// What tmux refuses, it refuses for all sessions: that is an error rather than a list of unknowns. One that hangs or
+    /// cannot be started this moment leaves what is known of them.
+    fn from_answer(answer: Result<&'a Glance, &dogwatch_tmux::Error>) -> Result<Self, Error> {
+        use dogwatch_tmux::Error::TooOld;
+        match answer {
+            Ok(Glance { version: Some(found), .. }) if !found.is_supported() => {
+                Err(TooOld { found: found.clone() }.into())
+            }
+            Ok(glance) => Ok(Self::Listed(glance)),
+            Err(error) if error.is_no_server() => Ok(Self::NoServer),
+            Err(error) if error.is_passing() => {
+                let source = std::error::Error::source(error).map(|source| format!(": {source}"));
+                Ok(Self::Unreachable(format!("{error}{}", source.unwrap_or_default())))
+            }
+            Err(error) => Err(error.clone().into()),
+        }
+    }
+}
+
+/// Sessions on the context's server. The database is read while tmux makes up its answer.
+pub fn look(context: &Context, which: Which) -> Result<Vec<Seen>, Error> {
+    look_with(context, |store| Ok(store.sessions(&context.socket, which)?))
+}
+
+/// Sessions of a name that were not put away, on the context's server.
+pub fn look_at_named(context: &Context, name: &str) -> Result<Vec<Seen>, Error> {
+    look_with(context, |store| {
+        let mut named = store.named(&context.socket, name)?;
+        named.retain(|session| !session.put_away);
+        Ok(named)
+    })
+}
+
+/// What lists show: all that live, and the last that ended.
+pub fn look_at_current(context: &Context) -> Result<Vec<Seen>, Error> {
+    look(context, Which::current(Timestamp::now()))
+}
+
+/// The same, with the number of ended sessions that were left out.
+pub fn list(context: &Context) -> Result<(Vec<Seen>, usize), Error> {
+    let mut left_out = 0;
+    let seen = look_with(context, |store| {
+        let sessions = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
+        left_out = count_left_out(context, store, sessions.iter())?;
+        Ok(sessions)
+    })?;
+    Ok((seen, left_out))
+}
+
+/// How many ended sessions are not among these.
+pub(crate) fn count_left_out<'s>(
+    context: &Context,
+    store: &Store,
+    shown: impl Iterator<Item = &'s Session>,
+) -> Result<usize, Error> {
+    let over = usize::try_from(store.count_over(&context.socket)?).unwrap_or(usize::MAX);
+    Ok(over.saturating_sub(shown.filter(|session| session.over.is_some()).count()))
+}
+
+/// Leaves out ended sessions that were resumed in another one; how many these were.
+pub fn hide_superseded<T>(all: &mut Vec<T>, seen: impl Fn(&T) -> &Seen) -> usize {
+    let rows: Vec<Row<'_>> = all
+        .iter()
+        .map(|one| {
+            let session = &seen(one).session;
+            Row {
+                id: &session.id,
+                name: &session.name,
+                agent: &session.agent,
+                conversation: session.conversation.as_deref(),
+                created: session.created,
+                is_over: seen(one).life.state.is_over(),
+            }
+        })
+        .collect();
+    let hidden: Vec<String> = superseded(&rows).into_iter().map(ToOwned::to_owned).collect();
+    all.retain(|one| !hidden.contains(&seen(one).session.id));
+    hidden.len()
+}
+
+/// The session meant by a name, an id (or its start), or a pane id.
+pub fn find(context: &Context, target: &str) -> Result<Seen, Error> {
+    let seen = look_with(context, |store| candidates(context, store, target))?;
+    meant(context, seen, |one| one, target)
+}
+
+/// The newest of those that bear a name; one that lives goes before any that does not.
+pub(crate) fn meant<T>(
+    context: &Context,
+    mut found: Vec<T>,
+    seen: impl Fn(&T) -> &Seen,
+    target: &str,
+) -> Result<T, Error> {
+    let at = found.iter().position(|one| !seen(one).life.state.is_over()).unwrap_or(0);
+    if at < found.len() {
+        Ok(found.swap_remove(at))
+    } else if exists::session(context, target).unwrap_or(false) {
+        Err(Error::NotOurs { target: target.to_owned() })
+    } else {
+        Err(Error::NoSuchSession { target: target.to_owned(), near: near(context, target) })
+    }
+}
+
+/// The name of a session that was probably meant.
+fn near(context: &Context, target: &str) -> Option<String> {
+    let store = context.store().ok()?;
+    let known = store.sessions(&context.socket, Which::current(Timestamp::now())).ok()?;
+    slips::nearest(target, known.iter().map(|session| session.name.as_str())).map(ToOwned::to_owned)
+}
+
+pub(crate) fn candidates(
+    context: &Context,
+    store: &Store,
+    target: &str,
+) -> Result<Vec<Session>, Error> {
+    if target.parse::<PaneId>().is_ok() {
+        return Ok(store.in_pane(&context.socket, target)?);
+    }
+    // Dots become dashes in a name when it is given, so they do when it is asked for.
+    let named = store.named(&context.socket, &target.replace('.', "-"))?;
+    if named.is_empty() { Ok(store.by_id(target)?.into_iter().collect()) } else { Ok(named) }
+}
+
+fn look_with(
+    context: &Context,
+    choose: impl FnOnce(&Store) -> Result<Vec<Session>, Error>,
+) -> Result<Vec<Seen>, Error> {
+    let asked = context.tmux.start(&Glance::commands());
+    let mut store = context.store()?;
+    let sessions = choose(&store)?;
+    let answer = asked.and_then(dogwatch_tmux::Running::finish);
+    let mut glance = answer.and_then(|replies| Ok(Glance::parse(&replies)?));
+    if sessions.iter().any(|session| may_be_newer(session, glance.as_ref().ok())) {
+        let replies = context.tmux.run(&Glance::commands());
+        glance = replies.and_then(|replies| Ok(Glance::parse(&replies)?));
+    }
+    must_be_asked(&sessions, glance.as_ref().err())?;
+    join(context, &mut store, sessions, glance.as_ref())
+}
+
+/// "No sessions" must not be said of a server that could not be asked.
+pub(crate) fn must_be_asked(
+    sessions: &[Session],
+    error: Option<&dogwatch_tmux::Error>,
+) -> Result<(), Error> {
+    match error.filter(|error| sessions.is_empty() && !error.is_no_server()) {
+        Some(error) => Err(error.clone().into()),
+        None => Ok(()),
+    }
+}
+
+/// Whether a pane that tmux did not list was perhaps made since: the database was read after tmux was asked.
+fn may_be_newer(session: &Session, glance: Option<&Glance>) -> bool {
+    let age = Timestamp::now().duration_since(session.created);
+    let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
+    let is_listed = |id| glance.is_some_and(|glance| glance.panes.iter().any(|p| p.pane_id == id));
+    session.ended.is_none() && age < JUST_MADE && id.is_some_and(|id| !is_listed(id))
+}
+
+/// Judges the life of each session by tmux's answer.
+pub(crate) fn join(
+    context: &Context,
+    store: &mut Store,
+    sessions: Vec<Session>,
+    answer: Result<&Glance, &dogwatch_tmux::Error>,
+) -> Result<Vec<Seen>, Error> {
+    let panes = Panes::from_answer(answer)?;
+    let seen = sessions.into_iter().map(|session| see(context, store, session, &panes));
+    let mut seen: Vec<Seen> = seen.collect();
+    note_lost(store, &mut seen);
+    Ok(seen)
+}
+
+/// Notes which sessions were found lost, so that they leave the lists like those whose end is on record. If the database cannot
+/// take it in now, the next look will.
+fn note_lost(store: &mut Store, seen: &mut [Seen]) {
+    let now = Timestamp::now();
+    let mut found = Vec::new();
+    for one in seen.iter_mut().filter(|one| one.session.over.is_none() && one.is_lost_for_good()) {
+        one.session.over = Some(now);
+        found.push(one.session.id.as_str());
+    }
+    if !found.is_empty() {
+        let _ = store.lost(&found, now);
+    }
+}
+
+/// What the runner wrote into the session's folder, where the database was not told: it is told a moment later, or
+/// never if it could not be.
+pub(crate) fn complete(context: &Context, store: &mut Store, session: &mut Session) {
+    if session.started.is_none() {
+        session.started = context.state.session(&session.id).started();
+        if let Some(started) = &session.started {
+            // The record stays on disk: if the database cannot take it in now, the next look will.
+            let _ = store.started(&session.id, started);
+        }
+    }
+    if session.pane.is_none() {
+        // Its maker was killed before it could note the pane; the runner noted it too.
+        session.pane = session.started.as_ref().and_then(|s| s.pane.clone());
+    }
+}
+
+fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes<'_>) -> Seen {
+    complete(context, store, &mut session);
+    let folder = context.state.session(&session.id);
+    let (fact, pane) = if session.socket == context.socket {
+        pane_of(&session, panes)
+    } else {
+        let elsewhere = format!("it is on another server: --socket {}", session.socket.display());
+        (Pane::Unreachable(elsewhere), None)
+    };
+    let (mut runner, mut agent) = (Process::Unasked, Process::Unasked);
+    if session.ended.is_none() && (fact != Pane::Alive || session.started.is_none()) {
+        let ask = |ident| if processes::is_alive(ident) { Process::Alive } else { Process::Gone };
+        runner = session.started.as_ref().map_or(Process::Unasked, |s| ask(s.runner));
+        agent = session.started.as_ref().map_or(Process::Unasked, |s| ask(s.agent));
+        // Last: a runner that was just seen gone has written its record by now.
+        session.ended = folder.ended();
+        if let Some(ended) = &session.ended {
+            let _ = store.ended(&session.id, ended);
+            session.over = Some(ended.at);
+        }
+    }
+    let life = life::judge(&Facts {
+        now: Timestamp::now(),
+        created: session.created,
+        placed: session.pane.is_some(),
+        started: session.started.as_ref(),
+        ended: session.ended.as_ref(),
+        pane: fact,
+        runner,
+        agent,
+    });
+    Seen { session, life, pane }
+}
+
+/// The session's pane: by id, on the server that gave the id out, with our runner in it. Ids start again with each
+/// server, and a person may have put something else into the pane.
+fn pane_of(session: &Session, panes: &Panes<'_>) -> (Pane, Option<PaneGlance>) {
+    let glance = match panes {
+        Panes::Listed(glance) => glance,
+        Panes::NoServer => return (Pane::NoServer, None),
+        Panes::Unreachable(error) => return (Pane::Unreachable(error.clone()), None),
+    };
+    let pid = i64::from(glance.server_pid);
+    let server = Server { pid, start: glance.server_start.cast_signed() };
+    if session.server.is_some_and(|made_on| made_on != server) {
+        return (Pane::NoServer, None);
+    }
+    let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
+    let is_ours = |pane: &&PaneGlance| match &session.started {
+        Some(started) => pane.pid == started.runner.pid,
+        None => session.server.is_some(),
+    };
+    match glance.panes.iter().find(|pane| Some(pane.pane_id) == id).filter(is_ours) {
+        Some(pane) if pane.dead => (Pane::Dead, Some(*pane)),
+        Some(pane) => (Pane::Alive, Some(*pane)),
+        None => (Pane::Gone, None),
+    }
+}
+
+/// Whether a session belongs to the project with that root. Slugs may collide, roots do not.
+pub fn is_of_project(seen: &Seen, root: &Path) -> bool {
+    // As the store keeps it: a name that is not UTF-8 in its readable form.
+    seen.session.project == Path::new(&*root.to_string_lossy())
+}

@@ -1,0 +1,311 @@
+//! What each session is doing: one look at everything, judged.
+
+use std::collections::{BTreeSet, HashMap};
+
+use dogwatch_core::event::Subject;
+use dogwatch_core::status::{Verdict, judge};
+use dogwatch_store::{KeptState, Session, Store, Which};
+use dogwatch_tmux::{PaneFace, PaneId, SessionName};
+use jiff::Timestamp;
+
+use crate::observe::agents::Profiles;
+use crate::observe::changes::Interest;
+use crate::observe::evidence::{Gatherer, Memory, PaneSight};
+use crate::observe::snapshot::{self, Seen};
+use crate::observe::tmux_snapshot::{Asked, Sights};
+use crate::observe::{interests, unmanaged};
+use crate::{Context, Error};
+
+/// A session and the verdict on it.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    pub seen: Seen,
+    pub verdict: Verdict,
+}
+
+/// Who bears a name.
+#[derive(Debug)]
+pub enum Named {
+    Session(Box<Judged>, Option<Sights>),
+    /// A tmux session that is not ours, and without any agent that is known.
+    Stranger(Box<PaneFace>, Sights),
+    Nobody,
+}
+
+/// All sessions of the context's server that were not put away, and the agents that others started there.
+pub fn all(context: &Context, now: Timestamp) -> Result<Vec<Judged>, Error> {
+    Looker::new(context)?.all(now)
+}
+
+/// Whoever bears a name, and one who may look again. tmux is asked first of all: it takes longest.
+pub fn named<'c>(
+    context: &'c Context,
+    name: &str,
+    now: Timestamp,
+) -> Result<(Looker<'c>, Named), Error> {
+    let asked = ask_named(context, name);
+    let mut looker = Looker::new(context)?;
+    let named = looker.named_among(name, asked, now)?;
+    Ok((looker, named))
+}
+
+/// A name that tmux would not take is asked for otherwise.
+fn ask_named(context: &Context, name: &str) -> Option<Result<Asked, dogwatch_tmux::Error>> {
+    let name = SessionName::new(name.replace('.', "-")).ok()?;
+    Some(Sights::ask_session(&context.tmux, &name))
+}
+
+/// The session meant by a name, id or pane.
+pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<Judged, Error> {
+    Looker::new(context)?.one(target, now)
+}
+
+/// The same for who only looks at what it shows: a living agent that others started is found too.
+pub fn shown(context: &Context, target: &str) -> Result<Seen, Error> {
+    match snapshot::find(context, target) {
+        Err(Error::NotOurs { .. } | Error::NoSuchSession { .. }) => {
+            Ok(one(context, target, Timestamp::now())?.seen)
+        }
+        found => found,
+    }
+}
+
+/// One who looks at sessions, once or again and again. What was found out before is not found out again, but every
+/// verdict is made from all the evidence there is at that moment.
+#[derive(Debug)]
+pub struct Looker<'c> {
+    context: &'c Context,
+    pub(crate) store: Store,
+    memories: HashMap<String, Memory>,
+    profiles: Profiles,
+    /// Of sessions that have ended nothing is read but how they did.
+    is_brief: bool,
+}
+
+impl<'c> Looker<'c> {
+    pub fn new(context: &'c Context) -> Result<Self, Error> {
+        let (memories, profiles) = (HashMap::new(), Profiles::default());
+        Ok(Self { context, store: context.store()?, memories, profiles, is_brief: false })
+    }
+
+    pub fn all(&mut self, now: Timestamp) -> Result<Vec<Judged>, Error> {
+        self.all_of(Which::current(now), now)
+    }
+
+    /// How many ended sessions are not among these.
+    pub fn left_out(&self, judged: &[Judged]) -> Result<usize, Error> {
+        let shown = judged.iter().map(|one| &one.seen.session);
+        snapshot::count_left_out(self.context, &self.store, shown)
+    }
+
+    /// The same, of sessions that left the lists too.
+    pub fn all_of(&mut self, which: Which, now: Timestamp) -> Result<Vec<Judged>, Error> {
+        let context = self.context;
+        let sessions = self.store.sessions(&context.socket, which)?;
+        let others = |sights: &Sights, ours: &[Session]| unmanaged::agents(context, sights, ours);
+        // Of thousands that ended, only how they did is of interest.
+        self.is_brief = true;
+        Ok(self.look(sessions, None, others, now)?.0)
+    }
+
+    pub fn one(&mut self, target: &str, now: Timestamp) -> Result<Judged, Error> {
+        Ok(self.one_and_its_sight(target, now)?.0)
+    }
+
+    /// Whoever bears this name, and what tmux showed. A tmux session in which there is no agent is nobody's, but it is
+    /// there.
+    pub fn named(&mut self, name: &str, now: Timestamp) -> Result<Named, Error> {
+        self.named_among(name, ask_named(self.context, name), now)
+    }
+
+    fn named_among(
+        &mut self,
+        name: &str,
+        asked: Option<Result<Asked, dogwatch_tmux::Error>>,
+        now: Timestamp,
+    ) -> Result<Named, Error> {
+        let context = self.context;
+        // Dots become dashes in our names, and in those that others give to tmux something else.
+        let (dashed, by_tmux) = (name.replace('.', "-"), name.replace('.', "_"));
+        let is_meant = |name: &str| name == dashed || name == by_tmux;
+        let mut sessions = self.store.named(&context.socket, &dashed)?;
+        sessions.retain(|session| !session.put_away);
+        let others = |sights: &Sights, ours: &[Session]| {
+            let mut found =
+                if ours.is_empty() { unmanaged::agents(context, sights, ours) } else { vec![] };
+            found.retain(|session| is_meant(&session.name));
+            found
+        };
+        let (mut judged, sights) = self.look(sessions, asked, others, now)?;
+        let at = judged.iter().position(|one| !one.seen.life.state.is_over()).unwrap_or(0);
+        let is_over = judged.get(at).is_none_or(|one| one.seen.life.state.is_over());
+        let stranger = sights.as_ref().filter(|_| is_over).and_then(|sights| {
+            let is_ours = |face: &PaneFace| {
+                judged.iter().any(|one| one.seen.pane_id() == Some(face.row.pane_id))
+            };
+            let face = sights.faces.iter().find(|face| is_meant(&face.row.session_name))?;
+            (!is_ours(face)).then(|| face.clone())
+        });
+        Ok(match (stranger, sights) {
+            (Some(face), Some(sights)) => Named::Stranger(Box::new(face), sights),
+            (_, sights) if at < judged.len() => {
+                Named::Session(Box::new(judged.swap_remove(at)), sights)
+            }
+            _ => Named::Nobody,
+        })
+    }
+
+    /// The session with what tmux showed when it was judged.
+    pub(crate) fn one_and_its_sight(
+        &mut self,
+        target: &str,
+        now: Timestamp,
+    ) -> Result<(Judged, Option<Sights>), Error> {
+        let context = self.context;
+        let sessions = snapshot::candidates(context, &self.store, target)?;
+        let others = |sights: &Sights, ours: &[Session]| {
+            let mut found =
+                if ours.is_empty() { unmanaged::agents(context, sights, ours) } else { vec![] };
+            found.retain(|session| unmanaged::is_meant(session, target));
+            found
+        };
+        let (judged, sights) = self.look(sessions, None, others, now)?;
+        Ok((snapshot::meant(context, judged, |one| &one.seen, target)?, sights))
+    }
+
+    fn look(
+        &mut self,
+        mut sessions: Vec<Session>,
+        asked: Option<Result<Asked, dogwatch_tmux::Error>>,
+        others: impl FnOnce(&Sights, &[Session]) -> Vec<Session>,
+        now: Timestamp,
+    ) -> Result<(Vec<Judged>, Option<Sights>), Error> {
+        let server = &self.context.tmux;
+        for session in &mut sessions {
+            snapshot::complete(self.context, &mut self.store, session);
+        }
+        unmanaged::inside(self.context, sessions.iter_mut());
+        let wanted = panes(&sessions);
+        let was_asked_before = asked.is_some();
+        let asked = asked.unwrap_or_else(|| Sights::ask(server, &wanted));
+        self.listen_ahead(&sessions, now);
+        let mut sights = asked.and_then(Asked::finish);
+        // What is not there was perhaps made since.
+        let lacks = |pane: &PaneId| sights.as_ref().map_or(true, |sights| !sights.has(*pane));
+        if was_asked_before && wanted.iter().any(lacks) {
+            sights = Sights::ask(server, &wanted).and_then(Asked::finish);
+        }
+        if let Ok(sights) = &mut sights {
+            captured(sights.capture(server, &wanted))?;
+            let found = others(sights, &sessions);
+            captured(sights.capture(server, &panes(&found)))?;
+            sessions.extend(found);
+        }
+        snapshot::must_be_asked(&sessions, sights.as_ref().err())?;
+        let judged = self.judge(sessions, sights.as_ref(), now)?;
+        Ok((judged, sights.ok()))
+    }
+
+    fn listen_ahead(&mut self, sessions: &[Session], now: Timestamp) {
+        let Self { context, store, memories, profiles, is_brief } = self;
+        store.take_in_spool();
+        let (is_brief, looks) = (*is_brief, vec![]);
+        let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
+        store.in_one_view(|| {
+            for session in sessions {
+                let memory = memories.entry(session.id.clone()).or_default();
+                gatherer.listen_ahead(memory, session);
+            }
+        });
+    }
+
+    /// Judges sessions by what tmux shows, or by its failure to show anything.
+    pub(crate) fn judge(
+        &mut self,
+        mut sessions: Vec<Session>,
+        sights: Result<&Sights, &dogwatch_tmux::Error>,
+        now: Timestamp,
+    ) -> Result<Vec<Judged>, Error> {
+        let glance = sights.map(|sights| &sights.glance);
+        // Who was listened to was looked into before.
+        let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
+        unmanaged::inside(self.context, sessions.iter_mut().filter(is_new));
+        let seen = snapshot::join(self.context, &mut self.store, sessions, glance)?;
+        let Self { context, store, memories, profiles, is_brief } = self;
+        store.take_in_spool();
+        let (is_brief, looks) = (*is_brief, vec![]);
+        let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
+        let mut news = Vec::new();
+        let sights = sights.map_or_else(|_| vec![None; seen.len()], |sights| sights.of_all(&seen));
+        let judged = store.in_one_view(|| {
+            let judge = |(seen, sight): (Seen, Option<PaneSight>)| {
+                let memory = memories.entry(seen.session.id.clone()).or_default();
+                let (evidence, before) = gatherer.gather(memory, &seen, sight);
+                let mut verdict = judge(&evidence);
+                news.extend(date(before, &seen, &mut verdict, now));
+                Judged { seen, verdict }
+            };
+            seen.into_iter().zip(sights).map(judge).collect()
+        });
+        let looks = gatherer.looks;
+        // A disk that is full must not keep anybody from being told.
+        let _ = self.store.keep_looks(&looks);
+        for (subject, state) in &news {
+            let _ = self.store.keep_state(subject, state);
+        }
+        Ok(judged)
+    }
+
+    /// What would tell of a change in these, with their ids.
+    pub fn interests(&self, judged: &[Judged]) -> BTreeSet<(Interest, String)> {
+        let mut all = BTreeSet::new();
+        for one in judged.iter().filter(|one| !one.verdict.status.is_over()) {
+            let id = &one.seen.session.id;
+            let memory = self.memories.get(id);
+            let found = interests::of(self.context, &one.seen, memory);
+            all.extend(found.into_iter().map(|(interest, _)| (interest, id.clone())));
+        }
+        all
+    }
+
+    pub(crate) fn memory(&self, session: &str) -> Option<&Memory> {
+        self.memories.get(session)
+    }
+
+    pub(crate) fn forget(&mut self, session: &str) {
+        self.memories.remove(session);
+    }
+}
+
+/// Says since when the state holds: where no source says so, the first look that found it does. Returns the state to be
+/// written down if it is news.
+fn date(
+    before: Option<KeptState>,
+    seen: &Seen,
+    verdict: &mut Verdict,
+    now: Timestamp,
+) -> Option<(Subject, KeptState)> {
+    let key = verdict.status.key();
+    if let Some(before) = before.filter(|before| before.key == key) {
+        verdict.since.get_or_insert(before.since);
+        return None;
+    }
+    let since = verdict.since.unwrap_or(now);
+    let status = serde_json::to_value(&verdict.status).unwrap_or_default();
+    verdict.since.get_or_insert(now);
+    Some((seen.subject(), KeptState { key, since, seen: now, status }))
+}
+
+/// Without their text less is known of sessions, and that is all; but a tmux that refuses to show it is told of.
+fn captured(result: Result<(), dogwatch_tmux::Error>) -> Result<(), Error> {
+    match result {
+        Err(error) if !error.is_no_server() && !error.is_passing() => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Panes whose text is wanted.
+fn panes(sessions: &[Session]) -> Vec<PaneId> {
+    let living = sessions.iter().filter(|s| s.ended.is_none() && s.started.is_some());
+    living.filter_map(|s| s.pane.as_ref()?.parse().ok()).collect()
+}

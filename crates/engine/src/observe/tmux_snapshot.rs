@@ -1,0 +1,259 @@
+//! What tmux shows: which panes there are, and what is on them. By a process, or by a line that is open already.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::thread;
+
+use dogwatch_tmux::control::Control;
+use dogwatch_tmux::{
+    CaptureOptions, Command, Error, Glance, PaneFace, PaneGlance, PaneId, Reply, RowQuery, Running,
+    Server, SessionName, fitting,
+};
+
+use crate::observe::evidence::PaneSight;
+use crate::observe::screens;
+use crate::observe::snapshot::Seen;
+
+/// Screens from which on it pays to read them side by side: one takes less than a tenth of a millisecond.
+const MANY: usize = 32;
+
+/// All panes, and the text of some.
+#[derive(Debug, Clone)]
+pub struct Sights {
+    pub glance: Glance,
+    pub faces: Vec<PaneFace>,
+    texts: HashMap<PaneId, Reply>,
+}
+
+impl Sights {
+    /// From a process of its own.
+    pub fn by_process(server: &Server, wanted: &[PaneId]) -> Result<Self, Error> {
+        Self::ask(server, wanted)?.finish()
+    }
+
+    /// Asks by as few processes as it takes: one, unless a pane went away that moment.
+    pub fn ask(server: &Server, wanted: &[PaneId]) -> Result<Asked, Error> {
+        let query = RowQuery::new();
+        let mut commands = vec![Glance::server_command(), query.faces_command()];
+        commands.extend(wanted.iter().map(|pane| how().command(*pane).runs_on()));
+        // The rest is captured when this is answered.
+        commands.truncate(fitting(&commands).max(FIXED));
+        let running = server.start(&commands)?;
+        let captured = commands.len() - FIXED;
+        commands.truncate(FIXED);
+        let (server, wanted) = (server.clone(), Wanted::Panes { all: wanted.to_owned(), captured });
+        Ok(Asked { server, wanted, query, commands, running })
+    }
+
+    /// Asks for all panes and the text of a session, before it is known which panes it has.
+    pub fn ask_session(server: &Server, name: &SessionName) -> Result<Asked, Error> {
+        let query = RowQuery::new();
+        let capture = how().command(name).runs_on();
+        let mut commands = vec![Glance::server_command(), query.faces_command(), capture];
+        let running = server.start(&commands)?;
+        commands.truncate(FIXED);
+        let (server, wanted) = (server.clone(), Wanted::Session(name.to_string()));
+        Ok(Asked { server, wanted, query, commands, running })
+    }
+
+    /// From an open line: all panes, without any text.
+    pub fn by_line(line: &Control) -> Result<Self, Error> {
+        let query = RowQuery::new();
+        let mut replies = line.request(&[Glance::server_command(), query.faces_command()])?;
+        let faces = query.parse_faces(&replies.pop().unwrap_or(Err(Error::Disconnected))?)?;
+        let server = replies.pop().unwrap_or(Err(Error::Disconnected))?;
+        let glance = Glance::of_server(Some(&server), glances(&faces))?;
+        Ok(Self { glance, faces, texts: HashMap::new() })
+    }
+
+    /// Looks at some panes again. Those that are gone are taken off.
+    pub fn refresh(&mut self, line: &Control, panes: &[PaneId]) -> Result<(), Error> {
+        let query = RowQuery::new();
+        let ask = |pane: &PaneId| [query.face_command(*pane), how().command(*pane)];
+        let commands: Vec<Command> = panes.iter().flat_map(ask).collect();
+        let mut replies = line.request(&commands)?.into_iter();
+        for pane in panes {
+            self.faces.retain(|face| face.row.pane_id != *pane);
+            self.texts.remove(pane);
+            let (Some(face), Some(text)) = (replies.next(), replies.next()) else { break };
+            // Of a pane that is gone tmux says nothing, or nothing that can be read, or answers for another one.
+            let face = face.ok().and_then(|face| query.parse_faces(&face).ok()?.pop());
+            if let (Some(face), Ok(text)) = (face.filter(|f| f.row.pane_id == *pane), text) {
+                self.faces.push(face);
+                self.texts.insert(*pane, text);
+            }
+        }
+        self.glance.panes = glances(&self.faces);
+        Ok(())
+    }
+
+    /// Looks at some more panes.
+    pub fn capture(&mut self, server: &Server, panes: &[PaneId]) -> Result<(), Error> {
+        let rest = self.not_captured(panes);
+        let texts = server.capture_many(&rest, how())?;
+        self.add(&rest, texts);
+        Ok(())
+    }
+
+    /// Forgets what is on the panes, once it was judged.
+    pub fn drop_texts(&mut self) {
+        self.texts.clear();
+    }
+
+    /// Tells the texts of panes apart by their heights, which were told in the same breath.
+    fn take_apart(&mut self, screens: &Reply, captured: &[PaneId]) {
+        let heights: HashMap<PaneId, usize> =
+            self.faces.iter().map(|face| (face.row.pane_id, face.row.height.into())).collect();
+        let counts = captured.iter().map(|pane| heights.get(pane).copied().unwrap_or(0));
+        if let Some(texts) = screens.split_lines(counts) {
+            self.texts.extend(captured.iter().copied().zip(texts));
+        }
+    }
+
+    /// The text is that of the session's only pane. Where there are more, nobody has said which it is.
+    fn take_whole(&mut self, screen: Reply, session: &str) {
+        let mut panes = self.faces.iter().filter(|face| face.row.session_name == session);
+        if let (Some(face), None) = (panes.next(), panes.next())
+            && !screen.bytes().is_empty()
+        {
+            self.texts.insert(face.row.pane_id, screen);
+        }
+    }
+
+    pub fn has(&self, pane: PaneId) -> bool {
+        self.faces.iter().any(|face| face.row.pane_id == pane)
+    }
+
+    fn not_captured(&self, wanted: &[PaneId]) -> Vec<PaneId> {
+        let is_there = |pane: &PaneId| self.faces.iter().any(|face| face.row.pane_id == *pane);
+        let rest = wanted.iter().filter(|pane| !self.texts.contains_key(pane) && is_there(pane));
+        rest.copied().collect()
+    }
+
+    fn add(&mut self, panes: &[PaneId], texts: Vec<Result<Reply, Error>>) {
+        self.texts
+            .extend(panes.iter().zip(texts).filter_map(|(pane, text)| Some((*pane, text.ok()?))));
+    }
+
+    /// What is to be seen of each session; `None` for those whose pane was not looked at.
+    pub fn of_all(&self, seen: &[Seen]) -> Vec<Option<PaneSight>> {
+        let look = |part: &[Seen]| part.iter().map(|seen| self.of(seen)).collect::<Vec<_>>();
+        if seen.len() < MANY {
+            return look(seen);
+        }
+        let hands = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            let parts = seen.chunks(seen.len().div_ceil(hands));
+            let begin =
+                |part| (part, thread::Builder::new().spawn_scoped(scope, move || look(part)));
+            let hands: Vec<_> = parts.map(begin).collect();
+            let sights = hands.into_iter().map(|(part, hand)| match hand {
+                Ok(hand) => hand.join().unwrap_or_else(|_| vec![None; part.len()]),
+                // No thread to be had: it is done here.
+                Err(_) => look(part),
+            });
+            sights.flatten().collect()
+        })
+    }
+
+    fn of(&self, seen: &Seen) -> Option<PaneSight> {
+        let id = seen.pane_id()?;
+        let face = self.faces.iter().find(|face| face.row.pane_id == id)?;
+        let text = self.texts.get(&id)?.bytes();
+        let mut print = DefaultHasher::new();
+        (text, &face.title).hash(&mut print);
+        let screen = screens::read(&seen.session.agent, face, text);
+        Some(PaneSight { screen, print: print.finish() })
+    }
+}
+
+impl Sights {
+    /// A pane with its text, if it was looked at.
+    pub fn picture(&self, pane: PaneId) -> Option<(&PaneFace, &[u8])> {
+        let face = self.faces.iter().find(|face| face.row.pane_id == pane)?;
+        Some((face, self.texts.get(&pane)?.bytes()))
+    }
+}
+
+/// Commands before those for the text of panes.
+const FIXED: usize = 2;
+
+#[derive(Debug)]
+enum Wanted {
+    /// The first of them were captured.
+    Panes {
+        all: Vec<PaneId>,
+        captured: usize,
+    },
+    Session(String),
+}
+
+/// What tmux was asked, and has not answered yet.
+#[derive(Debug)]
+#[must_use = "nothing is seen until `finish`"]
+pub struct Asked {
+    server: Server,
+    wanted: Wanted,
+    query: RowQuery,
+    commands: Vec<Command>,
+    running: Running,
+}
+
+impl Asked {
+    pub fn finish(self) -> Result<Sights, Error> {
+        let Self { server, wanted, query, commands, running } = self;
+        let mut replies = match running.finish() {
+            // A pane that is gone ends the chain; those that are there are asked again below.
+            Err(Error::NotFound { .. }) => server.run(&commands)?,
+            replies => replies?,
+        };
+        let screens = replies.drain(FIXED.min(replies.len())..).next().unwrap_or_default();
+        let faces = replies.get(1).map(|r| query.parse_faces(r)).transpose()?.unwrap_or_default();
+        let glance = Glance::of_server(replies.first(), glances(&faces))?;
+        let mut sights = Sights { glance, faces, texts: HashMap::new() };
+        match wanted {
+            Wanted::Panes { all, captured } => {
+                sights.take_apart(&screens, &all[..captured]);
+                sights.capture(&server, &all)?;
+            }
+            Wanted::Session(name) => sights.take_whole(screens, &name),
+        }
+        Ok(sights)
+    }
+}
+
+fn glances(faces: &[PaneFace]) -> Vec<PaneGlance> {
+    faces.iter().map(|face| PaneGlance::from(&face.row)).collect()
+}
+
+fn how() -> CaptureOptions {
+    CaptureOptions { lines: None, ansi: true, joined: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dogwatch_tmux::Socket;
+
+    /// tmux 3.7 takes 1,000 words from one process: the captures of 164 sessions were refused together.
+    #[test]
+    fn as_many_screens_as_there_are() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut server = Server::new(Socket::Path(tmp.path().join("s")));
+        server.config = Some("/dev/null".into());
+        let new = Command::new("new-session").flag('d').option('s', "x");
+        server.run_one(new.args(["cat", "-"])).unwrap();
+        let panes: Vec<PaneId> = (0..30)
+            .map(|_| Command::new("new-window").flag('d').flag('P').option('F', "#{pane_id}"))
+            .map(|new| {
+                server.run_one(new.args(["cat", "-"])).unwrap().first_line().parse().unwrap()
+            })
+            .collect();
+        let wanted: Vec<PaneId> = panes.iter().copied().cycle().take(700).collect();
+        let sights = Sights::by_process(&server, &wanted);
+        let ended = server.run_one(Command::new("kill-server"));
+        let sights = sights.unwrap();
+        assert!(panes.iter().all(|pane| sights.picture(*pane).is_some()));
+        ended.unwrap();
+    }
+}

@@ -1,0 +1,256 @@
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use dogwatch_core::id::is_id;
+use dogwatch_core::profile::TranscriptRules;
+use dogwatch_core::status::evidence::Turn;
+use dogwatch_core::status::rollout;
+use dogwatch_core::transcript::{self, Dialect, Entry};
+use dogwatch_store::{Session, Signal};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::Context;
+use crate::observe::{files, proc_files};
+
+/// How much of a transcript's end is read; they grow to many megabytes.
+const TAIL: u64 = 1024 * 1024;
+/// Most turns begin within this much of the end; where none does, more is read.
+const SHORT_TAIL: u64 = 64 * 1024;
+
+/// The session's transcript: where its hooks said, else where its agent's profile says to look.
+pub fn locate(
+    context: &Context,
+    session: &Session,
+    rules: &TranscriptRules,
+    told: Option<PathBuf>,
+) -> Option<PathBuf> {
+    told.or_else(|| find(context.home.as_deref()?, &rules.find, session.conversation.as_deref()?))
+        .or_else(|| {
+            let agent = session.started.as_ref()?.agent;
+            proc_files::open_file(agent.pid, rules.held_open.as_ref()?)
+        })
+}
+
+/// Where the agent itself said that it writes its transcript: the last hook that named one.
+pub fn path_told(signals: &[Signal]) -> Option<PathBuf> {
+    signals.iter().rev().find_map(|signal| path_in(&signal.payload))
+}
+
+/// The transcript that a hook's payload names.
+pub fn path_in(payload: &str) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Named {
+        transcript_path: PathBuf,
+    }
+    let named = payload.contains("transcript_path").then(|| serde_json::from_str::<Named>(payload));
+    Some(named?.ok()?.transcript_path).filter(|path| can_be_a_transcript(path))
+}
+
+/// A hook may name any file of the user's. Transcripts of all agents are JSON, one way or the other, and are named by their whole
+/// path.
+fn can_be_a_transcript(path: &Path) -> bool {
+    let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+    let is_json = path.extension().is_some_and(|end| end == "jsonl" || end == "json");
+    path.is_absolute() && is_plain && is_json
+}
+
+/// The transcript of a conversation below the home folder, by the patterns of its agent's profile.
+pub fn find(home: &Path, patterns: &[String], conversation: &str) -> Option<PathBuf> {
+    // It becomes part of a path.
+    let short = Some(conversation).filter(|id| is_id(id))?.get(..8)?;
+    patterns.iter().find_map(|pattern| {
+        let pattern =
+            pattern.replace("@conversation@", conversation).replace("@conversation8@", short);
+        pattern
+            .split('/')
+            .fold(vec![home.to_owned()], |found, part| {
+                found.iter().flat_map(|dir| entries(dir, part)).collect()
+            })
+            .pop()
+    })
+}
+
+/// What in a folder fits one part of a pattern.
+pub(crate) fn entries(dir: &Path, part: &str) -> Vec<PathBuf> {
+    if !part.contains('*') {
+        let path = dir.join(part);
+        return path.exists().then_some(path).into_iter().collect();
+    }
+    let mut found: Vec<PathBuf> = fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| fits(&entry.file_name().to_string_lossy(), part))
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    found
+}
+
+/// Whether a name fits a pattern in which `*` stands for anything.
+fn fits(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|left| {
+            left.char_indices()
+                .map(|(at, _)| at)
+                .chain([left.len()])
+                .any(|at| fits(&left[at..], rest))
+        }),
+    }
+}
+
+/// The readable end of a transcript; empty if it cannot be read.
+pub fn tail(path: &Path, dialect: Dialect) -> Vec<Entry> {
+    transcript::entries(dialect, &text(path))
+}
+
+/// What people said since then, as far as its lines have a time.
+pub fn said_since(path: &Path, dialect: Dialect, since: Timestamp) -> Vec<String> {
+    transcript::said_since(dialect, &text(path), since)
+}
+
+/// What a transcript told so far, so that only what was added since need be read.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    path: PathBuf,
+    /// Up to the end of the last whole line.
+    read_to: u64,
+    turn: Turn,
+}
+
+impl Reading {
+    /// The turns that the transcript tells of by now.
+    pub fn turns(&mut self, path: &Path, dialect: Dialect) -> &Turn {
+        let length = files::regular_length(path).unwrap_or(0);
+        if self.path != path || length < self.read_to {
+            *self = Self { path: path.to_owned(), ..Self::default() };
+            self.begin(dialect, length);
+        } else if length > self.read_to {
+            // More than a tail at once: what is skipped is older than what counts.
+            let from = self.read_to.max(length.saturating_sub(TAIL));
+            self.go_on(dialect, from, TAIL);
+        }
+        &self.turn
+    }
+
+    /// Reads from the end, far enough back to meet the beginning of the last turn.
+    fn begin(&mut self, dialect: Dialect, length: u64) {
+        let mut tail = SHORT_TAIL;
+        loop {
+            self.turn = Turn::default();
+            self.go_on(dialect, length.saturating_sub(tail), tail);
+            if self.turn.turns_begun > 0 || tail >= length || tail >= TAIL {
+                return;
+            }
+            tail *= 4;
+        }
+    }
+
+    fn go_on(&mut self, dialect: Dialect, from: u64, at_most: u64) {
+        let bytes = files::read_range(&self.path, from, at_most).unwrap_or_default();
+        // A line that is still being written is read when it is whole; one without end is passed over.
+        let at_end = u64::try_from(bytes.len()).unwrap_or(0) < at_most;
+        let endless = if at_end { 0 } else { bytes.len() };
+        let end = bytes.iter().rposition(|byte| *byte == b'\n');
+        let mut whole = end.map_or(endless, |at| at + 1);
+        // The last one may lack its end and be whole all the same.
+        if serde_json::from_slice::<Value>(&bytes[whole..]).is_ok() {
+            whole = bytes.len();
+        }
+        // A first line that is cut is no JSON, and is passed over as such.
+        rollout::fold_onto(&mut self.turn, dialect, &files::text(&bytes[..whole]));
+        self.read_to = from + u64::try_from(whole).unwrap_or(0);
+    }
+}
+
+/// The last lines of a transcript as they are, whole ones only, at most so many bytes.
+pub fn last_lines(path: &Path, max: u64) -> Option<String> {
+    let bytes = files::read_tail(path, max)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let is_cut = u64::try_from(bytes.len()).is_ok_and(|length| length >= max);
+    let from = if is_cut { text.find('\n').map_or(text.len(), |at| at + 1) } else { 0 };
+    Some(text[from..].to_owned())
+}
+
+fn text(path: &Path) -> String {
+    let bytes = files::read_tail(path, TAIL).unwrap_or_default();
+    files::text(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found_by_pattern() {
+        let home = tempfile::tempdir().unwrap();
+        let chats = home.path().join(".gemini/tmp/proj/chats");
+        fs::create_dir_all(&chats).unwrap();
+        let file = chats.join("session-2026-01aaf3bb.jsonl");
+        fs::write(&file, "").unwrap();
+        let patterns = [".gemini/tmp/*/chats/session-*-@conversation8@.jsonl".to_owned()];
+        assert_eq!(find(home.path(), &patterns, "01aaf3bb-1111"), Some(file));
+        assert_eq!(find(home.path(), &patterns, "99aaf3bb-1111"), None);
+        assert_eq!(find(home.path(), &patterns, "x"), None);
+        let outside = home.path().join("outside.jsonl");
+        fs::write(&outside, "").unwrap();
+        let patterns = [".gemini/@conversation@.jsonl".to_owned()];
+        assert_eq!(find(home.path(), &patterns, "../outside"), None, "an id is no path");
+    }
+
+    #[test]
+    fn what_a_hook_may_name() {
+        for (path, fits) in [
+            ("/home/u/.claude/projects/p/1.jsonl", true),
+            ("/x/session.json", true),
+            ("/home/u/.ssh/id_ed25519", false),
+            ("relative.jsonl", false),
+            ("../x.jsonl", false),
+            ("/home/u/../v/x.jsonl", false),
+            ("", false),
+        ] {
+            let payload = serde_json::json!({ "transcript_path": path }).to_string();
+            assert_eq!(path_in(&payload).is_some(), fits, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_is_read_and_nothing_twice() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("t.jsonl");
+        let line = |kind: &str, second: usize| {
+            let time = format!("2026-11-15T10:00:{second:02}Z");
+            format!(r#"{{"timestamp":"{time}","type":"event_msg","payload":{{"type":"{kind}"}}}}"#)
+        };
+        let mut text = format!("{}\n{}\n", line("task_started", 1), line("task_complete", 2));
+        fs::write(&path, &text).unwrap();
+        let mut reading = Reading::default();
+        let counts = |turn: &Turn| (turn.turns_begun, turn.turns_done);
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (1, 1));
+        let third = line("task_started", 3);
+        text.push_str(&third[..20]);
+        fs::write(&path, &text).unwrap();
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (1, 1), "half a line");
+        text.push_str(&third[20..]);
+        text.push('\n');
+        fs::write(&path, &text).unwrap();
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (2, 1));
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (2, 1));
+        let filler = format!("{}\n", line("token_count", 4)).repeat(2000);
+        fs::write(&path, format!("{text}{filler}")).unwrap();
+        let fresh = Reading::default().turns(&path, Dialect::Codex).clone();
+        assert!(fresh.turns_begun > 0, "the beginning is far from the end");
+        fs::write(&path, format!("{}\n", line("task_complete", 9))).unwrap();
+        assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (0, 1), "a new, shorter file");
+    }
+
+    #[test]
+    fn what_is_no_file_says_nothing() {
+        assert_eq!(tail(Path::new("/dev/zero"), Dialect::Claude), []);
+        assert_eq!(tail(Path::new("/"), Dialect::Claude), []);
+        assert_eq!(tail(Path::new("/no/such"), Dialect::Claude), []);
+    }
+}

@@ -1,0 +1,108 @@
+//! Waiting until a session is in a state: told at once, not by the next poll.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use dogwatch_core::status::{Basis, Verdict};
+use jiff::Timestamp;
+
+use crate::observe::changes::{Changes, Interest};
+use crate::observe::status::{Judged, Looker};
+use crate::observe::unmanaged::Absence;
+use crate::{Context, Error};
+
+/// How often is looked for what nobody tells of: a screen that changed by itself.
+const OWN_PACE: Duration = Duration::from_secs(1);
+
+/// How a wait ended.
+#[derive(Debug)]
+pub enum Waited {
+    /// Each session is in one of the states that were waited for.
+    Happened(Vec<Judged>),
+    /// A session ended in another state: it can no longer happen.
+    Impossible(Box<Judged>),
+    TimedOut(Vec<Judged>),
+}
+
+/// What a look has brought.
+#[derive(Debug)]
+pub enum Look<T> {
+    Found(T),
+    /// Not yet; here is what would tell of a change.
+    Listen(BTreeSet<(Interest, String)>),
+}
+
+/// Looks, and looks again whenever something stirs, until something is found; `None` if time is up before.
+pub fn until<T>(
+    context: &Context,
+    at_most: Option<Duration>,
+    mut look: impl FnMut() -> Result<Look<T>, Error>,
+) -> Result<Option<T>, Error> {
+    let begun = Instant::now();
+    // Whoever has news tells only if somebody listens.
+    context.state.news();
+    let mut changes = Changes::new();
+    let mut listens_to = None;
+    loop {
+        let interests = match look()? {
+            Look::Found(found) => return Ok(Some(found)),
+            Look::Listen(interests) => interests,
+        };
+        let left = at_most.map(|limit| limit.saturating_sub(begun.elapsed()));
+        if left == Some(Duration::ZERO) {
+            return Ok(None);
+        }
+        changes.set(interests.clone());
+        // What happened before somebody listened is seen by one more look, what comes later wakes us.
+        if listens_to.replace(interests.clone()).is_none_or(|before| before != interests) {
+            continue;
+        }
+        changes.wait(left.map_or(OWN_PACE, |left| left.min(OWN_PACE)));
+    }
+}
+
+/// Waits until every one of `targets` is in one of `states`, by their words.
+pub fn wait(
+    context: &Context,
+    targets: &[String],
+    states: &[String],
+    at_most: Option<Duration>,
+) -> Result<Waited, Error> {
+    let mut looker = Looker::new(context)?;
+    // Ids, so that a new session of the same name is not taken for the one that was meant.
+    let mut last = look(&mut looker, targets)?;
+    let ids: Vec<String> = last.iter().map(|one| one.seen.session.id.clone()).collect();
+    let mut absences: Vec<Absence> = ids.iter().map(|_| Absence::default()).collect();
+    let waited = until(context, at_most, || {
+        looker.store.check_files()?;
+        let now = Timestamp::now();
+        let mut judged = Vec::new();
+        for (id, absence) in ids.iter().zip(&mut absences) {
+            judged.extend(absence.judge(id, looker.one(id, now))?);
+        }
+        if judged.len() < ids.len() {
+            return Ok(Look::Listen(looker.interests(&last)));
+        }
+        let is_there = |one: &Judged| {
+            let Verdict { status, basis, .. } = &one.verdict;
+            // What was true once is no reason to go on.
+            *basis != Basis::Stale && states.iter().any(|state| state == status.word())
+        };
+        if judged.iter().all(is_there) {
+            return Ok(Look::Found(Waited::Happened(judged)));
+        }
+        let is_hopeless = |one: &Judged| one.seen.life.state.is_over() && !is_there(one);
+        if let Some(one) = judged.iter().find(|one| is_hopeless(one)) {
+            return Ok(Look::Found(Waited::Impossible(Box::new(one.clone()))));
+        }
+        let interests = looker.interests(&judged);
+        last = judged;
+        Ok(Look::Listen(interests))
+    })?;
+    Ok(waited.unwrap_or(Waited::TimedOut(last)))
+}
+
+fn look(looker: &mut Looker<'_>, targets: &[String]) -> Result<Vec<Judged>, Error> {
+    let now = Timestamp::now();
+    targets.iter().map(|target| looker.one(target, now)).collect()
+}

@@ -1,0 +1,95 @@
+use dogwatch_core::registry::{Edit, Entry, InPane, PaneRecord, SeenPane, SeenSession, Status};
+use dogwatch_store::Act;
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::Error;
+use crate::registry::Roll;
+use crate::registry::entry_edits::{running_again, seconds, write_down};
+
+/// A session that runs already and shall be on the roll.
+#[derive(Debug, Clone)]
+pub struct Adoption {
+    pub name: String,
+    /// What runs in it, where that cannot be told.
+    pub agent: Option<String>,
+    pub workspace: Option<String>,
+    pub role: Option<String>,
+}
+
+impl Adoption {
+    /// What the person said of it.
+    fn told(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let said = [("agent", &self.agent), ("workspace", &self.workspace), ("role", &self.role)];
+        said.into_iter().filter_map(|(field, said)| Some((field, said.as_deref()?)))
+    }
+}
+
+/// Registers a session that runs; of one that is registered, changes what the person says of it.
+pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
+    let name = adoption.name.as_str();
+    let mut store = roll.context.store()?;
+    let mut registry = roll.read()?;
+    let known = registry.sessions.get(name).cloned();
+    // So that it is looked at whatever it is called.
+    registry.sessions.entry(name.to_owned()).or_default();
+    let observed = roll.observe(&mut store, &registry)?;
+    let seen = observed.sessions.get(name);
+    let seen = seen.ok_or_else(|| Error::NoSuchSession { target: name.to_owned(), near: None })?;
+    let (pane, agent) = chosen(seen, adoption)?;
+    let is_running = known.as_ref().is_some_and(|known| known.status == Status::Running);
+    if is_running && adoption.told().next().is_none() {
+        return Err(Error::OnRoll { name: name.to_owned() });
+    }
+    let by_name = roll.manner.pattern.read(name, &observed.agents).map(|(workspace, _)| workspace);
+    let last_part = pane.cwd.rsplit('/').next().filter(|part| !part.is_empty());
+    let workspace = adoption.workspace.as_deref().or(by_name).or(last_part);
+    let now = Timestamp::now();
+    let entry = Entry {
+        agent: agent.clone(),
+        workspace: workspace.map(ToOwned::to_owned),
+        cwd: Some(pane.cwd.clone()).filter(|cwd| !cwd.is_empty()),
+        role: adoption.role.clone(),
+        status: Status::Running,
+        created_at: Some(seconds(seen.since.unwrap_or(now))),
+        pane: record(pane),
+        last_visible_status: Some("adopted".into()),
+        host: Some(observed.host.clone()),
+        socket: Some(observed.socket.clone()),
+        ..Entry::default()
+    };
+    roll.file.must_be_writable()?;
+    let data = json!({ "agent": agent, "workspace": entry.workspace, "role": entry.role });
+    write_down(roll, name, (Act::Adopted, "is as it was"), &data, |there| match there {
+        None => vec![Edit::entry(name, entry.to_value())],
+        Some(there) => {
+            let again = if there.status == Status::Running {
+                Vec::new()
+            } else {
+                running_again(name, roll, &entry.pane, "adopted", now)
+            };
+            let told = adoption.told().map(|(field, told)| Edit::field(name, field, told));
+            again.into_iter().chain(told).collect()
+        }
+    })?;
+    Ok(entry)
+}
+
+/// The pane with the agent in it.
+fn chosen<'s>(seen: &'s SeenSession, adoption: &Adoption) -> Result<(&'s SeenPane, String), Error> {
+    let living = || seen.panes.iter().filter(|pane| !pane.dead);
+    let with_agent = living().find_map(|pane| match &pane.agent {
+        InPane::Runs(agent) if adoption.agent.as_ref().is_none_or(|told| told == agent) => {
+            Some((pane, agent.clone()))
+        }
+        _ => None,
+    });
+    let told = || Some((living().next()?, adoption.agent.clone()?));
+    let none = || Error::NoAgentThere { target: adoption.name.clone() };
+    with_agent.or_else(told).ok_or_else(none)
+}
+
+fn record(pane: &SeenPane) -> PaneRecord {
+    let cmd = Some(pane.cmd.clone()).filter(|cmd| !cmd.is_empty());
+    PaneRecord { id: Some(pane.id.clone()), pid: Some(pane.pid), cmd }
+}

@@ -1,0 +1,142 @@
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use dogwatch_core::registry::{
+    Artifact, Entry, Observed, Registry, Status, TerminatedBy, TmuxServer,
+};
+use dogwatch_store::Act;
+use jiff::{Timestamp, Zoned};
+use serde_json::json;
+
+use crate::Error;
+use crate::actions::spawn::{self, Place, Request, Spawned, What};
+use crate::observe::project;
+use crate::observe::snapshot;
+use crate::registry::Roll;
+use crate::registry::entry_edits::{
+    be_at, conversation_fields, must_be_here, pane_of, running_again, write_down,
+};
+
+/// How sessions are brought back.
+#[derive(Debug, Clone, Default)]
+pub struct Manner {
+    pub unattended: bool,
+    pub extra_args: Vec<OsString>,
+    pub caller_env: Vec<(OsString, OsString)>,
+}
+
+/// The registry and what is there, seen before anything is brought back.
+#[derive(Debug)]
+pub struct Resumption<'r, 'c> {
+    roll: &'r Roll<'c>,
+    registry: Registry,
+    observed: Observed,
+    /// Brought back just now: they were not there when we looked.
+    resumed: BTreeSet<String>,
+}
+
+impl<'r, 'c> Resumption<'r, 'c> {
+    pub fn new(roll: &'r Roll<'c>) -> Result<Self, Error> {
+        let mut store = roll.context.store()?;
+        let registry = roll.read()?;
+        let observed = roll.observe(&mut store, &registry)?;
+        Ok(Self { roll, registry, observed, resumed: BTreeSet::new() })
+    }
+
+    /// Sessions that nobody ended: those that went down by themselves or with the host.
+    pub fn fallen(&self) -> Vec<String> {
+        let is_here = |entry: &Entry| {
+            entry.host.as_ref().is_none_or(|host| *host == self.observed.host)
+                && entry.socket.as_ref().is_none_or(|socket| *socket == self.observed.socket)
+        };
+        let fell = |entry: &Entry| match entry.status {
+            Status::Terminated => entry.terminated_by == Some(TerminatedBy::Detected),
+            Status::Running => true,
+            Status::Other => false,
+        };
+        let sessions = self.registry.sessions.iter();
+        sessions
+            .filter(|(name, entry)| is_here(entry) && fell(entry) && !self.is_alive(name))
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    fn is_alive(&self, name: &str) -> bool {
+        let seen = self.observed.sessions.get(name);
+        seen.is_some_and(|seen| seen.panes.iter().any(|pane| !pane.dead))
+    }
+
+    /// Brings a session back in the conversation that it was in.
+    pub fn resume(&mut self, name: &str, manner: &Manner, now: &Zoned) -> Result<Spawned, Error> {
+        let entry = self.registry.sessions.get(name).cloned();
+        let entry = entry.ok_or_else(|| Error::NotOnRoll { name: name.to_owned() })?;
+        must_be_here(self.roll, name, &entry)?;
+        let id = self.conversation(name, &entry)?;
+        let context = self.roll.context;
+        let cwd = entry.cwd.clone().map(PathBuf::from);
+        let cwd = cwd.ok_or_else(|| Error::BadArgument {
+            problem: format!("the registry does not say in which folder {name} works (cwd)"),
+        })?;
+        let request = Request {
+            what: What::Agent { name: entry.agent.clone(), extra_args: manner.extra_args.clone() },
+            prompt: None,
+            name: Some(name.to_owned()),
+            story: None,
+            project: project::root(None, &cwd),
+            cwd,
+            model: None,
+            resume: Some(id.clone()),
+            unattended: manner.unattended,
+            env: Vec::new(),
+            caller_env: manner.caller_env.clone(),
+            place: Place::OwnSession,
+            seat: None,
+        };
+        be_at(self.roll, name)?;
+        let spawned = spawn::spawn(context, &request, now)?;
+        let data = json!({ "agent": spawned.agent, "id": spawned.id, "conversation": id });
+        write_down(self.roll, name, (Act::Resumed, "was brought back"), &data, |there| {
+            let mut edits =
+                running_again(name, self.roll, &pane_of(&spawned), "resumed", Timestamp::now());
+            if there.is_none_or(|there| there.conversation().is_none()) {
+                edits.extend(conversation_fields(name, &entry, &id.as_str().into()));
+            }
+            edits
+        })?;
+        self.resumed.insert(name.to_owned());
+        Ok(spawned)
+    }
+
+    /// The conversation to go on with, if that can be done.
+    fn conversation(&self, name: &str, entry: &Entry) -> Result<String, Error> {
+        let own = name.to_owned();
+        if self.observed.server == TmuxServer::Unreachable {
+            // Says why.
+            snapshot::look_at_current(self.roll.context)?;
+            let reason = "tmux does not answer".to_owned();
+            return Err(Error::NotReachable { name: own, reason });
+        }
+        if self.is_alive(name) {
+            return Err(Error::StillRuns { name: own });
+        }
+        let is_there =
+            |id: &&String| matches!(self.observed.artifacts.get(*id), Some(Artifact::Found(_)));
+        let remembered = || self.observed.remembered.get(name).filter(is_there).map(String::as_str);
+        let id = entry.conversation().or_else(remembered);
+        let id = id.ok_or_else(|| Error::NoConversation { name: own.clone() })?.to_owned();
+        let has_it = |(other, entry): &(&String, &Entry)| {
+            let lives = self.is_alive(other) || self.resumed.contains(*other);
+            *other != name && lives && entry.conversation() == Some(&id)
+        };
+        if let Some((other, _)) = self.registry.sessions.iter().find(has_it) {
+            return Err(Error::ConversationShared { name: own, id, other: other.clone() });
+        }
+        match self.observed.artifacts.get(&id) {
+            Some(Artifact::Missing(path)) => {
+                Err(Error::ConversationGone { name: own, id, path: path.clone() })
+            }
+            Some(Artifact::Found(_)) | None => Ok(id),
+        }
+    }
+}

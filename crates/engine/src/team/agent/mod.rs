@@ -1,0 +1,144 @@
+//! What a member of a team does from inside its pane: registers, claims tasks, and completes them.
+
+mod complete;
+mod register;
+
+use std::collections::HashSet;
+
+use dogwatch_core::id::is_id;
+use dogwatch_core::roles;
+use dogwatch_core::session_file::{Claimed, FileProblem, SessionFile, TaskId};
+use dogwatch_store::{Claim, Server, Session, Store, Which};
+use dogwatch_tmux::{PaneId, PaneRow};
+use jiff::Timestamp;
+
+pub use complete::{Completed, Completion, Told, complete};
+pub use register::{Registered, claim, register};
+
+use crate::observe::snapshot;
+use crate::observe::tmux_snapshot::Sights;
+use crate::observe::unmanaged;
+use crate::team::session_file::TeamFile;
+use crate::{Context, Error};
+
+/// Who calls, as far as its surroundings tell.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub pane: PaneId,
+    pub role: Option<String>,
+    pub spawner: Option<String>,
+    pub conversation: Option<String>,
+}
+
+/// A member of a team, and the panes that there are besides.
+#[derive(Debug)]
+struct Member {
+    row: PaneRow,
+    role: String,
+    session: Option<Session>,
+    panes: Vec<PaneRow>,
+    store: Store,
+}
+
+impl Member {
+    fn find(context: &Context, caller: &Caller) -> Result<Self, Error> {
+        let panes = context.tmux.panes()?;
+        let gone = || Error::NoSuchPane { target: caller.pane.to_string() };
+        let row = panes.iter().find(|row| row.pane_id == caller.pane).cloned().ok_or_else(gone)?;
+        let store = context.store()?;
+        let session = session_in(context, &store, caller.pane)?;
+        let seat = session.as_ref().and_then(|session| session.seat.as_ref());
+        let role = caller.role.as_deref().or(seat.map(|seat| seat.role.as_str()));
+        let role = role.ok_or_else(|| Error::BadArgument {
+            problem: "what is its role? Give it with --role, or DOGWATCH_ROLE".to_owned(),
+        })?;
+        let role = roles::role(role)
+            .map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
+        Ok(Self { row, role, session, panes, store })
+    }
+
+    fn pane(&self) -> String {
+        self.row.pane_id.to_string()
+    }
+
+    fn server(&self) -> Server {
+        server_of(&self.row)
+    }
+
+    /// The agent's own id of its conversation: what its hooks say by now, else what it was told at its start. What has none is
+    /// found again by our own id.
+    fn conversation(&mut self, told: Option<&str>) -> Option<String> {
+        if let Some(told) = told {
+            return Some(told.to_owned());
+        }
+        let session = self.session.as_ref()?;
+        let signals = self.store.signals(&session.id).unwrap_or_default();
+        let heard = signals.iter().rev().find_map(|signal| {
+            let payload: serde_json::Value = serde_json::from_str(&signal.payload).ok()?;
+            payload["session_id"].as_str().filter(|id| is_id(id)).map(ToOwned::to_owned)
+        });
+        let is_ours = !unmanaged::is_foreign(&session.id);
+        heard
+            .or_else(|| session.conversation.clone())
+            .or_else(|| is_ours.then(|| session.id.clone()))
+    }
+
+    /// Gives it a task, and writes down who is at it in a place that no editor reaches.
+    fn claim(&mut self, file: &TeamFile, change: Change<'_>) -> Result<Claimed, Error> {
+        let (pane, role, server) = (self.pane(), self.role.clone(), self.server());
+        let claimed = file.edit(|text| {
+            change(text).map_err(|problem| file.problem(problem))?;
+            // Under the lock, so that nobody is at one that was not known of.
+            let (mine, held) = self.claims(file)?;
+            text.claim(&pane, &role, mine, &held).map_err(|problem| file.problem(problem))
+        })?;
+        if let Claimed::Got(task) | Claimed::Has(task) = &claimed {
+            let claim = Claim { task: task.id.0, pane, server };
+            self.store.claim(file.path(), &claim, Timestamp::now())?;
+        }
+        Ok(claimed)
+    }
+
+    /// The task that it was last known to be at, and those that others are at who live.
+    fn claims(&self, file: &TeamFile) -> Result<(Option<TaskId>, HashSet<TaskId>), Error> {
+        let (pane, server) = (self.pane(), self.server());
+        let mut mine = None;
+        let mut held = HashSet::new();
+        for claim in self.store.claims(file.path())? {
+            let task = TaskId(claim.task);
+            if claim.pane == pane && claim.server == server {
+                mine = Some(task);
+            } else if self.lives(&claim) {
+                held.insert(task);
+            }
+        }
+        Ok((mine, held))
+    }
+
+    fn lives(&self, claim: &Claim) -> bool {
+        self.panes.iter().any(|row| {
+            !row.dead && server_of(row) == claim.server && row.pane_id.to_string() == claim.pane
+        })
+    }
+}
+
+/// What is changed in the same edit as a claim, before it.
+type Change<'c> = &'c mut dyn FnMut(&mut SessionFile) -> Result<(), FileProblem>;
+
+pub(crate) fn server_of(row: &PaneRow) -> Server {
+    Server { pid: i64::from(row.server_pid), start: row.server_start.cast_signed() }
+}
+
+/// The session in a pane: one of ours, or an agent that somebody else started.
+fn session_in(context: &Context, store: &Store, pane: PaneId) -> Result<Option<Session>, Error> {
+    let target = pane.to_string();
+    match snapshot::find(context, &target) {
+        Ok(seen) if seen.pane.is_some() => return Ok(Some(seen.session)),
+        Ok(_) | Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let ours = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
+    let sights = Sights::by_process(&context.tmux, &[])?;
+    let others = unmanaged::agents(context, &sights, &ours);
+    Ok(others.into_iter().find(|session| unmanaged::is_meant(session, &target)))
+}

@@ -1,0 +1,137 @@
+//! The agents of one window: who they are, what they are doing, and how far they are with it.
+
+pub mod agent;
+pub mod pane;
+pub mod session_file;
+pub mod task;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::roles;
+use dogwatch_core::session_file::{PaneRow, SessionFile, Task, TaskStatus};
+use dogwatch_store::Which;
+use dogwatch_tmux::{PaneId, WindowView};
+use jiff::Timestamp;
+
+use crate::observe::status::{Judged, Looker};
+use crate::team::pane::{master_of, server_of, window_of};
+use crate::team::session_file::TeamFile;
+use crate::{Context, Error};
+
+/// A window with agents in it.
+#[derive(Debug, Clone)]
+pub struct Team {
+    pub window: String,
+    pub master: PaneId,
+    /// What the team writes to, if there is such a file, and why it could not be read.
+    pub file: Option<PathBuf>,
+    pub problem: Option<String>,
+    /// The master first, then in the order of the window, then those whose panes are gone.
+    pub members: Vec<Member>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Member {
+    pub pane: String,
+    pub role: Option<String>,
+    /// What it is doing; nothing if no agent is in the pane.
+    pub judged: Option<Judged>,
+    /// What it is at, or was last.
+    pub task: Option<Task>,
+    pub lifecycle: Option<PaneRow>,
+}
+
+/// The team in the window of a pane.
+pub fn team(context: &Context, pane: PaneId, file: Option<&TeamFile>) -> Result<Team, Error> {
+    let view = window_of(context, pane)?;
+    let master = master_of(context, pane)?;
+    let mut judged = Looker::new(context)?.all(Timestamp::now())?;
+    judged.retain(|one| is_member(one, &view, master));
+    let told = judged.iter().find_map(|one| {
+        let session = &one.seen.session;
+        Some(TeamFile::at(&session.project, session.seat.as_ref()?.session_file.clone()))
+    });
+    let file = told.filter(|file| file.path().exists()).or_else(|| file.cloned());
+    let (text, problem) = match file.as_ref().map(TeamFile::read) {
+        Some(Ok(text)) => (Some(text), None),
+        Some(Err(error)) => (None, Some(error.to_string())),
+        None => (None, None),
+    };
+    let first = [master.to_string()];
+    let here = view.panes.iter().map(|pane| pane.id.to_string());
+    let others = judged.iter().filter_map(|one| one.seen.session.pane.clone());
+    let mut panes: Vec<String> = Vec::new();
+    for pane in first.into_iter().chain(here).chain(others) {
+        if !panes.contains(&pane) {
+            panes.push(pane);
+        }
+    }
+    let member = |pane: String| {
+        let at = judged.iter().position(|one| one.seen.session.pane.as_deref() == Some(&pane));
+        let judged = at.map(|at| judged.swap_remove(at));
+        let is_master = pane == master.to_string();
+        (judged.is_some() || is_master).then(|| member(pane, judged, is_master, text.as_ref()))
+    };
+    let members = panes.into_iter().filter_map(member).collect();
+    let path = file.map(|file| file.path().to_owned());
+    Ok(Team { window: view.id.to_string(), master, file: path, problem, members })
+}
+
+/// The masters of the teams of a project that have anybody in them.
+pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> {
+    let mut found: Vec<PaneId> = Vec::new();
+    let mut asked = HashSet::new();
+    for session in context.store()?.sessions(&context.socket, Which::current(Timestamp::now()))? {
+        let is_of_project = session.project == Path::new(&*project.to_string_lossy());
+        let master =
+            session.seat.filter(|_| is_of_project).and_then(|seat| seat.master.parse().ok());
+        let is_new =
+            |master: &PaneId| asked.insert((*master, session.server.map(|s| (s.pid, s.start))));
+        let Some(master) = master.filter(is_new).filter(|master| !found.contains(master)) else {
+            continue;
+        };
+        match window_of(context, master) {
+            Ok(view) if session.server == Some(server_of(&view)) => found.push(master),
+            Ok(_) | Err(Error::NoSuchPane { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether somebody is in the window, or was when its pane was there.
+fn is_member(one: &Judged, view: &WindowView, master: PaneId) -> bool {
+    let session = &one.seen.session;
+    if let Some(pane) = one.seen.pane_id() {
+        return view.pane(pane).is_some();
+    }
+    let is_led = session.seat.as_ref().is_some_and(|seat| seat.master == master.to_string());
+    is_led && session.server == Some(server_of(view))
+}
+
+fn member(
+    pane: String,
+    judged: Option<Judged>,
+    is_master: bool,
+    text: Option<&SessionFile>,
+) -> Member {
+    let seat = judged.as_ref().and_then(|one| one.seen.session.seat.as_ref());
+    let listed = text.and_then(|text| text.agent(&pane)).map(|row| row.role);
+    let role = seat
+        .map(|seat| seat.role.clone())
+        .or(listed.filter(|role| !role.is_empty()))
+        .or_else(|| is_master.then(|| roles::MASTER.to_owned()));
+    let tasks = text.map(SessionFile::tasks).unwrap_or_default();
+    let mut mine = tasks.into_iter().filter(|task| task.pane.as_deref() == Some(&pane));
+    let first = mine.next();
+    let task = mine.fold(first, |best, task| {
+        let is_at = |task: &Task| task.status == Some(TaskStatus::InProgress);
+        match best {
+            Some(best) if is_at(&best) && !is_at(&task) => Some(best),
+            _ => Some(task),
+        }
+    });
+    let lifecycle = text.and_then(|text| text.pane(&pane));
+    Member { pane, role, judged, task, lifecycle }
+}

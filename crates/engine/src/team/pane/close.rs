@@ -1,0 +1,187 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::session_file::SessionFile;
+use dogwatch_core::status::Status;
+use dogwatch_store::Session;
+use dogwatch_tmux::PaneId;
+use jiff::Timestamp;
+
+use super::rebalance::{Balanced, rebalance, side_of};
+use super::{pane_of, window_of};
+use crate::actions::kill::{self, Killed};
+use crate::actions::send;
+use crate::observe::snapshot::{self, Seen};
+use crate::observe::status::Looker;
+use crate::observe::{agents, processes};
+use crate::team::session_file::TeamFile;
+use crate::{Context, Error};
+
+/// How long an agent may take to leave after it was told to.
+const LEAVING: Duration = Duration::from_secs(10);
+
+/// A pane to be closed.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    pub target: &'a str,
+    /// Whether or not it is ready.
+    pub force: bool,
+    /// The pane that this is called from, and the session.
+    pub own_pane: Option<PaneId>,
+    pub own_session: Option<&'a str>,
+    /// Where the team writes, if the session does not know.
+    pub file: Option<&'a TeamFile>,
+}
+
+/// A pane that is closed.
+#[derive(Debug, Clone)]
+pub struct Closed {
+    pub pane: String,
+    pub role: Option<String>,
+    pub how: HowClosed,
+    pub file: Option<PathBuf>,
+    pub balanced: Option<Balanced>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HowClosed {
+    /// It was gone already.
+    Gone,
+    /// By its own command for leaving.
+    Exit(Killed),
+    /// It had to be ended, or had ended.
+    Ended(Killed),
+}
+
+/// Closes a pane of a team in order: only when it is ready, by the agent's own exit first, and written down. Never the pane that one is
+/// in.
+pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> {
+    let (pane, session) = find(context, request)?;
+    if request.own_pane.is_some_and(|own| own.to_string() == pane)
+        || session.as_ref().is_some_and(|s| request.own_session == Some(s.id.as_str()))
+    {
+        return Err(Error::OwnPane { pane });
+    }
+    let seat = session.as_ref().and_then(|session| session.seat.clone());
+    let file = session
+        .as_ref()
+        .and_then(|session| {
+            let file = session.seat.as_ref()?.session_file.clone();
+            Some(TeamFile::at(&session.project, file))
+        })
+        .filter(|file| file.path().exists())
+        .or_else(|| request.file.cloned());
+    let seen = session.map(|session| snapshot::find(context, &session.id)).transpose()?;
+    if let Some(seen) = &seen {
+        seen.must_be_known()?;
+    }
+    let pane_id = seen.as_ref().and_then(Seen::pane_id);
+    let master: Option<PaneId> = seat.as_ref().and_then(|seat| seat.master.parse().ok());
+    // While it is there to be seen.
+    let side = master.and_then(|master| Some(side_of(&window_of(context, master).ok()?, master)));
+    let how = match &seen {
+        Some(seen) if pane_id.is_some() => {
+            if !request.force {
+                check(file.as_ref(), &pane)?;
+            }
+            end(context, seen)?
+        }
+        Some(seen) => {
+            // What it left behind is swept up, and lists no longer show it.
+            kill::kill(context, seen, false, Timestamp::now())?;
+            HowClosed::Gone
+        }
+        None if window_of(context, pane.parse().unwrap_or(PaneId(u32::MAX))).is_ok() => {
+            return Err(Error::NotOurs { target: pane });
+        }
+        None => HowClosed::Gone,
+    };
+    if let Some(file) = &file {
+        file.edit(|text| text.close(&pane).map_err(|problem| file.problem(problem)))?;
+    }
+    let balanced = master.and_then(|master| rebalance(context, master, side).ok());
+    Ok(Closed {
+        pane,
+        role: seat.map(|seat| seat.role),
+        how,
+        file: file.map(|file| file.path().to_owned()),
+        balanced,
+    })
+}
+
+/// The pane that is meant, and the session in it: also one that is gone, if somebody has written it down.
+fn find(context: &Context, request: &Request<'_>) -> Result<(String, Option<Session>), Error> {
+    match snapshot::find(context, request.target) {
+        Ok(seen) => {
+            let pane = seen.session.pane.clone().unwrap_or_default();
+            return Ok((pane, Some(seen.session)));
+        }
+        Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let pane = pane_of(context, request.target)?;
+    let is_listed = request
+        .file
+        .is_some_and(|file| file.read().is_ok_and(|text| text.pane(&pane.to_string()).is_some()));
+    if !is_listed && window_of(context, pane).is_err() {
+        return Err(Error::NoSuchPane { target: request.target.to_owned() });
+    }
+    Ok((pane.to_string(), None))
+}
+
+/// Whether everything was done that must be done before.
+fn check(file: Option<&TeamFile>, pane: &str) -> Result<(), Error> {
+    let missing = match file {
+        Some(file) => file.read()?.in_the_way(pane),
+        None => SessionFile::new().in_the_way(pane),
+    };
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::MayNotClose { pane: pane.to_owned(), missing })
+}
+
+/// Ends the agent: by its own command for leaving if it is at its prompt, and by all other means if it stays.
+fn end(context: &Context, seen: &Seen) -> Result<HowClosed, Error> {
+    let left = leave(context, seen)?;
+    // As it is now: the record of its end is on disk.
+    let seen = snapshot::find(context, &seen.session.id)?;
+    let killed = kill::kill(context, &seen, false, Timestamp::now())?;
+    Ok(if left { HowClosed::Exit(killed) } else { HowClosed::Ended(killed) })
+}
+
+/// Whether it left when it was told to.
+fn leave(context: &Context, seen: &Seen) -> Result<bool, Error> {
+    let session = &seen.session;
+    let exit = agents::profile(context, &session.agent).ok().and_then(|profile| profile.slash.exit);
+    let (Some(exit), Some(runner)) = (exit, seen.living_runner()) else { return Ok(false) };
+    let judged = Looker::new(context)?.one(&session.id, Timestamp::now())?;
+    // Whatever it is at, it would be told only afterwards: its own keys are quicker.
+    let is_at_prompt = matches!(
+        judged.verdict.status,
+        Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. }
+    );
+    if !is_at_prompt {
+        return Ok(false);
+    }
+    let request = send::Request {
+        target: &session.id,
+        text: &exit,
+        slash: true,
+        when: When::Idle,
+        timeout: Some(LEAVING),
+    };
+    let Ok(receipt) = send::send(context, &request) else { return Ok(false) };
+    let _ = send::cancel(context, &receipt.message.id);
+    match receipt.outcome {
+        // A draft is in its box, or a dialog came up.
+        Outcome::Refused { .. } | Outcome::Queued { .. } | Outcome::TypedNotSubmitted { .. } => {
+            Ok(false)
+        }
+        // It cannot say that it has taken it; that it is gone says so.
+        Outcome::Delivered { .. } | Outcome::Failed { .. } => {
+            Ok(processes::wait_gone(runner, LEAVING))
+        }
+    }
+}

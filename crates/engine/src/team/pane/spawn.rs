@@ -1,0 +1,435 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dogwatch_core::briefing::Briefing;
+use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::escalation::{Fact, Situation, Trigger};
+use dogwatch_core::profile::{self, Profile};
+use dogwatch_core::session_file::{AgentRow, FileProblem, Task, TaskId};
+use dogwatch_core::status::Status;
+use dogwatch_core::window::Side;
+use dogwatch_core::{roles, screen};
+use dogwatch_store::{Claim, Seat};
+use dogwatch_tmux::{PaneId, WindowView};
+use jiff::{Timestamp, Zoned};
+
+use super::rebalance::{self, Balanced, must_have_room, no_room, rebalance, side_of};
+use super::{identity, master_of, server_of, window_of};
+use crate::actions::kill;
+use crate::actions::spawn::{self, Beside, Place, Spawned, What};
+use crate::actions::{escalation, send};
+use crate::observe::agents;
+use crate::observe::snapshot;
+use crate::observe::wait::{Waited, wait};
+use crate::team::session_file::TeamFile;
+use crate::team::task;
+use crate::{Context, Error};
+
+const TRIES: u32 = 3;
+/// How long an agent at its prompt may take to take its task.
+const HAND_OVER: Duration = Duration::from_secs(30);
+
+/// An agent for a team.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub role: String,
+    pub what: What,
+    pub task: Option<TaskFor>,
+    pub file: TeamFile,
+    /// The pane that leads the window; else as the spawner's team has it.
+    pub master: Option<PaneId>,
+    /// The pane that this is called from, and the session in it if it is one of ours.
+    pub spawner: Option<PaneId>,
+    pub own_session: Option<String>,
+    pub side: Option<Side>,
+    pub name: Option<String>,
+    pub project: PathBuf,
+    pub cwd: PathBuf,
+    pub model: Option<String>,
+    pub unattended: bool,
+    pub env: Vec<(String, String)>,
+    pub caller_env: Vec<(OsString, OsString)>,
+    /// How long the agent may take to be at its prompt.
+    pub ready: Duration,
+}
+
+/// What it is to do.
+#[derive(Debug, Clone)]
+pub enum TaskFor {
+    New(String),
+    Kept(TaskId),
+}
+
+/// An agent that is in its place, knows who it is, and has its task.
+#[derive(Debug, Clone)]
+pub struct SpawnedPane {
+    pub spawned: Spawned,
+    pub role: String,
+    pub master: PaneId,
+    pub spawner: PaneId,
+    pub file: PathBuf,
+    pub task: Option<TaskId>,
+    pub handed: Handed,
+    pub balanced: Balanced,
+    pub tries: u32,
+    pub warnings: Vec<String>,
+}
+
+/// How it was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handed {
+    /// By a message, with this proof.
+    Message(&'static str),
+    /// By the prompt that it was started with.
+    Prompt,
+}
+
+/// Starts an agent beside its master, waits until it is at its prompt, tells it who it is and what to do, each step when
+/// the one before is known to be done. On failure nothing of it is left, and it is tried again.
+pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<SpawnedPane, Error> {
+    let role = roles::role(&request.role).map_err(bad)?;
+    let (spawner, master) = leaders(context, request)?;
+    if let Some(TaskFor::New(text)) = &request.task {
+        task::check(text)?;
+    }
+    let profile = match &request.what {
+        What::Agent { name, .. } => agents::profile(context, name)?,
+        What::Command(_) | What::Script(_) => agents::profile(context, profile::COMMAND)?,
+    };
+    let view = window_of(context, master)?;
+    must_have_room(&view, request.side.unwrap_or_else(|| side_of(&view, master)))?;
+    // Nothing was changed up to here.
+    let file = match &request.task {
+        Some(TaskFor::Kept(_)) => request.file.clone(),
+        _ => request.file.made()?,
+    };
+    let request = &Request { file, ..request.clone() };
+    let mut job = Job { context, request, now, role, spawner, master, profile, task: None };
+    job.task = job.take_task()?;
+    let mut reason = String::new();
+    for tries in 1..=TRIES {
+        match job.attempt() {
+            Ok(done) => {
+                let _ = escalation::withdraw(context, &job.key(), "one could be started since");
+                return Ok(SpawnedPane { tries, ..done });
+            }
+            Err(Failure::Final(error)) => return Err(error),
+            Err(Failure::Again(why)) => reason = why,
+            Err(Failure::Hopeless(why)) => return Err(job.give_up(tries, why)),
+        }
+    }
+    Err(job.give_up(TRIES, reason))
+}
+
+/// Why an attempt came to nothing.
+enum Failure {
+    /// The same would happen again, and it is an error of its own.
+    Final(Error),
+    /// Another attempt would end the same way.
+    Hopeless(String),
+    Again(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Final(error)
+    }
+}
+
+/// Who is told of what it has done, and who leads the window.
+fn leaders(context: &Context, request: &Request) -> Result<(PaneId, PaneId), Error> {
+    let spawner = request.spawner.or(request.master).ok_or_else(|| Error::BadArgument {
+        problem: "whose window is it? Run this in a pane of it, or name a pane with --master"
+            .to_owned(),
+    })?;
+    let window = window_of(context, spawner)?;
+    let is_here = |master: &PaneId| window.pane(*master).is_some();
+    let master = match request.master.or(own_master(context, request)?.filter(is_here)) {
+        Some(master) => master,
+        None => master_of(context, spawner)?,
+    };
+    Ok((spawner, master))
+}
+
+/// Who leads the team of the one who calls, as that was written down before its pane was there: where the pane is may not be
+/// known yet.
+fn own_master(context: &Context, request: &Request) -> Result<Option<PaneId>, Error> {
+    let Some(id) = request.own_session.as_deref() else { return Ok(None) };
+    let seat = context.store()?.by_id(id)?.and_then(|session| session.seat);
+    Ok(seat.and_then(|seat| seat.master.parse().ok()))
+}
+
+struct Job<'a> {
+    context: &'a Context,
+    request: &'a Request,
+    now: &'a Zoned,
+    role: String,
+    spawner: PaneId,
+    master: PaneId,
+    profile: Profile,
+    task: Option<Task>,
+}
+
+impl Job<'_> {
+    /// What its escalation is known by: one role of one team.
+    fn key(&self) -> String {
+        format!("pane spawn {} {}", self.role, self.request.file.path().display())
+    }
+
+    /// Asks a person what to do: everything that could be tried was tried.
+    fn give_up(self, tries: u32, reason: String) -> Error {
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        let mut facts = vec![
+            fact("role", self.role.clone()),
+            fact("agent", self.profile.name.clone()),
+            fact("tries", tries.to_string()),
+            fact("file", self.request.file.path().display().to_string()),
+        ];
+        facts.extend(self.task.as_ref().map(|task| fact("task", task.id.to_string())));
+        let situation = Situation { facts, ..Situation::new(Trigger::SpawnFailed, reason.clone()) };
+        let request = escalation::Request {
+            key: &self.key(),
+            situation: &situation,
+            deadline: None,
+            anew: true,
+        };
+        let raised = escalation::raise(self.context, &request);
+        let escalation = raised.ok().map(|raised| raised.escalation.number);
+        Error::PaneNotReady { role: self.role, tries, reason, escalation }
+    }
+
+    /// The task, written down before anybody is there to do it.
+    fn take_task(&self) -> Result<Option<Task>, Error> {
+        let file = &self.request.file;
+        let id = match &self.request.task {
+            None => return Ok(None),
+            Some(TaskFor::New(text)) => task::add(self.context, file, &self.role, text)?.0,
+            Some(TaskFor::Kept(id)) => *id,
+        };
+        let found = file.read()?.task(id);
+        found.map(Some).ok_or_else(|| Error::NoTask(FileProblem::NoSuchTask { id }.into()))
+    }
+
+    fn attempt(&self) -> Result<SpawnedPane, Failure> {
+        let view = window_of(self.context, self.master)?;
+        let side = self.request.side.unwrap_or_else(|| side_of(&view, self.master));
+        // Others may have come since the first look.
+        must_have_room(&view, side)?;
+        let can_be_told = screen::markers(&self.profile.name).is_some();
+        let spawned =
+            spawn::spawn(self.context, &self.spawn_request(&view, side, can_be_told), self.now)
+                .map_err(|error| match error {
+                    Error::LaunchFailed { .. } | Error::StartNotConfirmed { .. } => {
+                        Failure::Again(error.to_string())
+                    }
+                    // As every version of tmux says it, for a pane that is too small to be split.
+                    Error::Tmux(dogwatch_tmux::Error::Failed { message, .. })
+                        if message.contains("no space for") =>
+                    {
+                        Failure::Final(no_room(&view, side))
+                    }
+                    error => Failure::Final(error),
+                })?;
+        let done = self.settle(&spawned, &view, side, can_be_told);
+        done.map(|(handed, balanced, warnings)| SpawnedPane {
+            role: self.role.clone(),
+            master: self.master,
+            spawner: self.spawner,
+            file: self.request.file.path().to_owned(),
+            task: self.task.as_ref().map(|task| task.id),
+            handed,
+            balanced,
+            tries: 1,
+            warnings,
+            spawned: spawned.clone(),
+        })
+        .inspect_err(|_| self.undo(&spawned, side))
+    }
+
+    /// Everything from the moment that its program runs.
+    fn settle(
+        &self,
+        spawned: &Spawned,
+        view: &WindowView,
+        side: Side,
+        can_be_told: bool,
+    ) -> Result<(Handed, Balanced, Vec<String>), Failure> {
+        self.write_down(spawned, view)?;
+        let mut warnings = Vec::new();
+        if can_be_told {
+            self.wait_ready(spawned)?;
+            let said =
+                identity::introduce(self.context, &spawned.id, &self.role, &self.profile.slash)?;
+            warnings.extend(said);
+        }
+        identity::mark(self.context, spawned.pane, &self.role)?;
+        let balanced = rebalance(self.context, self.master, Some(side))?;
+        if !balanced.is_proven {
+            warnings.push("the panes could not be arranged around the master".to_owned());
+        }
+        let handed = if can_be_told { self.hand_over(spawned)? } else { Handed::Prompt };
+        Ok((handed, balanced, warnings))
+    }
+
+    fn spawn_request(&self, view: &WindowView, side: Side, can_be_told: bool) -> spawn::Request {
+        let request = self.request;
+        let file = request.file.path().to_owned();
+        let mut env = request.env.clone();
+        env.extend([
+            ("DOGWATCH_ROLE".to_owned(), self.role.clone()),
+            ("DOGWATCH_SPAWNER_PANE".to_owned(), self.spawner.to_string()),
+            ("DOGWATCH_SESSION_FILE".to_owned(), file.to_string_lossy().into_owned()),
+        ]);
+        // After the last of the others, so that the window fills up in order.
+        let last = view.panes.iter().rfind(|pane| pane.id != self.master).map(|pane| pane.id);
+        spawn::Request {
+            what: request.what.clone(),
+            prompt: (!can_be_told).then(|| self.briefing(None)),
+            name: request.name.clone(),
+            story: None,
+            project: request.project.clone(),
+            cwd: request.cwd.clone(),
+            model: request.model.clone(),
+            resume: None,
+            unattended: request.unattended,
+            env,
+            caller_env: request.caller_env.clone(),
+            place: Place::Beside(Beside {
+                pane: last.unwrap_or(self.master),
+                before: last.is_none() && !side.is_first(),
+                layout: self.layout(view, side, last),
+            }),
+            seat: Some(Seat {
+                role: self.role.clone(),
+                master: self.master.to_string(),
+                spawner: self.spawner.to_string(),
+                session_file: file,
+            }),
+        }
+    }
+
+    /// The layout with the new pane in it, which comes after `last`, if the master is where the layout wants it. The numbers in a layout
+    /// count for nothing, so that of the new pane need not be known.
+    fn layout(&self, view: &WindowView, side: Side, last: Option<PaneId>) -> Option<String> {
+        let mut order: Vec<PaneId> = view.panes.iter().map(|pane| pane.id).collect();
+        let at = order.iter().position(|pane| *pane == last.unwrap_or(self.master))?;
+        let is_before = last.is_none() && !side.is_first();
+        order.insert(if is_before { at } else { at + 1 }, PaneId(0));
+        let master = if side.is_first() { view.panes.first() } else { view.panes.last() };
+        master.filter(|pane| pane.id == self.master)?;
+        rebalance::layout(view, side, &order)
+    }
+
+    /// Puts the new pane, and who is to do the task, into the session file.
+    fn write_down(&self, spawned: &Spawned, view: &WindowView) -> Result<(), Error> {
+        let file = &self.request.file;
+        let pane = spawned.pane.to_string();
+        let rows = self.context.tmux.panes()?;
+        let row = rows.into_iter().find(|row| row.pane_id == spawned.pane);
+        let agent = AgentRow {
+            pane: pane.clone(),
+            session: row.map(|row| row.session_name).unwrap_or_default(),
+            window: view.id.to_string(),
+            role: self.role.clone(),
+            status: "starting".to_owned(),
+            cwd: self.request.project.display().to_string(),
+            name: format!("{}-agent", self.role),
+            name_source: "spawner".to_owned(),
+            conversation: spawned.conversation.clone().unwrap_or_default(),
+        };
+        file.edit(|text| {
+            text.begin(&agent).map_err(|problem| file.problem(problem))?;
+            match &self.task {
+                Some(task) => text.assign(task.id, &pane).map_err(|problem| file.problem(problem)),
+                None => Ok(()),
+            }
+        })?;
+        if let Some(task) = &self.task {
+            let claim = Claim { task: task.id.0, pane, server: server_of(view) };
+            self.context.store()?.claim(file.path(), &claim, Timestamp::now())?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the agent is at its prompt. A dialog is in the way of every further attempt as well.
+    fn wait_ready(&self, spawned: &Spawned) -> Result<(), Failure> {
+        let target = [spawned.id.clone()];
+        let states = ["idle", "waiting", "limited", "error"].map(ToOwned::to_owned);
+        match wait(self.context, &target, &states, Some(self.request.ready))? {
+            Waited::Happened(judged) => match judged.first().map(|one| &one.verdict.status) {
+                Some(Status::Waiting { r#for, question, .. }) => {
+                    let question = question.clone().unwrap_or_default();
+                    Err(Failure::Hopeless(format!(
+                        "it waits for a person: {} {question}; settle that once by hand",
+                        r#for.word()
+                    )))
+                }
+                _ => Ok(()),
+            },
+            Waited::Impossible(one) => {
+                Err(Failure::Again(format!("it ended: {}", one.seen.life.reason)))
+            }
+            Waited::TimedOut(judged) => {
+                let state = judged.first().map_or("unknown", |one| one.verdict.status.word());
+                let seconds = self.request.ready.as_secs_f32();
+                Err(Failure::Again(format!(
+                    "it was not at its prompt after {seconds} s, but {state}"
+                )))
+            }
+        }
+    }
+
+    fn hand_over(&self, spawned: &Spawned) -> Result<Handed, Failure> {
+        let text = self.briefing(Some(&spawned.pane.to_string()));
+        let receipt = send::send(
+            self.context,
+            &send::Request {
+                target: &spawned.id,
+                text: &text,
+                slash: false,
+                when: When::Idle,
+                timeout: Some(HAND_OVER),
+            },
+        )?;
+        match receipt.outcome {
+            Outcome::Delivered { proof, .. } => Ok(Handed::Message(proof.word())),
+            other => Err(Failure::Again(format!(
+                "it did not take its task: {}",
+                other.because().unwrap_or_default()
+            ))),
+        }
+    }
+
+    fn briefing(&self, pane: Option<&str>) -> String {
+        let id = self.task.as_ref().map(|task| task.id.to_string());
+        let text = self.task.as_ref().map(|task| task.text.as_str());
+        Briefing {
+            role: &self.role,
+            pane,
+            spawner: &self.spawner.to_string(),
+            session_file: self.request.file.path(),
+            dogwatch: &self.context.dogwatch,
+            task: id.as_deref().zip(text),
+        }
+        .text()
+    }
+
+    /// Leaves nothing of an attempt, and the task for the next one.
+    fn undo(&self, spawned: &Spawned, side: Side) {
+        let file = &self.request.file;
+        if let Ok(seen) = snapshot::find(self.context, &spawned.id) {
+            let _ = kill::kill(self.context, &seen, true, Timestamp::now());
+        }
+        let pane = spawned.pane.to_string();
+        let _ = file.edit(|text| text.close(&pane).map_err(|problem| file.problem(problem)));
+        if let (Some(task), Ok(mut store)) = (&self.task, self.context.store()) {
+            let _ = store.end_claim(file.path(), task.id.0, Timestamp::now());
+        }
+        let _ = rebalance(self.context, self.master, Some(side));
+    }
+}
+
+fn bad(problem: impl std::fmt::Display) -> Error {
+    Error::BadArgument { problem: problem.to_string() }
+}

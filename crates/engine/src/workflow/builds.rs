@@ -1,0 +1,316 @@
+//! Stories that BMAD builds by itself: what there is to build, what an agent is told, and what its spec says afterwards.
+
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::workflow::builds::{self, Entry, Spec};
+use dogwatch_core::workflow::{Item, Job};
+use jiff::Timestamp;
+
+use super::bmad::fault;
+use super::planner::{Planned, Wanted};
+use super::verify::Finding;
+use crate::observe::agents;
+use crate::story::{Stories, files, read_text, read_text_to_change, remove_below, rewrite_text};
+use crate::workflow::run_context::Site;
+use crate::{Context, Error};
+
+/// Folders that may hold spec folders, from the project's root; BMAD's own default is the first.
+const PLACES: [&str; 5] = [
+    "_bmad-output/specs",
+    "_bmad-output",
+    "_bmad-output/planning-artifacts",
+    "specs",
+    "docs/specs",
+];
+const LIST: &str = "stories.yaml";
+/// What a build leaves that halted before it had a spec.
+const RESULT: &str = "bmad-build-auto-result-";
+
+fn bad(problem: impl Into<String>) -> Error {
+    Error::BadArgument { problem: problem.into() }
+}
+
+/// Spec folders with a `stories.yaml`, from the project's root.
+pub(super) fn spec_folders(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for place in PLACES {
+        let folder = root.join(place);
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let names = entries.flatten().take(1000).map(|entry| entry.path());
+        for path in names.chain([folder.clone()]) {
+            let is_one = path.join(LIST).is_file();
+            if let Ok(below) = path.strip_prefix(root)
+                && is_one
+            {
+                found.push(below.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Whether the stories come from a `stories.yaml`: if there is one, and no sprint status or the folder was named.
+pub(super) fn folder(planned: &Planned, wanted: &Wanted) -> Result<Option<String>, Error> {
+    let folders = spec_folders(&planned.project);
+    let named = wanted.epic.as_ref().and_then(|epic| {
+        let is = |folder: &&String| {
+            let name = folder.rsplit('/').next().unwrap_or_default();
+            folder.as_str() == epic || name == epic || name.strip_prefix("spec-") == Some(epic)
+        };
+        folders.iter().find(is).cloned()
+    });
+    let sprint = Stories::new(&planned.project).sprint_file().map_err(|e| fault(&e))?;
+    match (named, folders.as_slice()) {
+        (Some(folder), _) => Ok(Some(folder)),
+        (None, _) if sprint.is_file() || wanted.epic.is_some() => Ok(None),
+        (None, []) => Ok(None),
+        (None, [one]) => Ok(Some(one.clone())),
+        (None, several) => Err(bad(format!(
+            "there are several spec folders with a {LIST}: name one with --epic ({})",
+            several.join(", ")
+        ))),
+    }
+}
+
+/// The stories of a spec folder that are not done.
+pub(super) fn items(planned: &mut Planned, wanted: &Wanted, folder: &str) -> Result<(), Error> {
+    let root = planned.project.clone();
+    let file = root.join(folder).join(LIST);
+    let text = read_text(&root, &file).map_err(|e| fault(&e))?.unwrap_or_default();
+    let all = builds::entries(&text).map_err(|why| bad(format!("{folder}/{LIST}: {why}")))?;
+    let chosen = chosen(&all, wanted.items.as_deref(), folder)?;
+    planned.settings.artifacts =
+        Stories::new(&root).artifacts_below_root().map_err(|e| fault(&e))?;
+    planned.settings.spec_folder = Some(folder.to_owned());
+    let (mut done, mut before): (Vec<String>, Option<String>) = (Vec::new(), None);
+    for entry in chosen {
+        let spec = in_folder(&root, folder, &entry.id)?.pop().map(|(_, spec)| spec);
+        let status = spec.map(|spec| spec.status).unwrap_or_default();
+        if status == "done" {
+            done.push(entry.id.clone());
+            continue;
+        }
+        // A person wants to see the plan first, and has not: the spec is not there, or still a draft.
+        if entry.spec_checkpoint && matches!(status.as_str(), "" | "draft") {
+            planned.notes.push(format!(
+                "stops before story {}: its spec_checkpoint asks you to review the plan; run bmad-build-auto for it with \"Halt after planning.\", then run this again",
+                entry.id
+            ));
+            break;
+        }
+        planned.plan.items.push(Item {
+            id: entry.id.clone(),
+            title: entry.title.clone(),
+            intent: entry.invoke_dev_with.clone(),
+            after: before.replace(entry.id.clone()).into_iter().collect(),
+            ..Item::default()
+        });
+        if entry.done_checkpoint {
+            planned.notes.push(format!(
+                "stops after story {}: its done_checkpoint asks you to look; run this again for the rest",
+                entry.id
+            ));
+            break;
+        }
+    }
+    if !done.is_empty() {
+        planned.notes.push(format!("done already: {}", done.join(", ")));
+    }
+    if planned.plan.items.is_empty() {
+        let note = planned.notes.iter().find(|note| note.starts_with("stops before"));
+        return Err(bad(note.cloned().unwrap_or_else(|| {
+            "there is nothing to do: all of these stories are done".to_owned()
+        })));
+    }
+    Ok(())
+}
+
+fn chosen<'e>(all: &'e [Entry], list: Option<&str>, folder: &str) -> Result<Vec<&'e Entry>, Error> {
+    let Some(list) = list.filter(|list| !list.trim().eq_ignore_ascii_case("all")) else {
+        return Ok(all.iter().collect());
+    };
+    let wanted: Vec<&str> = list.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
+    for id in &wanted {
+        if !all.iter().any(|entry| entry.id == **id) {
+            return Err(bad(format!("there is no story {id:?} in {folder}/{LIST}")));
+        }
+    }
+    Ok(all.iter().filter(|entry| wanted.contains(&entry.id.as_str())).collect())
+}
+
+/// What a run of builds is refused for, besides what every run is.
+pub(super) fn refusals(context: &Context, planned: &Planned, is_dirty: bool) -> Vec<Error> {
+    let mut found = Vec::new();
+    if agents::find_program("uv", &context.path, &planned.project).is_none() {
+        let install = "see https://docs.astral.sh/uv/; bmad-build-auto cannot begin without it";
+        found.push(Error::ProgramNotFound { program: "uv".into(), install: install.into() });
+    }
+    if !planned.project.join("_bmad/scripts/render_skill.py").is_file() {
+        found.push(bad(
+            "there is no _bmad/scripts/render_skill.py, which bmad-build-auto begins with: install BMAD in this project",
+        ));
+    }
+    if is_dirty {
+        found.push(bad(
+            "bmad-build-auto halts in a tree with uncommitted changes, so --allow-dirty does not help: commit or stash them",
+        ));
+    }
+    if planned.plan.has_worktrees() && planned.settings.spec_folder.is_some() {
+        found
+            .push(bad(format!("stories of a {LIST} run in their order: leave --max-parallel out")));
+    }
+    found
+}
+
+/// The specs of a story in a spec folder.
+fn in_folder(root: &Path, folder: &str, id: &str) -> Result<Vec<(PathBuf, Spec)>, Error> {
+    let place = root.join(folder).join("stories");
+    read_all(root, files(root, &place, &format!("{id}-")).map_err(|e| fault(&e))?)
+}
+
+/// The specs of a story of sprint status, oldest first.
+pub(super) fn in_artifacts(root: &Path, item: &str) -> Result<Vec<(PathBuf, Spec)>, Error> {
+    let place = Stories::new(root).artifacts().map_err(|e| fault(&e))?;
+    let prefix = item.replace('.', "-");
+    let mut all = files(root, &place, &format!("spec-{prefix}-")).map_err(|e| fault(&e))?;
+    all.extend(Some(place.join(format!("spec-{prefix}.md"))).filter(|path| path.is_file()));
+    all.sort_by_key(|path| std::fs::metadata(path).and_then(|m| m.modified()).ok());
+    read_all(root, all)
+}
+
+fn read_all(root: &Path, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, Spec)>, Error> {
+    let mut read = Vec::new();
+    for path in paths {
+        if let Some(text) = read_text(root, &path).map_err(|e| fault(&e))? {
+            read.push((path, builds::spec(&text)));
+        }
+    }
+    Ok(read)
+}
+
+fn specs(site: &Site<'_>, job: &Job) -> Result<Vec<(PathBuf, Spec)>, Error> {
+    let (root, item) = (site.folder(job), job.subject.name());
+    match &site.settings.spec_folder {
+        Some(folder) => in_folder(&root, folder, item),
+        None => in_artifacts(&root, item),
+    }
+}
+
+/// What an agent is told to build.
+pub(super) fn intent(site: &Site<'_>, job: &Job) -> String {
+    let run = site.journal.run();
+    let Some(item) = job.item().and_then(|item| run.plan.item(item)) else { return String::new() };
+    if let Some(folder) = &site.settings.spec_folder {
+        let more =
+            if item.intent.is_empty() { String::new() } else { format!("\n\n{}", item.intent) };
+        return format!("Spec folder: {folder}\nStory id: {}{more}", item.id);
+    }
+    // One that was begun is gone on with: by intent alone it would get a second spec.
+    let begun = specs(site, job).ok().and_then(|mut all| all.pop());
+    if let Some((path, _)) = begun {
+        let root = site.folder(job);
+        return format!("Spec file: {}", path.strip_prefix(&root).unwrap_or(&path).display());
+    }
+    let (id, prefix, key) = (&item.id, item.id.replace('.', "-"), item.key());
+    let epic = item.group.as_deref().unwrap_or_default();
+    format!(
+        "Intent: implement story {id} of epic {epic}, {:?} ({key} in sprint-status.yaml). Its tracking identifier is {prefix}: begin the slug of its spec with {prefix}-.",
+        item.title
+    )
+}
+
+/// What the story's spec says of the build.
+pub(super) fn verify(site: &Site<'_>, job: &Job) -> Result<Finding, Error> {
+    let root = site.folder(job);
+    let all = specs(site, job)?;
+    let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
+    if site.settings.spec_folder.is_some() && all.len() > 1 {
+        let names: Vec<String> = all.iter().map(|(path, _)| shown(path)).collect();
+        return Ok(Finding::Refuted(format!("several specs of one story: {}", names.join(", "))));
+    }
+    let Some((path, spec)) = all.last() else {
+        return Ok(match halted(site, job, &root)? {
+            Some((path, spec)) => Finding::Refuted(blocked(&shown(&path), &spec)),
+            None => Finding::Not("there is no spec of the story".into()),
+        });
+    };
+    let name = shown(path);
+    Ok(match spec.status.as_str() {
+        "done" if spec.wants_review => {
+            Finding::Holds(format!("{name} says done and recommends another review"))
+        }
+        "done" => Finding::Holds(format!("{name} says done")),
+        "blocked" => Finding::Refuted(blocked(&name, spec)),
+        "" => Finding::Not(format!("{name} has no status")),
+        other => Finding::Not(format!("{name} says {other}, not done")),
+    })
+}
+
+fn blocked(name: &str, spec: &Spec) -> String {
+    let why = spec.blocking.as_deref().unwrap_or("it does not say why");
+    format!("blocked: {why} ({name})")
+}
+
+/// What a build left that halted before it had a spec, since the attempt began.
+fn halted(site: &Site<'_>, job: &Job, root: &Path) -> Result<Option<(PathBuf, Spec)>, Error> {
+    let run = site.journal.run();
+    let since =
+        run.attempt_at(job).or_else(|| job.item().and_then(|item| run.items.get(item)?.begun));
+    let mut all = results(root)?;
+    all.retain(|path| since.is_none_or(|since| modified(path).is_none_or(|at| at >= since)));
+    Ok(read_all(root, all)?.pop())
+}
+
+fn results(root: &Path) -> Result<Vec<PathBuf>, Error> {
+    let place = Stories::new(root).artifacts().map_err(|e| fault(&e))?;
+    files(root, &place, RESULT).map_err(|e| fault(&e))
+}
+
+fn modified(path: &Path) -> Option<Timestamp> {
+    // A clock that counts in whole seconds must not make it older than the attempt.
+    let at = Timestamp::try_from(std::fs::metadata(path).ok()?.modified().ok()?).ok()?;
+    at.checked_add(jiff::SignedDuration::from_secs(1)).ok()
+}
+
+/// Another try after a person has decided so: a spec that is blocked would be halted at again.
+pub(super) fn again(site: &Site<'_>, job: &Job) -> Result<(), Error> {
+    let root = site.folder(job);
+    for (path, _) in specs(site, job)? {
+        let Some(text) = read_text_to_change(&root, &path).map_err(|e| fault(&e))? else {
+            continue;
+        };
+        if let Some(draft) = builds::unblocked(&text) {
+            rewrite_text(&root, &path, &text, &draft).map_err(|e| fault(&e))?;
+        }
+    }
+    // The tree must be clean: what a build without a spec has left is kept with the run.
+    let folder = site.context.state.run(&site.journal.id)?;
+    for path in results(&root)? {
+        let (Some(name), Some(text)) = (path.file_name(), read_text(&root, &path).ok().flatten())
+        else {
+            continue;
+        };
+        dogwatch_store::replace(&folder.join(name), text.as_bytes())?;
+        remove_below(&root, &path).map_err(Error::io(format!("remove {}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// The build does not touch sprint status: a story that is done is so there too.
+pub(super) fn finish(site: &Site<'_>, job: &Job, root: &Path) -> Result<(), Error> {
+    if site.settings.spec_folder.is_some() || !matches!(verify(site, job)?, Finding::Holds(_)) {
+        return Ok(());
+    }
+    let run = site.journal.run();
+    let Some(item) = job.item().and_then(|item| run.plan.item(item)) else { return Ok(()) };
+    let file = Stories::new(root).sprint_file().map_err(|e| fault(&e))?;
+    let Some(text) = read_text_to_change(root, &file).map_err(|e| fault(&e))? else {
+        return Ok(());
+    };
+    if let Some(changed) = builds::with_row(&text, item.key(), "done") {
+        rewrite_text(root, &file, &text, &changed).map_err(|e| fault(&e))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! For what a run is refused before it begins: the one list of reasons, for `story run` and for `story validate`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::permissions::{self, Permissions, TrustWay};
+use dogwatch_core::profile::Profile;
+use dogwatch_core::workflow::{Plan, Work};
+use dogwatch_store::read_regular;
+
+use super::git::Tree;
+use super::planner::{Planned, Wanted};
+use super::{bmad, builds, driver, planner};
+use crate::observe::agents;
+use crate::{Context, Error};
+
+/// Agents' own files are not larger.
+const LONGEST: u64 = 16 * 1024 * 1024;
+/// Where an administrator's settings for claude are.
+const MANAGED: [&str; 2] = [
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+];
+
+/// Another run of the project is in the way.
+pub(super) fn of_beginning(context: &Context, project: &Path) -> Result<Vec<Error>, Error> {
+    let mut found = Vec::new();
+    if driver::is_attended(context, project) {
+        found.push(Error::RunIsAttended { project: project.to_owned() });
+    }
+    match planner::find(context, project, None) {
+        Ok(run) if run.over.is_none() => found.push(Error::RunIsOpen { id: run.id }),
+        Ok(_) | Err(Error::NoRun { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(found)
+}
+
+/// What can be known to be impossible before anything begins.
+pub(super) fn of_plan(context: &Context, planned: &mut Planned, wanted: &Wanted) -> Vec<Error> {
+    let mut found = of_agents(context, &planned.project, &planned.plan, wanted.permissions);
+    if let Err(error) = of_tree(context, planned, wanted, &mut found) {
+        found.push(error);
+    }
+    found
+}
+
+/// Every agent that a run may start.
+fn crew(plan: &Plan) -> BTreeSet<&String> {
+    plan.items
+        .iter()
+        .flat_map(|item| item.agents.iter())
+        .chain(&plan.group_agents)
+        .filter(|(step, _)| !plan.skip.contains(step))
+        .flat_map(|(_, crew)| [Some(&crew.primary), crew.fallback.as_ref()])
+        .flatten()
+        .collect()
+}
+
+/// What speaks against starting the agents of a run here, with these permissions.
+pub(super) fn of_agents(
+    context: &Context,
+    project: &Path,
+    plan: &Plan,
+    level: Permissions,
+) -> Vec<Error> {
+    let mut found = Vec::new();
+    for name in crew(plan) {
+        let profile = match agents::profile(context, name) {
+            Ok(profile) => profile,
+            Err(error) => {
+                found.push(error);
+                continue;
+            }
+        };
+        if agents::find_program(&profile.program, &context.path, project).is_none() {
+            let Profile { program, install, .. } = profile;
+            found.push(Error::ProgramNotFound { program, install });
+            continue;
+        }
+        if level.args(&profile.launch).is_none() {
+            let agent = name.clone();
+            found.push(Error::NoSuchPermissions { agent, level: level.word() });
+        }
+        found.extend(untrusted(context, &profile, project, level));
+    }
+    found
+}
+
+/// Whether the agent would ask about the folder before it begins: in a run it would wait for an answer.
+fn untrusted(
+    context: &Context,
+    profile: &Profile,
+    project: &Path,
+    level: Permissions,
+) -> Option<Error> {
+    let way = profile.trust?;
+    let home = context.home.as_ref()?;
+    let root = profile.conversations.as_ref().and_then(|rules| {
+        let variable = rules.root_variable.as_deref()?;
+        context.agent_roots.iter().find(|(name, _)| name == variable).map(|(_, path)| path.clone())
+    });
+    let (file, settings) = match way {
+        TrustWay::Claude => {
+            let settings = root.clone().unwrap_or_else(|| home.join(".claude"));
+            (root.unwrap_or_else(|| home.clone()).join(".claude.json"), Some(settings))
+        }
+        TrustWay::Codex => (root.unwrap_or_else(|| home.join(".codex")).join("config.toml"), None),
+    };
+    let state = match read(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        // What cannot be read proves nothing.
+        Err(_) => return None,
+    };
+    let agent = profile.name.clone();
+    let is_trusted =
+        if state.is_empty() { Some(false) } else { permissions::is_trusted(way, &state, project) };
+    if is_trusted == Some(false) {
+        return Some(Error::NotTrusted { agent, folder: project.to_owned(), file });
+    }
+    if level != Permissions::Bypass {
+        return None;
+    }
+    let places = [settings?.join("settings.json")].into_iter().chain(MANAGED.map(PathBuf::from));
+    let settings: Vec<String> = places.filter_map(|place| read(&place).ok()).collect();
+    let is_accepted = permissions::bypass_is_accepted(&state, &settings);
+    (!is_accepted).then_some(Error::BypassNotAccepted { agent })
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    read_regular(path, LONGEST).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What speaks against working in this tree; what a person should know of it becomes a note.
+fn of_tree(
+    context: &Context,
+    planned: &mut Planned,
+    wanted: &Wanted,
+    found: &mut Vec<Error>,
+) -> Result<(), Error> {
+    let commits =
+        planned.workflow.steps.iter().any(|step| matches!(step.work, Work::Commit { .. }));
+    let tree = Tree::of(&planned.project);
+    if tree.is_none() && (commits || planned.plan.has_worktrees()) {
+        found.push(Error::NotARepository { path: planned.project.clone() });
+    }
+    let Some(tree) = tree else { return Ok(()) };
+    let dirty = tree.changes()?;
+    if !dirty.is_empty() && commits {
+        let list: Vec<&str> = dirty.keys().take(5).map(String::as_str).collect();
+        let more =
+            if dirty.len() > 5 { format!(" and {} more", dirty.len() - 5) } else { String::new() };
+        let text =
+            format!("changed and not committed ({}): {}{more}", dirty.len(), list.join(", "));
+        if wanted.allow_dirty {
+            planned.notes.push(format!(
+                "{text}; they are left out of all commits unless the work changes them"
+            ));
+        } else {
+            found.push(Error::DirtyTree { files: text });
+        }
+    }
+    if planned.workflow.builds_itself() {
+        let is_dirty = wanted.allow_dirty && !wanted.only_plans && !dirty.is_empty();
+        found.extend(builds::refusals(context, planned, is_dirty));
+    }
+    if planned.plan.has_worktrees() {
+        if tree.head().is_none() {
+            let problem = "stories in parallel need a first commit to start from".to_owned();
+            found.push(Error::BadArgument { problem });
+        }
+        if !dirty.is_empty() {
+            planned
+                .notes
+                .push("work in parallel starts from the last commit, without these".into());
+        }
+        if planned.settings.is_bmad && planned.settings.spec_folder.is_none() {
+            found.extend(bmad::can_be_side_by_side(planned, &tree).err());
+        }
+    }
+    planned.settings.dirty = dirty;
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Dialogs of a step's agent in a run whose agents ask: each becomes a question that is answered from anywhere, and the answer
+//! goes to that very dialog.
+
+use dogwatch_core::escalation::{self, Dialog, Situation, Trigger};
+use dogwatch_core::permissions::Permissions;
+use dogwatch_core::status::Status;
+use dogwatch_core::workflow::{Job, Subject};
+use dogwatch_store::{Escalation, Settlement};
+use jiff::{SignedDuration, Timestamp};
+
+use super::questions;
+use crate::actions::escalation as ask;
+use crate::observe::capture;
+use crate::observe::status::Judged;
+use crate::workflow::run_context::Site;
+use crate::{Context, Error};
+
+/// How long a dialog may take to go away once its answer was given.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(30);
+/// Lines of the screen that whoever answers gets to see.
+const LINES: usize = 24;
+
+/// The dialogs of one attempt's session.
+pub(super) struct Dialogs<'a> {
+    site: &'a Site<'a>,
+    job: &'a Job,
+    n: u32,
+    /// What was open at the last look.
+    open: Option<String>,
+    /// Whether there was a look: dialogs that an earlier process asked about may be gone.
+    has_looked: bool,
+}
+
+impl<'a> Dialogs<'a> {
+    pub(super) fn new(site: &'a Site<'a>, job: &'a Job, n: u32) -> Self {
+        Self { site, job, n, open: None, has_looked: false }
+    }
+
+    fn prefix(&self) -> String {
+        format!("dialog {}: {}#{} ", self.site.journal.id, self.job, self.n)
+    }
+
+    /// Asks a person about the dialog that is open, and passes their answer on. Whether one is open that waits for a person.
+    pub(super) fn look(&mut self, judged: &Judged) -> Result<bool, Error> {
+        if self.site.settings.permissions == Permissions::Bypass {
+            return Ok(false);
+        }
+        let found = match &judged.verdict.status {
+            Status::Waiting { question, options, dialog: Some(mark), .. }
+                if !options.is_empty() =>
+            {
+                let id = &judged.seen.session.id;
+                let (request, asks) = ask::last_request(self.site.context, id)?.unwrap_or_default();
+                let dialog = Dialog {
+                    session: id.clone(),
+                    mark: mark.clone(),
+                    request,
+                    options: options.clone(),
+                };
+                Some((dialog, question.clone().unwrap_or_default(), asks))
+            }
+            // It says that it waits before it has drawn what for.
+            Status::Waiting { .. } => return Ok(self.open.is_some()),
+            _ => None,
+        };
+        let prefix = self.prefix();
+        let key = found
+            .as_ref()
+            .map(|(dialog, ..)| format!("{prefix}{}@{}", dialog.mark, dialog.request));
+        let is_new = !self.has_looked || self.open != key;
+        if is_new {
+            close(self.site.context, &prefix, key.as_deref(), GONE)?;
+        }
+        self.has_looked = true;
+        self.open.clone_from(&key);
+        let (Some((dialog, question, asks)), Some(key)) = (found, key) else { return Ok(false) };
+        self.ask(&key, judged, dialog, &question, &asks, is_new)?;
+        Ok(true)
+    }
+
+    fn ask(
+        &self,
+        key: &str,
+        judged: &Judged,
+        dialog: Dialog,
+        question: &str,
+        asks: &str,
+        is_new: bool,
+    ) -> Result<(), Error> {
+        let newest = ask::list(self.site.context, true)?.into_iter().rfind(|one| one.key == key);
+        match newest {
+            Some(Escalation { settled: None, .. }) => return Ok(()),
+            Some(one) => match &one.settled {
+                Some(settled) => match settled.outcome {
+                    Settlement::Answered { carried_out: false, .. } => {
+                        return match ask::carry_out(self.site.context, &one) {
+                            // It went away meanwhile.
+                            Err(Error::NoDialog { .. } | Error::OtherDialog { .. }) => Ok(()),
+                            other => other,
+                        };
+                    }
+                    // The keys were pressed, and the agent takes its time; a dialog that stays is asked about again.
+                    Settlement::Answered { .. }
+                        if !is_new && Timestamp::now().duration_since(settled.at) < PATIENCE =>
+                    {
+                        return Ok(());
+                    }
+                    _ => {}
+                },
+                None => return Ok(()),
+            },
+            None => {}
+        }
+        let run = self.site.journal.run();
+        let session = judged.seen.session.name.clone();
+        let problem = match (asks.is_empty(), question.is_empty()) {
+            (true, true) => "it asks for permission".to_owned(),
+            (true, false) => question.to_owned(),
+            (false, true) => asks.to_owned(),
+            (false, false) => format!("{asks}\n{question}"),
+        };
+        let screen = capture::capture(self.site.context, &judged.seen, None, false);
+        let screen = screen.map(|c| String::from_utf8_lossy(&c.text).into_owned());
+        let facts = screen
+            .ok()
+            .map(|text| escalation::Fact { name: "screen".into(), value: last_lines(&text) });
+        let situation = Situation {
+            run: Some(self.site.journal.id.clone()),
+            story: Some(match &self.job.subject {
+                Subject::Item(item) => item.clone(),
+                Subject::Group(group) => format!("epic {group}"),
+            }),
+            step: Some(self.job.step.clone()),
+            session: Some(session),
+            facts: facts.into_iter().collect(),
+            offer: Some(questions::offer(self.site, &run, self.job)),
+            dialog: Some(dialog),
+            ..Situation::new(Trigger::Permission, problem)
+        };
+        // No deadline: what counts without an answer must never be a permission.
+        let request = ask::Request { key, situation: &situation, deadline: None, anew: true };
+        ask::raise(self.site.context, &request).map(drop)
+    }
+
+    /// The session is over: nothing of it needs an answer.
+    pub(super) fn over(&self) -> Result<(), Error> {
+        close(self.site.context, &self.prefix(), None, "its session is over")
+    }
+}
+
+const GONE: &str = "the dialog is gone: it was answered at the agent's terminal";
+
+fn close(context: &Context, prefix: &str, but: Option<&str>, because: &str) -> Result<(), Error> {
+    for open in ask::list(context, false)? {
+        if open.key.starts_with(prefix) && but != Some(open.key.as_str()) {
+            ask::withdraw(context, &open.key, because)?;
+        }
+    }
+    Ok(())
+}
+
+/// The end of a screen, without empty lines.
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}

@@ -1,0 +1,332 @@
+//! Carrying a run out: read the journal, decide, do, write down, and again. Everything that takes time is done beside the one
+//! who decides, so that stories side by side do not wait for each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use dogwatch_core::escalation::Action;
+use dogwatch_core::workflow::{Dated, Decision, Fact, Run, Standing};
+use dogwatch_store::{KeptRun, Settlement};
+use jiff::Timestamp;
+
+use super::Settings;
+use super::journal::Journal;
+use super::perform::perform;
+use super::questions::{self, escalate, question_key};
+use crate::actions::escalation as ask;
+use crate::observe::changes::{Changes, Interest};
+use crate::workflow::run_context::Site;
+use crate::workflow::state_document;
+use crate::{Context, Error};
+
+/// How often is looked for what nobody tells of.
+const OWN_PACE: Duration = Duration::from_secs(1);
+/// How long is waited for somebody who was just killed.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How a run was left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    Complete,
+    Paused {
+        why: String,
+    },
+    Aborted {
+        why: String,
+    },
+    /// Questions are open, and we were not to wait for the answers.
+    Asked,
+    /// We were told to stop; sessions go on, and so does the run once it is resumed.
+    Stopped,
+}
+
+/// How a run is carried out.
+pub struct Terms<'a> {
+    /// What the environment says of the project.
+    pub home: crate::story::Project,
+    pub caller_env: Vec<(OsString, OsString)>,
+    /// Whether we stay while a person is asked.
+    pub wait_for_answers: bool,
+    /// Set from outside when we are to leave.
+    pub stop: &'a AtomicBool,
+    /// Told of everything that happens.
+    pub tell: &'a (dyn Fn(&Run, &Dated) + Sync),
+}
+
+impl std::fmt::Debug for Terms<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terms")
+            .field("wait_for_answers", &self.wait_for_answers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Carries a run on until it is over, paused, or has nothing to do without an answer.
+pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Left, Error> {
+    let _lock = lock(context, &kept.project, PATIENCE)?;
+    let journal = Journal::open(context, kept)?;
+    let settings = Settings::of(kept)?;
+    let halt = AtomicBool::new(false);
+    let site = Site {
+        context,
+        project: kept.project.clone(),
+        settings,
+        home: crate::story::Project { root: kept.project.clone(), ..terms.home.clone() },
+        caller_env: terms.caller_env.clone(),
+        journal: &journal,
+        asking: std::sync::Mutex::default(),
+        stop: &halt,
+    };
+    let left = std::thread::scope(|scope| {
+        let (done, results) = mpsc::channel();
+        let mut changes = Changes::new();
+        let mut loop_ = Loop {
+            site: &site,
+            terms,
+            told: journal.facts_after(0).len(),
+            at_work: BTreeSet::new(),
+            delayed: BTreeMap::new(),
+        };
+        context.state.news();
+        let interest = |name: &str| (Interest::File(context.state.news_of(name)), ());
+        changes.set(BTreeSet::from([interest(&kept.id), interest("escalations")]));
+        let waker = changes.waker();
+        let left = loop {
+            match loop_.turn(|decision| {
+                let (site, done, waker, decision) =
+                    (&site, done.clone(), waker.clone(), decision.clone());
+                let (key, failed, again) = (decision.key(), done.clone(), waker.clone());
+                let work = move || {
+                    let result = perform(site, &decision);
+                    let _ = done.send((decision.key(), result));
+                    waker.wake();
+                };
+                if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                    let _ = failed.send((key, Err(Error::io("start a thread")(error))));
+                    again.wake();
+                }
+            }) {
+                Ok(Turn::Left(left)) => break Ok(left),
+                Ok(Turn::Wait(at_most)) => {
+                    changes.wait(at_most);
+                }
+                Err(error) => break Err(error),
+            }
+            let mut failed = None;
+            for (key, result) in results.try_iter() {
+                failed = loop_.ended(key, result).err().or(failed);
+            }
+            if let Some(error) = failed {
+                break Err(error);
+            }
+        };
+        // Whoever waits for a session sees this within a second.
+        halt.store(true, Ordering::Relaxed);
+        left
+    });
+    journal.refresh()?;
+    // Aborted by an answer: the run is over, and its row shall say so.
+    if let Ok(Left::Aborted { why }) = &left
+        && context.store()?.run(&kept.id)?.is_some_and(|run| run.over.is_none())
+    {
+        journal.append(Fact::Aborted { by: "an answer".into(), why: why.clone() })?;
+    }
+    if matches!(left, Ok(Left::Aborted { .. })) {
+        questions::close(context, &kept.id, questions::ABORTED)?;
+    }
+    state_document::keep(&site, &journal.run())?;
+    left
+}
+
+/// What one turn of the loop came to.
+enum Turn {
+    Left(Left),
+    Wait(Duration),
+}
+
+struct Loop<'a> {
+    site: &'a Site<'a>,
+    terms: &'a Terms<'a>,
+    /// How many facts were told of.
+    told: usize,
+    /// Decisions that somebody is at.
+    at_work: BTreeSet<String>,
+    /// Decisions that failed for reasons of our own, and when they are tried again.
+    delayed: BTreeMap<String, (u32, Instant)>,
+}
+
+impl Loop<'_> {
+    fn turn(&mut self, mut begin: impl FnMut(&Decision)) -> Result<Turn, Error> {
+        let journal = self.site.journal;
+        journal.refresh()?;
+        self.take_answers()?;
+        self.tell();
+        let run = journal.run();
+        state_document::keep(self.site, &run)?;
+        if self.terms.stop.load(Ordering::Relaxed) {
+            return Ok(Turn::Left(Left::Stopped));
+        }
+        if matches!(run.standing, Standing::Aborted { .. }) {
+            self.site.stop.store(true, Ordering::Relaxed);
+        }
+        let now = Timestamp::now();
+        let mut wake = OWN_PACE;
+        let mut waits_for_a_person = false;
+        let mut is_idle = true;
+        for decision in run.next(now) {
+            let left = match &decision {
+                Decision::Rest { until, .. } => {
+                    Some(until.duration_since(now).try_into().unwrap_or(OWN_PACE))
+                }
+                Decision::AwaitAnswer { .. } => {
+                    waits_for_a_person = true;
+                    continue;
+                }
+                decision => self.delay_of(decision),
+            };
+            is_idle = false;
+            if let Some(left) = left {
+                wake = wake.min(left);
+                continue;
+            }
+            if self.at_work.insert(decision.key()) {
+                begin(&decision);
+            }
+        }
+        // Agents that wait at a dialog go on waiting without us.
+        let asking = self.site.asking();
+        let only_asks = !self.at_work.is_empty() && self.at_work.is_subset(&asking);
+        if only_asks && !self.terms.wait_for_answers && wake >= OWN_PACE {
+            return Ok(Turn::Left(Left::Asked));
+        }
+        if !self.at_work.is_empty() || !is_idle {
+            return Ok(Turn::Wait(wake));
+        }
+        Ok(match run.standing {
+            Standing::Complete => Turn::Left(Left::Complete),
+            Standing::Aborted { why } => Turn::Left(Left::Aborted { why }),
+            Standing::Paused { why } => Turn::Left(Left::Paused { why }),
+            Standing::Going if waits_for_a_person && !self.terms.wait_for_answers => {
+                Turn::Left(Left::Asked)
+            }
+            Standing::Going => Turn::Wait(wake),
+        })
+    }
+
+    /// A decision was carried out, or could not be for reasons of ours: then it is tried again a few times.
+    fn ended(&mut self, key: String, result: Result<(), Error>) -> Result<(), Error> {
+        self.at_work.remove(&key);
+        let Err(error) = result else {
+            self.delayed.remove(&key);
+            return Ok(());
+        };
+        let tries = self.delayed.get(&key).map_or(0, |(tries, _)| *tries) + 1;
+        if tries > 3 {
+            return Err(error);
+        }
+        let at = Instant::now() + Duration::from_secs(u64::from(tries));
+        self.delayed.insert(key, (tries, at));
+        Ok(())
+    }
+
+    /// How long a decision that failed has to wait yet.
+    fn delay_of(&self, decision: &Decision) -> Option<Duration> {
+        let (_, at) = self.delayed.get(&decision.key())?;
+        Some(at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+
+    fn tell(&mut self) {
+        let run = self.site.journal.run();
+        for dated in self.site.journal.facts_after(self.told) {
+            self.told += 1;
+            (self.terms.tell)(&run, &dated);
+        }
+    }
+
+    /// Writes down what people answered, and takes back what need no longer be asked.
+    fn take_answers(&self) -> Result<(), Error> {
+        let journal = self.site.journal;
+        let run = journal.run();
+        if run.asked == 0 {
+            return Ok(());
+        }
+        let prefix = question_key(&journal.id, "");
+        let mut gone: BTreeSet<&String> = run.questions.keys().collect();
+        for escalation in ask::list(self.site.context, true)? {
+            let Some(id) = escalation.key.strip_prefix(&prefix) else { continue };
+            gone.remove(&id.to_owned());
+            let is_open = run.questions.contains_key(id);
+            match escalation.settled.map(|settled| settled.outcome) {
+                Some(Settlement::Answered { action, by, note, .. }) if is_open => {
+                    let agent = note.filter(|_| action == Action::OtherAgent);
+                    let other = || questions::other_agent(self.site, &run, id);
+                    let agent = agent.or_else(|| (action == Action::OtherAgent).then(other)?);
+                    journal.append(Fact::Answered { id: id.to_owned(), action, by, agent })?;
+                }
+                Some(Settlement::Withdrawn { because }) if is_open => {
+                    let (id, action) = (id.to_owned(), Action::Pause);
+                    journal.append(Fact::Answered { id, action, by: because, agent: None })?;
+                }
+                None if !is_open && run.has_asked(id) => {
+                    let because = match run.standing {
+                        Standing::Aborted { .. } => questions::ABORTED,
+                        _ => "the run went on without it",
+                    };
+                    ask::withdraw(self.site.context, &escalation.key, because)?;
+                }
+                _ => {}
+            }
+        }
+        // Swept away since, in a run that rested for long: asked again.
+        for (id, question) in run.questions.iter().filter(|(id, _)| gone.contains(id)) {
+            escalate(self.site, id, &question.job, question.trigger, &question.why)?;
+        }
+        Ok(())
+    }
+}
+
+/// One at a time for each project. A child of somebody who was killed may hold the lock for the blink of an eye, until it has
+/// become another program.
+fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, Error> {
+    let name = format!("run-{}", mark_of(project));
+    let path: PathBuf = context.state.typing_lock(&name)?;
+    let open =
+        || OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+    let file = open().map_err(Error::io(format!("open {}", path.display())))?;
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            // The kernel tells nobody of a lock that is free again.
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::RunIsAttended { project: project.to_owned() });
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::io(format!("lock {}", path.display()))(source));
+            }
+        }
+    }
+}
+
+/// Whether somebody carries a run of the project out right now.
+pub fn is_attended(context: &Context, project: &Path) -> bool {
+    matches!(lock(context, project, Duration::ZERO), Err(Error::RunIsAttended { .. }))
+}
+
+/// The same in every build, so that an older dogwatch and a newer one see each other.
+fn mark_of(project: &Path) -> String {
+    let bytes = project.as_os_str().as_encoded_bytes();
+    let mark = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |mark, byte| {
+        (mark ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{mark:016x}")
+}

@@ -1,0 +1,415 @@
+//! git, as far as a run needs it. Whatever is begun here may have been begun before by somebody who was killed, and is looked
+//! for first.
+
+mod aside;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use dogwatch_core::story::git_status::Change;
+use dogwatch_store::{MOST_TEXT, ProjectFile, Readers};
+
+pub(super) use aside::Aside;
+
+use crate::Error;
+use crate::program::{self, Ended};
+use crate::story::{PATHS_FROM_INPUT, WorkTree, git_command, literal, why_not};
+
+/// Hooks of a repository may run all its tests.
+const LIMIT: Duration = Duration::from_mins(30);
+/// How long is waited for another git that is at it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A repository, or a worktree of it, as it is seen from a folder in it.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    dir: PathBuf,
+    tree: WorkTree,
+}
+
+/// How a commit or a merge went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Went {
+    /// The commit that has it now.
+    Well(String),
+    /// There was nothing to be done.
+    Nothing,
+    Badly(String),
+}
+
+impl Tree {
+    /// The tree that a folder is the root of, or is in.
+    pub fn of(dir: &Path) -> Option<Self> {
+        let tree = WorkTree::of(dir).ok()?;
+        Some(Self { dir: dir.to_owned(), tree })
+    }
+
+    /// Runs git at the top of the tree: all paths are as they are seen from there.
+    fn git(&self, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
+        git_in(self.tree.top(), args, input)
+    }
+
+    /// The answer of a git that must not fail.
+    fn ask(&self, args: &[&str]) -> Result<String, Error> {
+        let said = self.git(args, b"")?;
+        self.answer(args, &said).map(|text| text.trim_end_matches('\n').to_owned())
+    }
+
+    fn answer(&self, args: &[&str], said: &Ended) -> Result<String, Error> {
+        if said.is_fine() && said.stdout.is_whole {
+            return Ok(said.stdout.text());
+        }
+        let what = args.first().copied().unwrap_or_default().to_owned();
+        let said = if said.is_fine() {
+            "not all of its answer was heard".to_owned()
+        } else {
+            said.complaint()
+        };
+        Err(Error::Git { what, dir: self.dir.clone(), said })
+    }
+
+    fn is_fine(&self, args: &[&str]) -> Result<bool, Error> {
+        self.git(args, b"").map(|said| said.is_fine())
+    }
+
+    /// The commit that is checked out; none in a new repository.
+    pub fn head(&self) -> Option<String> {
+        self.commit_of("HEAD")
+    }
+
+    fn commit_of(&self, name: &str) -> Option<String> {
+        let name = format!("{name}^{{commit}}");
+        let said = self.git(&["rev-parse", "--verify", "-q", &name], b"").ok()?;
+        said.is_fine().then(|| said.stdout.text().trim().to_owned())
+    }
+
+    /// Changed files, seen from the top, with a mark of what is in them.
+    pub fn changes(&self) -> Result<BTreeMap<String, String>, Error> {
+        let changed = self.changed()?;
+        let marks = self.marks(&changed)?;
+        Ok(changed.iter().map(Change::shown).zip(marks).collect())
+    }
+
+    fn changed(&self) -> Result<Vec<Change>, Error> {
+        self.tree.changes().map_err(|failed| Error::Git {
+            what: "status".into(),
+            dir: self.dir.clone(),
+            said: failed.words,
+        })
+    }
+
+    /// A mark of what is in each of these files. Of a link it is where it leads to: git would read what is there.
+    fn marks(&self, changes: &[Change]) -> Result<Vec<String>, Error> {
+        let mut marks = vec!["gone".to_owned(); changes.len()];
+        let mut files = Vec::new();
+        for (at, change) in changes.iter().enumerate() {
+            let path = self.tree.path(&change.path);
+            match path.symlink_metadata() {
+                Ok(meta) if meta.is_symlink() => {
+                    let target = path.read_link().unwrap_or_default();
+                    marks[at] = format!("link to {}", target.display());
+                }
+                Ok(meta) if meta.is_file() => files.push((at, change.path.as_slice())),
+                _ => {}
+            }
+        }
+        // All in one go, unless a name is not a line, or a file is gone meanwhile.
+        let is_line = |path: &[u8]| !path.contains(&b'\n') && !path.starts_with(b"\"");
+        let (lines, odd): (Vec<_>, Vec<_>) = files.into_iter().partition(|(_, path)| is_line(path));
+        let input: Vec<u8> = lines.iter().flat_map(|(_, path)| [*path, b"\n"].concat()).collect();
+        let said = self.git(&["hash-object", "--stdin-paths"], &input)?;
+        let answer = said.stdout.text();
+        let hashes: Vec<&str> = answer.lines().collect();
+        if said.is_fine() && said.stdout.is_whole && hashes.len() == lines.len() {
+            for ((at, _), hash) in lines.iter().zip(hashes) {
+                hash.clone_into(&mut marks[*at]);
+            }
+            for (at, path) in odd {
+                marks[at] = self.mark_of(path)?;
+            }
+        } else {
+            for (at, path) in lines.into_iter().chain(odd) {
+                marks[at] = self.mark_of(path)?;
+            }
+        }
+        Ok(marks)
+    }
+
+    fn mark_of(&self, path: &[u8]) -> Result<String, Error> {
+        let mut command = git_command(self.tree.top());
+        command.args(["hash-object", "--"]).arg(OsStr::from_bytes(path));
+        let said = program::run(command, b"", LIMIT).map_err(Error::io("run git"))?;
+        Ok(if said.is_fine() { said.stdout.text().trim().to_owned() } else { "gone".into() })
+    }
+
+    /// Commits everything but what was there before the run and is as it was. `mark` is a line that only this commit has.
+    pub(super) fn commit(
+        &self,
+        message: &str,
+        mark: &str,
+        before: &BTreeMap<String, String>,
+    ) -> Result<Went, Error> {
+        let begun = Instant::now();
+        loop {
+            if let Some(sha) = self.marked(mark)? {
+                return Ok(Went::Well(sha));
+            }
+            let changed = self.changed()?;
+            let unmerged: Vec<String> =
+                changed.iter().filter(|c| c.is_unmerged()).map(Change::shown).collect();
+            if !unmerged.is_empty() {
+                let files = unmerged.join(", ");
+                return Ok(Went::Badly(format!("a merge has left {files} to be settled")));
+            }
+            let (mut ours, mut to_add): (Vec<&[u8]>, Vec<&[u8]>) = (Vec::new(), Vec::new());
+            let marks = self.marks(&changed)?;
+            for (change, mark) in changed.iter().zip(&marks) {
+                let is_ours = before.get(&change.shown()) != Some(mark);
+                if is_ours && why_not(&self.tree, change).is_none() {
+                    ours.push(&change.path);
+                    // One that is gone from the index already cannot be added to it.
+                    to_add.extend(change.is_unstaged().then_some(change.path.as_slice()));
+                    // A file that was moved is one that is gone, too.
+                    ours.extend(change.from.as_deref());
+                }
+            }
+            if ours.is_empty() {
+                return Ok(Went::Nothing);
+            }
+            let text = format!("{message}\n\n{mark}\n");
+            let said = match self.added(&to_add)? {
+                Some(refused) => refused,
+                // Only these, whatever else is in the index.
+                None => self.with_paths(&["commit", "-q", "-m", &text], &ours)?,
+            };
+            if said.is_fine() {
+                // A hook may have made another text of ours.
+                let made = self.marked(mark)?.or_else(|| self.head());
+                return Ok(made.map_or(Went::Nothing, Went::Well));
+            }
+            // One that was started by somebody who was killed may still be at it.
+            let words = said.stderr.text();
+            let is_locked = words.contains("index.lock") || words.contains("cannot lock ref");
+            if !is_locked || begun.elapsed() > PATIENCE {
+                return Ok(self
+                    .marked(mark)?
+                    .map_or_else(|| Went::Badly(said.complaint()), Went::Well));
+            }
+            self.wait_for_lock();
+        }
+    }
+
+    /// Changed files that are in no commit of ours, with the reason: they look like secrets.
+    pub(super) fn left_out(&self) -> Result<Vec<String>, Error> {
+        let named =
+            |change: &Change| Some(format!("{} {}", change.shown(), why_not(&self.tree, change)?));
+        Ok(self.changed()?.iter().filter_map(named).collect())
+    }
+
+    pub(super) fn is_committed(&self, mark: &str) -> Result<bool, Error> {
+        self.marked(mark).map(|found| found.is_some())
+    }
+
+    /// What git had against adding these, if anything.
+    fn added(&self, paths: &[&[u8]]) -> Result<Option<Ended>, Error> {
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        let said = self.with_paths(&["add", "-A"], paths)?;
+        Ok((!said.is_fine()).then_some(said))
+    }
+
+    /// Paths by its input, for there may be more than a command line takes.
+    fn with_paths(&self, args: &[&str], paths: &[&[u8]]) -> Result<Ended, Error> {
+        self.git(&[args, &PATHS_FROM_INPUT].concat(), &literal(paths))
+    }
+
+    fn git_dir(&self) -> Result<PathBuf, Error> {
+        self.ask(&["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
+    }
+
+    fn wait_for_lock(&self) {
+        let Ok(dir) = self.git_dir() else { return };
+        let lock = dir.join("index.lock");
+        crate::observe::arrival::wait_in(&dir, Duration::from_secs(2), || {
+            (!lock.exists()).then_some(())
+        });
+    }
+
+    /// The commit of this branch that has the line, if one of the last has.
+    fn marked(&self, mark: &str) -> Result<Option<String>, Error> {
+        if self.head().is_none() {
+            return Ok(None);
+        }
+        let grep = format!("--grep={mark}");
+        let found =
+            self.ask(&["log", "-n", "200", "--format=%H%n%B%x00", "--fixed-strings", &grep])?;
+        // git looks for the words anywhere: those of another step may begin with ours.
+        let has_line = |text: &&str| text.lines().any(|line| line == mark);
+        let commit = found.split('\0').find(has_line);
+        Ok(commit.and_then(|text| text.trim_start().lines().next()).map(ToOwned::to_owned))
+    }
+
+    /// A worktree with a branch of its own that starts here. One of that name from before is thrown away. Returns the folder in
+    /// it that is to the worktree what ours is to our tree.
+    pub(super) fn add_worktree(&self, dir: &Path, branch: &str) -> Result<PathBuf, Error> {
+        self.remove_worktree(dir, branch);
+        if let Some(parent) = dir.parent() {
+            std::fs::create_dir_all(parent)
+                .map_err(Error::io(format!("make {}", parent.display())))?;
+        }
+        self.ask(&["worktree", "add", "-q", "-f", "-B", branch, &dir.to_string_lossy(), "HEAD"])?;
+        Ok(dir.join(self.prefix()?))
+    }
+
+    pub(super) fn remove_worktree(&self, dir: &Path, branch: &str) {
+        let _ =
+            self.git(&["worktree", "remove", "--force", "--force", &dir.to_string_lossy()], b"");
+        let _ = std::fs::remove_dir_all(dir);
+        let _ = self.git(&["worktree", "prune"], b"");
+        let _ = self.git(&["branch", "-q", "-D", branch], b"");
+    }
+
+    /// Our folder as it is seen from the top, with a slash behind it; nothing if it is the top.
+    fn prefix(&self) -> Result<String, Error> {
+        let args = ["rev-parse", "--show-prefix"];
+        let said = git_in(&self.dir, &args, b"")?;
+        self.answer(&args, &said).map(|text| text.trim_end_matches('\n').to_owned())
+    }
+
+    /// Brings a branch home. `commits` are known to be on it. `mend` may settle files that both sides changed: base, ours, theirs
+    /// in, the text of both out.
+    pub(super) fn merge(
+        &self,
+        branch: &str,
+        commits: &[String],
+        message: &str,
+        mend: impl Fn(&str, [&str; 3]) -> Option<String>,
+    ) -> Result<Went, Error> {
+        let begun = Instant::now();
+        loop {
+            let Some(tip) = self.commit_of(branch) else { return self.merged_before(commits) };
+            if self.is_fine(&["merge-base", "--is-ancestor", &tip, "HEAD"])? {
+                return Ok(self.head().map_or(Went::Nothing, Went::Well));
+            }
+            match self.commit_of("MERGE_HEAD") {
+                None => {}
+                // Left by somebody who was killed.
+                Some(merging) if merging == tip => self.abort_merge(&tip),
+                Some(_) => {
+                    let dir = self.tree.top().display();
+                    return Ok(Went::Badly(format!("another merge is under way in {dir}")));
+                }
+            }
+            let said = self.git(&["merge", "-q", "--no-ff", "-m", message, branch], b"")?;
+            if said.is_fine() || self.mended(&mend)? {
+                return Ok(self.head().map_or(Went::Nothing, Went::Well));
+            }
+            let unmerged = self.unmerged().unwrap_or_default();
+            self.abort_merge(&tip);
+            if !said.stderr.text().contains("index.lock") || begun.elapsed() > PATIENCE {
+                let why = if unmerged.is_empty() {
+                    said.complaint()
+                } else {
+                    format!("both changed {}", unmerged.join(", "))
+                };
+                return Ok(Went::Badly(why));
+            }
+            self.wait_for_lock();
+        }
+    }
+
+    /// The branch is gone: was it merged before it was removed?
+    fn merged_before(&self, commits: &[String]) -> Result<Went, Error> {
+        for commit in commits {
+            if !self.is_fine(&["merge-base", "--is-ancestor", commit, "HEAD"])? {
+                let why = format!("its branch is gone, and {commit} is not in the history");
+                return Ok(Went::Badly(why));
+            }
+        }
+        Ok(Went::Nothing)
+    }
+
+    /// Takes a merge of ours back; another's is left alone.
+    fn abort_merge(&self, of: &str) {
+        if self.commit_of("MERGE_HEAD").as_deref() == Some(of) {
+            let _ = self.git(&["merge", "--abort"], b"");
+        }
+    }
+
+    fn unmerged(&self) -> Result<Vec<String>, Error> {
+        let names = self.ask(&["diff", "--name-only", "--diff-filter=U", "-z"])?;
+        Ok(names.split('\0').filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect())
+    }
+
+    fn mended(&self, mend: impl Fn(&str, [&str; 3]) -> Option<String>) -> Result<bool, Error> {
+        let unmerged = self.unmerged()?;
+        if unmerged.is_empty() {
+            return Ok(false);
+        }
+        for path in &unmerged {
+            let stage = |n: u8| -> Result<String, Error> {
+                let args = ["show", &format!(":{n}:{path}")];
+                self.answer(&args, &self.git(&args, b"")?)
+            };
+            let (Ok(base), Ok(ours), Ok(theirs)) = (stage(1), stage(2), stage(3)) else {
+                return Ok(false);
+            };
+            let Some(text) = mend(path, [&base, &ours, &theirs]) else { return Ok(false) };
+            let file = ProjectFile::below(self.tree.top(), Path::new(path));
+            file.and_then(|file| file.replace(text.as_bytes(), Readers::Usual))
+                .map_err(Error::io(format!("write {path}")))?;
+            self.with_paths(&["add"], &[path.as_bytes()])?;
+        }
+        self.is_fine(&["commit", "-q", "--no-edit"])
+    }
+
+    /// Whether git knows a file, as it is seen from our folder.
+    pub fn has(&self, path: &str) -> bool {
+        let Ok(prefix) = self.prefix() else { return false };
+        let path = format!(":(top,literal){prefix}{path}");
+        self.is_fine(&["ls-files", "--error-unmatch", "--", &path]).unwrap_or(false)
+    }
+
+    /// Keeps a file or a folder of ours out of what git sees, without touching a file that the project shares. `path` is as it is
+    /// seen from our folder.
+    pub fn exclude(&self, path: &str) -> Result<(), Error> {
+        let common = self.ask(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+        let file = Path::new(&common).join("info/exclude");
+        let pattern = format!("/{}{}", escaped(&self.prefix()?), escaped(path));
+        let failed = || Error::io(format!("write {}", file.display()));
+        let exclude = ProjectFile::below(Path::new(&common), &file).map_err(failed())?;
+        let text = exclude.read(MOST_TEXT).map_err(failed())?.unwrap_or_default();
+        if text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == pattern.as_bytes()) {
+            return Ok(());
+        }
+        let gap = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
+        // Added to, never written anew: it is a person's, in whatever encoding.
+        exclude.append(format!("{gap}{pattern}\n").as_bytes()).map_err(failed())
+    }
+}
+
+fn git_in(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
+    let mut command = git_command(dir);
+    command.args(["-c", "core.quotepath=off"]).args(args);
+    command.env("GIT_EDITOR", "true").env("LC_ALL", "C.UTF-8");
+    program::run(command, input, LIMIT).map_err(Error::io("run git"))
+}
+
+/// A path as a pattern that fits nothing else.
+fn escaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for letter in path.chars() {
+        if matches!(letter, '*' | '?' | '[' | '\\') {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+//! The runs that there are.
+
+use std::path::Path;
+
+use dogwatch_core::workflow::Run;
+use dogwatch_store::KeptRun;
+
+use super::journal::replay;
+use super::{Settings, driver};
+use crate::{Context, Error};
+
+/// A run, and how far it is.
+#[derive(Debug)]
+pub struct Listed {
+    pub kept: KeptRun,
+    /// None if its journal cannot be read by this version.
+    pub run: Option<Run>,
+    pub settings: Settings,
+    /// A process carries it out right now.
+    pub attended: bool,
+    /// Questions that wait for an answer.
+    pub questions: usize,
+}
+
+/// The runs of a project, or of all, newest first.
+pub fn list(context: &Context, project: Option<&Path>) -> Result<Vec<Listed>, Error> {
+    let store = context.store()?;
+    let open = crate::actions::escalation::list(context, false)?;
+    let mut listed = Vec::new();
+    for kept in store.runs(project)? {
+        let facts = store.facts(&kept.id, 0).ok();
+        let run = facts.and_then(|facts| replay(&kept, &facts).ok());
+        let of_run = |one: &&dogwatch_store::Escalation| {
+            one.situation.run.as_deref() == Some(kept.id.as_str())
+        };
+        listed.push(Listed {
+            run,
+            settings: Settings::of(&kept).unwrap_or_default(),
+            attended: kept.over.is_none() && driver::is_attended(context, &kept.project),
+            questions: open.iter().filter(of_run).count(),
+            kept,
+        });
+    }
+    Ok(listed)
+}

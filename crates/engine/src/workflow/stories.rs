@@ -1,0 +1,166 @@
+//! What a BMAD project says of a story.
+
+use std::path::Path;
+
+use dogwatch_core::story::policy::DataFile;
+use dogwatch_core::story::prompt::{self, Filling};
+use dogwatch_core::workflow::{Job, Step, Subject, rows};
+
+use super::bmad::fault;
+use super::verify::{Asked, Finding};
+use crate::Error;
+use crate::story::policy::{self, Need};
+use crate::story::{self, Project, Stories, StoryError, read_text};
+use crate::workflow::run_context::Site;
+
+/// What the project's files say of a story.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Look {
+    pub(super) sprint_status: Option<String>,
+    pub(super) file_status: Option<String>,
+    /// Tasks that are ticked off.
+    pub(super) tasks_done: Option<u32>,
+    pub(super) is_in_progress: bool,
+}
+
+impl Look {
+    pub(super) fn in_words(&self) -> String {
+        let word = |said: &Option<String>| said.clone().unwrap_or_else(|| "nothing".into());
+        let (sprint, file) = (word(&self.sprint_status), word(&self.file_status));
+        format!("sprint status says {sprint}, the story's file {file}")
+    }
+}
+
+pub(super) fn look(site: &Site<'_>, job: &Job) -> Result<Look, Error> {
+    let (Subject::Item(item), true) = (&job.subject, site.settings.is_bmad) else {
+        return Ok(Look::default());
+    };
+    read(&Stories::new(site.folder(job)), item).map_err(|e| fault(&e))
+}
+
+/// What is not there says nothing; what cannot be read is an error.
+fn read(stories: &Stories, item: &str) -> Result<Look, StoryError> {
+    let known = stories.known_epics()?;
+    let sprint = stories.sprint()?.unwrap_or_default();
+    let sprint_status = sprint.find(item, &known).map(|row| row.status.clone());
+    let file = match stories.story(item)? {
+        Some(story) => stories.file_of(&story)?,
+        None => None,
+    };
+    let text = file.map(|path| read_text(stories.root(), &path)).transpose()?.flatten();
+    let file_status = text
+        .as_deref()
+        .map(|text| dogwatch_core::story::story_file::read(text).status)
+        .filter(|status| status != "unknown");
+    let ticked = |text: &str| {
+        let done = text.lines().filter(|line| {
+            let line = line.trim_start();
+            line.starts_with("- [x]") || line.starts_with("- [X]")
+        });
+        u32::try_from(done.count()).unwrap_or(u32::MAX)
+    };
+    let is = |said: &Option<String>| {
+        said.as_deref().is_some_and(|s| s.eq_ignore_ascii_case("in-progress"))
+    };
+    let is_in_progress = is(&sprint_status) || is(&file_status);
+    Ok(Look { tasks_done: text.as_deref().map(ticked), is_in_progress, sprint_status, file_status })
+}
+
+/// The project as a job sees it. In a worktree there is neither marker nor state document.
+fn home(site: &Site<'_>, job: &Job) -> (Project, Option<String>) {
+    let root = site.folder(job);
+    let state = site.settings.state_file.clone().filter(|_| root == site.project);
+    let state = state.filter(|state| site.project.join(state).is_file());
+    let home = Project { root, state_file: None, ..site.home.clone() };
+    (home, state)
+}
+
+/// What the project's policy asks of the step.
+pub(super) fn by_policy(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<Finding, Error> {
+    let (home, state) = home(site, asked.job);
+    let question = story::Asked {
+        step: &step.id,
+        story: Some(asked.job.subject.name()),
+        state_file: state.as_deref(),
+        output_file: asked.output,
+    };
+    let verdict = story::verify(&home, question)
+        .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
+    let said =
+        |key: &str| verdict.report.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+    if !verdict.verified {
+        let reason = verdict.reason.clone().unwrap_or_else(|| "not verified".into());
+        let (sprint, file) = (said("sprint_status"), said("story_file_status"));
+        let more = match verdict.report.get("actualMatches").and_then(serde_json::Value::as_i64) {
+            Some(count) => format!(": {count} files are {}", said("pattern")),
+            None if sprint.is_empty() => String::new(),
+            None => format!(": sprint status says {sprint}, the story's file {file}"),
+        };
+        return Ok(Finding::Not(format!("{reason}{more}")));
+    }
+    let first =
+        verdict.report.get("matches").and_then(|all| all.get(0)).and_then(|one| one.as_str());
+    let file = first
+        .and_then(|path| Path::new(path).file_name())
+        .map(|name| name.to_string_lossy().into_owned());
+    Ok(Finding::Holds(file.unwrap_or_else(|| format!("done by {}", said("source")))))
+}
+
+/// What the project's policy has an agent told for a step.
+pub(super) fn prompt(site: &Site<'_>, job: &Job, step: &str, extra: &str) -> Result<String, Error> {
+    let (home, state) = home(site, job);
+    let bad = |problem: String| Error::BadArgument { problem };
+    let policy = policy::load(&home, state.as_deref(), Need::Skills)
+        .or_else(|_| policy::load(&home, None, Need::Texts))
+        .map_err(|fault| bad(fault.to_string()))?;
+    let found = policy.step(step).map_err(|fault| bad(fault.to_string()))?;
+    let template = found.data_text(DataFile::Template);
+    let extra = if extra.is_empty() || found.default_extra().is_empty() {
+        extra.to_owned()
+    } else {
+        format!("{}\n{extra}", found.default_extra())
+    };
+    let story_id = job.subject.name();
+    let filling = Filling { story_id, artifacts: &site.settings.artifacts, extra: &extra };
+    Ok(prompt::render(template, found, filling))
+}
+
+/// Whether all stories of an epic are done, and why not.
+pub(super) fn epic_is_complete(site: &Site<'_>, epic: &str) -> Result<(bool, String), Error> {
+    let run = site.journal.run();
+    let of_epic = run.plan.items.iter().filter(|item| item.group.as_deref() == Some(epic));
+    let dropped: Vec<&str> = of_epic
+        .filter(|item| run.items.get(&item.id).is_some_and(|state| state.dropped.is_some()))
+        .map(|item| item.id.as_str())
+        .collect();
+    if !site.settings.is_bmad {
+        let why = dropped.join(", ");
+        return Ok((
+            dropped.is_empty(),
+            if why.is_empty() { why } else { format!("without {why}") },
+        ));
+    }
+    let stories = Stories::new(&site.project);
+    let known = stories.known_epics().map_err(|e| fault(&e))?;
+    let sprint = stories.sprint().map_err(|e| fault(&e))?.unwrap_or_default();
+    let rows = sprint.stories_of(epic, &known);
+    let open: Vec<String> = rows
+        .iter()
+        .filter(|(_, row)| !row.is_done())
+        .map(|(id, row)| format!("{id} is {}", row.status))
+        .collect();
+    Ok((open.is_empty() && !rows.is_empty(), open.join(", ")))
+}
+
+/// Puts the list of files and the numbers of tests into the story, as far as they can be had.
+pub(super) fn finish(site: &Site<'_>, folder: &Path, item: &str) {
+    let _ = story::reconcile(folder, item, true);
+    let begun = site.journal.run().items.get(item).and_then(|state| state.begun);
+    let _ = story::test_counts(folder, item, begun.map(Into::into), true);
+}
+
+/// Settles a file that two stories changed: each row of sprint status is somebody's own.
+pub(super) fn mend(path: &str, [base, ours, theirs]: [&str; 3]) -> Option<String> {
+    (Path::new(path).file_name()? == "sprint-status.yaml")
+        .then(|| rows::merged(base, ours, theirs))?
+}
