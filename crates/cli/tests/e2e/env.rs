@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -124,6 +124,12 @@ impl TestEnv {
             let output = child.wait_with_output().expect("its output can be read");
             CommandOutput::new(output, self.known())
         })
+    }
+
+    /// What a program said that was started before and ends now.
+    pub(crate) fn ended(&self, child: Child) -> CommandOutput {
+        let output = child.wait_with_output().expect("its output can be read");
+        CommandOutput::new(output, self.known())
     }
 
     /// The longest first: paths lie within paths.

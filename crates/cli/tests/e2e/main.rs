@@ -34,6 +34,7 @@ mod hook;
 mod hostile_files;
 mod interrupted;
 mod job_control;
+mod json_shapes;
 mod kanban;
 mod kill;
 mod kill_all;

@@ -12,7 +12,7 @@ pub(crate) struct CommandOutput {
     pub(crate) stderr: String,
     pub(crate) code: Option<i32>,
     /// Texts of this run, and the words that stand for them in snapshots.
-    known: Vec<(String, &'static str)>,
+    pub(crate) known: Vec<(String, &'static str)>,
 }
 
 impl CommandOutput {

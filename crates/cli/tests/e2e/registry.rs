@@ -88,7 +88,7 @@ impl TestEnv {
     }
 
     /// Waits until what was done to the registry is no longer fresh.
-    fn let_settle(&self) {
+    pub(crate) fn let_settle(&self) {
         let aged = r"UPDATE touches SET at = at - 60000";
         let database = rusqlite::Connection::open(self.state_dir().join("dogwatch.db")).unwrap();
         database.execute(aged, []).unwrap();
