@@ -170,17 +170,14 @@ fn measure(args: &Args) -> Result<Report, Error> {
     }
     let mut costs = Vec::new();
     if wanted(Job::Relay) {
-        for broker in [cases::relay::Broker::Mosquitto, cases::relay::Broker::Ours] {
-            let world = World::make(args.dogwatch.as_deref())?;
-            claude::install(&world)?;
-            if cases::relay::is_possible(&world) {
-                let (group, cost) =
-                    cases::relay::measure(&world, broker, RELAYED_SESSIONS, rounds)?;
-                groups.push(group);
-                costs.extend(cost);
-            }
-            finish(world);
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        if cases::relay::is_possible(&world) {
+            let (group, cost) = cases::relay::measure(&world, RELAYED_SESSIONS, rounds)?;
+            groups.push(group);
+            costs.extend(cost);
         }
+        finish(world);
     }
     if wanted(Job::Watching) {
         let world = World::make(args.dogwatch.as_deref())?;

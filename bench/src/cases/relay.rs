@@ -30,13 +30,6 @@ const TURN: &str = "turn ends, subscriber has it";
 const SETTLE: Duration = Duration::from_secs(16);
 const WATCHED: Duration = Duration::from_secs(20);
 
-/// Which broker is between.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Broker {
-    Mosquitto,
-    Ours,
-}
-
 /// Whether there is anything to measure with.
 pub(crate) fn is_possible(world: &World) -> bool {
     ["mosquitto", "mosquitto_pub", "mosquitto_sub"].iter().all(|program| {
@@ -48,7 +41,6 @@ pub(crate) fn is_possible(world: &World) -> bool {
 
 pub(crate) fn measure(
     world: &World,
-    broker: Broker,
     sessions: usize,
     rounds: usize,
 ) -> Result<(Group, Vec<Cost>), Error> {
@@ -56,7 +48,7 @@ pub(crate) fn measure(
     let store = || Store::open(&StateDir::open(&world.state())?);
     let agents = store()?.sessions(&world.socket(), Which::All)?;
     let port = free_port()?;
-    let _broker = start_broker(world, broker, port)?;
+    let _broker = start_broker(world, port)?;
     let sub = Sub::start(world, port)?;
     let relay = Guard(child::start(world.dogwatch(["relay"]).stderr(Stdio::null()))?);
     let mut unheard: BTreeSet<String> =
@@ -74,13 +66,9 @@ pub(crate) fn measure(
         turn(world, &sub, agent, "busy", "UserPromptSubmit", "working")?;
         times[2].push(turn(world, &sub, agent, "idle", "Stop", "idle")?);
     }
-    let name = match broker {
-        Broker::Mosquitto => "mosquitto",
-        Broker::Ours => "dogwatch broker",
-    };
     let runners = [BARE, EVENT, TURN].into_iter().zip(times);
     let group = Group {
-        title: format!("telling others by {name}, {sessions} sessions"),
+        title: format!("telling others by mosquitto, {sessions} sessions"),
         runners: runners
             .filter_map(|(name, times)| {
                 Some(Runner { name: name.to_owned(), summary: Summary::of(times)? })
@@ -88,10 +76,10 @@ pub(crate) fn measure(
             .collect(),
         targets: [EVENT, TURN].map(|runner| Target { runner, goal: Goal::P99(50.0) }).into(),
     };
-    Ok((group, cost(world, &relay, name, sessions)?))
+    Ok((group, cost(world, &relay, sessions)?))
 }
 
-fn cost(world: &World, relay: &Guard, broker: &str, sessions: usize) -> Result<Vec<Cost>, Error> {
+fn cost(world: &World, relay: &Guard, sessions: usize) -> Result<Vec<Cost>, Error> {
     thread::sleep(SETTLE);
     let pid = relay.0.id();
     let (begun, before) = (Instant::now(), processor_time(pid)?);
@@ -100,7 +88,7 @@ fn cost(world: &World, relay: &Guard, broker: &str, sessions: usize) -> Result<V
         thread::sleep(Duration::from_millis(100));
     }
     let value = (processor_time(pid)? - before) / begun.elapsed().as_secs_f64() * 100.0;
-    let what = format!("relay to {broker}, {sessions} idle sessions");
+    let what = format!("relay to mosquitto, {sessions} idle sessions");
     let limit = Some(Limit(0.5));
     let memory = memory(pid)?;
     Ok(vec![
@@ -115,26 +103,16 @@ pub(crate) fn free_port() -> Result<u16, Error> {
 }
 
 /// Starts a broker and tells dogwatch where it is.
-pub(crate) fn start_broker(world: &World, broker: Broker, port: u16) -> Result<Guard, Error> {
+pub(crate) fn start_broker(world: &World, port: u16) -> Result<Guard, Error> {
     let folder = world.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).map_err(Error::io("make a folder"))?;
     let config = format!("[mqtt]\nurl = 'mqtt://127.0.0.1:{port}'\nhost = 'bench'\n");
     fs::write(folder.join("config.toml"), config).map_err(Error::io("write config.toml"))?;
-    let mut command = match broker {
-        Broker::Ours => world.dogwatch([
-            "broker".to_owned(),
-            "--listen".to_owned(),
-            format!("127.0.0.1:{port}"),
-        ]),
-        Broker::Mosquitto => {
-            let file = world.path().join("mosquitto.conf");
-            let text = format!("listener {port} 127.0.0.1\nallow_anonymous true\n");
-            fs::write(&file, text).map_err(Error::io("write mosquitto.conf"))?;
-            let mut command = world.command("sh");
-            command.args(["-c", "PATH=$PATH:/usr/sbin exec mosquitto -c \"$1\"", "sh"]).arg(&file);
-            command
-        }
-    };
+    let file = world.path().join("mosquitto.conf");
+    let text = format!("listener {port} 127.0.0.1\nallow_anonymous true\n");
+    fs::write(&file, text).map_err(Error::io("write mosquitto.conf"))?;
+    let mut command = world.command("sh");
+    command.args(["-c", "PATH=$PATH:/usr/sbin exec mosquitto -c \"$1\"", "sh"]).arg(&file);
     let started = Guard(child::start(command.stdout(Stdio::null()).stderr(Stdio::null()))?);
     let begun = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::curve::{Curve, Limit};
 use super::seed;
-use crate::cases::relay::{Broker, free_port, start_broker};
+use crate::cases::relay::{free_port, start_broker};
 use crate::cases::watching::memory as resident;
 use crate::child::{self, Guard};
 use crate::error::Error;
@@ -171,7 +171,7 @@ pub(super) fn memory(world: &World, cycles: usize, is_written: bool) -> Result<V
     const OF: &str = "sessions come and gone";
     const STEPS: usize = 10;
     let port = free_port()?;
-    let _broker = start_broker(world, Broker::Ours, port)?;
+    let _broker = start_broker(world, port)?;
     let quiet = |words: &[&str]| {
         let mut command = world.dogwatch(words);
         child::start(command.stdout(Stdio::null()).stderr(Stdio::null())).map(Guard)

@@ -54,12 +54,12 @@ pub(crate) struct Relay {
     pub(crate) stop_keeping: bool,
 }
 
-/// Run a small MQTT broker for one machine or a small team
+/// Run Mosquitto as an MQTT broker for one machine or a small team
 ///
-/// Speaks MQTT 3.1.1 and 5 on one port. Keeps everything in memory: after a restart, hosts publish their states again.
-/// Every client needs a password. dogwatch on this machine uses a generated one; other clients use the same
-/// (broker/password in the state directory), or `user` and the password in [mqtt] of config.toml, which are required to
-/// accept other machines. For TLS, or more than a few hosts, use Mosquitto or another broker.
+/// Configures Mosquitto (which must be installed) and becomes it. Every client needs a password. dogwatch on this machine
+/// uses one that is generated for it; other clients use the same (broker/password in the state directory), or `user` and
+/// the password in [mqtt] of config.toml, which are required to listen for other machines. Messages are kept in memory:
+/// after a restart, hosts publish their states again. For TLS or persistence, configure Mosquitto or any other broker yourself.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -1,17 +1,15 @@
-#[cfg(feature = "broker")]
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dogwatch_engine::{Context, Error};
 
 use crate::args::Broker;
 
-#[cfg(feature = "broker")]
 pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
     let mqtt = crate::environment::mqtt(context)?;
     let local = dogwatch_store::LocalBroker::of(&context.state);
     let password = local.password_file();
     let ready = |address| {
-        crate::ui::talk(format_args!("a broker listens on {address}; Ctrl-C ends"));
+        crate::ui::talk(format_args!("a broker listens on {address} (Mosquitto); Ctrl-C ends it"));
         crate::ui::talk(format_args!(
             "dogwatch on this machine uses it by itself; other clients: user {}, password in {}",
             dogwatch_store::LOCAL_USER,
@@ -23,30 +21,19 @@ pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
         plain.then(|| on_loopback(&mqtt.address.host, mqtt.address.port)).flatten()
     });
     let listen = args.listen.or(configured).unwrap_or(USUAL);
-    dogwatch_engine::notify::broker::run(listen, mqtt.as_ref(), &local, ready)?;
-    Ok(dogwatch_core::exit_code::OK)
+    match dogwatch_engine::notify::broker::run(listen, mqtt.as_ref(), &local, ready)? {}
 }
 
-#[cfg(feature = "broker")]
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1883);
 
 /// Where clients of this machine's configuration look for a broker, if that is on this machine only.
-#[cfg(feature = "broker")]
 fn on_loopback(host: &str, port: u16) -> Option<SocketAddr> {
     let host = if host == "localhost" { "127.0.0.1" } else { host };
     let ip: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
     ip.is_loopback().then_some(SocketAddr::new(ip, port))
 }
 
-#[cfg(not(feature = "broker"))]
-pub(crate) fn broker(_: &Context, args: &Broker) -> Result<u8, Error> {
-    let listen = args.listen.map(|listen| format!(" on {listen}")).unwrap_or_default();
-    let problem =
-        format!("this dogwatch was built without a broker; run another{listen}, such as mosquitto");
-    Err(Error::BadArgument { problem })
-}
-
-#[cfg(all(test, feature = "broker"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -22,8 +22,8 @@ mod output;
 mod process;
 mod relay;
 
+mod broker;
 mod delivery;
-mod embedded;
 mod fleet;
 mod orders;
 mod presence;

@@ -1,6 +1,5 @@
 //! Telling others: people, by whatever they have set up, those who keep a monitor, and other hosts, by a broker.
 
-#[cfg(feature = "broker")]
 pub mod broker;
 pub mod channels;
 pub mod kanban;

@@ -290,7 +290,7 @@ fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
             Kind::Refused,
             "has given our place to another: is the name of this host used twice?".to_owned(),
         ),
-        // Some brokers, ours among them, say no by hanging up.
+        // Some brokers say no by hanging up.
         ConnectionError::MqttState(StateError::ConnectionAborted | StateError::Io(_))
             if !was_taken =>
         {

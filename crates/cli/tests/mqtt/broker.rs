@@ -80,7 +80,7 @@ fn it_wants_a_password_where_there_is_one_and_does_not_open_up_without() {
     assert!(env.dogwatch(&["fleet"]).success().stderr.contains("no hosts"));
     std::fs::write(&password, "wrong").unwrap();
     let refused = env.dogwatch(&["fleet"]).code(1);
-    assert!(refused.stderr.contains("are user name and password right?"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("wrong user name or password"), "{}", refused.stderr);
     let port_text = port.to_string();
     let mut anonymous = env.foreign("mosquitto_pub");
     anonymous.args(["-h", "127.0.0.1", "-p", &port_text, "-t", "x", "-m", "y"]);

@@ -1,0 +1,184 @@
+//! `dogwatch broker`: Mosquitto with a configuration of ours, for one machine or a small team.
+//!
+//! No client gets in without a password, on loopback either. Clients of ours come through a socket in the state directory
+//! ([`LocalBroker`]), with a password that was made for them.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use dogwatch_store::{LOCAL_USER, LocalBroker, Mqtt, Secret, replace};
+use rustix::io::{FdFlags, fcntl_setfd};
+
+use crate::Error;
+use crate::program::{self, withhold_secrets};
+
+const MOST_CONNECTIONS: usize = 1000;
+/// A MiB of payload, and what is around it.
+const MOST_BYTES: usize = 1024 * 1024 + 64 * 1024;
+/// As many messages may wait for one subscriber: at first all that are retained.
+const MOST_QUEUED: usize = 100_000;
+/// How long the passwords may take to be hashed.
+const HASHING: Duration = Duration::from_secs(30);
+/// Where it is installed for administrators only, as Debian and Homebrew have it.
+const ADMIN_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"];
+const INSTALL: &str = "`apt install mosquitto` or `brew install mosquitto`; any other MQTT 5 broker will do as well, without this command (docs/mqtt.md)";
+
+/// Becomes Mosquitto, so it only returns with an error. `ready` is called before.
+pub fn run(
+    listen: SocketAddr,
+    mqtt: Option<&Mqtt>,
+    local: &LocalBroker,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<std::convert::Infallible, Error> {
+    let named = mqtt.and_then(credentials);
+    if named.is_none() && !listen.ip().is_loopback() {
+        let problem = format!(
+            "other machines could talk to a broker on {listen}; set `user` and a password in [mqtt] of config.toml first, or listen on 127.0.0.1"
+        );
+        return Err(Error::BadArgument { problem });
+    }
+    let [mosquitto, mosquitto_passwd] = ["mosquitto", "mosquitto_passwd"].map(find);
+    let (mosquitto, mosquitto_passwd) = (mosquitto?, mosquitto_passwd?);
+    if local.folder().to_str().is_none_or(|path| path.contains(['\n', '\r'])) {
+        let problem = format!(
+            "Mosquitto cannot be told of the folder {}; use another --state-dir",
+            local.folder().display()
+        );
+        return Err(Error::BadArgument { problem });
+    }
+    let (password, lock) = local.take(&new_password())?;
+    // Who listens there already is said by us, and port 0 becomes a port.
+    let probe = TcpListener::bind(listen).and_then(|probe| probe.local_addr());
+    let listen = probe.map_err(Error::io(format!("listen on {listen}")))?;
+    let own = (LOCAL_USER.to_owned(), password.reveal().to_owned());
+    let passwords = local.folder().join("passwords");
+    write_passwords(&mosquitto_passwd, &passwords, &[named, Some(own)])?;
+    let config = local.folder().join("mosquitto.conf");
+    let is_root = rustix::process::geteuid().is_root();
+    replace(&config, configuration(listen, &local.socket(), &passwords, is_root).as_bytes())?;
+    local.note(listen)?;
+    // The lock is held by whoever has the file open: it goes over to Mosquitto.
+    fcntl_setfd(&lock, FdFlags::empty()).map_err(|error| Error::io("keep a lock")(error.into()))?;
+    ready(listen);
+    let mut command = Command::new(&mosquitto);
+    withhold_secrets(&mut command);
+    let error = command.arg("-c").arg(&config).exec();
+    Err(Error::io(format!("run {}", mosquitto.display()))(error))
+}
+
+/// What the configuration names. An empty password is none.
+fn credentials(mqtt: &Mqtt) -> Option<(String, String)> {
+    let password = mqtt.password.as_ref().map(Secret::reveal).filter(|word| !word.is_empty())?;
+    Some((mqtt.user.clone()?, password.to_owned()))
+}
+
+/// 244 random bits.
+fn new_password() -> String {
+    [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|part| part.simple().to_string()).concat()
+}
+
+fn find(program: &str) -> Result<PathBuf, Error> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(ADMIN_FOLDERS.map(PathBuf::from));
+    let found = folders.map(|folder| folder.join(program)).find(|file| file.is_file());
+    found.ok_or_else(|| Error::ProgramNotFound {
+        program: program.to_owned(),
+        install: INSTALL.to_owned(),
+    })
+}
+
+/// Mosquitto's own program hashes them in the file: on a command line others could read them.
+fn write_passwords(
+    mosquitto_passwd: &Path,
+    file: &Path,
+    users: &[Option<(String, String)>],
+) -> Result<(), Error> {
+    let mut text = String::new();
+    for (user, password) in users.iter().flatten() {
+        if [user, password].iter().any(|word| word.contains([':', '\n', '\r'])) {
+            let problem =
+                format!("Mosquitto cannot take user name or password of {user:?}: a colon in it");
+            return Err(Error::BadArgument { problem });
+        }
+        for part in [user, ":", password, "\n"] {
+            text.push_str(part);
+        }
+    }
+    replace(file, text.as_bytes())?;
+    let mut command = Command::new(mosquitto_passwd);
+    command.arg("-U").arg(file);
+    let ended = program::run(command, b"", HASHING).map_err(Error::io("run mosquitto_passwd"))?;
+    if ended.is_fine() {
+        return Ok(());
+    }
+    Err(Error::io("hash passwords with mosquitto_passwd")(std::io::Error::other(ended.complaint())))
+}
+
+/// A path is the rest of its line.
+fn configuration(listen: SocketAddr, socket: &Path, passwords: &Path, is_root: bool) -> String {
+    let (port, ip) = (listen.port(), listen.ip());
+    // It would become another user, who may not look into the folder.
+    let user = if is_root { "user root\n" } else { "" };
+    format!(
+        "# Written by `dogwatch broker` at each start.\n\
+         {user}allow_anonymous false\n\
+         password_file {passwords}\n\
+         persistence false\n\
+         max_packet_size {MOST_BYTES}\n\
+         max_queued_messages {MOST_QUEUED}\n\
+         log_dest stderr\n\
+         log_type error\n\
+         log_type warning\n\
+         listener 0 {socket}\n\
+         max_connections {MOST_CONNECTIONS}\n\
+         listener {port} {ip}\n\
+         max_connections {MOST_CONNECTIONS}\n",
+        passwords = passwords.display(),
+        socket = socket.display(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_mosquitto_is_told() {
+        let listen = "[::1]:1883".parse().unwrap();
+        let text = configuration(listen, Path::new("/s/socket"), Path::new("/s/p w"), true);
+        for line in [
+            "user root",
+            "allow_anonymous false",
+            "password_file /s/p w",
+            "listener 0 /s/socket",
+            "listener 1883 ::1",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        let text = configuration(listen, Path::new("/s"), Path::new("/p"), false);
+        assert!(!text.contains("user "), "{text}");
+    }
+
+    #[test]
+    fn without_mosquitto_it_says_what_to_install() {
+        let error = find("no-such-mosquitto").unwrap_err();
+        assert_eq!(error.to_string(), "no-such-mosquitto was not found on the path");
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("apt install mosquitto") && hint.contains("docs/mqtt.md"), "{hint}");
+    }
+
+    #[test]
+    fn words_that_would_be_another_user_are_refused() {
+        let tmp = tempfile::tempdir().unwrap();
+        let file = tmp.path().join("passwords");
+        for (user, password) in [("a:b", "c"), ("a", "b:c"), ("a", "b\nroot:x")] {
+            let users = [Some((user.to_owned(), password.to_owned()))];
+            let refused = write_passwords(Path::new("/no/such"), &file, &users);
+            assert!(matches!(refused, Err(Error::BadArgument { .. })), "{user} {password}");
+            assert!(!file.exists());
+        }
+    }
+}
