@@ -130,7 +130,7 @@ fn problem(notify: &Notify) -> Option<String> {
         Way::Webhook => match notify.url.as_deref() {
             None => return Some("kind \"webhook\" needs url = \"http…\"".into()),
             Some(url) => {
-                if let Err(problem) = crate::http::Url::parse(url) {
+                if let Err(problem) = crate::web_address::parse(url) {
                     return Some(format!("url: {problem}"));
                 }
             }

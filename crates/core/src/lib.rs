@@ -32,7 +32,7 @@
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`transcript`] | readable text from an agent's own transcript |
-//! | [`http`] | a question to an agent that listens, and its answer, as bytes |
+//! | [`web_address`] | the address of a webhook |
 //! | [`private`] | variables of ours that no other program is given |
 //! | [`handover`] | whether an environment on disk can still be taken |
 //! | [`terminal`] | what of a text a terminal may see |
@@ -53,7 +53,6 @@ pub mod exit_code;
 pub mod family;
 pub mod fleet;
 pub mod handover;
-pub mod http;
 pub mod id;
 pub mod job;
 pub mod kanban;
@@ -79,5 +78,6 @@ pub mod superseded;
 pub mod terminal;
 mod text;
 pub mod transcript;
+pub mod web_address;
 pub mod window;
 pub mod workflow;

@@ -7,3 +7,4 @@ pub mod mqtt;
 mod outward;
 mod process;
 pub mod report_target;
+mod tls;

@@ -1,14 +1,22 @@
-//! Questions to a program that listens on loopback. Written by hand, because a GET is all that is asked, and an HTTP
-//! client would be the largest thing in the binary.
+//! Questions to a program that listens on loopback.
+//!
+//! Not by ureq, which asks one thing after the other: see docs/architecture.md for what that costs.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use dogwatch_core::http::{self, Answer, MAX_ANSWER};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 /// Status and body of an answer.
 pub type Answered = (u16, Vec<u8>);
+
+/// Longest body that is read.
+const MOST_BYTES: usize = 1024 * 1024;
+/// Longest head, and how many lines it may have.
+const MOST_HEAD: usize = 64 * 1024;
+const MOST_LINES: usize = 64;
 
 /// Asks for several things at once; `None` for one that was not answered in time, or in no way that makes sense. All are
 /// asked before any answer is read: a busy program answers them in one go.
@@ -26,7 +34,7 @@ fn ask(port: u16, path: &str, login: Option<(&str, &str)>, deadline: Instant) ->
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut stream = TcpStream::connect_timeout(&address, left(deadline)?).ok()?;
     stream.set_write_timeout(left(deadline)).ok()?;
-    stream.write_all(http::request(path, login).as_bytes()).ok()?;
+    stream.write_all(request(path, login).as_bytes()).ok()?;
     Some(stream)
 }
 
@@ -37,11 +45,63 @@ fn listen(mut stream: TcpStream, deadline: Instant) -> Option<Answered> {
         stream.set_read_timeout(Some(left(deadline)?)).ok()?;
         let length = stream.read(&mut part).ok()?;
         bytes.extend_from_slice(&part[..length]);
-        match http::answer(&bytes, length == 0) {
-            Answer::Whole { status, body } => return Some((status, body.to_vec())),
-            Answer::Partly if bytes.len() <= 2 * MAX_ANSWER => {}
-            Answer::Partly | Answer::Strange => return None,
+        match answer(&bytes, length == 0) {
+            Answer::Whole(answered) => return Some(answered),
+            Answer::Partly => {}
+            Answer::Strange => return None,
         }
+    }
+}
+
+fn request(path: &str, login: Option<(&str, &str)>) -> String {
+    let login = login.map_or_else(String::new, |(user, password)| {
+        let word = BASE64_STANDARD.encode(format!("{user}:{password}"));
+        format!("Authorization: Basic {word}\r\n")
+    });
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\nConnection: close\r\n{login}\r\n"
+    )
+}
+
+/// What came back, as far as it was read.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    /// More must be read.
+    Partly,
+    Whole(Answered),
+    /// No answer to such a question.
+    Strange,
+}
+
+/// Reads an answer; `ended` says that nothing more will come.
+fn answer(bytes: &[u8], ended: bool) -> Answer {
+    let mut lines = [httparse::EMPTY_HEADER; MOST_LINES];
+    let mut head = httparse::Response::new(&mut lines);
+    let (body, status) = match (head.parse(bytes), head.code) {
+        (Ok(httparse::Status::Complete(length)), Some(status)) => (&bytes[length..], status),
+        (Ok(httparse::Status::Partial), _) if !ended && bytes.len() <= MOST_HEAD => {
+            return Answer::Partly;
+        }
+        _ => return Answer::Strange,
+    };
+    let named = |name: &str| head.headers.iter().find(|line| line.name.eq_ignore_ascii_case(name));
+    // Answers to such questions come in one piece.
+    if named("transfer-encoding").is_some() || body.len() > 2 * MOST_BYTES {
+        return Answer::Strange;
+    }
+    let length = named("content-length").map(|line| {
+        std::str::from_utf8(line.value).ok().and_then(|text| text.trim().parse::<usize>().ok())
+    });
+    match length {
+        Some(Some(length)) if length <= MOST_BYTES => match body.get(..length) {
+            Some(body) => Answer::Whole((status, body.to_vec())),
+            None if ended => Answer::Strange,
+            None => Answer::Partly,
+        },
+        Some(_) => Answer::Strange,
+        None if ended => Answer::Whole((status, body.to_vec())),
+        None if body.len() > MOST_BYTES => Answer::Strange,
+        None => Answer::Partly,
     }
 }
 
@@ -104,5 +164,42 @@ mod tests {
         let (port, asked) = server(vec!["no such protocol\r\n\r\n"]);
         assert_eq!(get(port, ["/x"], None, soon()), [None]);
         drop(asked.join());
+    }
+
+    #[test]
+    fn a_question() {
+        assert_eq!(
+            request("/x", Some(("Aladdin", "open sesame"))),
+            "GET /x HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\nConnection: close\r\n\
+             Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\n\r\n"
+        );
+        assert!(!request("/x", None).contains("Authorization"));
+    }
+
+    #[test]
+    fn answers() {
+        let whole = |status, body: &'static str| Answer::Whole((status, body.as_bytes().to_vec()));
+        let table = [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", false, whole(200, "{}")),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}and more", false, whole(200, "{}")),
+            ("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", false, whole(401, "")),
+            ("HTTP/1.0 200 OK\r\n\r\n[]", true, whole(200, "[]")),
+            ("HTTP/1.0 200 OK\r\n\r\n[]", false, Answer::Partly),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", false, Answer::Partly),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", true, Answer::Strange),
+            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n{}", false, Answer::Strange),
+            ("HTTP/1.1 200", false, Answer::Partly),
+            ("", true, Answer::Strange),
+            ("SSH-2.0-OpenSSH_9.2\r\n\r\n", true, Answer::Strange),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false, Answer::Strange),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", false, Answer::Strange),
+        ];
+        for (bytes, ended, expected) in table {
+            assert_eq!(answer(bytes.as_bytes(), ended), expected, "{bytes:?} {ended}");
+        }
+        let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(MOST_HEAD));
+        assert_eq!(answer(endless.as_bytes(), false), Answer::Strange);
+        let much = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(MOST_BYTES + 1));
+        assert_eq!(answer(much.as_bytes(), false), Answer::Strange);
     }
 }

@@ -1,17 +1,20 @@
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dogwatch_core::http::{self, Url};
 use dogwatch_core::notice::Notice;
+use dogwatch_core::web_address;
+use ureq::Agent;
+use ureq::http::Uri;
+use ureq::http::uri::Scheme;
 
 use super::Sink;
-use crate::notify::{outward, process};
+use crate::notify::{outward, tls};
+use crate::program::thread_to_be_had;
 
-/// The most that is read of an answer, of which only the first line counts.
-const ANSWER: usize = 8 * 1024;
+/// The most that is read of an answer, of which only the status counts.
+const ANSWER: usize = 64 * 1024;
 
 /// A POST of the notice as JSON. Redirects are not followed: a token goes nowhere but where it was meant to.
 pub(super) struct Webhook {
@@ -22,20 +25,16 @@ pub(super) struct Webhook {
 
 impl Sink for Webhook {
     fn name(&self) -> String {
-        let host = Url::parse(&self.url).map(|url| url.host).unwrap_or_default();
-        format!("webhook {host}")
+        let url = web_address::parse(&self.url).unwrap_or_default();
+        format!("webhook {}", web_address::host(&url))
     }
 
     fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
-        let url = Url::parse(&self.url)?;
+        let url = web_address::parse(&self.url)?;
         let token = self.token()?;
         let body = serde_json::to_value(notice).map_err(|error| error.to_string())?;
         let body = outward::json(body).to_string();
-        let status = if url.secure {
-            by_curl(&self.url, token.as_deref(), &body, limit)?
-        } else {
-            post(&url, token.as_deref(), &body, Instant::now() + limit)?
-        };
+        let status = post(&url, token.as_deref(), &body, limit)?;
         if (200..300).contains(&status) {
             Ok(())
         } else {
@@ -73,70 +72,51 @@ fn read_secret(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8"))
 }
 
-fn post(url: &Url, token: Option<&str>, body: &str, until: Instant) -> Result<u16, String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let mut addresses = (url.host.as_str(), url.port).to_socket_addrs().map_err(failed)?;
-    let address = addresses.next().ok_or_else(|| format!("{} has no address", url.host))?;
-    let mut stream = TcpStream::connect_timeout(&address, left(until)?).map_err(failed)?;
-    stream.set_write_timeout(Some(left(until)?)).map_err(failed)?;
-    stream.write_all(&http::post(url, token, body)).map_err(failed)?;
-    let mut answer = Vec::new();
-    let mut part = [0; 1024];
-    while answer.len() < ANSWER {
-        stream.set_read_timeout(Some(left(until)?)).map_err(failed)?;
-        let length = stream.read(&mut part).map_err(failed)?;
-        answer.extend_from_slice(&part[..length]);
-        if let Some(status) = http::status(&answer) {
-            return Ok(status);
-        }
-        if length == 0 {
-            break;
-        }
+fn post(url: &Uri, token: Option<&str>, body: &str, limit: Duration) -> Result<u16, String> {
+    let is_secure = url.scheme() == Some(&Scheme::HTTPS);
+    let mut config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_global(Some(limit))
+        .max_response_header_size(ANSWER)
+        .user_agent("dogwatch");
+    if is_secure {
+        config = config.tls_config(tls::for_http()?);
+    } else {
+        // What is not encrypted goes to its host by no way round.
+        config = config.proxy(None);
     }
-    Err("what answers there does not speak HTTP".to_owned())
+    if web_address::host(url).parse::<IpAddr>().is_err() {
+        // A name is looked up on a thread, which is taken for granted there.
+        thread_to_be_had().map_err(|error| format!("no thread to look {url} up: {error}"))?;
+    }
+    let mut request = config.build().new_agent().post(url).content_type("application/json");
+    if let Some(token) = token {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    // The answer's body is not read at all.
+    request.send(body).map(|answer| answer.status().as_u16()).map_err(explain)
 }
 
-fn left(until: Instant) -> Result<Duration, String> {
-    let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err("it did not answer in time".to_owned()) } else { Ok(left) }
-}
-
-/// TLS is curl's: nothing else in dogwatch would use it for HTTP. All that is secret goes through its standard input.
-fn by_curl(url: &str, token: Option<&str>, body: &str, limit: Duration) -> Result<u16, String> {
-    let quoted = |text: &str| {
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-        format!("\"{}\"", text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t"))
-    };
-    let token = token.map_or_else(String::new, |token| {
-        format!("header = {}\n", quoted(&format!("Authorization: Bearer {token}")))
-    });
-    let config = format!(
-        "url = {}\nsilent\nshow-error\noutput = \"/dev/null\"\nwrite-out = \"%{{http_code}}\"\nproto = \"=https\"\nmax-time = {}\n\
-         header = \"Content-Type: application/json\"\ndata-raw = {}\n{token}",
-        quoted(url),
-        limit.as_secs(),
-        quoted(body)
-    );
-    // -q comes first, or the user's own settings would be read.
-    let words = ["curl", "-q", "--config", "-"].map(ToOwned::to_owned);
-    let ran = process::run(&words, &[], config.as_bytes(), limit + Duration::from_millis(200))?;
-    // Of a redirect it would not say that nobody took the notice, so the status is ours to judge.
-    let status = ran.status.success().then(|| ran.stdout.trim().parse().ok()).flatten();
-    status.ok_or_else(|| complaint(&ran.stderr).unwrap_or_else(|| ran.status.to_string()))
-}
-
-/// What curl complained of. On certificates it has a paragraph of advice besides.
-fn complaint(stderr: &str) -> Option<String> {
-    stderr.lines().find(|line| line.starts_with("curl: ")).map(ToOwned::to_owned)
+fn explain(error: ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
+        ureq::Error::Protocol(_) => "what answers there does not speak HTTP".to_owned(),
+        ureq::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use dogwatch_core::notice::Occasion;
+    use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt;
     use std::thread;
+
+    const LIMIT: Duration = Duration::from_secs(10);
 
     fn answer(with: &'static str) -> (String, thread::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -163,7 +143,7 @@ mod tests {
             serde_json::Value::Null,
         );
         let hook = Webhook { url: url.to_owned(), token_env: None, token_file };
-        hook.tell(&notice, Duration::from_secs(10))
+        hook.tell(&notice, LIMIT)
     }
 
     #[test]
@@ -176,7 +156,7 @@ mod tests {
         assert_eq!(tell(&url, Some(file.clone())), Ok(()));
         let asked = asked.join().unwrap();
         assert!(asked.starts_with("POST /hook HTTP/1.1\r\n"), "{asked}");
-        assert!(asked.contains("Authorization: Bearer s3cret\r\n"), "{asked}");
+        assert!(asked.contains("\r\nauthorization: Bearer s3cret\r\n"), "{asked}");
         let body = asked.split("\r\n\r\n").nth(1).unwrap();
         let told: Notice = serde_json::from_str(body).unwrap();
         assert_eq!(
@@ -197,5 +177,30 @@ mod tests {
         assert_eq!(tell(&url, None), Err("what answers there does not speak HTTP".to_owned()));
         asked.join().unwrap();
         assert!(tell(&url, None).unwrap_err().contains("refused"));
+    }
+
+    #[test]
+    fn a_server_that_does_not_come_to_an_end() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri: Uri = format!("http://{}/", silent.local_addr().unwrap()).parse().unwrap();
+        let said = post(&uri, None, "{}", Duration::from_millis(200));
+        assert_eq!(said, Err("it did not answer in time".to_owned()));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri: Uri = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let talk = move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut said = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+            while said.is_ok() {
+                said = stream.write_all(format!("X: {}\r\n", "x".repeat(1000)).as_bytes());
+            }
+        };
+        let talking = thread::spawn(talk);
+        let begun = std::time::Instant::now();
+        assert!(post(&uri, None, "{}", LIMIT).is_err());
+        assert!(begun.elapsed() < LIMIT, "it was cut off by its length");
+        talking.join().unwrap();
+        let (url, asked) = answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n");
+        assert_eq!(tell(&url, None), Err("the server answered 302".to_owned()));
+        asked.join().unwrap();
     }
 }

@@ -2,27 +2,29 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use dogwatch_store::{Mqtt, read_regular};
+use dogwatch_store::Mqtt;
 use rumqttc::{
     AsyncClient, Broker, ConnectReturnCode, ConnectionError, DisconnectReasonCode, Event, LastWill,
     MqttOptions, NetworkOptions, Packet, Publish, PublishNotice, PublishOptions, PublishProperties,
-    QoS, StateError, SubscribeFilterInput, TlsConfiguration, Transport,
+    QoS, StateError, SubscribeFilterInput, default_socket_connect,
 };
+use rustls::pki_types::ServerName;
 use serde::Serialize;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
 
 use crate::Error;
+use crate::notify::tls;
 
 /// A broker that is there answers much sooner.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How soon a broken line is noticed by either side, at most: once and a half as long.
 const KEEP_ALIVE: u16 = 15;
-/// More than all certificates of a system have.
-const MOST_CERTIFICATES: u64 = 16 * 1024 * 1024;
 const MOST_BYTES: u32 = 1024 * 1024;
 
 /// Why a connection could not be made, or was lost.
@@ -248,36 +250,31 @@ fn options(
         options.set_credentials(user, password.reveal().to_owned());
     }
     if address.tls && !is_local {
-        options.set_transport(Transport::tls_with_config(tls(mqtt)?));
+        encrypt(&mut options, mqtt)?;
     }
     Ok(options)
 }
 
-fn tls(mqtt: &Mqtt) -> Result<TlsConfiguration, Trouble> {
-    let Some(file) = &mqtt.ca_file else {
-        return TlsConfiguration::try_default_rustls().map_err(|error| {
-            Trouble::new(
-                Kind::Tls,
-                format!("cannot be trusted: the system's certificates: {error}"),
-            )
-        });
-    };
-    let ca = read_regular(file, MOST_CERTIFICATES).map_err(|error| {
-        let problem = format!("cannot be trusted: {} cannot be read: {error}", file.display());
-        Trouble::new(Kind::Tls, problem)
-    })?;
-    Ok(TlsConfiguration::Simple { ca, alpn: None, client_auth: None })
+/// TLS is ours and not rumqttc's: see the workspace's Cargo.toml.
+fn encrypt(options: &mut MqttOptions, mqtt: &Mqtt) -> Result<(), Trouble> {
+    let untrusted =
+        |problem: String| Trouble::new(Kind::Tls, format!("cannot be trusted: {problem}"));
+    let config = tls::for_broker(mqtt.ca_file.as_deref()).map_err(untrusted)?;
+    let name = mqtt.address.host.trim_matches(['[', ']']).to_owned();
+    let name = ServerName::try_from(name).map_err(|error| untrusted(error.to_string()))?;
+    options.set_socket_connector(move |host, network| {
+        let (tls, name) = (TlsConnector::from(Arc::clone(&config)), name.clone());
+        async move { tls.connect(name, default_socket_connect(host, network).await?).await }
+    });
+    Ok(())
 }
 
 fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
     let (kind, problem) = match error {
-        ConnectionError::Io(error) | ConnectionError::Tls(rumqttc::TlsError::Io(error)) => {
-            match certificate(error) {
-                Some(problem) => (Kind::Tls, problem),
-                None => (Kind::Away, format!("cannot be reached: {error}")),
-            }
-        }
-        ConnectionError::Tls(error) => (Kind::Tls, format!("cannot be trusted: {error}")),
+        ConnectionError::Io(error) => match certificate(error) {
+            Some(problem) => (Kind::Tls, problem),
+            None => (Kind::Away, format!("cannot be reached: {error}")),
+        },
         ConnectionError::Timeout(_) => {
             (Kind::Away, format!("does not answer within {} s", CONNECT.as_secs()))
         }
@@ -320,6 +317,6 @@ fn refusal(code: ConnectReturnCode) -> (Kind, String) {
 
 /// What rustls had against the other side, if that was it.
 fn certificate(error: &std::io::Error) -> Option<String> {
-    let inner = error.get_ref()?.downcast_ref::<rumqttc::tokio_rustls::rustls::Error>()?;
+    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(format!("cannot be trusted: {inner}"))
 }
