@@ -40,6 +40,8 @@
 //! | [`recording`] | what a recording is |
 //! | [`story`] | stories: their names, states and files |
 
+pub use dogwatch_protocol::{event, exit_code, notice, record};
+
 pub mod answer;
 pub mod beat;
 pub mod briefing;
@@ -48,8 +50,6 @@ pub mod config;
 pub mod delivery;
 pub mod ending;
 pub mod escalation;
-pub mod event;
-pub mod exit_code;
 pub mod family;
 pub mod fleet;
 pub mod handover;
@@ -60,11 +60,9 @@ pub mod launch;
 pub mod life;
 pub mod mask;
 pub mod name;
-pub mod notice;
 pub mod permissions;
 pub mod private;
 pub mod profile;
-pub mod record;
 pub mod recording;
 pub mod registry;
 pub mod roles;

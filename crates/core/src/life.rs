@@ -10,7 +10,8 @@
 //! all deaths. Where nothing suffices, the verdict is [`State::Unknown`].
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
+
+pub use dogwatch_protocol::session::State;
 
 use crate::record::{Cause, Ended, Exit, Started};
 
@@ -52,40 +53,6 @@ pub struct Facts<'a> {
     pub pane: Pane,
     pub runner: Process,
     pub agent: Process,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    Starting,
-    Running,
-    /// Ended with status 0, by itself or because it was asked to.
-    Exited,
-    /// A person ended it: by `kill`, by closing its terminal, or by Ctrl-C.
-    Stopped,
-    /// Ended otherwise.
-    Crashed,
-    /// Taken away without an exit record.
-    Lost,
-    Unknown,
-}
-
-impl State {
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Exited | Self::Stopped | Self::Crashed | Self::Lost)
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Starting => "starting",
-            Self::Running => "running",
-            Self::Exited => "exited",
-            Self::Stopped => "stopped",
-            Self::Crashed => "crashed",
-            Self::Lost => "lost",
-            Self::Unknown => "unknown",
-        }
-    }
 }
 
 /// The verdict, and the sentence that explains it.

@@ -10,6 +10,8 @@ use std::path::Path;
 use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
 
+pub use dogwatch_protocol::session::StoryStep;
+
 /// Longest name accepted, in bytes; the published story tools accept no longer one either.
 pub const MAX_LEN: usize = 160;
 /// Names below this prefix are dogwatch's own sessions, hidden from every list.
@@ -74,17 +76,6 @@ impl fmt::Display for SessionName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// The place of a session in a story run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct StoryStep {
-    pub step: String,
-    /// Empty for a retrospective, which belongs to no story.
-    pub epic: String,
-    pub story: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cycle: Option<String>,
 }
 
 /// Name of the session that runs `at` this step, started at `now` (local time).

@@ -2,57 +2,19 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::profile::LaunchRules;
 
-/// What an agent may do without asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Permissions {
-    /// It asks before it changes files or runs commands.
-    Ask,
-    /// It changes files of the project, and asks before it runs commands.
-    AcceptEdits,
-    /// It asks nothing.
-    #[default]
-    Bypass,
-}
+pub use dogwatch_protocol::run::Permissions;
 
-impl Permissions {
-    pub const ALL: [Self; 3] = [Self::Ask, Self::AcceptEdits, Self::Bypass];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::AcceptEdits => "accept-edits",
-            Self::Bypass => "bypass",
-        }
-    }
-
-    /// What it means, for people.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Ask => {
-                "agents ask before they change files or run commands; answer with `dogwatch escalations`"
-            }
-            Self::AcceptEdits => {
-                "agents change files without asking and ask before other actions; answer with `dogwatch escalations`"
-            }
-            Self::Bypass => {
-                "agents run commands and change files without asking (permission prompts are bypassed)"
-            }
-        }
-    }
-
-    /// Arguments for the agent, apart from those of `--unattended`; none if it does not have this level.
-    pub fn args(self, launch: &LaunchRules) -> Option<Vec<String>> {
-        match self {
-            Self::Ask => launch.ask.clone(),
-            Self::AcceptEdits => launch.accept_edits.clone(),
-            Self::Bypass => Some(vec![]),
-        }
+/// Arguments for the agent, apart from those of `--unattended`; none if it does not have this level.
+pub fn args(level: Permissions, launch: &LaunchRules) -> Option<Vec<String>> {
+    match level {
+        Permissions::Ask => launch.ask.clone(),
+        Permissions::AcceptEdits => launch.accept_edits.clone(),
+        Permissions::Bypass => Some(vec![]),
     }
 }
 
@@ -113,7 +75,7 @@ mod tests {
     #[test]
     fn every_level_of_the_built_in_agents() {
         let level = |name: &str, level: Permissions| {
-            level.args(&crate::profile::builtin(name).unwrap().launch)
+            args(level, &crate::profile::builtin(name).unwrap().launch)
         };
         let some = |words: &[&str]| Some(words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
         assert_eq!(level("claude", Permissions::Ask), some(&["--permission-mode", "default"]));

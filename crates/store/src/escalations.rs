@@ -107,7 +107,7 @@ impl Store {
                     new.id,
                     new.key,
                     text(serde_json::to_string(situation)),
-                    situation.kind().word(),
+                    dogwatch_core::escalation::kind_of(situation).word(),
                     options,
                     new.raised.as_millisecond(),
                     new.deadline.map(|(at, _)| at.as_millisecond()),

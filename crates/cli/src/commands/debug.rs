@@ -62,7 +62,7 @@ fn recorded(folder: &Path) -> Result<Reading, Error> {
         let problem = format!("{} has no screen; see its {}", folder.display(), recording::VERDICT);
         return Err(Error::BadArgument { problem });
     }
-    reading(&meta.agent, &meta.screen(&read(&folder.join(recording::STYLED_SCREEN))?))
+    reading(&meta.agent, &recording::screen(&meta, &read(&folder.join(recording::STYLED_SCREEN))?))
 }
 
 fn reading(agent: &str, screen: &Screen) -> Result<Reading, Error> {

@@ -73,7 +73,7 @@ fn state(one: &Escalation) -> String {
 }
 
 fn show(one: &Escalation) {
-    ui::line(ui::harmless(one.situation.text()).trim_end());
+    ui::line(ui::harmless(dogwatch_core::escalation::text(&one.situation)).trim_end());
     if let (Some(at), Some(option), None) = (one.deadline, one.default_option, &one.settled) {
         ui::line(format_args!("\nWithout an answer, {option} is chosen at {at:.0}."));
     }

@@ -1,6 +1,8 @@
 //! What may be put into an agent's box: text that it takes for a message, and for nothing else.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+
+pub use dogwatch_protocol::message::Change;
 
 /// Longer messages belong into a file that the agent is told to read.
 pub const MOST_BYTES: usize = 1024 * 1024;
@@ -21,19 +23,6 @@ pub struct SafeText {
     pub text: String,
     /// What was changed, for the receipt.
     pub changes: Vec<Change>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// Line ends of other systems.
-    LineEnds,
-    /// Control characters, which would act on the agent instead of being read by it.
-    ControlCharacters,
-    /// A blank was put after it, lest Enter be taken for a new line.
-    Continued,
-    /// Line ends at its end.
-    TrailingLineEnds,
 }
 
 /// Why a text cannot be sent.

@@ -15,41 +15,14 @@
 //!
 //! A critical one stops the run until it is answered; with a preference other stories go on meanwhile.
 
-mod offer;
 mod options;
 mod situation;
 
-pub use offer::{Dialog, Doer, Offer};
-pub use options::{Action, Choice, choices};
-pub use situation::{Fact, Situation};
-
-use serde::{Deserialize, Serialize};
-
-/// Why a person is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    ReviewLoop,
-    OutputUnclear,
-    SpawnFailed,
-    CommitFailed,
-    Unexpected,
-    DependencyConflict,
-    DevFailed,
-    SessionIncomplete,
-    Budget,
-    Permission,
-}
-
-/// Whether anything can go on without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The run is paused until it is answered.
-    Critical,
-    /// It could go on either way, and other stories do.
-    Preference,
-}
+pub use dogwatch_protocol::escalation::{
+    Action, Choice, Dialog, Doer, Fact, Kind, Offer, Situation, Trigger,
+};
+pub use options::choices;
+pub use situation::text;
 
 /// What decides the gravity of trigger 7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,93 +32,27 @@ pub struct Gravity {
     pub retries_left: u32,
 }
 
-impl Trigger {
-    pub const ALL: [Self; 10] = [
-        Self::ReviewLoop,
-        Self::OutputUnclear,
-        Self::SpawnFailed,
-        Self::CommitFailed,
-        Self::Unexpected,
-        Self::DependencyConflict,
-        Self::DevFailed,
-        Self::SessionIncomplete,
-        Self::Budget,
-        Self::Permission,
-    ];
-
-    pub fn number(self) -> u32 {
-        match self {
-            Self::ReviewLoop => 1,
-            Self::OutputUnclear => 2,
-            Self::SpawnFailed => 3,
-            Self::CommitFailed => 4,
-            Self::Unexpected => 5,
-            Self::DependencyConflict => 6,
-            Self::DevFailed => 7,
-            Self::SessionIncomplete => 8,
-            Self::Budget => 9,
-            Self::Permission => 10,
+/// How grave a question of this trigger is.
+pub fn kind(trigger: Trigger, gravity: Gravity) -> Kind {
+    match trigger {
+        Trigger::OutputUnclear | Trigger::DependencyConflict | Trigger::Permission => {
+            Kind::Preference
         }
-    }
-
-    /// Its word for machines, which never changes.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::ReviewLoop => "review_loop",
-            Self::OutputUnclear => "output_unclear",
-            Self::SpawnFailed => "spawn_failed",
-            Self::CommitFailed => "commit_failed",
-            Self::Unexpected => "unexpected",
-            Self::DependencyConflict => "dependency_conflict",
-            Self::DevFailed => "dev_failed",
-            Self::SessionIncomplete => "session_incomplete",
-            Self::Budget => "budget",
-            Self::Permission => "permission",
-        }
-    }
-
-    pub fn by_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|trigger| trigger.word() == word)
-    }
-
-    /// What has happened, for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::ReviewLoop => "the review found problems in every cycle",
-            Self::OutputUnclear => "it is unclear whether the step succeeded",
-            Self::SpawnFailed => "the session could not be started",
-            Self::CommitFailed => "git refused the commit",
-            Self::Unexpected => "something unexpected happened",
-            Self::DependencyConflict => "changes made in parallel conflict",
-            Self::DevFailed => "the step failed",
-            Self::SessionIncomplete => "the session ended, but its work could not be verified",
-            Self::Budget => "the budget is used up",
-            Self::Permission => "an agent asks for permission",
-        }
-    }
-
-    pub fn kind(self, gravity: Gravity) -> Kind {
-        match self {
-            Self::OutputUnclear | Self::DependencyConflict | Self::Permission => Kind::Preference,
-            Self::DevFailed if !gravity.blocking || gravity.retries_left > 0 => Kind::Preference,
-            Self::ReviewLoop
-            | Self::SpawnFailed
-            | Self::CommitFailed
-            | Self::Unexpected
-            | Self::DevFailed
-            | Self::SessionIncomplete
-            | Self::Budget => Kind::Critical,
-        }
+        Trigger::DevFailed if !gravity.blocking || gravity.retries_left > 0 => Kind::Preference,
+        Trigger::ReviewLoop
+        | Trigger::SpawnFailed
+        | Trigger::CommitFailed
+        | Trigger::Unexpected
+        | Trigger::DevFailed
+        | Trigger::SessionIncomplete
+        | Trigger::Budget => Kind::Critical,
     }
 }
 
-impl Kind {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Critical => "critical",
-            Self::Preference => "preference",
-        }
-    }
+/// The same for what has come up.
+pub fn kind_of(situation: &Situation) -> Kind {
+    let Situation { blocking, retries_left, .. } = *situation;
+    kind(situation.trigger, Gravity { blocking, retries_left })
 }
 
 #[cfg(test)]
@@ -169,18 +76,18 @@ mod tests {
         ];
         assert_eq!(table.map(|(trigger, _)| trigger), Trigger::ALL);
         for (trigger, kind) in table {
-            assert_eq!(trigger.kind(grave), kind, "{trigger:?}");
+            assert_eq!(super::kind(trigger, grave), kind, "{trigger:?}");
         }
     }
 
     #[test]
     fn the_dev_step_is_critical_only_if_it_blocks_and_no_retry_is_left() {
-        let kind =
-            |blocking, retries_left| Trigger::DevFailed.kind(Gravity { blocking, retries_left });
-        assert_eq!(kind(true, 0), Kind::Critical);
-        assert_eq!(kind(true, 1), Kind::Preference);
-        assert_eq!(kind(false, 0), Kind::Preference);
-        assert_eq!(kind(false, 1), Kind::Preference);
+        let of =
+            |blocking, retries_left| kind(Trigger::DevFailed, Gravity { blocking, retries_left });
+        assert_eq!(of(true, 0), Kind::Critical);
+        assert_eq!(of(true, 1), Kind::Preference);
+        assert_eq!(of(false, 0), Kind::Preference);
+        assert_eq!(of(false, 1), Kind::Preference);
     }
 
     #[test]

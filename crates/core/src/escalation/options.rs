@@ -1,73 +1,6 @@
 //! What can be answered, in numbered order, for each trigger. The first is what most would choose.
 
-use serde::{Deserialize, Serialize};
-
-use super::{Doer, Kind, Offer, Situation, Trigger};
-
-/// What whoever asked does with an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// The same again.
-    Retry,
-    /// The same again, with another agent.
-    OtherAgent,
-    /// As it is, it will do.
-    Accept,
-    /// A person puts it right, and then it is looked at again.
-    FixByHand,
-    /// On without a commit.
-    GoOnUncommitted,
-    /// Side by side, as planned.
-    GoOn,
-    /// One after the other.
-    OneByOne,
-    /// Without this step.
-    SkipStep,
-    /// Without this story.
-    SkipStory,
-    /// This story is given up; others go on.
-    AbortStory,
-    /// Everything is given up.
-    AbortRun,
-    /// As much again as there was.
-    RaiseBudget,
-    /// Nothing more until somebody resumes the run.
-    Pause,
-    /// Nothing is done about it.
-    Leave,
-    /// This option of an agent's dialog.
-    Choose,
-}
-
-impl Action {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Retry => "retry",
-            Self::OtherAgent => "other_agent",
-            Self::Accept => "accept",
-            Self::FixByHand => "fix_by_hand",
-            Self::GoOnUncommitted => "go_on_uncommitted",
-            Self::GoOn => "go_on",
-            Self::OneByOne => "one_by_one",
-            Self::SkipStep => "skip_step",
-            Self::SkipStory => "skip_story",
-            Self::AbortStory => "abort_story",
-            Self::AbortRun => "abort_run",
-            Self::RaiseBudget => "raise_budget",
-            Self::Pause => "pause",
-            Self::Leave => "leave",
-            Self::Choose => "choose",
-        }
-    }
-}
-
-/// One thing that can be answered. Its number is its place, from 1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
-    pub action: Action,
-    pub label: String,
-}
+use super::{Action, Choice, Doer, Kind, Offer, Situation, Trigger, kind_of};
 
 /// What can be answered. Without a run there is nothing to pause, and no step or story to skip; of a step whose nature is known,
 /// only what can be done about it.
@@ -102,7 +35,7 @@ fn usual(situation: &Situation) -> &'static [Action] {
         Trigger::Unexpected => &[A::Retry, A::OtherAgent, A::SkipStep, A::SkipStory, A::Pause],
         Trigger::DependencyConflict => &[A::OneByOne, A::GoOn, A::Pause],
         // A story that others need cannot be skipped.
-        Trigger::DevFailed if situation.kind() == Kind::Critical => {
+        Trigger::DevFailed if kind_of(situation) == Kind::Critical => {
             &[A::Retry, A::OtherAgent, A::FixByHand, A::AbortRun]
         }
         Trigger::DevFailed => &[A::Retry, A::OtherAgent, A::FixByHand, A::SkipStory, A::AbortRun],

@@ -1,77 +1,9 @@
 //! What one host may ask of another, and what it answers.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::delivery::When;
-
-/// What can be asked of a host, if it allows it by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verb {
-    Send,
-    Spawn,
-    Kill,
-}
-
-impl Verb {
-    pub const ALL: [Self; 3] = [Self::Send, Self::Spawn, Self::Kill];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::Spawn => "spawn",
-            Self::Kill => "kill",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verb| verb.word() == word)
-    }
-}
-
-/// A message to a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Send {
-    pub session: String,
-    pub text: String,
-    #[serde(default)]
-    pub slash: bool,
-    #[serde(default = "when_idle")]
-    pub when: When,
-    /// Seconds to wait for the agent; without it, as long as it takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<u64>,
-}
-
-fn when_idle() -> When {
-    When::Idle
-}
-
-/// An agent to be started. Only agents that the host knows: no commands, no variables.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spawn {
-    pub agent: String,
-    /// A folder on the host.
-    pub cwd: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(default)]
-    pub unattended: bool,
-}
-
-/// A session to be ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kill {
-    pub session: String,
-    #[serde(default)]
-    pub now: bool,
-}
+use dogwatch_protocol::fleet::{Kill, Request, Send, Spawn, Verb};
 
 /// A request as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +34,19 @@ pub struct Envelope {
     pub expires: Option<Timestamp>,
 }
 
+impl Envelope {
+    fn around<T>(&self, order: T) -> Request<T> {
+        Request {
+            v: crate::event::VERSION,
+            id: self.id.clone(),
+            from: self.from.clone(),
+            issued: self.issued,
+            expires: self.expires,
+            order,
+        }
+    }
+}
+
 /// Longest id that is remembered.
 const MOST_ID: usize = 200;
 
@@ -116,22 +61,13 @@ impl Order {
 
     /// The payload of a request.
     pub fn write(&self, envelope: &Envelope) -> Value {
-        let order = match self {
-            Self::Send(send) => serde_json::to_value(send),
-            Self::Spawn(spawn) => serde_json::to_value(spawn),
-            Self::Kill(kill) => serde_json::to_value(kill),
+        let written = match self {
+            Self::Send(order) => serde_json::to_value(envelope.around(order)),
+            Self::Spawn(order) => serde_json::to_value(envelope.around(order)),
+            Self::Kill(order) => serde_json::to_value(envelope.around(order)),
         };
-        let mut payload = serde_json::json!({
-            "v": crate::event::VERSION,
-            "id": envelope.id,
-            "from": envelope.from,
-            "issued": envelope.issued,
-            "expires": envelope.expires,
-        });
-        if let (Some(payload), Ok(Value::Object(order))) = (payload.as_object_mut(), order) {
-            payload.extend(order);
-        }
-        payload
+        // Texts, numbers and times: nothing in it can fail.
+        written.unwrap_or_default()
     }
 
     /// The head of a request, whatever its verb.
@@ -163,59 +99,11 @@ impl Order {
     }
 }
 
-/// How far a request has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReplyState {
-    /// The host has taken it, and will carry it out once. Another reply follows.
-    Accepted,
-    Done,
-    /// The host does not do this.
-    Refused,
-    /// It was tried, or could not even be.
-    Failed,
-    /// It came too late.
-    Expired,
-    /// It was begun before, and nobody knows how it went.
-    Unknown,
-}
-
-impl ReplyState {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Done => "done",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Expired => "expired",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// What a host answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Reply {
-    pub v: u32,
-    /// The request's.
-    pub id: String,
-    pub host: String,
-    pub verb: String,
-    pub state: ReplyState,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-    /// A stable word for what went wrong, and the exit code that the command would have had on the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit: Option<u8>,
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub result: Value,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::delivery::When;
+    use crate::fleet::{Reply, ReplyState};
     use serde_json::json;
 
     #[test]

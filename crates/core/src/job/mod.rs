@@ -20,60 +20,12 @@ mod turn;
 pub use turn::{Turn, TurnEnd, turn_of};
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+
+pub use dogwatch_protocol::job::JobState;
 
 /// How long an agent that has a transcript is at its prompt before that alone ends a turn: it tells hooks first, and
 /// writes afterwards.
 const WRITING: SignedDuration = SignedDuration::from_secs(3);
-
-/// How far a job has come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
-pub enum JobState {
-    Queued,
-    Delivered,
-    Running,
-    Done {
-        /// The agent's last words, if it keeps a transcript.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        result: Option<String>,
-    },
-    Failed {
-        because: String,
-        /// What the agent had said by then.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        result: Option<String>,
-    },
-    Cancelled {
-        by: String,
-    },
-}
-
-impl JobState {
-    pub const WORDS: [&str; 6] = ["queued", "delivered", "running", "done", "failed", "cancelled"];
-
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Delivered => "delivered",
-            Self::Running => "running",
-            Self::Done { .. } => "done",
-            Self::Failed { .. } => "failed",
-            Self::Cancelled { .. } => "cancelled",
-        }
-    }
-
-    pub fn is_over(&self) -> bool {
-        matches!(self, Self::Done { .. } | Self::Failed { .. } | Self::Cancelled { .. })
-    }
-
-    pub fn result(&self) -> Option<&str> {
-        match self {
-            Self::Done { result } | Self::Failed { result, .. } => result.as_deref(),
-            _ => None,
-        }
-    }
-}
 
 /// What is to be seen of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::definition::{Failure, Step, Work};
 use super::fact::{How, Job, Subject};
 use super::state::{Attempt, ItemState, JobState, Outcome, Phase, Run, Standing};
-use crate::escalation::{Gravity, Kind, Trigger};
+use crate::escalation::{self, Gravity, Kind, Trigger};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
@@ -386,7 +386,8 @@ impl Run {
         }
         let gravity = Gravity { blocking: self.is_blocking(&job), retries_left: 0 };
         let trigger = trigger(step, state, failure);
-        let (id, critical) = (self.question_id(&job), trigger.kind(gravity) == Kind::Critical);
+        let (id, critical) =
+            (self.question_id(&job), escalation::kind(trigger, gravity) == Kind::Critical);
         Decision::Escalate { id, job, trigger, critical, why: why.to_owned() }
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+
+pub use dogwatch_protocol::run::{Failure, Per};
 
 use crate::escalation::Trigger;
 
@@ -58,16 +60,6 @@ impl Workflow {
         }
         self
     }
-}
-
-/// What a step is done for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Per {
-    /// Each item: a story.
-    Item,
-    /// Each group, once its items are done: an epic.
-    Group,
 }
 
 /// Who does a step.
@@ -163,67 +155,6 @@ impl Step {
 
 /// The step that a workflow gets when its items are done side by side.
 pub const MERGE: &str = "merge";
-
-/// How an attempt can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Failure {
-    /// The session could not be started.
-    Spawn,
-    /// The agent ended by itself, and not with success.
-    Crash,
-    /// The session was taken away: tmux or the machine went down.
-    Lost,
-    /// A usage or rate limit.
-    Limit,
-    /// The agent's last turn failed: the service could not be reached, or refused.
-    Error,
-    /// No sign of life, or it took too long.
-    Stuck,
-    /// It waits for a person.
-    Waiting,
-    /// It ended well, and what it should have done is not there.
-    Unverified,
-    /// What it left says that it failed.
-    Failed,
-    /// What it left says neither.
-    Unclear,
-}
-
-impl Failure {
-    pub const ALL: [Self; 10] = [
-        Self::Spawn,
-        Self::Crash,
-        Self::Lost,
-        Self::Limit,
-        Self::Error,
-        Self::Stuck,
-        Self::Waiting,
-        Self::Unverified,
-        Self::Failed,
-        Self::Unclear,
-    ];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Spawn => "spawn",
-            Self::Crash => "crash",
-            Self::Lost => "lost",
-            Self::Limit => "limit",
-            Self::Error => "error",
-            Self::Stuck => "stuck",
-            Self::Waiting => "waiting",
-            Self::Unverified => "unverified",
-            Self::Failed => "failed",
-            Self::Unclear => "unclear",
-        }
-    }
-
-    /// Whether it says nothing about the work: such attempts do not count towards the step's own limit.
-    pub fn is_nobodys_fault(self) -> bool {
-        matches!(self, Self::Lost | Self::Limit)
-    }
-}
 
 /// What is tried after a failure: so many more times with each agent, after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+pub use dogwatch_protocol::run::{Budget, Crew, Spent};
+
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Plan {
     pub items: Vec<Item>,
@@ -74,69 +76,5 @@ pub struct Item {
 impl Item {
     pub fn key(&self) -> &str {
         if self.key.is_empty() { &self.id } else { &self.key }
-    }
-}
-
-/// Who does a step, and who if that one cannot.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Crew {
-    pub primary: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fallback: Option<String>,
-    /// Belongs to the first: another agent knows other models.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-/// What one item may use up; `None` is no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Budget {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    /// In millionths of a dollar.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub micro_usd: Option<u64>,
-}
-
-impl Budget {
-    #[must_use]
-    pub fn times(self, n: u64) -> Self {
-        let times = |limit: Option<u64>| limit.map(|limit| limit.saturating_mul(n));
-        Self { tokens: times(self.tokens), micro_usd: times(self.micro_usd) }
-    }
-}
-
-/// What was used up, as the agent's transcript says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Spent {
-    #[serde(default)]
-    pub input: u64,
-    #[serde(default)]
-    pub output: u64,
-    #[serde(default)]
-    pub cached: u64,
-    #[serde(default)]
-    pub micro_usd: u64,
-}
-
-impl Spent {
-    /// Read from the cache costs next to nothing, and is not counted.
-    pub fn tokens(self) -> u64 {
-        self.input.saturating_add(self.output)
-    }
-
-    #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            input: self.input.saturating_add(other.input),
-            output: self.output.saturating_add(other.output),
-            cached: self.cached.saturating_add(other.cached),
-            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
-        }
-    }
-
-    pub fn is_over(self, budget: Budget) -> bool {
-        budget.tokens.is_some_and(|limit| self.tokens() > limit)
-            || budget.micro_usd.is_some_and(|limit| self.micro_usd > limit)
     }
 }

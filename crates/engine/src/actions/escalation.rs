@@ -260,7 +260,7 @@ fn notice(escalation: &Escalation, occasion: Occasion) -> Notice {
         (format!("Decided: {headline}"), settled(escalation).to_string())
     } else {
         let how = format!("\nAnswer with: dogwatch escalations answer {number} --option N\n");
-        (format!("Decision needed: {headline}"), situation.text() + &how)
+        (format!("Decision needed: {headline}"), dogwatch_core::escalation::text(situation) + &how)
     };
     let data = json!({
         "number": number,

@@ -78,7 +78,7 @@ pub(super) fn of_agents(
             found.push(Error::ProgramNotFound { program, install });
             continue;
         }
-        if level.args(&profile.launch).is_none() {
+        if permissions::args(level, &profile.launch).is_none() {
             let agent = name.clone();
             found.push(Error::NoSuchPermissions { agent, level: level.word() });
         }

@@ -103,9 +103,8 @@ pub(super) fn spawn(
             };
             let launch = agents::profile(site.context, &attempt.agent)?.launch;
             let level = site.settings.permissions;
-            let by_level = level.args(&launch).ok_or_else(|| Error::NoSuchPermissions {
-                agent: attempt.agent.clone(),
-                level: level.word(),
+            let by_level = dogwatch_core::permissions::args(level, &launch).ok_or_else(|| {
+                Error::NoSuchPermissions { agent: attempt.agent.clone(), level: level.word() }
             })?;
             let extra_args =
                 by_level.iter().chain(&site.settings.agent_args).map(Into::into).collect();

@@ -5,7 +5,7 @@ pub mod materials;
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::mask::{self, Known, Masks};
-use dogwatch_core::recording::{self, Evidence, Meta, ScreenAlone};
+use dogwatch_core::recording::{self, Evidence, Meta};
 use dogwatch_core::screen::{self, grid::Grid};
 use dogwatch_core::status::Source;
 use dogwatch_store::keep_record;
@@ -50,10 +50,10 @@ pub fn record(
         let masked = masks.screen(&text, meta.width.unwrap_or(0).into());
         let title = meta.pane_title.as_ref().map(|title| masks.screen(title, 0));
         meta.screen_alone = screen::markers(&meta.agent).map(|_| {
-            let before = screen::read(&meta.agent, &meta.screen(text.as_bytes()));
+            let before = screen::read(&meta.agent, &recording::screen(&meta, text.as_bytes()));
             meta.pane_title.clone_from(&title);
-            let after = screen::read(&meta.agent, &meta.screen(masked.as_bytes()));
-            ScreenAlone::compare(&before, &after)
+            let after = screen::read(&meta.agent, &recording::screen(&meta, masked.as_bytes()));
+            recording::compare(&before, &after)
         });
         meta.pane_title = title;
         meta.file = Some(recording::SCREEN.to_owned());

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 /// What a notice is about. The words are those of the configuration file and of the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Occasion {
     EscalationRaised,
@@ -29,6 +30,7 @@ impl Occasion {
 
 /// The shape is an interface: commands read it on standard input, webhooks as the body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Notice {
     pub occasion: Occasion,
     pub at: Timestamp,

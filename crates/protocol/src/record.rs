@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A process and its start time. The kernel hands a pid out again; the pair it does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ProcessIdent {
     pub pid: i32,
     /// Start time in the kernel's own unit (clock ticks since boot on Linux). Only for comparing.
@@ -16,6 +17,7 @@ pub struct ProcessIdent {
 
 /// Written once the agent's program has certainly been executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Started {
     pub at: Timestamp,
     pub runner: ProcessIdent,
@@ -26,6 +28,7 @@ pub struct Started {
 
 /// How a process ended, as the kernel told its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     Code(i32),
@@ -48,6 +51,7 @@ impl Exit {
 
 /// What made the agent end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// Nobody asked: it ended by itself, or something outside dogwatch killed it.
@@ -62,6 +66,7 @@ pub enum Cause {
 
 /// Written, and flushed to disk, as soon as the agent has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Ended {
     pub at: Timestamp,
     pub exit: Exit,

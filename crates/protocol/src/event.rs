@@ -77,24 +77,34 @@ pub mod kind {
 
 /// The session that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Subject {
+    /// Of a session that dogwatch started, a UUID; of an agent that others started, the pane and its process, beginning with `%`.
     pub id: String,
     pub name: String,
     pub agent: String,
 }
 
-/// One thing that happened.
+/// Something that happened. `PREFIX/HOST/session/NAME/event`, or `PREFIX/HOST/event` if it is about no session; QoS 1, not retained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Event {
+    /// Version of the shape. Fields may be added within a version.
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
     pub v: u32,
-    /// A UUID of version 7. Whoever gets the same id again has been told already.
+    /// A UUID of version 7. The same id again is the same event again: drop it.
+    #[cfg_attr(feature = "schemas", schemars(extend("format" = "uuid")))]
     pub id: String,
+    /// When it happened.
     pub at: Timestamp,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
+    /// One of these, or one of a newer dogwatch.
+    #[cfg_attr(feature = "schemas", schemars(extend("examples" = kind::ALL)))]
     pub kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Subject>,
+    /// What belongs to the kind; see `docs/mqtt.md`.
     #[serde(default)]
     pub data: Value,
 }

@@ -1,0 +1,225 @@
+//! What hosts tell each other over MQTT; `docs/mqtt.md` is for those who join with other tools.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::Subject;
+use crate::message::When;
+
+/// Whether a host is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    Online,
+    /// It said goodbye, or the broker lost it and says so in its name.
+    Gone,
+}
+
+/// Whether a host is there. `PREFIX/HOST/status`; QoS 1, retained, and the last will.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct HostStatus {
+    /// Version of the shape. Fields may be added within a version.
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
+    pub v: u32,
+    pub host: String,
+    pub state: Presence,
+    /// When it came online; also of a host that is gone.
+    pub since: Timestamp,
+    /// Why it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// What it carries out for others.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemas", schemars(with = "Vec<Verb>"))]
+    pub allow: Vec<String>,
+    /// Of dogwatch.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// What a session is doing. `PREFIX/HOST/session/NAME/state`; QoS 1, retained; an empty payload when it is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SessionState {
+    /// Version of the shape. Fields may be added within a version.
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
+    pub v: u32,
+    pub host: String,
+    pub session: Subject,
+    /// Started by dogwatch.
+    pub ours: bool,
+    /// When it was seen.
+    pub at: Timestamp,
+    /// Since when the state holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// How sure that is.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemas", schemars(with = "crate::status::Basis"))]
+    pub basis: String,
+    /// The state and what belongs to it, as in `dogwatch status --json`. A newer host may have states that are not listed here.
+    #[cfg_attr(feature = "schemas", schemars(with = "crate::status::Status"))]
+    pub status: Value,
+}
+
+/// What can be asked of a host, if it allows it by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    Send,
+    Spawn,
+    Kill,
+}
+
+impl Verb {
+    pub const ALL: [Self; 3] = [Self::Send, Self::Spawn, Self::Kill];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Spawn => "spawn",
+            Self::Kill => "kill",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.word() == word)
+    }
+}
+
+/// A message to a session. `PREFIX/HOST/request/send`; QoS 1, never retained, with response topic and correlation data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Send {
+    /// Name, id or pane.
+    pub session: String,
+    pub text: String,
+    /// It is a slash command of the agent.
+    #[serde(default)]
+    pub slash: bool,
+    /// When it may be delivered.
+    #[serde(default = "when_idle")]
+    pub when: When,
+    /// Seconds to wait for the agent; without it, as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+}
+
+fn when_idle() -> When {
+    When::Idle
+}
+
+/// An agent to be started. `PREFIX/HOST/request/spawn`; QoS 1, never retained, with response topic and correlation data. Only agents that the host knows: no commands, no variables.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Spawn {
+    /// Name of the profile.
+    pub agent: String,
+    /// A folder on the host, absolute.
+    pub cwd: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub unattended: bool,
+}
+
+/// A session to be ended. `PREFIX/HOST/request/kill`; QoS 1, never retained, with response topic and correlation data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Kill {
+    /// Name, id or pane.
+    pub session: String,
+    /// Kill it immediately.
+    #[serde(default)]
+    pub now: bool,
+}
+
+/// A request: what every one has, and the order itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Request<T> {
+    /// Version of the shape. Fields may be added within a version.
+    #[serde(default = "version")]
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
+    pub v: u32,
+    /// A request with the same id is carried out once.
+    #[cfg_attr(feature = "schemas", schemars(length(min = 1, max = 200)))]
+    pub id: String,
+    /// Who asks, for the journal.
+    pub from: Option<String>,
+    /// When the order was given. An order that is older than 5 minutes (or its `expires`), or from the future, is not carried out.
+    #[cfg_attr(feature = "schemas", schemars(required))]
+    pub issued: Option<Timestamp>,
+    /// Not carried out after that.
+    pub expires: Option<Timestamp>,
+    #[serde(flatten)]
+    pub order: T,
+}
+
+fn version() -> u32 {
+    crate::event::VERSION
+}
+
+/// How far a request has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyState {
+    /// The host has taken it, and will carry it out once. Another reply follows.
+    Accepted,
+    Done,
+    /// The host does not do this.
+    Refused,
+    /// It was tried, or could not even be.
+    Failed,
+    /// It came too late.
+    Expired,
+    /// It was begun before, and nobody knows how it went.
+    Unknown,
+}
+
+impl ReplyState {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Done => "done",
+            Self::Refused => "refused",
+            Self::Failed => "failed",
+            Self::Expired => "expired",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a host answers, on the response topic with the correlation data of the request; QoS 1. `accepted` is followed by another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Reply {
+    /// Version of the shape. Fields may be added within a version.
+    #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
+    pub v: u32,
+    /// Of the request.
+    pub id: String,
+    pub host: String,
+    pub verb: String,
+    pub state: ReplyState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// A stable word for what went wrong, as in the errors of the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The exit code that the command would have had on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<u8>,
+    /// `send`: `session`, `message`, `outcome` …; `spawn`: `session`, `id`, `agent`, `pane`, `cwd`; `kill`: `session`, `id`, `by`, `exit`.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub result: Value,
+}

@@ -1,0 +1,53 @@
+//! Jobs: how far one has come.
+
+use serde::{Deserialize, Serialize};
+
+/// How far a job has come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum JobState {
+    Queued,
+    Delivered,
+    Running,
+    Done {
+        /// The agent's last words, if it keeps a transcript.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    Failed {
+        because: String,
+        /// What the agent had said by then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    Cancelled {
+        by: String,
+    },
+}
+
+impl JobState {
+    pub const WORDS: [&str; 6] = ["queued", "delivered", "running", "done", "failed", "cancelled"];
+
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Delivered => "delivered",
+            Self::Running => "running",
+            Self::Done { .. } => "done",
+            Self::Failed { .. } => "failed",
+            Self::Cancelled { .. } => "cancelled",
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Done { .. } | Self::Failed { .. } | Self::Cancelled { .. })
+    }
+
+    pub fn result(&self) -> Option<&str> {
+        match self {
+            Self::Done { result } | Self::Failed { result, .. } => result.as_deref(),
+            _ => None,
+        }
+    }
+}

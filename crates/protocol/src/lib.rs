@@ -1,0 +1,36 @@
+//! The interface of dogwatch: every JSON shape that it prints or reads, as a type.
+//!
+//! Front ends fill these in and print them; nobody builds JSON by hand. What a field means is said here once: the comments become the
+//! descriptions in `docs/schemas`, which the test `schemas` writes. `docs/protocol.md` has the same for people.
+//!
+//! Fields may be added. None goes away or changes its meaning or its place: scripts read them.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`session`] | sessions: listed, started, captured, ended |
+//! | [`status`] | what a session is doing, with the reasons |
+//! | [`record`] | what the runner writes down: started, ended |
+//! | [`message`] | messages to agents, and what became of them |
+//! | [`job`] | jobs, and how far they have come |
+//! | [`escalation`] | questions to a person, and answers |
+//! | [`run`] | runs of a workflow: plan, facts, report |
+//! | [`screen`] | what one screen says |
+//! | [`bug_report`] | what is recorded of a session |
+//! | [`event`] | what happened: the journal, `dogwatch events`, MQTT |
+//! | [`notice`] | what commands and webhooks are told |
+//! | [`fleet`] | what hosts tell each other over MQTT |
+//! | [`exit_code`] | exit codes |
+
+pub mod bug_report;
+pub mod escalation;
+pub mod event;
+pub mod exit_code;
+pub mod fleet;
+pub mod job;
+pub mod message;
+pub mod notice;
+pub mod record;
+pub mod run;
+pub mod screen;
+pub mod session;
+pub mod status;

@@ -1,0 +1,103 @@
+//! Messages to agents: when one may be delivered, what became of it, and what proves that.
+
+use serde::{Deserialize, Serialize};
+
+/// When a message may be put into the agent's box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// Once it is at its prompt with nothing running.
+    Idle,
+    /// Also while it works: agents queue such messages, or are steered by them.
+    Now,
+}
+
+/// What shows that the agent has taken the message, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// Its hook told of this very text.
+    Hook,
+    /// Its transcript has this very text.
+    Transcript,
+    /// It began to work right after the text left the box.
+    State,
+    /// The text stands above the box.
+    Screen,
+}
+
+impl Proof {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Hook => "hook",
+            Self::Transcript => "transcript",
+            Self::State => "state",
+            Self::Screen => "screen",
+        }
+    }
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    Delivered {
+        proof: Proof,
+        /// It was at work: it queued the message, or was steered by it.
+        while_working: bool,
+    },
+    /// Its time was over before the agent could take it. It is kept, in its order.
+    Queued {
+        because: String,
+    },
+    /// It is in the box, and was not submitted.
+    TypedNotSubmitted {
+        because: String,
+    },
+    /// It was not put anywhere.
+    Refused {
+        because: String,
+    },
+    Failed {
+        because: String,
+    },
+}
+
+impl Outcome {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Delivered { .. } => "delivered",
+            Self::Queued { .. } => "queued",
+            Self::TypedNotSubmitted { .. } => "typed_not_submitted",
+            Self::Refused { .. } => "refused",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
+    pub fn because(&self) -> Option<&str> {
+        match self {
+            Self::Delivered { .. } => None,
+            Self::Queued { because }
+            | Self::TypedNotSubmitted { because }
+            | Self::Refused { because }
+            | Self::Failed { because } => Some(because),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Line ends of other systems.
+    LineEnds,
+    /// Control characters, which would act on the agent instead of being read by it.
+    ControlCharacters,
+    /// A blank was put after it, lest Enter be taken for a new line.
+    Continued,
+    /// Line ends at its end.
+    TrailingLineEnds,
+}

@@ -1,0 +1,501 @@
+//! Runs of a workflow: what is planned, what happened, and what it came to.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::escalation::{Action, Trigger};
+
+/// A step of an item or of a group; written as `1.2/dev` or `epic 1/retro`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(try_from = "String", into = "String")]
+pub struct Job {
+    pub subject: Subject,
+    pub step: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    Item(String),
+    Group(String),
+}
+
+impl Subject {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Item(name) | Self::Group(name) => name,
+        }
+    }
+}
+
+impl Job {
+    pub fn of_item(item: &str, step: &str) -> Self {
+        Self { subject: Subject::Item(item.to_owned()), step: step.to_owned() }
+    }
+
+    pub fn of_group(group: &str, step: &str) -> Self {
+        Self { subject: Subject::Group(group.to_owned()), step: step.to_owned() }
+    }
+
+    pub fn item(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::Item(item) => Some(item),
+            Subject::Group(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.subject {
+            Subject::Item(item) => write!(f, "{item}/{}", self.step),
+            Subject::Group(group) => write!(f, "epic {group}/{}", self.step),
+        }
+    }
+}
+
+impl From<Job> for String {
+    fn from(job: Job) -> Self {
+        job.to_string()
+    }
+}
+
+impl TryFrom<String> for Job {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let (subject, step) =
+            text.rsplit_once('/').ok_or_else(|| format!("no step in {text:?}"))?;
+        Ok(match subject.strip_prefix("epic ") {
+            Some(group) => Self::of_group(group, step),
+            None => Self::of_item(subject, step),
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(tag = "fact", rename_all = "snake_case")]
+pub enum Fact {
+    /// An item's turn has come. `base` is the commit that it starts from.
+    Begun {
+        item: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worktree: Option<String>,
+        /// Files that were changed then and not committed, with a mark of what was in them: none of them is its work.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        before: BTreeMap<String, String>,
+    },
+    /// What an item that was given up has left in the tree is on this branch now.
+    SetAside {
+        item: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+        #[serde(default)]
+        files: u32,
+        /// Files that stay where they are, with the reason.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<String>,
+    },
+    /// A step is left out, on purpose or because it may.
+    Skipped {
+        job: Job,
+        why: String,
+    },
+    /// About to be tried; written before anything is done.
+    Attempted {
+        job: Job,
+        n: u32,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The step was verified already before this attempt: then only an attempt that ends well proves anything.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        held: bool,
+    },
+    Spawned {
+        job: Job,
+        n: u32,
+        session: String,
+    },
+    /// The session is over, or has nothing more to do; `output` is where its words were kept.
+    Ended {
+        job: Job,
+        n: u32,
+        how: How,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<String>,
+        #[serde(default)]
+        spent: Spent,
+    },
+    Verified {
+        job: Job,
+        n: u32,
+        evidence: String,
+    },
+    /// The attempt failed. `progress` counts what is done of the step, where that can be counted.
+    Failed {
+        job: Job,
+        n: u32,
+        failure: Failure,
+        why: String,
+        /// When it is worth trying again, if the failure says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        progress: Option<u32>,
+        /// The step did its part and says itself that it is not finished: a review with findings.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        not_clean: bool,
+    },
+    /// The session was ended and its pane closed.
+    Closed {
+        job: Job,
+        n: u32,
+    },
+    /// A person is asked.
+    Escalated {
+        id: String,
+        job: Job,
+        trigger: Trigger,
+        critical: bool,
+        why: String,
+    },
+    Answered {
+        id: String,
+        action: Action,
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
+    /// The story is put off: attempts end at the same place again and again.
+    Deferred {
+        job: Job,
+        why: String,
+    },
+    /// Whether a group has everything that it needs to be called complete.
+    GroupChecked {
+        group: String,
+        complete: bool,
+        why: String,
+    },
+    Paused {
+        by: String,
+        why: String,
+    },
+    Resumed {
+        by: String,
+    },
+    Aborted {
+        by: String,
+        why: String,
+    },
+    Completed,
+}
+
+/// How a session came to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum How {
+    /// It did what it had to, as far as one can see from outside.
+    Finished,
+    Failed {
+        failure: Failure,
+        why: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<Timestamp>,
+    },
+}
+
+/// What a step is done for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// Each item: a story.
+    Item,
+    /// Each group, once its items are done: an epic.
+    Group,
+}
+
+/// How an attempt can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// The session could not be started.
+    Spawn,
+    /// The agent ended by itself, and not with success.
+    Crash,
+    /// The session was taken away: tmux or the machine went down.
+    Lost,
+    /// A usage or rate limit.
+    Limit,
+    /// The agent's last turn failed: the service could not be reached, or refused.
+    Error,
+    /// No sign of life, or it took too long.
+    Stuck,
+    /// It waits for a person.
+    Waiting,
+    /// It ended well, and what it should have done is not there.
+    Unverified,
+    /// What it left says that it failed.
+    Failed,
+    /// What it left says neither.
+    Unclear,
+}
+
+impl Failure {
+    pub const ALL: [Self; 10] = [
+        Self::Spawn,
+        Self::Crash,
+        Self::Lost,
+        Self::Limit,
+        Self::Error,
+        Self::Stuck,
+        Self::Waiting,
+        Self::Unverified,
+        Self::Failed,
+        Self::Unclear,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Spawn => "spawn",
+            Self::Crash => "crash",
+            Self::Lost => "lost",
+            Self::Limit => "limit",
+            Self::Error => "error",
+            Self::Stuck => "stuck",
+            Self::Waiting => "waiting",
+            Self::Unverified => "unverified",
+            Self::Failed => "failed",
+            Self::Unclear => "unclear",
+        }
+    }
+
+    /// Whether it says nothing about the work: such attempts do not count towards the step's own limit.
+    pub fn is_nobodys_fault(self) -> bool {
+        matches!(self, Self::Lost | Self::Limit)
+    }
+}
+
+/// Who does a step, and who if that one cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Crew {
+    pub primary: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// Belongs to the first: another agent knows other models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// What one item may use up; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Budget {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// In millionths of a dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
+}
+
+impl Budget {
+    #[must_use]
+    pub fn times(self, n: u64) -> Self {
+        let times = |limit: Option<u64>| limit.map(|limit| limit.saturating_mul(n));
+        Self { tokens: times(self.tokens), micro_usd: times(self.micro_usd) }
+    }
+}
+
+/// What was used up, as the agent's transcript says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Spent {
+    #[serde(default)]
+    pub input: u64,
+    #[serde(default)]
+    pub output: u64,
+    #[serde(default)]
+    pub cached: u64,
+    #[serde(default)]
+    pub micro_usd: u64,
+}
+
+impl Spent {
+    /// Read from the cache costs next to nothing, and is not counted.
+    pub fn tokens(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cached: self.cached.saturating_add(other.cached),
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+        }
+    }
+
+    pub fn is_over(self, budget: Budget) -> bool {
+        budget.tokens.is_some_and(|limit| self.tokens() > limit)
+            || budget.micro_usd.is_some_and(|limit| self.micro_usd > limit)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Report {
+    pub run: String,
+    pub workflow: String,
+    /// `going`, `paused`, `aborted` or `complete`.
+    pub standing: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    pub begun: Timestamp,
+    /// When it was over, or the last that is known of it.
+    pub last: Timestamp,
+    pub seconds: i64,
+    pub items: Vec<Line>,
+    pub groups: Vec<Line>,
+    pub questions: Vec<Asked>,
+    pub attempts: usize,
+    pub retries: usize,
+    pub spent: Spent,
+}
+
+/// An item or a group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Line {
+    pub name: String,
+    pub title: String,
+    /// `waiting`, `in-progress`, `done`, `deferred` or `dropped`.
+    pub state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Timestamp>,
+    pub steps: Vec<StepLine>,
+    pub spent: Spent,
+}
+
+impl Report {
+    /// Items and groups, with the name that people know each by.
+    pub fn lines(&self) -> impl Iterator<Item = (String, &Line)> {
+        let items = self.items.iter().map(|line| (line.name.clone(), line));
+        // Without groups of its own, all items of a workflow are one that has its name.
+        let is_whole = |line: &Line| line.name == self.workflow;
+        items.chain(self.groups.iter().map(move |line| {
+            (if is_whole(line) { line.name.clone() } else { format!("epic {}", line.name) }, line)
+        }))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct StepLine {
+    pub step: String,
+    pub label: String,
+    /// `waiting`, `in-progress`, `resting`, `asked`, or how it ended: `done`, `skip`, `accepted`, `dropped`.
+    pub state: &'static str,
+    /// The evidence, or the reason.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    pub seconds: i64,
+    pub attempts: Vec<Try>,
+    pub spent: Spent,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Try {
+    pub n: u32,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    pub begun: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Timestamp>,
+    /// `running`, `verified`, `skipped`, or the kind of failure.
+    pub result: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    pub spent: Spent,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Asked {
+    pub id: String,
+    pub job: Job,
+    pub trigger: Trigger,
+    pub critical: bool,
+    pub why: String,
+    pub at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// What an agent may do without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Permissions {
+    /// It asks before it changes files or runs commands.
+    Ask,
+    /// It changes files of the project, and asks before it runs commands.
+    AcceptEdits,
+    /// It asks nothing.
+    #[default]
+    Bypass,
+}
+
+impl Permissions {
+    pub const ALL: [Self; 3] = [Self::Ask, Self::AcceptEdits, Self::Bypass];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::AcceptEdits => "accept-edits",
+            Self::Bypass => "bypass",
+        }
+    }
+
+    /// What it means, for people.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ask => {
+                "agents ask before they change files or run commands; answer with `dogwatch escalations`"
+            }
+            Self::AcceptEdits => {
+                "agents change files without asking and ask before other actions; answer with `dogwatch escalations`"
+            }
+            Self::Bypass => {
+                "agents run commands and change files without asking (permission prompts are bypassed)"
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a screen says, and which rules of its agent said so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::status::Need;
+
+/// What the agent is doing, as far as its screen tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Nothing of the agent is there yet, or it is not ready for input.
+    Starting,
+    Working,
+    Waiting {
+        #[serde(rename = "for")]
+        need: Need,
+    },
+    Limited {
+        /// When it ends, in the words of the screen.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+    },
+    Idle {
+        /// Whether a finished turn is in sight.
+        done: bool,
+    },
+    Error {
+        kind: String,
+        text: String,
+    },
+    /// Left in an orderly way; [`Details::exit`] has what the screen says about it.
+    Exited,
+    /// Its end was none of its own: a dead pane by signal, a shell prompt over its picture.
+    Crashed,
+    /// No rule matched, or something hides what the agent is doing.
+    Unknown,
+}
+
+impl State {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Working => "working",
+            Self::Waiting { .. } => "waiting",
+            Self::Limited { .. } => "limited",
+            Self::Idle { .. } => "idle",
+            Self::Error { .. } => "error",
+            Self::Exited => "exited",
+            Self::Crashed => "crashed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Todos {
+    pub done: u32,
+    pub doing: u32,
+    pub open: u32,
+}
+
+/// What tmux writes into a dead pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    Status(i32),
+    Signal(i32),
+}
+
+/// One rule that matched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Reason {
+    pub rule: String,
+    pub region: Region,
+    /// The line it matched, shortened.
+    pub text: String,
+}
+
+/// A part of the screen with a meaning of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Region {
+    /// The pane title.
+    Title,
+    /// The pane title, if it names the folder that the footer names: it is the agent's own then.
+    OwnTitle,
+    /// The input box, without frame and prompt sign.
+    Box,
+    /// The last block of lines above the box.
+    Activity,
+    /// Hints between the activity and the box.
+    Notices,
+    /// The last message of the person in sight.
+    Asked,
+    /// From that message to the box.
+    Turn,
+    /// All that is in sight above the box.
+    Transcript,
+    /// Below the box.
+    Footer,
+    /// A dialog that took the place of the box.
+    Dialog,
+    /// The last lines, when there is neither box nor dialog.
+    Tail,
+    /// The very last line.
+    LastLine,
+    /// A shell prompt on the last line.
+    Shell,
+    /// What stands right above the shell prompt.
+    AboveShell,
+}
