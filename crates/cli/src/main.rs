@@ -9,7 +9,6 @@ mod environment;
 mod interrupt;
 mod report;
 mod screen;
-mod story_automator;
 mod table;
 mod ui;
 
@@ -17,8 +16,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
-    if let Some(words) = story_automator::called(&words) {
-        return story_automator::main(words);
+    if let Some(words) = dogwatch_story_automator::called(&words) {
+        return dogwatch_story_automator::main(words);
     }
     if let Some(code) = commands::hook::called(&words) {
         return code;

@@ -8,8 +8,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use crate::codex_hooks;
-use crate::private::is_private;
 use crate::profile::{HookWay, Profile};
+use dogwatch_base::private::is_private;
 
 /// Longest prompt passed as an argument. Linux takes 128 KiB for a single one, NUL included.
 pub const MAX_PROMPT_ARGUMENT: usize = 128 * 1024 - 1;

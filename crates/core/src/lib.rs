@@ -33,12 +33,10 @@
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`web_address`] | the address of a webhook |
-//! | [`private`] | variables of ours that no other program is given |
 //! | [`handover`] | whether an environment on disk can still be taken |
 //! | [`terminal`] | what of a text a terminal may see |
 //! | [`mask`] | what others must not see of a recording |
 //! | [`recording`] | what a recording is |
-//! | [`story`] | stories: their names, states and files |
 
 pub use dogwatch_protocol::{event, exit_code, notice, record};
 
@@ -61,7 +59,6 @@ pub mod life;
 pub mod mask;
 pub mod name;
 pub mod permissions;
-pub mod private;
 pub mod profile;
 pub mod recording;
 pub mod registry;
@@ -71,7 +68,6 @@ pub mod screen;
 pub mod session_file;
 pub mod slips;
 pub mod status;
-pub mod story;
 pub mod superseded;
 pub mod terminal;
 mod text;

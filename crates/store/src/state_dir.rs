@@ -2,6 +2,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dogwatch_core::id::is_id;
 
@@ -81,6 +82,20 @@ impl StateDir {
         let stories = self.root.join("stories");
         make_private(&stories)?;
         Ok(stories)
+    }
+
+    /// Removes files of the folder for stories that were written longer ago than that.
+    pub fn remove_old_stories(&self, older_than: Duration, is_meant: impl Fn(&str) -> bool) {
+        let entries = fs::read_dir(self.root.join("stories"));
+        for entry in entries.into_iter().flatten().flatten() {
+            let written = entry.metadata().and_then(|meta| meta.modified()).ok();
+            let age = written.and_then(|at| at.elapsed().ok());
+            let is_old = age.is_some_and(|age| age > older_than);
+            if is_old && entry.file_name().to_str().is_some_and(&is_meant) {
+                // What cannot be removed stays for the next time.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// The folder for what the sessions of a run said.

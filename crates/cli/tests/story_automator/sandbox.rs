@@ -43,7 +43,7 @@ impl Sandbox {
         let path = |name: &str| sandbox.root.join(name).to_str().unwrap().to_owned();
         let project = path("demo-app");
         let names = vec![
-            ("{{PROJECT_HASH}}", dogwatch_core::story::slug::short_hash(&project)),
+            ("{{PROJECT_HASH}}", dogwatch_bmad::format::slug::short_hash(&project)),
             ("{{PROJECT}}", project),
             ("{{HOME}}", path("home")),
             ("{{TMPDIR}}", path("tmp")),

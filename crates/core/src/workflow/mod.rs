@@ -7,10 +7,8 @@
 //! A run is its journal. Whoever is killed reads it again, looks at the world, and goes on: a decision names what it is
 //! about, so what was done and not written down is found and not done twice.
 
-pub mod builds;
 pub mod decide;
 pub mod definition;
-pub mod document;
 pub mod fact;
 mod fold;
 pub mod page;

@@ -20,7 +20,7 @@ pub fn attach(context: &Context, seen: &Seen, around: Option<&Path>) -> Result<(
     // The pane, so that the agent's window is shown, whichever was last looked at.
     let agent = Target::from(pane.pane_id);
     let mut tmux = process::Command::new(&context.tmux.program);
-    crate::program::withhold_secrets(&mut tmux);
+    dogwatch_base::program::withhold_secrets(&mut tmux);
     tmux.arg("-u").arg("-S").arg(&context.socket);
     if around.is_some_and(|socket| is_same(socket, &context.socket)) {
         // By `TMUX_PANE` tmux knows which of its clients asks.

@@ -85,7 +85,8 @@ pub fn gc(
         store.forget_strangers(before)?;
         store.forget_settled(before)?;
         store.trim_signals()?;
-        crate::story::session::output::clear(context, older_than);
+        // What story-automator kept of sessions that were not ours.
+        context.state.remove_old_stories(older_than, |name| name.ends_with(".txt"));
         for id in &collected.folders {
             context.state.session(id).remove();
         }

@@ -3,7 +3,7 @@
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
-use crate::program;
+use dogwatch_base::program;
 
 /// How a program ended, and what it said.
 #[derive(Debug)]

@@ -129,7 +129,7 @@ pub fn family_of(session: &str, runner: Option<i32>) -> Vec<i32> {
 /// What a program prints within a time; `None` if it cannot be run. One that takes longer is killed, with what it
 /// started in its process group, and what it printed so far counts.
 pub fn output_within(mut command: Command, input: &[u8], at_most: Duration) -> Option<Vec<u8>> {
-    crate::program::withhold_secrets(&mut command);
+    dogwatch_base::program::withhold_secrets(&mut command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().ok()?;
     let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);

@@ -268,7 +268,7 @@ impl<'c> Looker<'c> {
         all
     }
 
-    pub(crate) fn memory(&self, session: &str) -> Option<&Memory> {
+    pub fn memory(&self, session: &str) -> Option<&Memory> {
         self.memories.get(session)
     }
 

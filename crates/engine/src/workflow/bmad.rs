@@ -3,19 +3,20 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
-use dogwatch_core::story::agent_config::{self, TASKS};
-use dogwatch_core::story::complexity::Rules;
-use dogwatch_core::story::epic_file::{self, EpicFile};
-use dogwatch_core::story::keys::{self, KnownEpics, StoryId};
-use dogwatch_core::story::sprint::Sprint;
+use dogwatch_bmad::format::agent_config::{self, TASKS};
+use dogwatch_bmad::format::complexity::Rules;
+use dogwatch_bmad::format::epic_file::{self, EpicFile};
+use dogwatch_bmad::format::keys::{self, KnownEpics, StoryId};
+use dogwatch_bmad::format::sprint::Sprint;
 use dogwatch_core::workflow::{Crew, Item};
 
 use super::git::Tree;
 use super::planner::{Complexity, Planned, Wanted};
 use crate::observe::agents;
-use crate::story::policy::{self, Need};
-use crate::story::{Project, Stories, StoryError, provider, read_text};
 use crate::{Context, Error};
+use dogwatch_bmad::policy::load::{self, Need};
+use dogwatch_bmad::provider;
+use dogwatch_bmad::{Project, Stories, StoryError, read_text};
 
 /// Where all epics may be in one file, if they are not in files of their own.
 const EPICS: [&str; 6] = [
@@ -147,11 +148,11 @@ fn configured_for(planned: &Planned, wanted: &Wanted, step: &str, level: &str) -
 /// What the project's policy says of cycles and retries; and whether it can be used at all.
 fn limits(planned: &mut Planned, wanted: &Wanted, builds: bool) -> Result<(), Error> {
     let home = Project { root: planned.project.clone(), ..wanted.home.clone() };
-    let policy = match policy::load(&home, None, Need::Skills) {
+    let policy = match load::load(&home, None, Need::Skills) {
         Ok(policy) => policy,
         Err(_) if builds => return Ok(()),
         Err(fault) => {
-            let policy = policy::load(&home, None, Need::Texts).map_err(|fault| {
+            let policy = load::load(&home, None, Need::Texts).map_err(|fault| {
                 bad(format!("the policy of this project cannot be used: {fault}"))
             })?;
             planned.notes.push(format!("{fault}; agents are told the names of workflows only"));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dogwatch_core::workflow::builds::{self, Entry, Spec};
+use dogwatch_bmad::builds::{self, Entry, Spec};
 use dogwatch_core::workflow::{Item, Job};
 use jiff::Timestamp;
 
@@ -10,9 +10,9 @@ use super::bmad::fault;
 use super::planner::{Planned, Wanted};
 use super::verify::Finding;
 use crate::observe::agents;
-use crate::story::{Stories, files, read_text, read_text_to_change, remove_below, rewrite_text};
 use crate::workflow::run_context::Site;
 use crate::{Context, Error};
+use dogwatch_bmad::{Stories, files, read_text, read_text_to_change, remove_below, rewrite_text};
 
 /// Folders that may hold spec folders, from the project's root; BMAD's own default is the first.
 const PLACES: [&str; 5] = [

@@ -49,7 +49,7 @@ pub enum Left {
 /// How a run is carried out.
 pub struct Terms<'a> {
     /// What the environment says of the project.
-    pub home: crate::story::Project,
+    pub home: dogwatch_bmad::Project,
     pub caller_env: Vec<(OsString, OsString)>,
     /// Whether we stay while a person is asked.
     pub wait_for_answers: bool,
@@ -77,7 +77,7 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
         context,
         project: kept.project.clone(),
         settings,
-        home: crate::story::Project { root: kept.project.clone(), ..terms.home.clone() },
+        home: dogwatch_bmad::Project { root: kept.project.clone(), ..terms.home.clone() },
         caller_env: terms.caller_env.clone(),
         journal: &journal,
         asking: std::sync::Mutex::default(),

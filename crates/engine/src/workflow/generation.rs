@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use dogwatch_core::workflow::builds::{self, Generation, Installed};
+use dogwatch_bmad::builds::{self, Generation, Installed};
 use dogwatch_core::workflow::{BMAD, BMAD_BUILD};
 
 use super::builds::spec_folders;
 use super::planner::Wanted;
-use crate::story::policy::{self, Need};
-use crate::story::{Project, Stories, files, skill_roots};
 use crate::{Context, Error};
+use dogwatch_bmad::policy::load::{self, Need};
+use dogwatch_bmad::{Project, Stories, files, skill_roots};
 
 /// The skill that does a whole story.
 pub(super) const BUILD: &str = "bmad-build-auto";
@@ -90,7 +90,7 @@ fn installed(context: &Context, home: &Project) -> Result<Installed, Error> {
         ["create-story", "dev-story"].iter().all(|name| folder.join(name).is_dir())
     });
     // A policy may name other skills for the same steps.
-    let by_policy = || policy::load(home, None, Need::Skills).is_ok();
+    let by_policy = || load::load(home, None, Need::Skills).is_ok();
     Ok(Installed {
         stories: by_skills || by_workflows || by_policy(),
         build: skill(context, home, BUILD).is_some(),

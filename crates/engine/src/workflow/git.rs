@@ -9,14 +9,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dogwatch_core::story::git_status::Change;
+use dogwatch_base::git::status::Change;
 use dogwatch_store::{MOST_TEXT, ProjectFile, Readers};
 
 pub(super) use aside::Aside;
 
 use crate::Error;
-use crate::program::{self, Ended};
-use crate::story::{PATHS_FROM_INPUT, WorkTree, git_command, literal, why_not};
+use dogwatch_base::git::{self, PATHS_FROM_INPUT, WorkTree, literal};
+use dogwatch_base::program::{self, Ended};
+use dogwatch_bmad::why_not;
 
 /// Hooks of a repository may run all its tests.
 const LIMIT: Duration = Duration::from_mins(30);
@@ -139,7 +140,7 @@ impl Tree {
     }
 
     fn mark_of(&self, path: &[u8]) -> Result<String, Error> {
-        let mut command = git_command(self.tree.top());
+        let mut command = git::command(self.tree.top());
         command.args(["hash-object", "--"]).arg(OsStr::from_bytes(path));
         let said = program::run(command, b"", LIMIT).map_err(Error::io("run git"))?;
         Ok(if said.is_fine() { said.stdout.text().trim().to_owned() } else { "gone".into() })
@@ -393,7 +394,7 @@ impl Tree {
 }
 
 fn git_in(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
-    let mut command = git_command(dir);
+    let mut command = git::command(dir);
     command.args(["-c", "core.quotepath=off"]).args(args);
     command.env("GIT_EDITOR", "true").env("LC_ALL", "C.UTF-8");
     program::run(command, input, LIMIT).map_err(Error::io("run git"))

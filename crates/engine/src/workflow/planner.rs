@@ -45,7 +45,7 @@ pub struct Wanted {
     /// Who does what, in the original's form.
     pub config: Option<serde_json::Value>,
     /// What the environment says of the project.
-    pub home: crate::story::Project,
+    pub home: dogwatch_bmad::Project,
 }
 
 /// What would be done.

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use dogwatch_core::story::fields::Fields;
-use dogwatch_core::story::front_matter;
-use dogwatch_core::story::state_document;
+use dogwatch_bmad::format::fields::Fields;
+use dogwatch_bmad::format::front_matter;
+use dogwatch_bmad::format::state_document;
 use dogwatch_core::workflow::Phase;
 use dogwatch_store::KeptRun;
 use serde_json::Value;
@@ -12,9 +12,10 @@ use serde_json::Value;
 use super::journal::replay;
 use super::planner::{self, Wanted};
 use crate::observe::snapshot;
-use crate::story::{Project, read_text, state};
 use crate::workflow::state_document::FOLDER;
 use crate::{Context, Error};
+use dogwatch_bmad::project::state;
+use dogwatch_bmad::{Project, read_text};
 
 /// Steps in the order in which the original does them.
 const ORDER: [&str; 5] = ["create", "dev", "auto", "review", "commit"];

@@ -58,7 +58,7 @@ pub(super) struct Site<'a> {
     pub(super) project: PathBuf,
     pub(super) settings: Settings,
     /// What the environment says of the project.
-    pub(super) home: crate::story::Project,
+    pub(super) home: dogwatch_bmad::Project,
     pub(super) caller_env: Vec<(OsString, OsString)>,
     pub(super) journal: &'a Journal,
     /// Sessions that wait for the answer to a dialog, by the key of the decision that waits for them.

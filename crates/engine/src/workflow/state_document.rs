@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use dogwatch_bmad::format::fields;
+use dogwatch_bmad::format::marker::{Marker, NewMarker};
+use dogwatch_bmad::format::state_template::{self, Begun, epic_slug};
+use dogwatch_bmad::run_document::{self, TEMPLATE};
 use dogwatch_core::name::slug;
-use dogwatch_core::story::fields;
-use dogwatch_core::story::marker::{Marker, NewMarker};
-use dogwatch_core::story::state_template::{self, Begun, epic_slug};
-use dogwatch_core::workflow::document::{self, TEMPLATE};
 use dogwatch_core::workflow::{Crew, Plan, Run, Standing};
 use dogwatch_store::ProjectFile;
 use jiff::tz::TimeZone;
@@ -16,10 +16,10 @@ use serde_json::{Map, Value, json};
 
 use super::git::Tree;
 use crate::Error;
-use crate::story::{
-    marker_path, one_at_a_time, policy, read_text_to_change, run_marker, write_text,
-};
 use crate::workflow::run_context::Site;
+use dogwatch_bmad::policy::load;
+use dogwatch_bmad::project::run_marker;
+use dogwatch_bmad::{marker_path, one_at_a_time, read_text_to_change, write_text};
 
 /// State documents, from the project's root.
 pub(super) const FOLDER: &str = "_bmad-output/story-automator";
@@ -34,7 +34,7 @@ pub(super) fn new_document(plan: &Plan, now: Timestamp) -> String {
 }
 
 /// A link of the project's where document or marker would be is found before the run begins.
-pub(super) fn must_be_reached(home: &crate::story::Project) -> Result<(), Error> {
+pub(super) fn must_be_reached(home: &dogwatch_bmad::Project) -> Result<(), Error> {
     for path in [home.root.join(FOLDER).join("x"), marker_path(home)] {
         ProjectFile::named(Some(&home.root), &path)
             .and_then(|file| file.must_be_reached())
@@ -57,7 +57,7 @@ pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
             Some(text) => text,
             None => begin(site, run, &now)?,
         };
-    let text = document::document(&before, run, &site.journal.facts_after(0));
+    let text = run_document::document(&before, run, &site.journal.facts_after(0));
     if text != before || !path.is_file() {
         let text = fields::set(&text, "lastUpdated", &format!("\"{now}\"")).unwrap_or(text);
         write_text(&site.project, &path, &text)?;
@@ -70,7 +70,7 @@ pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
 fn begin(site: &Site<'_>, run: &Run, now: &str) -> Result<String, Error> {
     hide(site)?;
     let stamp = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
-    let pinned = policy::pin(&site.home, &stamp);
+    let pinned = load::pin(&site.home, &stamp);
     let begun = match &pinned {
         Ok(snapshot) => Begun {
             now,
@@ -131,7 +131,7 @@ fn marker(site: &Site<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error
     let path = marker_path(&site.home);
     let there = run_marker::read(&site.home).ok().flatten().and_then(|text| Marker::read(&text));
     let is_ours = there.as_ref().is_some_and(|marker| marker.state_file() == file);
-    let left = i64::try_from(document::stories_left(run)).unwrap_or(i64::MAX);
+    let left = i64::try_from(run_document::stories_left(run)).unwrap_or(i64::MAX);
     let goes_on = run.standing == Standing::Going && !run.is_held_up() && left > 0;
     if !goes_on {
         if is_ours {
@@ -139,7 +139,7 @@ fn marker(site: &Site<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error
         }
         return Ok(());
     }
-    let (story, _) = document::place(run).unwrap_or_default();
+    let (story, _) = run_document::place(run).unwrap_or_default();
     let epic = run.plan.item(&story).and_then(|item| item.group.clone()).unwrap_or_default();
     let project_slug = slug(&site.project);
     let new = NewMarker {
@@ -169,8 +169,8 @@ fn marker(site: &Site<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error
 }
 
 /// The state document of another's run that is heard of right now.
-pub(super) fn somebody_elses(home: &crate::story::Project) -> Option<String> {
-    use dogwatch_core::story::marker::Age;
+pub(super) fn somebody_elses(home: &dogwatch_bmad::Project) -> Option<String> {
+    use dogwatch_bmad::format::marker::Age;
     let marker = Marker::read(&run_marker::read(home).ok().flatten()?)?;
     (marker.age(Timestamp::now()) == Age::Live).then(|| marker.state_file().to_owned())
 }

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use dogwatch_core::story::policy::DataFile;
-use dogwatch_core::story::prompt::{self, Filling};
+use dogwatch_bmad::format::prompt::{self, Filling};
+use dogwatch_bmad::policy::DataFile;
 use dogwatch_core::workflow::{Job, Step, Subject, rows};
 
 use super::bmad::fault;
 use super::verify::{Asked, Finding};
 use crate::Error;
-use crate::story::policy::{self, Need};
-use crate::story::{self, Project, Stories, StoryError, read_text};
 use crate::workflow::run_context::Site;
+use dogwatch_bmad::policy::load::{self, Need};
+use dogwatch_bmad::{self, Project, Stories, StoryError, read_text};
 
 /// What the project's files say of a story.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn read(stories: &Stories, item: &str) -> Result<Look, StoryError> {
     let text = file.map(|path| read_text(stories.root(), &path)).transpose()?.flatten();
     let file_status = text
         .as_deref()
-        .map(|text| dogwatch_core::story::story_file::read(text).status)
+        .map(|text| dogwatch_bmad::format::story_file::read(text).status)
         .filter(|status| status != "unknown");
     let ticked = |text: &str| {
         let done = text.lines().filter(|line| {
@@ -78,13 +78,13 @@ fn home(site: &Site<'_>, job: &Job) -> (Project, Option<String>) {
 /// What the project's policy asks of the step.
 pub(super) fn by_policy(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<Finding, Error> {
     let (home, state) = home(site, asked.job);
-    let question = story::Asked {
+    let question = dogwatch_bmad::Asked {
         step: &step.id,
         story: Some(asked.job.subject.name()),
         state_file: state.as_deref(),
         output_file: asked.output,
     };
-    let verdict = story::verify(&home, question)
+    let verdict = dogwatch_bmad::verify(&home, question)
         .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
     let said =
         |key: &str| verdict.report.get(key).and_then(|value| value.as_str()).unwrap_or_default();
@@ -110,8 +110,8 @@ pub(super) fn by_policy(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Resu
 pub(super) fn prompt(site: &Site<'_>, job: &Job, step: &str, extra: &str) -> Result<String, Error> {
     let (home, state) = home(site, job);
     let bad = |problem: String| Error::BadArgument { problem };
-    let policy = policy::load(&home, state.as_deref(), Need::Skills)
-        .or_else(|_| policy::load(&home, None, Need::Texts))
+    let policy = load::load(&home, state.as_deref(), Need::Skills)
+        .or_else(|_| load::load(&home, None, Need::Texts))
         .map_err(|fault| bad(fault.to_string()))?;
     let found = policy.step(step).map_err(|fault| bad(fault.to_string()))?;
     let template = found.data_text(DataFile::Template);
@@ -154,9 +154,9 @@ pub(super) fn epic_is_complete(site: &Site<'_>, epic: &str) -> Result<(bool, Str
 
 /// Puts the list of files and the numbers of tests into the story, as far as they can be had.
 pub(super) fn finish(site: &Site<'_>, folder: &Path, item: &str) {
-    let _ = story::reconcile(folder, item, true);
+    let _ = dogwatch_bmad::reconcile(folder, item, true);
     let begun = site.journal.run().items.get(item).and_then(|state| state.begun);
-    let _ = story::test_counts(folder, item, begun.map(Into::into), true);
+    let _ = dogwatch_bmad::test_counts(folder, item, begun.map(Into::into), true);
 }
 
 /// Settles a file that two stories changed: each row of sprint status is somebody's own.

@@ -10,9 +10,10 @@ use regex_lite::Regex;
 
 use super::git::Tree;
 use super::stories;
+use crate::Error;
 use crate::observe::files;
 use crate::workflow::run_context::{Site, stays_inside};
-use crate::{Error, program};
+use dogwatch_base::program;
 
 /// How much of what was said last is read.
 const MOST_OUTPUT: u64 = 16 * 1024 * 1024;

@@ -6,6 +6,7 @@ mod run;
 mod status;
 mod validate;
 
+use dogwatch_bmad::Project;
 use dogwatch_core::workflow::{Dated, Fact, Run};
 use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
@@ -33,6 +34,11 @@ pub(crate) fn story(context: &Context, args: &Story) -> Result<u8, Error> {
         StoryCommand::Log(args) => log::log(context, args),
         StoryCommand::Report(args) => report::report(context, args),
     }
+}
+
+/// The project of this process.
+fn here() -> Project {
+    Project::from_environment(None)
 }
 
 /// A run with everything that happened in it.

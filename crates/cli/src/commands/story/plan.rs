@@ -8,8 +8,8 @@ use dogwatch_engine::workflow::planner::{self, Planned, Wanted};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
 
+use super::here;
 use crate::args::{StoryPlan, StoryWhat};
-use crate::story_automator::project::here;
 use crate::table::Cell;
 use crate::{environment, ui};
 

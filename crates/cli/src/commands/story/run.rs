@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
+use super::here;
 use super::plan;
 use crate::args::{StoryResume, StoryRun};
-use crate::story_automator::project::here;
 use crate::{environment, interrupt, ui};
 
 pub(super) fn run(context: &Context, args: &StoryRun) -> Result<u8, Error> {

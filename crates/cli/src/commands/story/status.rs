@@ -7,8 +7,8 @@ use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::here;
 use crate::args::StoryOne;
-use crate::story_automator::project::here;
 use crate::{environment, ui};
 
 pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {

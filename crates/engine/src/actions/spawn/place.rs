@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use dogwatch_base::private::MQTT_PASSWORD;
 use dogwatch_core::family;
 use dogwatch_core::name::SessionName;
-use dogwatch_core::private::MQTT_PASSWORD;
 use dogwatch_store::Server;
 use dogwatch_tmux::{Command, PaneId, Reply, Target, escape_format};
 

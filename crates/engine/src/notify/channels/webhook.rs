@@ -11,7 +11,7 @@ use ureq::http::uri::Scheme;
 
 use super::Sink;
 use crate::notify::{outward, tls};
-use crate::program::thread_to_be_had;
+use dogwatch_base::program::thread_to_be_had;
 
 /// The most that is read of an answer, of which only the status counts.
 const ANSWER: usize = 64 * 1024;

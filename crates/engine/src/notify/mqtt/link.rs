@@ -110,7 +110,7 @@ impl Link {
         let options = options(mqtt, id, will, login)?;
         if mqtt.address.host.parse::<IpAddr>().is_err() {
             // The runtime looks a name up on a thread of its own, and panics where there is none to be had.
-            crate::program::thread_to_be_had().map_err(|error| {
+            dogwatch_base::program::thread_to_be_had().map_err(|error| {
                 Trouble::new(Kind::Away, format!("cannot be looked up: no thread for it: {error}"))
             })?;
         }

@@ -5,13 +5,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use dogwatch_core::story::git_status::Change;
+use dogwatch_base::git::status::Change;
 use dogwatch_store::ProjectFile;
 
 use super::{LIMIT, Tree, program};
 use crate::Error;
-use crate::program::Ended;
-use crate::story::{PATHS_FROM_INPUT, git_command, literal, why_not};
+use dogwatch_base::git::{self, PATHS_FROM_INPUT, literal};
+use dogwatch_base::program::Ended;
+use dogwatch_bmad::why_not;
 
 /// What was put aside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -114,7 +115,7 @@ impl Tree {
     }
 
     fn git_with(&self, index: &Path, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
-        let mut command = git_command(self.tree.top());
+        let mut command = git::command(self.tree.top());
         command.args(["-c", "core.quotepath=off"]).args(args);
         command.env("GIT_INDEX_FILE", index).env("LC_ALL", "C.UTF-8");
         // Nobody need have told git who they are: it is we who keep it.

@@ -1,0 +1,142 @@
+//! git, run so that it asks nobody and reaches no other repository: what has changed, and a commit of it.
+
+pub mod status;
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::git::status::Change;
+use crate::program::{self, Ended};
+
+/// A commit may have to run a project's hooks, and those its tests.
+const AT_MOST: Duration = Duration::from_mins(10);
+
+/// What git could not do, with its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitFailed {
+    pub code: i32,
+    pub words: String,
+}
+
+/// The work tree that a folder is in.
+#[derive(Debug, Clone)]
+pub struct WorkTree {
+    top: PathBuf,
+}
+
+impl WorkTree {
+    pub fn of(folder: &Path) -> Result<Self, GitFailed> {
+        let printed = checked(git(folder, &["rev-parse", "--show-toplevel"], b""))?;
+        let printed = printed.strip_suffix(b"\n").unwrap_or(&printed);
+        Ok(Self { top: bytes_to_path(printed) })
+    }
+
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Every changed file by its name, those in new folders too.
+    pub fn changes(&self) -> Result<Vec<Change>, GitFailed> {
+        let words = ["status", "--porcelain=v1", "-z", "--untracked-files=all"];
+        Ok(status::read(&checked(git(&self.top, &words, b""))?))
+    }
+
+    /// Adds these paths to the index, also if they are gone.
+    pub fn add(&self, paths: &[&[u8]]) -> Result<(), GitFailed> {
+        self.with_paths(&["add", "-A"], paths)
+    }
+
+    /// Takes these paths back out of the index.
+    pub fn unstage(&self, paths: &[&[u8]]) -> Result<(), GitFailed> {
+        self.with_paths(&["reset", "-q"], paths)
+    }
+
+    fn with_paths(&self, words: &[&str], paths: &[&[u8]]) -> Result<(), GitFailed> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let words = [words, &PATHS_FROM_INPUT].concat();
+        checked(git(&self.top, &words, &literal(paths))).map(drop)
+    }
+
+    /// Whether there is anything in the index to commit.
+    pub fn has_staged(&self) -> bool {
+        !git(&self.top, &["diff", "--cached", "--quiet"], b"").is_ok_and(|ended| ended.is_fine())
+    }
+
+    /// Commits the index and says which commit that is.
+    pub fn commit(&self, message: &str) -> Result<String, GitFailed> {
+        checked(git(&self.top, &["commit", "-q", "-m", message], b""))?;
+        let printed = checked(git(&self.top, &["rev-parse", "HEAD"], b""))?;
+        Ok(String::from_utf8_lossy(&printed).trim().to_owned())
+    }
+
+    /// The file as it is in the last commit; nothing if it is not in it.
+    pub fn committed(&self, path: &[u8]) -> Vec<u8> {
+        let name = [b"HEAD:", path].concat();
+        let mut command = command(&self.top);
+        command.arg("show").arg(bytes_to_path(&name));
+        match program::run(command, b"", AT_MOST) {
+            Ok(ended) if ended.is_fine() => ended.stdout.bytes,
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn path(&self, path: &[u8]) -> PathBuf {
+        self.top.join(bytes_to_path(path))
+    }
+}
+
+/// Options that have git read paths from its input.
+pub const PATHS_FROM_INPUT: [&str; 2] = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+
+/// Paths from the top, for git to read: a name with a star in it is that name. Not by git's own setting for that: it would
+/// reach the project's hooks, which then find no `*.py` any more.
+pub fn literal(paths: &[&[u8]]) -> Vec<u8> {
+    paths.iter().flat_map(|path| [b":(top,literal)", *path, b"\0"].concat()).collect()
+}
+
+/// git in a folder, whatever repository the caller is in the middle of something with.
+pub fn command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder);
+    // Set by git for hooks and the like, they would lead to another repository.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_PREFIX",
+        "GIT_COMMON_DIR",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_LITERAL_PATHSPECS",
+    ] {
+        command.env_remove(name);
+    }
+    // Nobody is there to be asked.
+    command.env("GIT_TERMINAL_PROMPT", "0");
+    command
+}
+
+fn git(folder: &Path, words: &[&str], input: &[u8]) -> io::Result<Ended> {
+    let mut command = command(folder);
+    command.args(words);
+    program::run(command, input, AT_MOST)
+}
+
+fn checked(ended: io::Result<Ended>) -> Result<Vec<u8>, GitFailed> {
+    let ended = ended
+        .map_err(|error| GitFailed { code: program::NOT_STARTED, words: error.to_string() })?;
+    match ended.shell_code() {
+        0 if ended.stdout.is_whole => Ok(ended.stdout.bytes),
+        0 => Err(GitFailed { code: 1, words: "not all of its answer was read".to_owned() }),
+        code => Err(GitFailed { code, words: ended.words() }),
+    }
+}
+
+fn bytes_to_path(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(OsStr::from_bytes(bytes))
+}

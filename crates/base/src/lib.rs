@@ -1,0 +1,9 @@
+//! What every other crate may use, and what knows nothing of agents.
+//!
+//! - [`program`] runs a program to its end, or ends it.
+//! - [`git`] asks git about a work tree, and commits.
+//! - [`private`] names the variables that no other program is given.
+
+pub mod git;
+pub mod private;
+pub mod program;

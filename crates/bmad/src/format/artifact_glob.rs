@@ -1,0 +1,187 @@
+//! The pattern of the file that a `create` step has to leave behind.
+
+use serde_json::Value;
+
+use crate::policy::fault::PolicyFault;
+
+/// What has to be found, and how often.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// As it is seen from the project.
+    pub pattern: String,
+    /// The last part of it, with `*`, `?` and `[…]`.
+    pub name: String,
+    /// The folder that it is in, as it is seen from the project.
+    pub folder: String,
+    pub matches: i64,
+}
+
+/// The story that is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    pub id: &'a str,
+    pub prefix: &'a str,
+    pub key: &'a str,
+}
+
+/// `artifacts` is the folder of story files, as it is seen from the project.
+pub fn expected(
+    glob: Option<&Value>,
+    matches: Option<&Value>,
+    story: Wanted<'_>,
+    artifacts: &str,
+) -> Result<Expected, PolicyFault> {
+    let fault = |words: String| PolicyFault::Success(words);
+    let matches = match matches {
+        None | Some(Value::Null) => 1,
+        Some(Value::String(text)) => text
+            .trim()
+            .parse()
+            .map_err(|_| fault("expectedMatches must be an integer".to_owned()))?,
+        Some(value) => {
+            value.as_i64().ok_or_else(|| fault("expectedMatches must be an integer".to_owned()))?
+        }
+    };
+    if matches < 0 {
+        return Err(fault("expectedMatches must be >= 0".to_owned()));
+    }
+    let told = match glob {
+        None | Some(Value::Null) => "",
+        Some(Value::String(glob)) => glob.trim(),
+        Some(_) => return Err(fault(format!("glob must stay within {artifacts}"))),
+    };
+    let default = format!("{artifacts}/{{story_prefix}}-*.md");
+    let glob = if told.is_empty() { default.as_str() } else { told };
+    let pattern = glob
+        .replace("{story_prefix}", story.prefix)
+        .replace("{story_id}", story.id)
+        .replace("{story_key}", story.key);
+    if pattern.starts_with('/') {
+        return Err(fault(format!("glob must be relative to {artifacts}")));
+    }
+    let Some(parts) = parts_below(&pattern) else {
+        return Err(fault("glob escapes project root".to_owned()));
+    };
+    let pattern = parts.join("/");
+    let (folder, name) = pattern.rsplit_once('/').unwrap_or(("", pattern.as_str()));
+    // The folder is taken literally: a pattern of folders could lead anywhere.
+    let is_inside = folder == artifacts || folder.starts_with(&format!("{artifacts}/"));
+    if !is_inside || folder.contains(['*', '?', '[']) {
+        return Err(fault(format!("glob must stay within {artifacts}")));
+    }
+    let (folder, name) = (folder.to_owned(), name.to_owned());
+    Ok(Expected { pattern, name, folder, matches })
+}
+
+/// The parts of a path without `.` and `..`; `None` if it leads out.
+fn parts_below(path: &str) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts)
+}
+
+/// Whether a file's name is as the pattern says: `*` any letters, `?` any one, `[ab]`, `[a-z]`, `[!a]` one of them.
+pub fn is_match(pattern: &str, name: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    let (mut p, mut n) = (0, 0);
+    // Where to go on if a star has to take one letter more.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&'*') {
+            star = Some((p + 1, n));
+            p += 1;
+        } else if let Some(next) = one(&pattern, p, name[n]) {
+            p = next;
+            n += 1;
+        } else if let Some((after, taken)) = star {
+            p = after;
+            n = taken + 1;
+            star = Some((after, n));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|letter| *letter == '*')
+}
+
+/// Where the pattern goes on behind one letter, if the letter fits.
+fn one(pattern: &[char], at: usize, letter: char) -> Option<usize> {
+    match *pattern.get(at)? {
+        '?' => Some(at + 1),
+        '[' => {
+            let close = pattern[at + 1..].iter().skip(1).position(|c| *c == ']')? + at + 2;
+            let set = &pattern[at + 1..close];
+            let (not, set) = match set.first() {
+                Some('!' | '^') => (true, &set[1..]),
+                _ => (false, set),
+            };
+            let in_range = set.windows(3).any(|w| w[1] == '-' && (w[0]..=w[2]).contains(&letter));
+            let is_in = set.contains(&letter) || in_range;
+            (is_in != not).then_some(close + 1)
+        }
+        known => (known == letter).then_some(at + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const STORY: Wanted<'_> = Wanted { id: "1.2", prefix: "1-2", key: "1-2-reset" };
+
+    fn pattern(glob: Value) -> Result<String, String> {
+        let expected = expected(Some(&glob), None, STORY, "out/art");
+        expected.map(|expected| expected.pattern).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn patterns() {
+        assert_eq!(pattern(json!("")).unwrap(), "out/art/1-2-*.md");
+        assert_eq!(pattern(json!("out/art/./{story_key}.md")).unwrap(), "out/art/1-2-reset.md");
+        let outside = "success.config.glob must stay within out/art";
+        let table = [
+            (json!("../x-*.md"), "success.config.glob escapes project root"),
+            (json!("docs/../../x"), "success.config.glob escapes project root"),
+            (json!("/x-*.md"), "success.config.glob must be relative to out/art"),
+            (json!("docs/x.md"), outside),
+            (json!("out/**/*.md"), outside),
+            (json!(1), outside),
+        ];
+        for (glob, words) in table {
+            assert_eq!(pattern(glob).unwrap_err(), words);
+        }
+        for (matches, words) in
+            [(json!(true), "an integer"), (json!(-1), ">= 0"), (json!("x"), "an integer")]
+        {
+            let fault = expected(None, Some(&matches), STORY, "a").unwrap_err().to_string();
+            assert!(fault.ends_with(words), "{fault}");
+        }
+        assert_eq!(expected(None, Some(&json!("2")), STORY, "a").unwrap().matches, 2);
+    }
+
+    #[test]
+    fn names() {
+        for (pattern, name, fits) in [
+            ("1-2-*.md", "1-2-reset.md", true),
+            ("1-2-*.md", "1-2-.md", true),
+            ("1-2-*.md", "1-20-x.md", false),
+            ("1-2-*.md", "1-2-x.md.bak", false),
+            ("*", "", true),
+            ("*a*b*", "xxaxxbx", true),
+            ("*a*b", "ba", false),
+            ("?[a-c][!x].md", "zbé.md", true),
+            ("[a", "[a", false),
+        ] {
+            assert_eq!(is_match(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! State documents: made, found, read, checked and changed.
+
+use std::path::{Component, Path, PathBuf};
+
+use dogwatch_bmad::Stories;
+use dogwatch_bmad::format::fields::Fields;
+use dogwatch_bmad::format::sprint::{Row, Sprint};
+use dogwatch_bmad::format::state_document;
+use dogwatch_bmad::policy::load::Need;
+use dogwatch_bmad::project::state::{self, Listed, NotBuilt};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::{Call, Reply, no, project, trouble};
+
+/// `build-state-doc --template FILE --output-folder DIR (--config-file FILE | --config-json JSON)`
+pub(super) fn build(call: &Call) -> Reply {
+    let (template, folder) = (call.option("--template"), call.option("--output-folder"));
+    let (Some(template), Some(folder)) =
+        (template.filter(|file| Path::new(file).is_file()), folder.filter(|dir| !dir.is_empty()))
+    else {
+        return no("missing_template_or_output");
+    };
+    let Some(config) = config(call) else { return no("missing_config") };
+    let project = project::here();
+    match state::build(&project, Path::new(template), &plain(folder), &config, Timestamp::now()) {
+        Ok(built) => {
+            let path = shown(&built.path);
+            Reply::json(&json!({"ok": true, "path": path, "createdAt": built.created_at}))
+        }
+        Err(error @ (NotBuilt::NoTemplate | NotBuilt::MaxParallel(_))) => no(&error.to_string()),
+        Err(NotBuilt::Policy(fault)) => {
+            let reason = fault.to_string();
+            Reply::json(&json!({"ok": false, "error": "policy_snapshot_failed", "reason": reason}))
+                .failed()
+        }
+        Err(error) => trouble(call, error),
+    }
+}
+
+/// A file that is there comes before what was given on the line.
+fn config(call: &Call) -> Option<Map<String, Value>> {
+    let file = call.option("--config-file").and_then(|file| project::text_of(Path::new(file)));
+    let text = file.or_else(|| call.option("--config-json").map(ToOwned::to_owned))?;
+    let value: Value = serde_json::from_str(&text).ok()?;
+    value.as_object().cloned()
+}
+
+/// The document that an option names, if it is there.
+fn document(call: &Call, option: &str) -> Option<String> {
+    call.option(option).and_then(|file| project::text_of(Path::new(file)))
+}
+
+/// `validate-state --state FILE`
+pub(super) fn validate(call: &Call) -> Reply {
+    if call.asks_for_help() {
+        return Reply::line("Usage: validate-state --state PATH");
+    }
+    let Some(text) = document(call, "--state") else { return no("state_not_found") };
+    let mut issues = state_document::issues(&text);
+    let file = Path::new(call.option("--state").unwrap_or_default());
+    let fault = state::policy_fault(&project::here(), file, Need::Skills);
+    issues.extend(fault.map(|fault| fault.to_string()));
+    let structure = if issues.is_empty() { "ok" } else { "issues" };
+    Reply::json(&json!({"ok": true, "structure": structure, "issues": issues}))
+}
+
+/// `state-metrics --state FILE`
+pub(super) fn metrics(call: &Call) -> Reply {
+    let Some(text) = document(call, "--state") else { return no("state_not_found") };
+    let metrics = state_document::metrics(&text);
+    Reply::json(&json!({
+        "ok": true,
+        "storiesCompleted": metrics.completed,
+        "total": metrics.total,
+        "reviewCycles": metrics.review_cycles,
+        "escalations": metrics.escalations,
+    }))
+}
+
+/// `sprint-compare --state FILE --sprint FILE`
+pub(super) fn compare(call: &Call) -> Reply {
+    let Some(text) = document(call, "--state") else { return no("state_not_found") };
+    let Some(sprint) = document(call, "--sprint") else { return no("sprint_not_found") };
+    let sprint = Sprint::read(&sprint);
+    // Named epics settle what a key means; a project without them has none.
+    let known = Stories::new(call.project()).known_epics().unwrap_or_default();
+    let checked = state_document::stories_behind(&Fields::read(&text));
+    let rows = sprint.finder(&known);
+    let is_open = |story: &&String| !rows.find(story).is_some_and(Row::is_done);
+    let incomplete: Vec<&String> = checked.iter().filter(is_open).collect();
+    Reply::json(&json!({"ok": true, "incomplete": incomplete, "checked": checked}))
+}
+
+fn listed(call: &Call) -> Option<Vec<Listed>> {
+    match state::list(&call.project(), &plain(call.word(0)?)) {
+        Ok(listed) => listed,
+        Err(error) => {
+            crate::reply::warn(error);
+            None
+        }
+    }
+}
+
+/// A folder as callers are told it: without `./` and the slash at its end.
+fn plain(folder: &str) -> PathBuf {
+    let parts = Path::new(folder).components().filter(|part| *part != Component::CurDir);
+    let folder: PathBuf = parts.collect();
+    if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder }
+}
+
+/// A path as callers are told it: one in the current folder is its name.
+fn shown(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
+}
+
+/// `state-list <folder>`
+pub(super) fn list(call: &Call) -> Reply {
+    let Some(listed) = listed(call) else {
+        let none: [&str; 0] = [];
+        return Reply::json(&json!({"ok": false, "error": "folder_not_found", "files": none}))
+            .failed();
+    };
+    let known = |text: String| if text.is_empty() { "unknown".to_owned() } else { text };
+    let files: Vec<Value> = listed
+        .into_iter()
+        .map(|one| {
+            let path = shown(&one.path);
+            json!({"path": path, "status": known(one.status), "lastUpdated": known(one.last_updated)})
+        })
+        .collect();
+    Reply::json(&json!({"ok": true, "files": files}))
+}
+
+/// `state-latest <folder> [status]`
+pub(super) fn latest(call: &Call) -> Reply {
+    let Some(listed) = listed(call) else { return no("folder_not_found") };
+    let wanted = call.word(1).filter(|status| !status.is_empty());
+    match state::latest(listed, |one| wanted.is_none_or(|status| one.status == status)) {
+        Some(one) => {
+            let path = shown(&one.path);
+            Reply::json(&json!({"ok": true, "path": path, "lastUpdated": one.last_updated}))
+        }
+        None => Reply::json(&json!({"ok": false, "error": "no_match"})),
+    }
+}
+
+/// `state-latest-incomplete <folder>`
+pub(super) fn latest_incomplete(call: &Call) -> Reply {
+    let Some(listed) = listed(call) else { return no("folder_not_found") };
+    match state::latest_open(listed) {
+        Some(one) => {
+            let path = shown(&one.path);
+            Reply::json(
+                &json!({"ok": true, "path": path, "lastUpdated": one.last_updated, "status": one.status}),
+            )
+        }
+        None => Reply::json(&json!({"ok": false, "error": "no_incomplete_state"})),
+    }
+}
+
+/// `state-summary <file>`
+pub(super) fn summary(call: &Call) -> Reply {
+    let file = Path::new(call.word(0).unwrap_or_default());
+    let Some(text) = project::text_of(file) else { return no("file_not_found") };
+    let fields = Fields::read(&text);
+    let fault = state::policy_fault(&project::here(), file, Need::Words);
+    let pinned = |key: &str| if fault.is_some() { "" } else { fields.text_or_nothing(key) };
+    let snapshot = pinned("policySnapshotFile");
+    let is_legacy = fault.is_none() && snapshot.is_empty();
+    let mut summary = json!({
+        "ok": true,
+        "epic": fields.text("epic"),
+        "epicName": fields.text("epicName"),
+        "currentStory": fields.text_or_nothing("currentStory"),
+        "currentStep": fields.text_or_nothing("currentStep"),
+        "status": fields.text("status"),
+        "lastUpdated": fields.text("lastUpdated"),
+        "policyVersion": fields.text_or_nothing("policyVersion"),
+        "policySnapshotFile": snapshot,
+        "policySnapshotHash": pinned("policySnapshotHash"),
+        "legacyPolicy": is_legacy.to_string(),
+        "lastAction": state_document::last_action(&text),
+    });
+    if let Some(fault) = fault {
+        summary["policyError"] = Value::from(fault.to_string());
+    }
+    Reply::json(&summary)
+}
+
+/// `state-update <file> --set key=value …`
+pub(super) fn update(call: &Call) -> Reply {
+    let file = Path::new(call.word(0).unwrap_or_default());
+    if !file.is_file() {
+        return no("file_not_found");
+    }
+    let mut values = Vec::new();
+    let mut words = call.words.iter().skip(1).map(String::as_str);
+    while let Some(word) = words.next() {
+        if word != "--set" {
+            continue;
+        }
+        let Some(operand) = words.next() else { break };
+        match pair(operand) {
+            Some(pair) => values.push(pair),
+            None => {
+                return Reply::json(
+                    &json!({"ok": false, "error": "invalid_set_operand", "operand": operand}),
+                )
+                .failed();
+            }
+        }
+    }
+    match state::update(&call.project(), file, &values) {
+        Ok(None) => no("file_not_found"),
+        Ok(Some(updated)) if updated.is_empty() => {
+            Reply::json(&json!({"ok": false, "error": "keys_not_found", "updated": updated}))
+                .failed()
+        }
+        Ok(Some(updated)) => Reply::json(&json!({"ok": true, "updated": updated})),
+        Err(error) => trouble(call, error),
+    }
+}
+
+/// A value is one line: what begins another line would be another field.
+fn pair(operand: &str) -> Option<(&str, &str)> {
+    let (key, value) = operand.split_once('=')?;
+    let is_one_line = !operand.contains(|letter: char| letter.is_control() && letter != '\t');
+    is_one_line.then_some((key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_one_line() {
+        assert_eq!(pair("status=a=b"), Some(("status", "a=b")));
+        assert_eq!(pair("status="), Some(("status", "")));
+        for bad in ["status", "status=a\nstatus: b", "status=a\r"] {
+            assert_eq!(pair(bad), None);
+        }
+    }
+}

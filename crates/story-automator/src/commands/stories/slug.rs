@@ -1,0 +1,26 @@
+//! `derive-project-slug`: the short name of a project in session names.
+
+use std::path::Path;
+
+use dogwatch_bmad::format::slug::slug;
+use serde_json::json;
+
+use super::{Call, Reply};
+
+/// Of `--project-root` as it was written, else of the current folder.
+pub(super) fn derive(call: &Call) -> Reply {
+    if call.asks_for_help() {
+        return Reply::line("Usage: derive-project-slug [--project-root PATH]");
+    }
+    let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
+    let told = call.option("--project-root");
+    let shown = told.map_or_else(|| here.to_string_lossy().into_owned(), str::to_owned);
+    let root = std::path::absolute(here.join(&shown)).unwrap_or_else(|_| here.join(&shown));
+    let root = root.canonicalize().unwrap_or(root);
+    let reply = json!({"ok": true, "slug": slug(&folder_name(&root)), "projectRoot": shown});
+    Reply::json(&reply)
+}
+
+fn folder_name(root: &Path) -> String {
+    root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,147 @@
+//! The plan of a run: a Markdown file with one JSON block that says which agent does which task.
+
+use serde_json::{Map, Value, json};
+
+use dogwatch_bmad::format::agent_config::{self, Choice, TASKS};
+
+/// What a plan is made from, beside the stories.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    pub state_file: &'a str,
+    pub epic: &'a str,
+    pub epic_name: &'a str,
+    pub created_at: &'a str,
+    /// What `auto` means.
+    pub provider: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub markdown: String,
+    pub stories: usize,
+    /// Entries without an id.
+    pub skipped: usize,
+}
+
+/// Why there is no answer from a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoChoice {
+    Invalid(String),
+    NoStory,
+    NoTask,
+}
+
+/// From what was found out of the stories (`{"stories": […]}`) and what the user configured. `to_text` writes the
+/// plan as JSON; the front matter above it is YAML, with letters as they are.
+pub fn build(
+    head: Head,
+    complexity: &Value,
+    config: &Value,
+    to_text: impl Fn(&Value) -> String,
+) -> Plan {
+    let entries =
+        complexity.get("stories").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let stories: Vec<Value> =
+        entries.iter().filter_map(|entry| story(entry, config, head.provider)).collect();
+    let (count, skipped) = (stories.len(), entries.len() - stories.len());
+    let plan = json!({
+        "version": "1.0.0", "stateFile": head.state_file, "epic": head.epic, "epicName": head.epic_name,
+        "createdAt": head.created_at, "stories": stories,
+    });
+    let markdown = format!(
+        "---\nstateFile: {}\ncreatedAt: {}\n---\n\n# Agents Plan: {}\n\n```json\n{}\n```\n",
+        json!(head.state_file),
+        json!(head.created_at),
+        head.epic_name,
+        to_text(&plan),
+    );
+    Plan { markdown, stories: count, skipped }
+}
+
+fn story(entry: &Value, config: &Value, provider: &str) -> Option<Value> {
+    let id = text(entry.get("storyId")).filter(|id| !id.trim().is_empty())?;
+    let level = entry.get("complexity").and_then(|complexity| {
+        text(complexity.get("level")).or_else(|| complexity.as_str().map(str::to_owned))
+    });
+    let level = level.filter(|level| !level.is_empty()).unwrap_or_else(|| "medium".to_owned());
+    let level = level.to_lowercase();
+    let tasks: Map<String, Value> = TASKS
+        .iter()
+        .map(|task| {
+            let choice = agent_config::choose(config, task, &level, provider);
+            ((*task).to_owned(), choice.to_json())
+        })
+        .collect();
+    let title = text(entry.get("title")).unwrap_or_default();
+    Some(json!({"storyId": id, "title": title, "complexity": level, "tasks": tasks}))
+}
+
+/// Who does a task of a story, and how complex the story was found, from a plan's text.
+pub fn find(
+    markdown: &str,
+    story: &str,
+    task: &str,
+    provider: &str,
+) -> Result<(Choice, String), NoChoice> {
+    let block = json_block(markdown)
+        .or_else(|| markdown.trim_start().starts_with('{').then_some(markdown))
+        .ok_or_else(|| NoChoice::Invalid("no ```json block in it".to_owned()))?;
+    let plan: Value =
+        serde_json::from_str(block).map_err(|error| NoChoice::Invalid(error.to_string()))?;
+    let stories = plan.get("stories").and_then(Value::as_array).ok_or(NoChoice::NoStory)?;
+    let is_it = |entry: &&Value| text(entry.get("storyId")).as_deref() == Some(story);
+    let entry = stories.iter().find(is_it).ok_or(NoChoice::NoStory)?;
+    let choice = entry.get("tasks").and_then(|tasks| tasks.get(task)).ok_or(NoChoice::NoTask)?;
+    let level = text(entry.get("complexity")).unwrap_or_default();
+    Ok((Choice::of_entry(choice, provider), level))
+}
+
+fn json_block(markdown: &str) -> Option<&str> {
+    let start = markdown.find("```json")? + "```json".len();
+    let rest = &markdown[start..];
+    Some(&rest[..rest.find("\n```")?])
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: Head =
+        Head { state_file: "s.md", epic: "1", epic_name: "A", created_at: "t", provider: "claude" };
+
+    #[test]
+    fn what_is_built_is_found_again() {
+        let complexity = json!({"stories": [{"storyId": "1.1", "title": "T", "complexity": {"level": "Low"}},
+            {"storyId": "1.2"}, {"title": "no id"}]});
+        let config = json!({"low": {"dev": {"primary": "codex"}}, "defaultModel": "m"});
+        let plan =
+            build(HEAD, &complexity, &config, |plan| serde_json::to_string_pretty(plan).unwrap());
+        assert_eq!((plan.stories, plan.skipped), (2, 1));
+        assert!(plan.markdown.starts_with("---\nstateFile: \"s.md\"\n"));
+        let find = |story: &str, task: &str| find(&plan.markdown, story, task, "claude");
+        let (choice, level) = find("1.1", "dev").unwrap();
+        assert_eq!((choice.primary.as_str(), level.as_str()), ("codex", "low"));
+        assert_eq!(choice.model.as_deref(), Some("m"));
+        assert_eq!(find("1.2", "dev").unwrap().1, "medium");
+        assert_eq!(find("1-1", "dev"), Err(NoChoice::NoStory));
+        assert_eq!(find("1.1", "retro"), Err(NoChoice::NoTask));
+    }
+
+    #[test]
+    fn a_broken_plan_is_no_plan() {
+        for text in ["# x\n", "```json\n{\"stories\": [\n```\n", "```json\n{}"] {
+            assert!(
+                matches!(find(text, "1.1", "dev", "claude"), Err(NoChoice::Invalid(_))),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The six columns of a status: `status,todos_done,todos_total,active_task,wait_estimate,session_state`.
+//!
+//! How each of our states is told in them:
+//!
+//! | ours | status | session_state | active_task | wait |
+//! | --- | --- | --- | --- | --- |
+//! | starting, idle before any turn | idle | just_started | `launching …` | 15 |
+//! | working | active | in_progress | what it is at | by that |
+//! | waiting | active | in_progress | the question | 15 |
+//! | limited | active | in_progress | says so | by that |
+//! | idle after a turn, error, exited | idle | completed | | 0 |
+//! | crashed | crashed | crashed | | the exit code |
+//! | stuck, unknown | idle | stuck | | 0 |
+//! | lost | not_found | not_found | | 0 |
+//!
+//! A status line whose clock moves overrules `stuck`: whoever draws it is alive.
+
+use std::fmt;
+
+use super::cues::{self, Todos};
+use super::wait_estimate;
+use dogwatch_core::status::Status;
+
+/// What callers act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    JustStarted,
+    InProgress,
+    Completed,
+    Crashed,
+    Stuck,
+    NotFound,
+    Error,
+}
+
+impl State {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::JustStarted => "just_started",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Crashed => "crashed",
+            Self::Stuck => "stuck",
+            Self::NotFound => "not_found",
+            Self::Error => "error",
+        }
+    }
+
+    fn status(self) -> &'static str {
+        match self {
+            Self::InProgress => "active",
+            Self::JustStarted | Self::Completed | Self::Stuck => "idle",
+            Self::Crashed | Self::NotFound | Self::Error => self.word(),
+        }
+    }
+}
+
+/// One status, printed as one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub state: State,
+    pub todos: Todos,
+    /// What it is at, or where its output is.
+    pub task: String,
+    pub wait: u32,
+}
+
+impl Row {
+    pub fn plain(state: State) -> Self {
+        Self { state, todos: Todos::default(), task: String::new(), wait: 0 }
+    }
+
+    /// It cannot be told.
+    pub fn error(why: &str) -> Self {
+        Self { task: cues::told(why), wait: 30, ..Self::plain(State::Error) }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { state, todos: Todos { done, total }, task, wait } = self;
+        let (status, state, task) = (state.status(), state.word(), field(task));
+        write!(f, "{status},{done},{total},{task},{wait},{state}")
+    }
+}
+
+/// A text as one column. The original never quotes; only what would be taken for more columns is.
+pub fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Whose words are used where nothing else is known: those of the command that was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tongue {
+    Claude,
+    Codex,
+}
+
+impl Tongue {
+    pub fn working(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude working",
+            Self::Codex => "Codex working",
+        }
+    }
+
+    fn launching(self) -> &'static str {
+        match self {
+            Self::Claude => "launching claude",
+            Self::Codex => "launching codex",
+        }
+    }
+}
+
+/// What can be seen of a session that was judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// Its screen, without drawn boxes.
+    pub text: &'a str,
+    /// The agent's own list, where it shows one.
+    pub todos: Option<Todos>,
+    /// Whether tmux still has its pane; a pane is never without words.
+    pub has_pane: bool,
+    /// No agent that can be asked: the screen alone tells whether it has come to an end.
+    pub is_plain: bool,
+    /// Whether the clock of its status line says that it lives.
+    pub clock_moves: bool,
+    pub tongue: Tongue,
+}
+
+/// Tells a verdict in six columns.
+pub fn of(status: &Status, shown: Shown<'_>) -> Row {
+    let todos = shown.todos.unwrap_or_else(|| cues::todos(shown.text));
+    let row = |state| Row { todos, ..Row::plain(state) };
+    let in_progress = |task: String| {
+        let wait = wait_estimate::of(&task, todos);
+        Row { task, wait, ..row(State::InProgress) }
+    };
+    let completed = || {
+        let has_words = shown.has_pane || !shown.text.trim().is_empty();
+        Row { todos: if has_words { todos.at_least_one() } else { todos }, ..row(State::Completed) }
+    };
+    let starting =
+        || Row { task: shown.tongue.launching().to_owned(), wait: 15, ..row(State::JustStarted) };
+    match status {
+        Status::Starting | Status::Idle { after_turn: false, .. } => starting(),
+        Status::Working { .. } if shown.is_plain && has_ended(shown.text) => completed(),
+        Status::Working { task } => {
+            let told = task.as_deref().map(cues::told).filter(|task| !task.is_empty());
+            let label = told.or_else(|| cues::label(shown.text));
+            in_progress(label.unwrap_or_else(|| shown.tongue.working().to_owned()))
+        }
+        Status::Waiting { question, .. } => {
+            let question = question.as_deref().map(cues::told).filter(|text| !text.is_empty());
+            let task = question.unwrap_or_else(|| "waiting for an answer".to_owned());
+            // Boxes that can be seen then belong to the question.
+            Row { task, wait: 15, ..Row::plain(State::InProgress) }
+        }
+        Status::Limited { until, text } => {
+            let until = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
+            in_progress(cues::told(&format!("limited{until}: {text}")))
+        }
+        Status::Idle { after_turn: true, .. } | Status::Error { .. } | Status::Exited => {
+            completed()
+        }
+        Status::Crashed { exit } => {
+            let code = exit.map_or(0, |exit| u32::from(exit.status())).max(1);
+            Row { wait: code, ..row(State::Crashed) }
+        }
+        Status::Stopped { .. } => of(&status.without_stopped(), shown),
+        Status::Stuck { .. } | Status::Unknown { .. } if shown.clock_moves => starting(),
+        Status::Stuck { .. } | Status::Unknown { .. } => row(State::Stuck),
+        Status::Lost { .. } => Row::plain(State::NotFound),
+    }
+}
+
+fn has_ended(text: &str) -> bool {
+    cues::shows_an_end(text) && cues::shows_a_prompt(text)
+}
+
+/// The gate of the status line: what its clock proves, by the time that was seen before and the one seen now. First sight
+/// counts as life.
+pub fn clock_moves(before: Option<&str>, now: Option<&str>) -> bool {
+    now.is_some() && before != now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dogwatch_core::record::{Cause, Exit};
+    use dogwatch_core::screen::Need;
+
+    fn stopped(signal: i32, cause: Cause) -> Status {
+        Status::Stopped { exit: Some(Exit::Signal(signal)), cause: Some(cause), by: None }
+    }
+
+    fn shown(text: &str) -> Shown<'_> {
+        let tongue = Tongue::Claude;
+        Shown { text, todos: None, has_pane: true, is_plain: false, clock_moves: false, tongue }
+    }
+
+    fn idle(after_turn: bool) -> Status {
+        Status::Idle { after_turn, interrupted: false, background: 0, draft: None }
+    }
+
+    #[test]
+    fn every_state_in_six_columns() {
+        let silent_since = "2026-11-15T08:00:00Z".parse().unwrap();
+        let working = |task: Option<&str>| Status::Working { task: task.map(Into::into) };
+        let waiting = |question: Option<&str>| Status::Waiting {
+            r#for: Need::Permission,
+            question: question.map(Into::into),
+            options: vec![],
+            dialog: None,
+        };
+        let table = [
+            (Status::Starting, "", "idle,0,0,launching claude,15,just_started"),
+            (working(None), "", "active,0,0,Claude working,60,in_progress"),
+            (working(None), "Working on a menu", "active,0,0,Working on a menu,15,in_progress"),
+            (
+                working(None),
+                "⏵⏵ bypass on · ← for agents",
+                "active,0,0,Claude working,60,in_progress",
+            ),
+            (working(Some("Bash: a, b")), "☒ x\n☐ y", "active,1,2,Bash: a  b,60,in_progress"),
+            (waiting(Some("May I, please?")), "", "active,0,0,May I  please?,15,in_progress"),
+            (waiting(None), "", "active,0,0,waiting for an answer,15,in_progress"),
+            (
+                Status::Limited { until: Some("5pm".into()), text: "used up".into() },
+                "",
+                "active,0,0,limited until 5pm: used up,60,in_progress",
+            ),
+            (idle(false), "", "idle,0,0,launching claude,15,just_started"),
+            (idle(true), "", "idle,1,1,,0,completed"),
+            (idle(true), "☒ a\n☒ b\n☐ c", "idle,2,3,,0,completed"),
+            (Status::Error { kind: "api".into(), text: "500".into() }, "", "idle,1,1,,0,completed"),
+            (Status::Exited, "", "idle,1,1,,0,completed"),
+            (Status::Crashed { exit: Some(Exit::Code(7)) }, "", "crashed,0,0,,7,crashed"),
+            (Status::Crashed { exit: Some(Exit::Signal(15)) }, "", "crashed,0,0,,143,crashed"),
+            (Status::Crashed { exit: Some(Exit::Code(0)) }, "", "crashed,0,0,,1,crashed"),
+            (Status::Crashed { exit: None }, "", "crashed,0,0,,1,crashed"),
+            (stopped(15, Cause::Request), "", "crashed,0,0,,143,crashed"),
+            (stopped(1, Cause::Hangup), "", "crashed,0,0,,129,crashed"),
+            (
+                Status::Stopped { exit: Some(Exit::Code(0)), cause: Some(Cause::Hangup), by: None },
+                "",
+                "crashed,0,0,,1,crashed",
+            ),
+            (Status::Stuck { silent_since }, "", "idle,0,0,,0,stuck"),
+            (Status::Unknown { missing: "x".into() }, "", "idle,0,0,,0,stuck"),
+            (Status::Lost { last_seen: None }, "", "not_found,0,0,,0,not_found"),
+        ];
+        for (status, text, expected) in table {
+            assert_eq!(of(&status, shown(text)).to_string(), expected, "{status:?}");
+        }
+    }
+
+    #[test]
+    fn what_ended_without_a_word_and_a_pane_has_no_todos() {
+        let gone = Shown { has_pane: false, ..shown("") };
+        assert_eq!(of(&Status::Exited, gone).todos, Todos::default());
+    }
+
+    #[test]
+    fn a_moving_clock_overrules_every_sign_of_death() {
+        let unknown = Status::Unknown { missing: "x".into() };
+        let moving = Shown { clock_moves: true, ..shown("") };
+        assert_eq!(of(&unknown, moving).state, State::JustStarted);
+        for (before, now, expected) in [
+            (Some("10:00:00"), Some("10:01:00"), true),
+            (Some("10:00:00"), Some("10:00:00"), false),
+            (None, Some("10:00:00"), true),
+            (None, None, false),
+            (Some("10:00:00"), None, false),
+        ] {
+            assert_eq!(clock_moves(before, now), expected, "{before:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_plain_command_has_ended_where_its_screen_says_so() {
+        let working = Status::Working { task: None };
+        let plain = |text| of(&working, Shown { is_plain: true, ..shown(text) }).state;
+        assert_eq!(plain("✻ Cooked for 45s\n\n❯ \n\n\n"), State::Completed);
+        assert_eq!(plain("✻ Cooked for 45s\n"), State::InProgress, "no prompt");
+        assert_eq!(plain("Tested for 3m 12s\nCoverage 85%\nstill busy\n"), State::InProgress);
+        let asked = of(&working, shown("✻ Cooked for 45s\n\n❯ \n")).state;
+        assert_eq!(asked, State::InProgress, "an agent that was asked knows better");
+    }
+
+    #[test]
+    fn columns_stay_six() {
+        let row = Row { task: "/a,b/\"c\".txt".into(), ..Row::plain(State::Completed) };
+        assert_eq!(row.to_string(), "idle,0,0,\"/a,b/\"\"c\"\".txt\",0,completed");
+        assert_eq!(Row::error("no, not now").to_string(), "error,0,0,no  not now,30,error");
+    }
+}

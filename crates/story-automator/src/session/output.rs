@@ -1,0 +1,81 @@
+//! What a session showed, kept in a file for whoever reads it afterwards.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::decide::session::output;
+use dogwatch_core::profile;
+use dogwatch_core::record::Exit;
+use dogwatch_core::status::Status;
+use dogwatch_tmux::PaneFace;
+
+use super::Place;
+use super::look::{Told, Who};
+use dogwatch_engine::observe::capture;
+use dogwatch_engine::observe::snapshot::Seen;
+use dogwatch_engine::{Context, Error};
+
+/// Lines that are asked for.
+const LINES: u32 = 300;
+
+/// Writes the output anew, and says where; `None` if there is no session. Of one that showed nothing, a line says so.
+pub fn keep(
+    context: &Context,
+    place: &Place,
+    name: &str,
+    told: &Told,
+) -> Result<Option<PathBuf>, Error> {
+    let (text, silence) = match &told.who {
+        Who::Session(judged) => {
+            (text_of(context, &judged.seen), output::nothing_shown(&judged.verdict.status))
+        }
+        Who::Stranger(face) => {
+            let lines = Some(LINES);
+            let options = dogwatch_tmux::CaptureOptions { lines, ansi: false, joined: false };
+            let reply = context.tmux.capture(face.row.pane_id, options)?;
+            (String::from_utf8_lossy(reply.bytes()).into_owned(), silence_of(face))
+        }
+        Who::Nobody => return Ok(None),
+    };
+    let text = output::kept(&text);
+    let text = if text.is_empty() { silence } else { text };
+    let path = path(context, place, name, &told.who)?;
+    dogwatch_store::replace_in_passing(&path, text.as_bytes())?;
+    Ok(Some(path))
+}
+
+fn silence_of(face: &PaneFace) -> String {
+    let row = &face.row;
+    let code = row.dead_status.map(Exit::Code);
+    let exit = code.or_else(|| row.dead_signal.map(Exit::Signal));
+    if row.dead { output::silent_end(exit) } else { output::nothing_shown(&Status::Starting) }
+}
+
+/// Where it is kept: in the session's own folder, or in that for sessions which are not ours.
+fn path(context: &Context, place: &Place, name: &str, who: &Who) -> Result<PathBuf, Error> {
+    let folder = match who {
+        Who::Session(judged) if judged.seen.is_ours() => {
+            context.state.session(&judged.seen.session.id).path().to_owned()
+        }
+        _ => context.state.stories()?,
+    };
+    Ok(folder.join(output::file_name(&place.hash(), name)))
+}
+
+/// Of an agent what was said, since it draws over what it showed; of all others the screen with what has scrolled away.
+fn text_of(context: &Context, seen: &Seen) -> String {
+    let said =
+        if seen.session.agent == profile::COMMAND { None } else { capture::said(context, seen) };
+    said.unwrap_or_else(|| {
+        let captured = capture::capture(context, seen, Some(LINES), false);
+        captured.map(|captured| capture::plain(&captured.text)).unwrap_or_default()
+    })
+}
+
+/// Removes what was kept of an earlier session of this name that was not ours: a new one begins. Those of ours have
+/// folders of their own.
+pub(super) fn forget(context: &Context, place: &Place, name: &str) {
+    if let Ok(folder) = context.state.stories() {
+        let _ = fs::remove_file(folder.join(output::file_name(&place.hash(), name)));
+    }
+}
