@@ -1,7 +1,6 @@
 //! The drop-in: called as `story-automator`, the binary answers as the helper of that name does.
 //!
-//! A thin front. What a story, a policy or a state document is, is in `core::story`; how a project's files are
-//! read and written is in `engine::story`; sessions and their truth come from the rooms that everybody uses.
+//! What a story, a policy or a state document is, is in `dogwatch-bmad`; sessions come from `dogwatch-engine`, as for every other front end.
 
 mod call;
 mod commands;

@@ -61,7 +61,10 @@ pub fn capture(
     if let Some(pane) = living {
         let options = CaptureOptions { lines, ansi, joined: false };
         let text = context.tmux.capture(pane, options)?.into_bytes();
-        return Ok(Captured { from: From::Pane, text: last_lines(&text, lines) });
+        // It may have died since tmux was asked.
+        if without_tmux_line(&text).len() == text.len() {
+            return Ok(Captured { from: From::Pane, text: last_lines(&text, lines) });
+        }
     }
     let folder = context.state.session(&seen.session.id);
     let said = transcript(context, seen);
@@ -102,7 +105,16 @@ pub fn plain(text: &[u8]) -> String {
 fn dead_pane(context: &Context, seen: &Seen) -> Option<KeptScreen> {
     let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
     let reply = context.tmux.capture(seen.pane_id()?, options).ok()?;
-    Some(KeptScreen { ansi: reply.into_bytes() })
+    Some(KeptScreen { ansi: without_tmux_line(reply.bytes()).to_vec() })
+}
+
+/// A screen without the line that tmux writes on a dead pane. That line comes last, on a screen that is blank below the program's own.
+fn without_tmux_line(screen: &[u8]) -> &[u8] {
+    let text = screen.trim_ascii_end();
+    let start = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let last = without_escapes(&text[start..]);
+    let is_tmux = last.starts_with(b"Pane is dead") && (last.ends_with(b")") || last.len() == 12);
+    if is_tmux { &screen[..start] } else { screen }
 }
 
 fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
@@ -178,6 +190,19 @@ fn without_escapes(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_line_of_tmux_is_not_part_of_a_screen() {
+        for (screen, rest) in [
+            ("a\n\nPane is dead (status 9, Mon Nov 16 08:31:48 2026)\n", "a\n\n"),
+            ("\u{1b}[0mPane is dead (signal KILL, Mon)\u{1b}[0m\n\n", ""),
+            ("a\nPane is dead", "a\n"),
+            ("a\nPane is dead, it says\n", "a\nPane is dead, it says\n"),
+            ("", ""),
+        ] {
+            assert_eq!(without_tmux_line(screen.as_bytes()), rest.as_bytes(), "{screen:?}");
+        }
+    }
 
     #[test]
     fn ends_of_texts() {

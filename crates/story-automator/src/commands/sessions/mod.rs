@@ -1,4 +1,4 @@
-//! Sessions: start, list, look, wait, end. What is told is made up in `core::story::session`.
+//! Sessions: start, list, look, wait, end. What is told is made up in `crate::decide::session`.
 
 mod heartbeat;
 mod here;
