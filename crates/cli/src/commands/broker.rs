@@ -21,7 +21,7 @@ pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
         plain.then(|| on_loopback(&mqtt.address.host, mqtt.address.port)).flatten()
     });
     let listen = args.listen.or(configured).unwrap_or(USUAL);
-    match dogwatch_engine::notify::broker::run(listen, mqtt.as_ref(), &local, ready)? {}
+    match dogwatch_fleet::broker::run(listen, mqtt.as_ref(), &local, ready)? {}
 }
 
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1883);

@@ -9,8 +9,8 @@ use dogwatch_core::fleet::{
     HostPicture, Kill, Order, Picture, Reply, ReplyState, Send, SessionState, Spawn,
 };
 use dogwatch_core::status::Status;
-use dogwatch_engine::notify::mqtt::{self, Viewer};
 use dogwatch_engine::{Context, Error};
+use dogwatch_fleet::{self, Viewer};
 use dogwatch_store::Mqtt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub(crate) fn fleet(context: &Context, args: Fleet) -> Result<u8, Error> {
     match args.order {
         None if args.watch => watch(&mqtt, args.json),
         None => {
-            let picture = mqtt::picture(&mqtt)?;
+            let picture = dogwatch_fleet::picture(&mqtt)?;
             if args.json {
                 ui::json(&to_json(&picture));
             } else if picture.hosts.is_empty() {
@@ -89,7 +89,7 @@ fn ask(
     common: &FleetCommon,
     patience: Duration,
 ) -> Result<u8, Error> {
-    let reply = mqtt::ask(mqtt, host, order, common.expires, patience)?;
+    let reply = dogwatch_fleet::ask(mqtt, host, order, common.expires, patience)?;
     if common.json {
         ui::json(&serde_json::to_value(&reply).unwrap_or_default());
     } else if reply.state == ReplyState::Done {

@@ -3,11 +3,11 @@ use std::sync::atomic::Ordering;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::registry::Drift;
-use dogwatch_engine::notify::mqtt::BrokerPush;
 use dogwatch_engine::registry::monitor::{Monitor, Turn};
 use dogwatch_engine::registry::push::NoBroker;
 use dogwatch_engine::registry::{Pass, Roll};
 use dogwatch_engine::{Context, Error};
+use dogwatch_fleet::BrokerPush;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 

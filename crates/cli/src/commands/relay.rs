@@ -2,9 +2,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dogwatch_core::exit_code;
-use dogwatch_engine::notify::mqtt::{Host, Notice, Publisher, Trust};
 use dogwatch_engine::watch::{Change, Watcher};
 use dogwatch_engine::{Context, Error, config};
+use dogwatch_fleet::{Host, Notice, Publisher, Trust};
 use dogwatch_store::Mqtt;
 
 use crate::args::Relay;

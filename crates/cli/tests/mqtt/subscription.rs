@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dogwatch_core::config;
-use dogwatch_engine::notify::mqtt::{Subscription, Told};
+use dogwatch_fleet::{Subscription, Told};
 use dogwatch_store::{LocalBroker, Mqtt, StateDir, Surroundings};
 use jiff::Timestamp;
 use serde_json::json;

@@ -1,10 +1,8 @@
-//! Telling others: people, by whatever they have set up, those who keep a monitor, and other hosts, by a broker.
+//! Notifications for people and boards: bell, desktop, command, webhook, Kanban. What leaves the host is masked by [`outward`].
 
-pub mod broker;
 pub mod channels;
 pub mod kanban;
-pub mod mqtt;
-mod outward;
+pub mod outward;
 mod process;
 pub mod report_target;
-mod tls;
+pub mod tls;

@@ -20,16 +20,16 @@ static MASKS: LazyLock<Masks> = LazyLock::new(|| {
     Masks::outward(secret_values(pairs))
 });
 
-pub(crate) fn json(value: Value) -> Value {
+pub fn json(value: Value) -> Value {
     MASKS.json(value)
 }
 
 /// A text for people, who may read it in a terminal.
-pub(crate) fn text(text: &str) -> String {
+pub fn text(text: &str) -> String {
     terminal::harmless(&MASKS.text(text)).into_owned()
 }
 
-pub(crate) fn notice(notice: &Notice) -> Notice {
+pub fn notice(notice: &Notice) -> Notice {
     Notice {
         title: text(&notice.title),
         text: text(&notice.text),
@@ -38,7 +38,7 @@ pub(crate) fn notice(notice: &Notice) -> Notice {
     }
 }
 
-pub(crate) fn reply(reply: Reply) -> Reply {
+pub fn reply(reply: Reply) -> Reply {
     let because = reply.because.as_deref().map(|because| MASKS.text(because));
     Reply { because, result: json(reply.result), ..reply }
 }

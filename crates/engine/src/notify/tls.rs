@@ -17,7 +17,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 const MOST_CERTIFICATES: u64 = 16 * 1024 * 1024;
 
 /// For a webhook.
-pub(super) fn for_http() -> Result<TlsConfig, String> {
+pub fn for_http() -> Result<TlsConfig, String> {
     let roots = system()?;
     let roots = roots.iter().map(|root| Certificate::from_der(root).to_owned());
     let roots: RootCerts = roots.collect::<Vec<_>>().into();
@@ -28,7 +28,7 @@ pub(super) fn for_http() -> Result<TlsConfig, String> {
 }
 
 /// For a broker; `ca_file` has the only authorities to trust.
-pub(super) fn for_broker(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+pub fn for_broker(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let mut roots = RootCertStore::empty();
     let certificates = ca_file.map_or_else(system, of_file)?;
     if let (0, _) = roots.add_parsable_certificates(certificates) {

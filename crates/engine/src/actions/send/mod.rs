@@ -7,7 +7,7 @@
 mod deliver;
 pub(crate) mod deliverer;
 mod observe;
-pub(crate) mod queue;
+pub mod queue;
 pub(super) mod tmux_input;
 
 use std::time::Duration;

@@ -86,7 +86,7 @@ pub(super) fn terms(message: &Message) -> Terms {
 }
 
 /// The right to type into a session; `None` while somebody else has it.
-pub(crate) fn lock(context: &Context, session: &str) -> Result<Option<File>, Error> {
+pub fn lock(context: &Context, session: &str) -> Result<Option<File>, Error> {
     let path = context.state.typing_lock(session)?;
     let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
     let file = file.map_err(Error::io(format!("open {}", path.display())))?;

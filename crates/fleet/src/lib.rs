@@ -1,9 +1,10 @@
-//! MQTT 5: what happens here is told to a broker, and what a broker has is read.
+//! Several hosts: local events are published to an MQTT 5 broker, and the events of others are read from it.
 //!
 //! - [`Publisher`] brings the outbox to the broker, keeps the retained words on sessions and host true, and carries out what
 //!   other hosts may ask;
 //! - [`picture`] and [`Viewer`] put together what all hosts said;
 //! - [`ask()`] asks something of another host;
+//! - [`broker`] runs Mosquitto on this machine; [`doctor`] checks whichever broker is set up;
 //! - [`Subscription`] is told of events as they happen, for those who would poll otherwise.
 //!
 //! Theory of operation. A connection that was lost is never mended: a new one is made and begins anew, with what is true then. Order and
@@ -14,14 +15,16 @@
 //! nothing else need know of it.
 
 mod ask;
-mod board;
+pub mod broker;
 mod carry_out;
+pub mod doctor;
 mod link;
 mod orders;
 mod probe;
 mod publisher;
 mod push;
 mod relay;
+mod state_cache;
 mod subscription;
 mod view;
 

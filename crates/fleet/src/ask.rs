@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
 use super::link::{self, Heard, Kind, Link, Trouble};
-use crate::Error;
+use dogwatch_engine::Error;
 
 /// How long the broker may take.
 const BROKER: Duration = Duration::from_secs(10);

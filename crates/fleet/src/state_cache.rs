@@ -9,9 +9,9 @@ use dogwatch_core::status::Verdict;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::notify::outward;
-use crate::observe::status::Judged;
-use crate::watch::{Change, What};
+use dogwatch_engine::notify::outward;
+use dogwatch_engine::observe::status::Judged;
+use dogwatch_engine::watch::{Change, What};
 
 #[derive(Debug, Default)]
 pub(super) struct Board {

@@ -6,9 +6,9 @@ use dogwatch_core::event::kind;
 use dogwatch_store::Mqtt;
 
 use super::subscription::{Subscription, Told};
-use crate::Error;
-use crate::observe::changes::Waker;
-use crate::registry::push::{Heard, Push};
+use dogwatch_engine::Error;
+use dogwatch_engine::observe::changes::Waker;
+use dogwatch_engine::registry::push::{Heard, Push};
 
 /// What is told of the sessions of this host, by whomever.
 #[derive(Debug)]

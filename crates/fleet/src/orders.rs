@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::carry_out::carry_out;
 use super::publisher::Host;
-use crate::Error;
+use dogwatch_engine::Error;
 
 /// Orders under way at once. A message may wait for its agent for minutes.
 const MOST_RUNNING: usize = 32;

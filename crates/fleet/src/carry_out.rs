@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::publisher::Host;
-use crate::Error;
-use crate::actions::spawn::{Place, Request, What};
-use crate::actions::{kill, send, spawn};
-use crate::observe::snapshot;
-use crate::observe::{agents, project};
+use dogwatch_engine::Error;
+use dogwatch_engine::actions::spawn::{Place, Request, What};
+use dogwatch_engine::actions::{kill, send, spawn};
+use dogwatch_engine::observe::snapshot;
+use dogwatch_engine::observe::{agents, project};
 
 /// Does it; returns what came of it, and the exit code that the command would have had.
 pub(super) fn carry_out(host: &Host, order: &Order) -> Result<(Value, u8), Error> {

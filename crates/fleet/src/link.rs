@@ -18,8 +18,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-use crate::Error;
-use crate::notify::tls;
+use dogwatch_engine::Error;
+use dogwatch_engine::notify::tls;
 
 /// A broker that is there answers much sooner.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -14,14 +14,14 @@ use dogwatch_store::Mqtt;
 use jiff::{Timestamp, Zoned};
 use tokio::sync::Notify;
 
-use super::board::Board;
 use super::link;
 use super::probe::Trust;
 use super::relay::Prepared;
-use crate::actions::send::queue;
-use crate::observe::changes::{Changes, Interest, Waker};
-use crate::watch::Change;
-use crate::{Context, Error};
+use crate::state_cache::Board;
+use dogwatch_engine::actions::send::queue;
+use dogwatch_engine::observe::changes::{Changes, Interest, Waker};
+use dogwatch_engine::watch::Change;
+use dogwatch_engine::{Context, Error};
 
 /// How long the listener for other processes' events sleeps at most.
 const LONGEST: Duration = Duration::from_mins(1);

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use uuid::Uuid;
 
 use super::link::{self, Kind, Link, Login, Trouble};
-use crate::Error;
+use dogwatch_engine::Error;
 
 /// How long the look for strangers may take.
 const PATIENCE: Duration = Duration::from_secs(5);

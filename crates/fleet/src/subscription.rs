@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::link::{self, Heard, Link, Trouble};
-use crate::Error;
+use dogwatch_engine::Error;
 
 /// Events that are known again if they come a second time.
 const REMEMBERED: usize = 1000;
@@ -35,7 +35,7 @@ pub enum Told {
 ///
 /// ```no_run
 /// # use std::time::Duration;
-/// # use crate::notify::mqtt::{Subscription, Told};
+/// # use crate::{Subscription, Told};
 /// # fn look() {}
 /// # fn monitor(mqtt: &dogwatch_store::Mqtt) -> Result<(), dogwatch_engine::Error> {
 /// let subscription = Subscription::start(mqtt, &mqtt.host)?;

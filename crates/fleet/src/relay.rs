@@ -13,12 +13,12 @@ use jiff::Timestamp;
 use rumqttc::{LastWill, Publish, PublishNoticeError, PublishOptions, QoS};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::board::Board;
 use super::link::{self, Heard, Kind, Link, Trouble};
 use super::orders::{Answer, Orders};
 use super::probe::{Trust, trust};
 use super::publisher::{Host, Notice, Stop};
-use crate::notify::outward;
+use crate::state_cache::Board;
+use dogwatch_engine::notify::outward;
 
 /// Events that are under way at once.
 const WINDOW: usize = 64;

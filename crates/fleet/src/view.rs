@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::ask::slow;
 use super::link::{self, Heard, Link, Trouble};
-use crate::Error;
+use dogwatch_engine::Error;
 
 /// How long the broker may take to say all that it has.
 const BROKER: Duration = Duration::from_secs(10);

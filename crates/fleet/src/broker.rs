@@ -12,8 +12,8 @@ use std::time::Duration;
 use dogwatch_store::{LOCAL_USER, LocalBroker, Mqtt, Secret, replace};
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::Error;
 use dogwatch_base::program::{self, withhold_secrets};
+use dogwatch_engine::Error;
 
 const MOST_CONNECTIONS: usize = 1000;
 /// A MiB of payload, and what is around it.

@@ -1,0 +1,68 @@
+//! The broker, as `dogwatch doctor` checks it.
+
+use std::time::Duration;
+
+use dogwatch_engine::Error;
+use dogwatch_engine::doctor::{Check, Health, check, failed};
+use dogwatch_store::{Mqtt, StateDir, Store};
+
+use crate::probe::{Probe, Trust, probe};
+
+/// How long the broker may take to answer.
+const BROKER_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The broker, if one is set up: whether it answers and takes us, and what waits for it.
+pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check> {
+    let mqtt = match mqtt {
+        Ok(mqtt) => mqtt?,
+        // Told of as that of the configuration.
+        Err(Error::BadConfig { .. }) => return None,
+        Err(error) => return Some(failed("broker", &error)),
+    };
+    let backlog = Store::open(dir).and_then(|store| store.backlog()).ok().flatten();
+    let found = format!("{}, as {}", mqtt.address, mqtt.host);
+    let trust = match probe(&mqtt, BROKER_PATIENCE) {
+        Err(error) => return Some(failed("broker", &error)),
+        Ok(Probe { problem: Some(problem), .. }) => {
+            let waits = backlog.map_or(0, |backlog| backlog.waiting);
+            let found = format!("{found}: it {problem}; {waits} events wait");
+            return Some(check("broker", Health::Bad, found, Some(remedy(&problem))));
+        }
+        Ok(Probe { trust, .. }) => trust,
+    };
+    if trust != Trust::Authenticated {
+        let found = match trust {
+            Trust::NoLogin => format!("{found}, answers; used without user and password"),
+            _ => format!("{found}, answers; it may take clients without a password"),
+        };
+        let remedy =
+            "whoever reaches it can read all events, and orders are refused; see docs/mqtt.md";
+        return Some(check("broker", Health::Missing, found, Some(remedy.to_owned())));
+    }
+    let found = format!("{found}, answers");
+    Some(match backlog {
+        None => check("broker", Health::Missing, found, Some("dogwatch relay &".to_owned())),
+        Some(backlog) if backlog.dropped > 0 => {
+            let found = format!(
+                "{found}, {} events wait, {} were given up",
+                backlog.waiting, backlog.dropped
+            );
+            check("broker", Health::Missing, found, Some("is it running, and a relay?".to_owned()))
+        }
+        Some(backlog) => {
+            check("broker", Health::Good, format!("{found}, {} events wait", backlog.waiting), None)
+        }
+    })
+}
+
+/// What to do about a broker that cannot be used.
+fn remedy(problem: &str) -> String {
+    let remedy = if problem.contains("password") {
+        "look at `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml"
+    } else if problem.contains("trusted") {
+        "look at `ca_file` of [mqtt] in config.toml, and at the broker's certificate"
+    } else {
+        "start it, or correct `url` of [mqtt] in config.toml; `dogwatch broker` runs one here"
+    };
+    remedy.to_owned()
+}
