@@ -78,7 +78,7 @@ pub fn socket_path(
 
 /// The files to lock while sessions change, in the order in which they are tried: beside the socket, where all who use that server
 /// find it whichever state folder they have, else in our state folder.
-pub fn gate(socket: &Path, state: &Path) -> Vec<PathBuf> {
+pub fn connect_lock_files(socket: &Path, state: &Path) -> Vec<PathBuf> {
     // A link to a socket is that socket.
     let socket = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
     let mut beside = socket.clone().into_os_string();
@@ -92,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gates() {
+    fn connect_lock_files_beside_the_socket_then_in_the_state_folder() {
         assert_eq!(
-            gate(Path::new("/no/such/s"), Path::new("/state")),
+            connect_lock_files(Path::new("/no/such/s"), Path::new("/state")),
             [Path::new("/no/such/s.dogwatch-lock"), Path::new("/state/tmux%no%such%s.lock")]
         );
         let tmp = tempfile::tempdir().unwrap();
@@ -102,7 +102,10 @@ mod tests {
         std::fs::write(folder.join("s"), "").unwrap();
         std::os::unix::fs::symlink(folder.join("s"), folder.join("link")).unwrap();
         let state = Path::new("/state");
-        assert_eq!(gate(&folder.join("link"), state), gate(&folder.join("s"), state));
+        assert_eq!(
+            connect_lock_files(&folder.join("link"), state),
+            connect_lock_files(&folder.join("s"), state)
+        );
     }
 
     #[test]

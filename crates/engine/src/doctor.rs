@@ -83,7 +83,7 @@ pub fn tmux(context: &Context) -> Vec<Check> {
 fn faults(server: &Server, version: &Version) -> Vec<Check> {
     let explain = |fault: Fault| {
         let Fault { what, handled, fixed_in, .. } = fault;
-        let is_open = fault.needs_lock && server.usable_gate().is_none();
+        let is_open = fault.needs_lock && server.usable_connect_lock().is_none();
         let handled = if is_open {
             "no lock file can be made beside the socket or in the state folder: do not use `watch` here"
         } else {

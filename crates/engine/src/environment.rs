@@ -39,7 +39,7 @@ pub fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Conte
         path_variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
     let mut tmux = Server::new(socket);
     let state = self::state_dir(state_dir)?;
-    tmux.gate = context::gate(&socket_path, state.root());
+    tmux.connect_lock = context::connect_lock_files(&socket_path, state.root());
     tmux.path = Some(socket_path.clone());
     tmux.withheld = private_variables();
     if !tmux.withheld.is_empty() {

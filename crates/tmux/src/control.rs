@@ -18,13 +18,13 @@
 //! anew, and tells so in a [`Note`]. It never starts a server.
 //!
 //! Layers: `quote` makes lines from commands and `proto` events from bytes, both pure;
-//! `link` is one connection, `leash` ends it with us; `client` is what outlives connections.
+//! `link` is one connection, `parent_death_guard` ends it with our process; `client` is what outlives connections.
 
 mod client;
-mod leash;
 mod link;
 mod look;
 mod note;
+mod parent_death_guard;
 mod pending;
 mod proto;
 mod quote;

@@ -11,7 +11,7 @@ pub struct Fault {
     pub what: &'static str,
     /// What dogwatch does about it.
     pub handled: &'static str,
-    /// Whether it depends on [`crate::Server::gate`] being usable.
+    /// Whether it depends on [`crate::Server::connect_lock`] being usable.
     pub needs_lock: bool,
 }
 

@@ -4,8 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::chain::{Chain, MOST_WORDS};
+use crate::connect_lock::{ConnectLock, is_announced};
 use crate::diagnose::is_silent_failure;
-use crate::gate::{Pass, is_announced};
 use crate::process::{Output, Process};
 use crate::{Command, Error, Reply, Server, limbo};
 
@@ -24,7 +24,7 @@ pub struct Running {
     chain: Chain,
     process: Option<Process>,
     begun: Instant,
-    _pass: Option<Pass>,
+    _lock: Option<ConnectLock>,
 }
 
 /// A chain that did not come to its end.
@@ -60,7 +60,7 @@ impl Running {
             chain,
             process: None,
             begun: Instant::now(),
-            _pass: announced.then(|| Pass::wait(&server.gate)),
+            _lock: announced.then(|| ConnectLock::wait(&server.connect_lock)),
         };
         // A bare `tmux` would open a session.
         if !commands.is_empty() {

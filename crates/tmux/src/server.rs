@@ -21,8 +21,8 @@ pub struct Server {
     /// How long one call may take.
     pub deadline: Duration,
     /// The file that is locked for the moment in which others would crash the server: the first of these that can be used; see
-    /// `gate`. Empty for none.
-    pub gate: Vec<PathBuf>,
+    /// `connect_lock`. Empty for none.
+    pub connect_lock: Vec<PathBuf>,
     /// Variables of ours that neither the client nor a server that it starts is given.
     pub withheld: Vec<OsString>,
     pub(crate) may_start: bool,
@@ -36,7 +36,7 @@ impl Server {
             path: None,
             config: None,
             deadline: Duration::from_secs(15),
-            gate: Vec::new(),
+            connect_lock: Vec::new(),
             withheld: Vec::new(),
             may_start: true,
         }

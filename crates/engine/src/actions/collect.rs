@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use dogwatch_core::handover::{Facts, Server, is_abandoned};
 use dogwatch_store::{Pending, Session};
-use dogwatch_tmux::Glance;
+use dogwatch_tmux::PaneList;
 
 use crate::Context;
 
@@ -18,8 +18,8 @@ pub fn handovers(context: &Context) {
     }
     // A database that cannot be opened is reported by the command itself.
     let Ok(store) = context.store() else { return };
-    let replies = context.tmux.run(&Glance::commands());
-    let answer = replies.and_then(|replies| Ok(Glance::parse(&replies)?));
+    let replies = context.tmux.run(&PaneList::commands());
+    let answer = replies.and_then(|replies| Ok(PaneList::parse(&replies)?));
     let answer = answer.as_ref();
     for pending in pending {
         let (registered, server) = match pending.id.as_deref().map(|id| store.by_id(id)) {
@@ -50,19 +50,19 @@ fn server(
     context: &Context,
     session: &Session,
     pending: &Pending,
-    answer: Result<&Glance, &dogwatch_tmux::Error>,
+    answer: Result<&PaneList, &dogwatch_tmux::Error>,
 ) -> Server {
-    let glance = match answer {
+    let list = match answer {
         _ if session.socket != context.socket => return Server::MayCome,
-        Ok(glance) => glance,
+        Ok(list) => list,
         Err(error) if error.is_no_server() => return Server::Gone,
         Err(_) => return Server::MayCome,
     };
     let made = pending.made.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    if glance.server_start > made {
+    if list.server_start > made {
         return Server::Gone;
     }
     let pane = session.pane.as_deref().and_then(|pane| pane.parse().ok());
-    let is_there = |id| glance.panes.iter().any(|pane| pane.pane_id == id && !pane.dead);
+    let is_there = |id| list.panes.iter().any(|pane| pane.pane_id == id && !pane.dead);
     if pane.is_some_and(|id| !is_there(id)) { Server::PaneGone } else { Server::MayCome }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use dogwatch_store::{Session, StateDir, Store, Which};
-use dogwatch_tmux::{CaptureOptions, Glance, PaneGlance, PaneId, Server};
+use dogwatch_tmux::{CaptureOptions, ListedPane, PaneId, PaneList, Server};
 use jiff::Timestamp;
 
 use crate::Error;
@@ -29,10 +29,10 @@ pub(crate) fn dead_panes(
     socket: &Path,
     most: u32,
 ) -> Result<(), Error> {
-    let glance =
-        Glance::parse(&server.run(&Glance::commands())?).map_err(dogwatch_tmux::Error::from)?;
-    let dead: Vec<&PaneGlance> =
-        glance.panes.iter().filter(|pane| pane.dead && pane.attached == 0).collect();
+    let list =
+        PaneList::parse(&server.run(&PaneList::commands())?).map_err(dogwatch_tmux::Error::from)?;
+    let dead: Vec<&ListedPane> =
+        list.panes.iter().filter(|pane| pane.dead && pane.attached == 0).collect();
     if dead.len() <= usize::try_from(most).unwrap_or(usize::MAX) {
         return Ok(());
     }
@@ -41,7 +41,7 @@ pub(crate) fn dead_panes(
     let mut retired = Vec::new();
     for pane in dead {
         let in_it = store.in_pane(socket, &pane.pane_id.to_string())?;
-        let of_it = in_it.into_iter().find(|session| is_of(session, &glance, pane));
+        let of_it = in_it.into_iter().find(|session| is_of(session, &list, pane));
         if let Some(session) = of_it.filter(|s| s.seat.is_none() && !current.contains(&s.id))
             && has_screen(server, state, &session, pane.pane_id)
         {
@@ -52,8 +52,8 @@ pub(crate) fn dead_panes(
 }
 
 /// Whether the pane is the one that the session, which is over, ran in: ids start again with each server.
-fn is_of(session: &Session, glance: &Glance, pane: &PaneGlance) -> bool {
-    let (pid, start) = (i64::from(glance.server_pid), glance.server_start.cast_signed());
+fn is_of(session: &Session, list: &PaneList, pane: &ListedPane) -> bool {
+    let (pid, start) = (i64::from(list.server_pid), list.server_start.cast_signed());
     let is_here = session.server.is_some_and(|server| server.pid == pid && server.start == start);
     let is_runner = session.started.as_ref().is_some_and(|started| started.runner.pid == pane.pid);
     session.over.is_some() && is_here && is_runner

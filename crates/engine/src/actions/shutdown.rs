@@ -22,7 +22,7 @@ const MOST_FRESH: usize = 24;
 /// How long one counts as such. An agent that takes longer waits for something, and costs nothing.
 const FRESH: Duration = Duration::from_millis(500);
 /// The longest wait without a look at whether others may begin, or at processes that cannot be waited for.
-const GLANCE: Duration = Duration::from_millis(50);
+const BLIND_WAIT: Duration = Duration::from_millis(50);
 /// How long leftovers get after each signal.
 const SWEEP_GRACE: Duration = Duration::from_millis(800);
 
@@ -179,7 +179,7 @@ fn wait(open: &[Ending<'_>], others_wait: bool) {
     let Some(until) = open.iter().map(|one| one.until).min() else { return };
     let left = until.saturating_duration_since(Instant::now());
     let is_blind = others_wait || open.iter().any(|one| one.handle.is_none());
-    let at_most = if is_blind { left.min(GLANCE) } else { left };
+    let at_most = if is_blind { left.min(BLIND_WAIT) } else { left };
     processes::wait_any(open.iter().filter_map(|one| one.handle.as_ref()), at_most);
 }
 

@@ -8,7 +8,7 @@ use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::slips;
 use dogwatch_core::superseded::{Row, superseded};
 use dogwatch_store::{Server, Session, Store, Which};
-use dogwatch_tmux::{Glance, PaneGlance, PaneId};
+use dogwatch_tmux::{ListedPane, PaneId, PaneList};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::observe::{exists, processes, unmanaged};
@@ -23,7 +23,7 @@ pub struct Seen {
     pub session: Session,
     pub life: Life,
     /// Its pane, if tmux has it, dead or alive.
-    pub pane: Option<PaneGlance>,
+    pub pane: Option<ListedPane>,
 }
 
 impl Seen {
@@ -70,7 +70,7 @@ impl Seen {
 /// What tmux answered when asked for its panes.
 #[derive(Debug)]
 enum Panes<'a> {
-    Listed(&'a Glance),
+    Listed(&'a PaneList),
     NoServer,
     Unreachable(String),
 }
@@ -78,13 +78,13 @@ enum Panes<'a> {
 impl<'a> Panes<'a> {
     /// What tmux refuses, it refuses for all sessions: that is an error rather than a list of unknowns. One that hangs or
     /// cannot be started this moment leaves what is known of them.
-    fn from_answer(answer: Result<&'a Glance, &dogwatch_tmux::Error>) -> Result<Self, Error> {
+    fn from_answer(answer: Result<&'a PaneList, &dogwatch_tmux::Error>) -> Result<Self, Error> {
         use dogwatch_tmux::Error::TooOld;
         match answer {
-            Ok(Glance { version: Some(found), .. }) if !found.is_supported() => {
+            Ok(PaneList { version: Some(found), .. }) if !found.is_supported() => {
                 Err(TooOld { found: found.clone() }.into())
             }
-            Ok(glance) => Ok(Self::Listed(glance)),
+            Ok(list) => Ok(Self::Listed(list)),
             Err(error) if error.is_no_server() => Ok(Self::NoServer),
             Err(error) if error.is_passing() => {
                 let source = std::error::Error::source(error).map(|source| format!(": {source}"));
@@ -203,17 +203,17 @@ fn look_with(
     context: &Context,
     choose: impl FnOnce(&Store) -> Result<Vec<Session>, Error>,
 ) -> Result<Vec<Seen>, Error> {
-    let asked = context.tmux.start(&Glance::commands());
+    let asked = context.tmux.start(&PaneList::commands());
     let mut store = context.store()?;
     let sessions = choose(&store)?;
     let answer = asked.and_then(dogwatch_tmux::Running::finish);
-    let mut glance = answer.and_then(|replies| Ok(Glance::parse(&replies)?));
-    if sessions.iter().any(|session| may_be_newer(session, glance.as_ref().ok())) {
-        let replies = context.tmux.run(&Glance::commands());
-        glance = replies.and_then(|replies| Ok(Glance::parse(&replies)?));
+    let mut list = answer.and_then(|replies| Ok(PaneList::parse(&replies)?));
+    if sessions.iter().any(|session| may_be_newer(session, list.as_ref().ok())) {
+        let replies = context.tmux.run(&PaneList::commands());
+        list = replies.and_then(|replies| Ok(PaneList::parse(&replies)?));
     }
-    must_be_asked(&sessions, glance.as_ref().err())?;
-    join(context, &mut store, sessions, glance.as_ref())
+    must_be_asked(&sessions, list.as_ref().err())?;
+    join(context, &mut store, sessions, list.as_ref())
 }
 
 /// "No sessions" must not be said of a server that could not be asked.
@@ -228,10 +228,10 @@ pub(crate) fn must_be_asked(
 }
 
 /// Whether a pane that tmux did not list was perhaps made since: the database was read after tmux was asked.
-fn may_be_newer(session: &Session, glance: Option<&Glance>) -> bool {
+fn may_be_newer(session: &Session, list: Option<&PaneList>) -> bool {
     let age = Timestamp::now().duration_since(session.created);
     let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
-    let is_listed = |id| glance.is_some_and(|glance| glance.panes.iter().any(|p| p.pane_id == id));
+    let is_listed = |id| list.is_some_and(|list| list.panes.iter().any(|p| p.pane_id == id));
     session.ended.is_none() && age < JUST_MADE && id.is_some_and(|id| !is_listed(id))
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn join(
     context: &Context,
     store: &mut Store,
     sessions: Vec<Session>,
-    answer: Result<&Glance, &dogwatch_tmux::Error>,
+    answer: Result<&PaneList, &dogwatch_tmux::Error>,
 ) -> Result<Vec<Seen>, Error> {
     let panes = Panes::from_answer(answer)?;
     let seen = sessions.into_iter().map(|session| see(context, store, session, &panes));
@@ -315,23 +315,23 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
 
 /// The session's pane: by id, on the server that gave the id out, with our runner in it. Ids start again with each
 /// server, and a person may have put something else into the pane.
-fn pane_of(session: &Session, panes: &Panes<'_>) -> (Pane, Option<PaneGlance>) {
-    let glance = match panes {
-        Panes::Listed(glance) => glance,
+fn pane_of(session: &Session, panes: &Panes<'_>) -> (Pane, Option<ListedPane>) {
+    let list = match panes {
+        Panes::Listed(list) => list,
         Panes::NoServer => return (Pane::NoServer, None),
         Panes::Unreachable(error) => return (Pane::Unreachable(error.clone()), None),
     };
-    let pid = i64::from(glance.server_pid);
-    let server = Server { pid, start: glance.server_start.cast_signed() };
+    let pid = i64::from(list.server_pid);
+    let server = Server { pid, start: list.server_start.cast_signed() };
     if session.server.is_some_and(|made_on| made_on != server) {
         return (Pane::NoServer, None);
     }
     let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
-    let is_ours = |pane: &&PaneGlance| match &session.started {
+    let is_ours = |pane: &&ListedPane| match &session.started {
         Some(started) => pane.pid == started.runner.pid,
         None => session.server.is_some(),
     };
-    match glance.panes.iter().find(|pane| Some(pane.pane_id) == id).filter(is_ours) {
+    match list.panes.iter().find(|pane| Some(pane.pane_id) == id).filter(is_ours) {
         Some(pane) if pane.dead => (Pane::Dead, Some(*pane)),
         Some(pane) => (Pane::Alive, Some(*pane)),
         None => (Pane::Gone, None),

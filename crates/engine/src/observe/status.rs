@@ -226,11 +226,11 @@ impl<'c> Looker<'c> {
         sights: Result<&Sights, &dogwatch_tmux::Error>,
         now: Timestamp,
     ) -> Result<Vec<Judged>, Error> {
-        let glance = sights.map(|sights| &sights.glance);
+        let list = sights.map(|sights| &sights.list);
         // Who was listened to was looked into before.
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
         unmanaged::inside(self.context, sessions.iter_mut().filter(is_new));
-        let seen = snapshot::join(self.context, &mut self.store, sessions, glance)?;
+        let seen = snapshot::join(self.context, &mut self.store, sessions, list)?;
         let Self { context, store, memories, profiles, is_brief } = self;
         store.take_in_spool();
         let (is_brief, looks) = (*is_brief, vec![]);

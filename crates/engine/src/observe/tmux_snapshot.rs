@@ -6,8 +6,8 @@ use std::thread;
 
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{
-    CaptureOptions, Command, Error, Glance, PaneFace, PaneGlance, PaneId, Reply, RowQuery, Running,
-    Server, SessionName, fitting,
+    CaptureOptions, Command, Error, ListedPane, PaneFace, PaneId, PaneList, Reply, RowQuery,
+    Running, Server, SessionName, fitting,
 };
 
 use crate::observe::evidence::PaneSight;
@@ -20,7 +20,7 @@ const MANY: usize = 32;
 /// All panes, and the text of some.
 #[derive(Debug, Clone)]
 pub struct Sights {
-    pub glance: Glance,
+    pub list: PaneList,
     pub faces: Vec<PaneFace>,
     texts: HashMap<PaneId, Reply>,
 }
@@ -34,7 +34,7 @@ impl Sights {
     /// Asks by as few processes as it takes: one, unless a pane went away that moment.
     pub fn ask(server: &Server, wanted: &[PaneId]) -> Result<Asked, Error> {
         let query = RowQuery::new();
-        let mut commands = vec![Glance::server_command(), query.faces_command()];
+        let mut commands = vec![PaneList::server_command(), query.faces_command()];
         commands.extend(wanted.iter().map(|pane| how().command(*pane).runs_on()));
         // The rest is captured when this is answered.
         commands.truncate(fitting(&commands).max(FIXED));
@@ -49,7 +49,7 @@ impl Sights {
     pub fn ask_session(server: &Server, name: &SessionName) -> Result<Asked, Error> {
         let query = RowQuery::new();
         let capture = how().command(name).runs_on();
-        let mut commands = vec![Glance::server_command(), query.faces_command(), capture];
+        let mut commands = vec![PaneList::server_command(), query.faces_command(), capture];
         let running = server.start(&commands)?;
         commands.truncate(FIXED);
         let (server, wanted) = (server.clone(), Wanted::Session(name.to_string()));
@@ -59,11 +59,11 @@ impl Sights {
     /// From an open line: all panes, without any text.
     pub fn by_line(line: &Control) -> Result<Self, Error> {
         let query = RowQuery::new();
-        let mut replies = line.request(&[Glance::server_command(), query.faces_command()])?;
+        let mut replies = line.request(&[PaneList::server_command(), query.faces_command()])?;
         let faces = query.parse_faces(&replies.pop().unwrap_or(Err(Error::Disconnected))?)?;
         let server = replies.pop().unwrap_or(Err(Error::Disconnected))?;
-        let glance = Glance::of_server(Some(&server), glances(&faces))?;
-        Ok(Self { glance, faces, texts: HashMap::new() })
+        let list = PaneList::of_server(Some(&server), listed_panes(&faces))?;
+        Ok(Self { list, faces, texts: HashMap::new() })
     }
 
     /// Looks at some panes again. Those that are gone are taken off.
@@ -83,7 +83,7 @@ impl Sights {
                 self.texts.insert(*pane, text);
             }
         }
-        self.glance.panes = glances(&self.faces);
+        self.list.panes = listed_panes(&self.faces);
         Ok(())
     }
 
@@ -209,8 +209,8 @@ impl Asked {
         };
         let screens = replies.drain(FIXED.min(replies.len())..).next().unwrap_or_default();
         let faces = replies.get(1).map(|r| query.parse_faces(r)).transpose()?.unwrap_or_default();
-        let glance = Glance::of_server(replies.first(), glances(&faces))?;
-        let mut sights = Sights { glance, faces, texts: HashMap::new() };
+        let list = PaneList::of_server(replies.first(), listed_panes(&faces))?;
+        let mut sights = Sights { list, faces, texts: HashMap::new() };
         match wanted {
             Wanted::Panes { all, captured } => {
                 sights.take_apart(&screens, &all[..captured]);
@@ -222,8 +222,8 @@ impl Asked {
     }
 }
 
-fn glances(faces: &[PaneFace]) -> Vec<PaneGlance> {
-    faces.iter().map(|face| PaneGlance::from(&face.row)).collect()
+fn listed_panes(faces: &[PaneFace]) -> Vec<ListedPane> {
+    faces.iter().map(|face| ListedPane::from(&face.row)).collect()
 }
 
 fn how() -> CaptureOptions {

@@ -10,7 +10,7 @@ use dogwatch_core::registry::{
     Entry, InPane, NamePattern, Observed, Registry, SeenPane, SeenSession, Status, TmuxServer,
 };
 use dogwatch_store::{Session, Store, Which};
-use dogwatch_tmux::{Glance, PaneDetail, PaneGlance, RowQuery};
+use dogwatch_tmux::{ListedPane, PaneDetail, PaneList, RowQuery};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
@@ -96,20 +96,19 @@ impl Panes {
     /// All panes in one call; the database is read while tmux makes up its answer.
     fn look(context: &Context, store: &mut Store) -> Result<Self, Error> {
         let query = RowQuery::new();
-        let commands = [Glance::server_command(), query.detailed_command()];
+        let commands = [PaneList::server_command(), query.detailed_command()];
         let asked = context.tmux.running_only().start(&commands);
         let sessions = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
         let replies = asked.and_then(dogwatch_tmux::Running::finish);
         let answer = replies.and_then(|replies| {
             let rows = replies.get(1).map(|reply| query.parse_detailed(reply)).transpose()?;
             let rows = rows.unwrap_or_default();
-            Ok((Glance::of_server(replies.first(), glances(&rows))?, rows))
+            Ok((PaneList::of_server(replies.first(), listed_panes(&rows))?, rows))
         });
-        let ours =
-            snapshot::join(context, store, sessions, answer.as_ref().map(|(glance, _)| glance))?;
+        let ours = snapshot::join(context, store, sessions, answer.as_ref().map(|(list, _)| list))?;
         Ok(match answer {
-            Ok((glance, rows)) => {
-                let since = Timestamp::from_second(glance.server_start.cast_signed());
+            Ok((list, rows)) => {
+                let since = Timestamp::from_second(list.server_start.cast_signed());
                 let server =
                     since.map_or(TmuxServer::Unreachable, |since| TmuxServer::Running { since });
                 Self { server, rows, ours, trouble: None }
@@ -125,15 +124,15 @@ impl Panes {
     }
 }
 
-fn glances(rows: &[PaneDetail]) -> Vec<PaneGlance> {
-    let glance = |detail: &PaneDetail| PaneGlance {
+fn listed_panes(rows: &[PaneDetail]) -> Vec<ListedPane> {
+    let list = |detail: &PaneDetail| ListedPane {
         pane_id: detail.row.pane_id,
         session_no: detail.row.session_no,
         pid: i32::try_from(detail.row.pane_pid).unwrap_or(0),
         dead: detail.row.dead,
         attached: detail.row.session_attached,
     };
-    rows.iter().map(glance).collect()
+    rows.iter().map(list).collect()
 }
 
 struct Hands<'a> {

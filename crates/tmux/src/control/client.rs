@@ -12,7 +12,7 @@ use super::link::{Link, Outlet, anchor_name, go_to_anchor};
 use super::pending::{Answer, Pending};
 use super::quote::line;
 use super::supervisor::Supervisor;
-use crate::gate::{Pass, is_announced};
+use crate::connect_lock::{ConnectLock, is_announced};
 use crate::{ANCHOR_PREFIX, Command, Error, Reply, Server, SessionName};
 
 /// For requests that tidy up: their failure is no reason to keep anyone waiting.
@@ -69,7 +69,7 @@ impl Control {
     /// touch the others.
     pub fn request(&self, commands: &[Command]) -> Result<Vec<Result<Reply, Error>>, Error> {
         let announced = commands.iter().any(|command| is_announced(command.name()));
-        let _pass = announced.then(|| Pass::wait(&self.shared.server.gate));
+        let _lock = announced.then(|| ConnectLock::wait(&self.shared.server.connect_lock));
         self.shared.request(commands, self.shared.server.deadline)
     }
 
@@ -84,7 +84,7 @@ impl Drop for Control {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Release);
         // Until the client is gone: that it leaves is announced as well.
-        let _pass = Pass::wait(&self.shared.server.gate);
+        let _lock = ConnectLock::wait(&self.shared.server.connect_lock);
         let kill = Command::new("kill-session").target(&self.shared.anchor);
         let answered = self.shared.request(std::slice::from_ref(&kill), CLEANING).is_ok();
         drop(self.alive.take());
@@ -94,7 +94,7 @@ impl Drop for Control {
         if !answered {
             // Detached a moment ago, perhaps: then the anchor is still there.
             let running = self.shared.server.running_only();
-            let server = Server { deadline: CLEANING, gate: Vec::new(), ..running };
+            let server = Server { deadline: CLEANING, connect_lock: Vec::new(), ..running };
             let _ = server.run_one(kill);
         }
     }
@@ -198,7 +198,7 @@ impl Shared {
             .filter_map(|name| SessionName::new(name).ok())
             .map(|name| Command::new("kill-session").target(&name))
             .collect();
-        let _pass = (!stale.is_empty()).then(|| Pass::wait(&self.server.gate));
+        let _lock = (!stale.is_empty()).then(|| ConnectLock::wait(&self.server.connect_lock));
         let _ = self.request(&stale, CLEANING);
     }
 }

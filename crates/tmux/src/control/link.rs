@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 
-use super::leash::Leash;
+use super::parent_death_guard::ParentDeathGuard;
 use super::proto::{Event, Parser};
-use crate::gate::Pass;
+use crate::connect_lock::ConnectLock;
 use crate::nonce::nonce;
 use crate::process::timespec;
 use crate::{ANCHOR_PREFIX, Command, Error, Server, SessionName};
@@ -31,7 +31,7 @@ pub(super) struct Outlet {
 #[derive(Debug)]
 pub(super) struct Inlet {
     child: Child,
-    leash: Leash,
+    guard: ParentDeathGuard,
     pipe: ChildStdout,
     parser: Parser,
     heard: VecDeque<Event>,
@@ -71,7 +71,7 @@ impl Link {
         anchor: &SessionName,
         closing: &PipeReader,
     ) -> Result<Self, Error> {
-        let _pass = Pass::wait(&server.gate);
+        let _lock = ConnectLock::wait(&server.connect_lock);
         let attach = go_to_anchor(anchor).option('f', "no-output,ignore-size");
         let mut child = server
             .running_only()
@@ -83,12 +83,12 @@ impl Link {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| server.spawn_error(error))?;
-        let leash = Leash::of(&child);
+        let guard = ParentDeathGuard::of(&child);
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Error::Disconnected);
         };
         let parser = Parser::default();
-        let mut inlet = Inlet { child, leash, pipe: stdout, parser, heard: VecDeque::new() };
+        let mut inlet = Inlet { child, guard, pipe: stdout, parser, heard: VecDeque::new() };
         inlet.wait_attached(server, closing)?;
         fcntl_setfl(&stdin, OFlags::NONBLOCK).map_err(|error| Error::Io {
             action: "set up the pipe to tmux",
@@ -211,7 +211,7 @@ impl Inlet {
     }
 
     fn end(&mut self) {
-        self.leash.drop_it();
+        self.guard.drop_it();
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

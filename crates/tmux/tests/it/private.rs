@@ -26,7 +26,7 @@ impl Private {
         let dir = TempDir::new().unwrap();
         let mut server = Server::new(Socket::Path(dir.path().join("s")));
         server.config = Some("/dev/null".into());
-        server.gate = vec![dir.path().join("lock")];
+        server.connect_lock = vec![dir.path().join("lock")];
         Self { server, dir }
     }
 

@@ -7,7 +7,7 @@ use dogwatch_engine::observe::processes;
 use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::StateDir;
-use dogwatch_tmux::{Command, Glance, Server, Socket};
+use dogwatch_tmux::{Command, PaneList, Server, Socket};
 use jiff::{Timestamp, Zoned};
 
 use super::watched::Watched;
@@ -32,7 +32,7 @@ impl Stage {
         tmux.withheld = crate::environment::private_variables();
         // The user's own tmux settings have no part in this.
         tmux.config = Some("/dev/null".into());
-        tmux.gate = vec![folder.path().join("lock")];
+        tmux.connect_lock = vec![folder.path().join("lock")];
         let context = Context {
             state: StateDir::open(&folder.path().join("state"))?,
             tmux,
@@ -90,8 +90,8 @@ impl Drop for Stage {
         }
         // The server takes its socket away as it leaves: the folder can go when it is gone.
         let tmux = &self.context.tmux;
-        let server = tmux.run(&Glance::commands()).ok().and_then(|r| Glance::parse(&r).ok());
-        let server = server.and_then(|glance| i32::try_from(glance.server_pid).ok());
+        let server = tmux.run(&PaneList::commands()).ok().and_then(|r| PaneList::parse(&r).ok());
+        let server = server.and_then(|list| i32::try_from(list.server_pid).ok());
         let server = server.and_then(processes::identify);
         let _ = tmux.run_one(Command::new("kill-server"));
         if let Some(server) = server {

@@ -11,16 +11,16 @@ use std::process::{Child, Command, Stdio};
 const WATCH: &str = r#"trap '' INT QUIT TERM HUP; read -r _; kill -KILL "$1""#;
 
 #[derive(Debug)]
-pub(super) struct Leash {
+pub(super) struct ParentDeathGuard {
     /// `None` if it could not be started: then the client is no worse off than without.
     keeper: Option<Child>,
 }
 
-impl Leash {
+impl ParentDeathGuard {
     pub(super) fn of(client: &Child) -> Self {
         let keeper = Command::new("/bin/sh")
             .env_clear()
-            .args(["-c", WATCH, "dogwatch-leash", &client.id().to_string()])
+            .args(["-c", WATCH, "dogwatch-guard", &client.id().to_string()])
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -1,13 +1,13 @@
-//! One at a time at the door: while a control client introduces itself, nobody else of ours changes sessions.
+//! A lock file for the moment in which a control client connects, so that no other process of ours changes sessions meanwhile.
 //!
-//! Up to 3.6, a tmux server crashes, and takes all sessions with it, if it announces something to a control client that has said
-//! that it is one but has not finished introducing itself (tmux/tmux#4980). That takes well under a millisecond, but two
-//! watchers that start together hit it in one of three tries. So whoever opens or closes a control connection, and whoever makes,
-//! ends or renames sessions, locks a file meanwhile. What people do in that moment by hand is left to
-//! luck, as with every other user of control mode.
+//! Up to 3.6, a tmux server crashes, and all sessions end with it, if it sends a notification to a control client that has said
+//! that it is one but has not finished its handshake (tmux/tmux#4980). The handshake takes well under a millisecond, but two
+//! watchers that start together hit it in one of three tries. So every process that opens or closes a control connection, or
+//! that creates, ends or renames sessions, locks a file meanwhile. Commands that a person runs in that moment are not covered,
+//! as with every other user of control mode.
 //!
-//! The file lies beside the socket, so that all who use that server take the same one, whatever their environment is. It is ours
-//! and closed to others (0600): whoever can open a file can hold a lock on it for ever, so a folder such as `/tmp` is no lock.
+//! The file lies beside the socket, so that all users of that server take the same one, whatever their environment is. It is ours
+//! and closed to others (0600): a process that can open a file can hold a lock on it for ever, so a folder such as `/tmp` is no lock.
 //! Where no such file can be made (another user owns the folder, or has put something there), the next one named is used.
 
 use std::fs::{File, TryLockError};
@@ -19,14 +19,14 @@ use rustix::fs::OFlags;
 
 use crate::Server;
 
-/// Longer than anybody holds it; one who was stopped meanwhile must not stop all others.
+/// Longer than any process holds it; a stopped process must not stop all others.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The kernel does not tell when a lock is free, unless one waits for it without end.
+/// The kernel only reports a free lock to a process that waits without a limit.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Held while it must be kept. Without a lock there is nothing to hold, and one goes on all the same.
+/// The lock, held until this is dropped. Without a usable file there is nothing to hold, and the caller goes on all the same.
 #[derive(Debug)]
-pub(crate) struct Pass {
+pub(crate) struct ConnectLock {
     #[cfg_attr(not(test), expect(dead_code, reason = "it is held, not read"))]
     lock: Option<File>,
 }
@@ -66,7 +66,7 @@ pub(crate) fn is_announced(command: &str) -> bool {
     ANNOUNCED.contains(&command)
 }
 
-impl Pass {
+impl ConnectLock {
     pub(crate) fn wait(files: &[PathBuf]) -> Self {
         Self::wait_for(files, PATIENCE)
     }
@@ -106,8 +106,8 @@ fn open(path: &Path) -> Option<File> {
 impl Server {
     /// The file that is locked while a control client connects and while sessions change; `None` if none of those named can be
     /// used.
-    pub fn usable_gate(&self) -> Option<&Path> {
-        self.gate.iter().map(PathBuf::as_path).find(|path| open(path).is_some())
+    pub fn usable_connect_lock(&self) -> Option<&Path> {
+        self.connect_lock.iter().map(PathBuf::as_path).find(|path| open(path).is_some())
     }
 }
 
@@ -121,16 +121,19 @@ mod tests {
     fn one_at_a_time_and_never_for_ever() {
         let tmp = tempfile::tempdir().unwrap();
         let files = [tmp.path().join("lock")];
-        let first = Pass::wait(&files);
+        let first = ConnectLock::wait(&files);
         assert!(first.lock.is_some());
         let short = Duration::from_millis(50);
-        assert!(Pass::wait_for(&files, short).lock.is_none(), "the other did not leave in time");
+        assert!(
+            ConnectLock::wait_for(&files, short).lock.is_none(),
+            "the other did not leave in time"
+        );
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| Pass::wait(&files).lock.is_some());
+            let waits = scope.spawn(|| ConnectLock::wait(&files).lock.is_some());
             drop(first);
             assert!(waits.join().unwrap());
         });
-        assert!(Pass::wait(&[]).lock.is_none());
+        assert!(ConnectLock::wait(&[]).lock.is_none());
     }
 
     /// What others could hold a lock on, or have put there, is passed over for the next file.
@@ -155,11 +158,11 @@ mod tests {
         .unwrap();
         for name in ["open", "link", "folder", "twice", "pipe", "no/such/folder"] {
             let mut server = Server::new(crate::Socket::Default);
-            server.gate = vec![at(name), at("private")];
-            assert_eq!(server.usable_gate(), Some(at("private").as_path()), "{name}");
-            let _held = Pass::wait(&server.gate);
+            server.connect_lock = vec![at(name), at("private")];
+            assert_eq!(server.usable_connect_lock(), Some(at("private").as_path()), "{name}");
+            let _held = ConnectLock::wait(&server.connect_lock);
             let short = Duration::from_millis(20);
-            assert!(Pass::wait_for(&server.gate, short).lock.is_none(), "{name}");
+            assert!(ConnectLock::wait_for(&server.connect_lock, short).lock.is_none(), "{name}");
         }
         assert!(!at("elsewhere").exists());
         assert_eq!(fs::metadata(at("private")).unwrap().mode() & 0o777, 0o600);

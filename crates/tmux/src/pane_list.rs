@@ -9,16 +9,16 @@ use crate::{BadRow, Command, PaneId, PaneRow, Reply, SessionNo, Version};
 
 /// A server and its panes, those of dogwatch's own anchors included: they are looked up by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glance {
+pub struct PaneList {
     /// Ids are only unique together with the server's pid and start time.
     pub server_pid: u32,
     pub server_start: u64,
     pub version: Option<Version>,
-    pub panes: Vec<PaneGlance>,
+    pub panes: Vec<ListedPane>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PaneGlance {
+pub struct ListedPane {
     pub pane_id: PaneId,
     pub session_no: SessionNo,
     /// The process tmux started in it, also after its end.
@@ -28,7 +28,7 @@ pub struct PaneGlance {
     pub attached: u32,
 }
 
-impl Glance {
+impl PaneList {
     /// What to ask, in one chain.
     pub fn commands() -> [Command; 2] {
         [
@@ -45,7 +45,7 @@ impl Glance {
         Command::new("display-message").flag('p').arg("#{pid} #{start_time} #{version}")
     }
 
-    /// Reads the answers to [`Glance::commands`].
+    /// Reads the answers to [`PaneList::commands`].
     pub fn parse(replies: &[Reply]) -> Result<Self, BadRow> {
         let lines = replies.get(1).into_iter().flat_map(Reply::lines);
         let panes =
@@ -53,8 +53,8 @@ impl Glance {
         Self::of_server(replies.first(), panes?)
     }
 
-    /// Reads the answer to [`Glance::server_command`] and adds the panes.
-    pub fn of_server(reply: Option<&Reply>, panes: Vec<PaneGlance>) -> Result<Self, BadRow> {
+    /// Reads the answer to [`PaneList::server_command`] and adds the panes.
+    pub fn of_server(reply: Option<&Reply>, panes: Vec<ListedPane>) -> Result<Self, BadRow> {
         let server = reply.map(|reply| reply.first_line().into_owned()).unwrap_or_default();
         let mut words = server.split(' ');
         Ok(Self {
@@ -66,7 +66,7 @@ impl Glance {
     }
 }
 
-impl From<&PaneRow> for PaneGlance {
+impl From<&PaneRow> for ListedPane {
     fn from(row: &PaneRow) -> Self {
         Self {
             pane_id: row.pane_id,
@@ -78,9 +78,9 @@ impl From<&PaneRow> for PaneGlance {
     }
 }
 
-fn pane(line: &str) -> Result<PaneGlance, BadRow> {
+fn pane(line: &str) -> Result<ListedPane, BadRow> {
     let mut words = line.split(' ');
-    Ok(PaneGlance {
+    Ok(ListedPane {
         pane_id: number("pane_id", words.next())?,
         session_no: number("session_id", words.next())?,
         pid: number("pane_pid", words.next())?,
@@ -98,13 +98,13 @@ fn number<T: FromStr>(field: &'static str, word: Option<&str>) -> Result<T, BadR
 mod tests {
     use super::*;
 
-    fn glance(server: &str, panes: &str) -> Result<Glance, BadRow> {
-        Glance::parse(&[Reply(server.into()), Reply(panes.into())])
+    fn list(server: &str, panes: &str) -> Result<PaneList, BadRow> {
+        PaneList::parse(&[Reply(server.into()), Reply(panes.into())])
     }
 
     #[test]
     fn a_server_and_its_panes() {
-        let seen = glance("99 1794741000 3.3a\n", "%3 $1 40 0 2\n%4 $2 41 1 0\n").unwrap();
+        let seen = list("99 1794741000 3.3a\n", "%3 $1 40 0 2\n%4 $2 41 1 0\n").unwrap();
         assert_eq!((seen.server_pid, seen.server_start), (99, 1_794_741_000));
         assert_eq!(seen.version, Version::parse("3.3a"));
         let dead: Vec<bool> = seen.panes.iter().map(|pane| pane.dead).collect();
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        assert_eq!(glance("\n", "").unwrap_err().field, "pid");
-        assert_eq!(glance("1 2 3.3a\n", "%3 x 4 0 0\n").unwrap_err().field, "session_id");
-        assert_eq!(glance("1 2 3.3a\n", "%3 $1 4 0\n").unwrap_err().field, "session_attached");
-        assert!(glance("1 2 \n", "").unwrap().panes.is_empty());
+        assert_eq!(list("\n", "").unwrap_err().field, "pid");
+        assert_eq!(list("1 2 3.3a\n", "%3 x 4 0 0\n").unwrap_err().field, "session_id");
+        assert_eq!(list("1 2 3.3a\n", "%3 $1 4 0\n").unwrap_err().field, "session_attached");
+        assert!(list("1 2 \n", "").unwrap().panes.is_empty());
     }
 }
