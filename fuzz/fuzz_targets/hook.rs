@@ -7,13 +7,11 @@
 
 use std::time::Duration;
 
-use dogwatch_core::life::{Life, State};
+use dogwatch_core::liveness::{Life, State};
 use dogwatch_core::record::{Exit, ProcessIdent};
 use dogwatch_core::screen::Hands;
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Shows, Turn};
-use dogwatch_core::status::{
-    Role, Status, Verdict, WaitFor, hooks, judge, own_word, payload, rollout,
-};
+use dogwatch_core::status::{Role, Status, Verdict, WaitFor, hooks, judge, self_report, payload, rollout};
 use dogwatch_core::transcript::Dialect;
 use dogwatch_fuzz::{Input, each_text};
 use jiff::{SignedDuration, Timestamp};
@@ -74,9 +72,9 @@ fn own_word(said: &[u8]) -> OwnWord {
         b"" => OwnWord::Mute,
         [b'[', ..] => {
             let answers: Value = serde_json::from_slice(said).unwrap_or_default();
-            own_word::opencode(&answers[0], &answers[1], &answers[2])
+            self_report::opencode(&answers[0], &answers[1], &answers[2])
         }
-        _ => own_word::claude(said, PROCESS),
+        _ => self_report::claude(said, PROCESS),
     }
 }
 
@@ -171,7 +169,7 @@ fn hooks(input: &mut Input, first: Timestamp, step: SignedDuration, spooled: u8)
 
 /// Every source is named once, and one decided.
 fn is_explained(verdict: &Verdict) {
-    let mut sources: Vec<_> = verdict.reasons.iter().map(|reason| reason.source.word()).collect();
+    let mut sources: Vec<_> = verdict.reasons.iter().map(|reason| reason.source.as_str()).collect();
     sources.sort_unstable();
     sources.dedup();
     assert_eq!((sources.len(), verdict.reasons.len()), (7, 7), "{verdict:#?}");

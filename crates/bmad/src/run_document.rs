@@ -141,11 +141,13 @@ fn log(facts: &[Dated]) -> String {
             }
             Fact::Attempted { job, n, agent, .. } => format!("{job}: attempt {n} {agent}"),
             Fact::Verified { job, evidence, .. } => format!("{job} verified: {evidence}"),
-            Fact::Failed { job, failure, why, .. } => format!("{job}: {}: {why}", failure.word()),
+            Fact::Failed { job, failure, why, .. } => format!("{job}: {}: {why}", failure.as_str()),
             Fact::Escalated { job, trigger, .. } => {
                 format!("{job}: escalation {}: {}", trigger.number(), trigger.title())
             }
-            Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose {}", action.word()),
+            Fact::Answered { id, action, by, .. } => {
+                format!("{id}: {by} chose {}", action.as_str())
+            }
             Fact::Deferred { job, why } => format!("{job} deferred: {why}"),
             Fact::SetAside { item, branch, files, left } => {
                 match dogwatch_core::workflow::aside_words(branch.as_deref(), *files, left) {

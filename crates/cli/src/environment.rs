@@ -10,8 +10,8 @@ pub(crate) use dogwatch_engine::environment::{
     context, host, local_time, own_session, private_variables, state_dir,
 };
 use dogwatch_engine::environment::{path_variable, user};
-use dogwatch_engine::registry::Roll;
-use dogwatch_engine::registry::observe::Manner;
+use dogwatch_engine::registry::ManagedRegistry;
+use dogwatch_engine::registry::observe::ObserveOptions;
 use dogwatch_engine::team::session_file::Whereabouts;
 use dogwatch_engine::{Context, Error, config};
 use dogwatch_store::{
@@ -19,7 +19,7 @@ use dogwatch_store::{
 };
 use dogwatch_tmux::PaneId;
 
-use crate::args::RollArgs;
+use crate::args::WhichRegistry;
 
 /// More than the system's own small files have.
 const MOST_SYSTEM_FILE: u64 = 1024 * 1024;
@@ -30,11 +30,11 @@ pub(crate) fn claude_config() -> Option<PathBuf> {
 }
 
 /// The registry that is meant, and how it is looked at.
-pub(crate) fn roll<'c>(
+pub(crate) fn managed_registry<'c>(
     context: &'c Context,
-    args: &RollArgs,
+    args: &WhichRegistry,
     with_status: bool,
-) -> Result<Roll<'c>, Error> {
+) -> Result<ManagedRegistry<'c>, Error> {
     let told = args.registry.clone().or_else(|| path_variable("DOGWATCH_REGISTRY"));
     let path = match told {
         Some(path) => current_dir()?.join(path),
@@ -48,7 +48,11 @@ pub(crate) fn roll<'c>(
         })?,
         (None, None) => NamePattern::default(),
     };
-    Ok(Roll::new(context, RegistryFile::new(path), Manner { pattern, with_status }))
+    Ok(ManagedRegistry::new(
+        context,
+        RegistryFile::new(path),
+        ObserveOptions { pattern, with_status },
+    ))
 }
 
 /// The project of the current folder.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_core::life::{State, exit_words};
+use dogwatch_core::liveness::{State, exit_words};
 use dogwatch_core::record::Exit;
 use dogwatch_core::terminal;
 use jiff::{SignedDuration, Timestamp};
@@ -124,7 +124,7 @@ pub(crate) fn state(state: State) -> Cell {
         State::Unknown => AnsiColor::Yellow,
     };
     // `running` would be taken for what `status` calls `working`; that it lives is all that is known here.
-    let word = if state == State::Running { "alive" } else { state.word() };
+    let word = if state == State::Running { "alive" } else { state.as_str() };
     Cell::painted(word, colour)
 }
 

@@ -57,7 +57,7 @@ pub enum Way {
 }
 
 impl Way {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Bell => "bell",
             Self::Desktop => "desktop",
@@ -121,7 +121,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
 /// What does not go together.
 fn problem(notify: &Notify) -> Option<String> {
     let way = *notify.kind.get_ref();
-    let word = way.word();
+    let word = way.as_str();
     let has_token = notify.token_env.is_some() || notify.token_file.is_some();
     match way {
         Way::Command if notify.command.is_empty() => {

@@ -15,7 +15,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Claim => "claim",
             Self::Comment => "comment",

@@ -172,7 +172,7 @@ fn environment(ask: &Ask<'_>, values: &Values) -> Vec<(OsString, OsString)> {
     // A shell that an agent starts may have another path than we have.
     set("DOGWATCH_BIN", ask.dogwatch.clone().into_os_string());
     set("DOGWATCH_SESSION", ask.session.into());
-    set(crate::family::TAG, ask.session.into());
+    set(crate::process_tree::TAG, ask.session.into());
     env
 }
 

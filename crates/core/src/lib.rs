@@ -10,11 +10,11 @@
 //! | [`profile`] | what an agent is: launching, hooks, ending, transcript, as data |
 //! | [`launch`] | the exact command line, environment and files of one session |
 //! | [`record`] | what the runner writes down: started, ended |
-//! | [`life`] | whether a session lives, and how it ended, from all witnesses |
-//! | [`run`] | what the runner does next in the pane |
+//! | [`liveness`] | whether a session lives, and how it ended, from all witnesses |
+//! | [`runner`] | what the runner does next in the pane |
 //! | [`id`] | ids that become the name of a file |
-//! | [`family`] | which processes belong to a session |
-//! | [`ending`] | the next step in ending a session politely |
+//! | [`process_tree`] | which processes belong to a session |
+//! | [`shutdown`] | the next step in ending a session politely |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`event`] | what happened, in the shape that is told |
@@ -22,11 +22,11 @@
 //! | [`briefing`] | what a new member of a team is told |
 //! | [`roles`] | what a role in a team looks like |
 //! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
-//! | [`registry`] | how the roll of sessions differs from what is there, and what to do about it |
+//! | [`registry`] | how the registry of sessions differs from what is there, and what to do about it |
 //! | [`window`] | how the panes of a team share their window |
 //! | [`escalation`] | when a person is asked, how grave it is, and what can be answered |
 //! | [`job`] | how far a job has come, from evidence |
-//! | [`beat`] | what is due every so often, whatever the clocks do |
+//! | [`interval`] | what is due every so often, whatever the clocks do |
 //! | [`kanban`] | what the command line of Hermes Kanban says |
 //! | [`notice`] | what a person is told by bell, desktop, command or webhook |
 //! | [`config`] | what the configuration file may say |
@@ -41,31 +41,31 @@
 pub use dogwatch_protocol::{event, exit_code, notice, record};
 
 pub mod answer;
-pub mod beat;
 pub mod briefing;
 mod codex_hooks;
 pub mod config;
 pub mod delivery;
-pub mod ending;
 pub mod escalation;
-pub mod family;
 pub mod fleet;
 pub mod handover;
 pub mod id;
+pub mod interval;
 pub mod job;
 pub mod kanban;
 pub mod launch;
-pub mod life;
+pub mod liveness;
 pub mod mask;
 pub mod name;
 pub mod permissions;
+pub mod process_tree;
 pub mod profile;
 pub mod recording;
 pub mod registry;
 pub mod roles;
-pub mod run;
+pub mod runner;
 pub mod screen;
 pub mod session_file;
+pub mod shutdown;
 pub mod slips;
 pub mod status;
 pub mod superseded;

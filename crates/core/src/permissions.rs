@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn words_are_those_that_are_written() {
         for level in Permissions::ALL {
-            assert_eq!(serde_json::to_value(level).unwrap(), level.word());
+            assert_eq!(serde_json::to_value(level).unwrap(), level.as_str());
         }
         assert_eq!(Permissions::default(), Permissions::Bypass, "as runs of older versions");
     }

@@ -27,8 +27,8 @@ pub fn compare(before: &Reading, after: &Reading) -> ScreenAlone {
 /// The state's word, and what is waited for.
 fn words(reading: &Reading) -> String {
     match &reading.state {
-        State::Waiting { need } => format!("waiting for {}", need.word()),
-        state => state.word().to_owned(),
+        State::Waiting { need } => format!("waiting for {}", need.as_str()),
+        state => state.as_str().to_owned(),
     }
 }
 

@@ -10,7 +10,7 @@ pub enum Side {
 }
 
 impl Side {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Left => "left",
             Self::Right => "right",

@@ -25,7 +25,7 @@ pub enum Health {
 }
 
 impl Health {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Good => "ok",
             Self::Missing => "missing",

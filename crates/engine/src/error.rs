@@ -125,7 +125,7 @@ pub enum Error {
     #[error("there is no card {task:?}")]
     NoSuchCard { task: String },
     #[error("the {desk} cannot be reported to: {problem}")]
-    Desk { desk: String, problem: String, is_taken: bool },
+    ReportTarget { desk: String, problem: String, is_taken: bool },
     #[error("{0}")]
     BadWorkflow(#[from] BadWorkflow),
     #[error("there is no run {target:?}")]
@@ -254,8 +254,8 @@ impl Error {
             Self::Elsewhere { .. } => "elsewhere",
             Self::NoAgentThere { .. } => "no_agent_there",
             Self::NoSuchCard { .. } => "no_such_card",
-            Self::Desk { is_taken: true, .. } => "desk_taken",
-            Self::Desk { .. } => "desk",
+            Self::ReportTarget { is_taken: true, .. } => "desk_taken",
+            Self::ReportTarget { .. } => "desk",
             Self::BadWorkflow(_) => "bad_workflow",
             Self::NoSuchRun { .. } | Self::NoRun { .. } => "no_such_run",
             Self::RunIsAttended { .. } => "run_is_attended",
@@ -328,7 +328,7 @@ impl Error {
             | Self::StillRuns { .. }
             | Self::Elsewhere { .. }
             | Self::ConversationShared { .. }
-            | Self::Desk { is_taken: true, .. }
+            | Self::ReportTarget { is_taken: true, .. }
             | Self::AlreadyRelayed
             | Self::OrderRefused { .. }
             | Self::LocalBroker(LocalBrokerError::Runs(_))
@@ -355,7 +355,7 @@ impl Error {
             Self::NotEnded { .. }
             | Self::NotReported { .. }
             | Self::NotCancelled { .. }
-            | Self::Desk { .. }
+            | Self::ReportTarget { .. }
             | Self::Broker { .. }
             | Self::HostGone { .. }
             | Self::Git { .. }

@@ -112,7 +112,7 @@ impl<'a> Asker<'a> {
         properties.correlation_data = Some(self.id.clone().into_bytes().into());
         properties.message_expiry_interval = u32::try_from(expires.as_secs().max(1)).ok();
         let options = PublishOptions::at_least_once().properties(properties);
-        let topic = self.mqtt.topics.request(host, order.verb().word());
+        let topic = self.mqtt.topics.request(host, order.verb().as_str());
         self.link.publish(topic, link::json(&order.write(&envelope)), options);
         let begun = Instant::now();
         let (mut deadline, mut taken) = (begun + expires + GRACE, false);

@@ -123,7 +123,7 @@ impl Orders {
                     && Self::is_first_refusal(store, verb, &envelope, message.retain)
                 {
                     let data = json!({
-                        "id": envelope.id, "verb": verb, "from": envelope.from, "state": state.word(), "because": because,
+                        "id": envelope.id, "verb": verb, "from": envelope.from, "state": state.as_str(), "because": because,
                     });
                     self.note_refusal(store, data);
                 }
@@ -151,13 +151,13 @@ impl Orders {
     ) -> Said {
         let says = |state, because: String| Said::New(state, Some(because));
         let Some(known) = Verb::from_word(verb) else {
-            let known = Verb::ALL.map(Verb::word).join(", ");
+            let known = Verb::ALL.map(Verb::as_str).join(", ");
             return says(
                 ReplyState::Refused,
                 format!("there is no verb {verb:?}; known are {known}"),
             );
         };
-        if !host.allow.contains(&known.word()) {
+        if !host.allow.contains(&known.as_str()) {
             return says(ReplyState::Refused, not_allowed(host, verb));
         }
         let order = match Order::read(known, value) {
@@ -228,7 +228,7 @@ impl Orders {
     /// Carries an order out beside everything else.
     fn start(&self, host: Host, order: Order, id: String) {
         let done = self.done.clone();
-        let verb = order.verb().word();
+        let verb = order.verb().as_str();
         let failed = reply(&host, &id, verb, ReplyState::Failed, Some("no thread for it".into()));
         let work = move || {
             let result = carry_out(&host, &order);

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use super::link;
 use super::probe::Trust;
 use super::relay::Prepared;
-use crate::state_cache::Board;
+use crate::state_cache::StateCache;
 use dogwatch_engine::actions::send::queue;
 use dogwatch_engine::observe::changes::{Changes, Interest, Waker};
 use dogwatch_engine::watch::Change;
@@ -70,7 +70,7 @@ pub enum Notice {
 #[derive(Debug)]
 pub struct Publisher {
     host: String,
-    board: Arc<Board>,
+    cache: Arc<StateCache>,
     stop: Arc<Stop>,
     listener: Waker,
     threads: Vec<JoinHandle<()>>,
@@ -101,16 +101,16 @@ impl Publisher {
         let mut store = host.context.store()?;
         store.begin_relay(Timestamp::now())?;
         let runtime = link::runtime()?;
-        let (board, stop) = (Arc::new(Board::default()), Arc::new(Stop::default()));
+        let (cache, stop) = (Arc::new(StateCache::default()), Arc::new(Stop::default()));
         let name = host.mqtt.host.clone();
         for change in shown {
-            board.show(&name, change);
+            cache.show(&name, change);
         }
-        let (listener, listening) = listen(&host.context, Arc::clone(&board), Arc::clone(&stop))?;
+        let (listener, listening) = listen(&host.context, Arc::clone(&cache), Arc::clone(&stop))?;
         let relay = Prepared {
             host,
             store,
-            board: Arc::clone(&board),
+            cache: Arc::clone(&cache),
             stop: Arc::clone(&stop),
             tell: Box::new(tell),
         };
@@ -119,12 +119,12 @@ impl Publisher {
             .spawn(move || runtime.block_on(relay.run()))
             .map_err(Error::io("start a thread"))?;
         let threads = vec![relaying, listening];
-        Ok(Self { host: name, board, stop, listener, threads, _lock: lock })
+        Ok(Self { host: name, cache, stop, listener, threads, _lock: lock })
     }
 
     /// Takes in what a watcher found.
     pub fn show(&self, change: &Change) {
-        self.board.show(&self.host, change);
+        self.cache.show(&self.host, change);
     }
 }
 
@@ -142,7 +142,7 @@ impl Drop for Publisher {
 /// Wakes the relay when anybody has written to the database.
 fn listen(
     context: &Context,
-    board: Arc<Board>,
+    cache: Arc<StateCache>,
     stop: Arc<Stop>,
 ) -> Result<(Waker, JoinHandle<()>), Error> {
     let mut changes = Changes::new();
@@ -151,7 +151,7 @@ fn listen(
     let listen = move || {
         while !stop.is_set() {
             changes.wait(LONGEST);
-            board.news.notify_one();
+            cache.news.notify_one();
         }
     };
     let thread = thread::Builder::new().name("relay news".to_owned()).spawn(listen);

@@ -1,4 +1,4 @@
-//! From the outbox and the board to the broker, connection after connection.
+//! From the outbox and the cache to the broker, connection after connection.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -17,7 +17,7 @@ use super::link::{self, Heard, Kind, Link, Trouble};
 use super::orders::{Answer, Orders};
 use super::probe::{Trust, trust};
 use super::publisher::{Host, Notice, Stop};
-use crate::state_cache::Board;
+use crate::state_cache::StateCache;
 use dogwatch_engine::notify::outward;
 
 /// Events that are under way at once.
@@ -32,7 +32,7 @@ const OLD: Duration = Duration::from_hours(7 * 24);
 struct Relay {
     host: Host,
     store: Store,
-    board: Arc<Board>,
+    cache: Arc<StateCache>,
     stop: Arc<Stop>,
     orders: Orders,
     tell: Box<dyn Fn(Notice) + Send>,
@@ -85,7 +85,7 @@ impl Relay {
         let mut under_way: VecDeque<UnderWay> = VecDeque::new();
         let mut sent = 0;
         let mut is_connected = false;
-        let (board, stop) = (Arc::clone(&self.board), Arc::clone(&self.stop));
+        let (cache, stop) = (Arc::clone(&self.cache), Arc::clone(&self.stop));
         loop {
             tokio::select! {
                 heard = link.next() => match heard {
@@ -109,7 +109,7 @@ impl Relay {
                         return Some(trouble);
                     }
                 }
-                () = board.news.notified() => {}
+                () = cache.news.notified() => {}
                 _ = self.heartbeat.tick() => self.beat(),
                 answer = self.orders.next() => self.orders.keep(&mut self.store, answer),
                 () = stop.notify.notified() => {
@@ -141,7 +141,7 @@ impl Relay {
         let mqtt = &self.host.mqtt;
         let status = self.status(Presence::Online, None);
         link.publish(mqtt.topics.status(&mqtt.host), status, retained());
-        self.board.tell_all();
+        self.cache.tell_all();
     }
 
     /// Sends what is to be sent: words on sessions, answers, events.
@@ -152,7 +152,7 @@ impl Relay {
         sent: &mut i64,
     ) -> Result<(), Trouble> {
         let mqtt = &self.host.mqtt;
-        for (level, state) in self.board.take_news() {
+        for (level, state) in self.cache.take_news() {
             let payload = state.map(|state| link::json(&state)).unwrap_or_default();
             link.publish(mqtt.topics.state(&mqtt.host, &level), payload, retained());
         }
@@ -216,7 +216,7 @@ impl Relay {
                 if host == mqtt.host
                     && message.retain
                     && !message.payload.is_empty()
-                    && !self.board.has(session) =>
+                    && !self.cache.has(session) =>
             {
                 link.publish(topic.to_owned(), Vec::new(), retained());
             }
@@ -229,7 +229,7 @@ impl Relay {
     }
 
     fn beat(&mut self) {
-        let census = self.board.census();
+        let census = self.cache.census();
         let _ = self.store.tell(Timestamp::now(), None, kind::HEARTBEAT, &census);
         if self.tidied.elapsed() > TIDY {
             self.tidied = Instant::now();
@@ -288,14 +288,14 @@ impl Relay {
 pub(super) struct Prepared {
     pub(super) host: Host,
     pub(super) store: Store,
-    pub(super) board: Arc<Board>,
+    pub(super) cache: Arc<StateCache>,
     pub(super) stop: Arc<Stop>,
     pub(super) tell: Box<dyn Fn(Notice) + Send>,
 }
 
 impl Prepared {
     pub(super) async fn run(self) {
-        let Self { host, store, board, stop, tell } = self;
+        let Self { host, store, cache, stop, tell } = self;
         let mut heartbeat = interval_at(Instant::now(), HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (since, tidied) = (Timestamp::now(), Instant::now());
@@ -303,7 +303,7 @@ impl Prepared {
         let relay = Relay {
             host,
             store,
-            board,
+            cache,
             stop,
             orders,
             tell,

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use dogwatch_engine::notify::outward;
-use dogwatch_engine::observe::status::Judged;
+use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::watch::{Change, What};
 
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct StateCache {
     inner: Mutex<Inner>,
     pub(super) news: Notify,
 }
@@ -26,7 +26,7 @@ struct Inner {
     fresh: BTreeSet<String>,
 }
 
-impl Board {
+impl StateCache {
     /// A panic elsewhere does not make what is written here wrong.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -38,7 +38,7 @@ impl Board {
             let mut inner = self.lock();
             match change.what {
                 What::Gone => drop(inner.states.remove(&level)),
-                What::Seen | What::Changed { .. } => {
+                What::SessionSnapshot | What::Changed { .. } => {
                     inner.states.insert(level.clone(), state(host, change));
                 }
             }
@@ -77,7 +77,7 @@ impl Board {
 }
 
 fn state(host: &str, change: &Change) -> SessionState {
-    let Judged { seen, verdict } = &change.judged;
+    let SessionStatus { seen, verdict } = &change.judged;
     let Verdict { status, basis, since, .. } = verdict;
     SessionState {
         v: VERSION,
@@ -86,7 +86,7 @@ fn state(host: &str, change: &Change) -> SessionState {
         ours: seen.is_ours(),
         at: change.at,
         since: *since,
-        basis: basis.word().to_owned(),
+        basis: basis.as_str().to_owned(),
         status: outward::json(serde_json::to_value(status).unwrap_or_default()),
     }
 }

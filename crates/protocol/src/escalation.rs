@@ -52,7 +52,7 @@ impl Trigger {
     }
 
     /// Its word for machines, which never changes.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::ReviewLoop => "review_loop",
             Self::OutputUnclear => "output_unclear",
@@ -68,7 +68,7 @@ impl Trigger {
     }
 
     pub fn by_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|trigger| trigger.word() == word)
+        Self::ALL.into_iter().find(|trigger| trigger.as_str() == word)
     }
 
     /// What has happened, for people.
@@ -100,7 +100,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "critical",
             Self::Preference => "preference",
@@ -146,7 +146,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Retry => "retry",
             Self::OtherAgent => "other_agent",

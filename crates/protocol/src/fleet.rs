@@ -78,7 +78,7 @@ pub enum Verb {
 impl Verb {
     pub const ALL: [Self; 3] = [Self::Send, Self::Spawn, Self::Kill];
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Send => "send",
             Self::Spawn => "spawn",
@@ -87,7 +87,7 @@ impl Verb {
     }
 
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|verb| verb.word() == word)
+        Self::ALL.into_iter().find(|verb| verb.as_str() == word)
     }
 }
 
@@ -187,7 +187,7 @@ pub enum ReplyState {
 }
 
 impl ReplyState {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
             Self::Done => "done",

@@ -29,7 +29,7 @@ pub enum JobState {
 impl JobState {
     pub const WORDS: [&str; 6] = ["queued", "delivered", "running", "done", "failed", "cancelled"];
 
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Delivered => "delivered",

@@ -29,7 +29,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Hook => "hook",
             Self::Transcript => "transcript",
@@ -67,7 +67,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Delivered { .. } => "delivered",
             Self::Queued { .. } => "queued",

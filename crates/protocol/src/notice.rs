@@ -17,7 +17,7 @@ pub enum Occasion {
 }
 
 impl Occasion {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::EscalationRaised => "escalation_raised",
             Self::EscalationAnswered => "escalation_answered",

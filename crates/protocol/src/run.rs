@@ -268,7 +268,7 @@ impl Failure {
         Self::Unclear,
     ];
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Spawn => "spawn",
             Self::Crash => "crash",
@@ -292,7 +292,7 @@ impl Failure {
 /// Who does a step, and who if that one cannot.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Crew {
+pub struct AgentChoice {
     pub primary: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
@@ -476,7 +476,7 @@ pub enum Permissions {
 impl Permissions {
     pub const ALL: [Self; 3] = [Self::Ask, Self::AcceptEdits, Self::Bypass];
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "ask",
             Self::AcceptEdits => "accept-edits",

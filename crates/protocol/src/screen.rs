@@ -38,7 +38,7 @@ pub enum State {
 }
 
 impl State {
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
             Self::Working => "working",

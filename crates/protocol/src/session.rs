@@ -24,7 +24,7 @@ impl State {
         matches!(self, Self::Exited | Self::Stopped | Self::Crashed | Self::Lost)
     }
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",
             Self::Running => "running",

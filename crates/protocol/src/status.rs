@@ -84,7 +84,7 @@ impl Status {
         "crashed", "stuck", "lost", "unknown",
     ];
 
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
             Self::Working { .. } => "working",
@@ -104,10 +104,10 @@ impl Status {
     /// What makes two verdicts the same state: all that is news if it changes. What an agent is at, a draft or a
     /// moving clock in the text of a limit are not.
     pub fn key(&self) -> String {
-        let word = self.word();
+        let word = self.as_str();
         match self {
             Self::Waiting { r#for, question, .. } => {
-                format!("{word} {} {}", r#for.word(), question.as_deref().unwrap_or_default())
+                format!("{word} {} {}", r#for.as_str(), question.as_deref().unwrap_or_default())
             }
             Self::Error { kind, .. } => format!("{word} {kind}"),
             Self::Idle { after_turn, interrupted, .. } => {
@@ -149,7 +149,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Asserted => "asserted",
             Self::Inferred => "inferred",
@@ -173,7 +173,7 @@ pub enum Source {
 }
 
 impl Source {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Exit => "exit",
             Self::OwnWord => "own_word",
@@ -243,7 +243,7 @@ pub enum Need {
 }
 
 impl Need {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Permission => "permission",
             Self::Question => "question",

@@ -4,7 +4,7 @@
 //! - [`SessionFolder`]: what a session's runner is given and what it writes down.
 //! - [`ProjectFile`]: a file below a project, reached without following a link of the project's.
 //! - [`edit_shared`]: a file that people edit too, and that nobody's save is lost from.
-//! - [`RegistryFile`]: the roll of sessions in YAML, edited without disturbing what a person wrote into it.
+//! - [`RegistryFile`]: the registry of sessions in YAML, edited without disturbing what a person wrote into it.
 //! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal, outbox.
 //! - [`Mqtt`]: the broker that the configuration names, with its password.
 //!
@@ -55,7 +55,7 @@ pub use journal::{Entry, MOST_ENTRIES, Range};
 pub use local_broker::{LocalBroker, LocalBrokerError, USER as LOCAL_USER};
 pub use looks::Look;
 pub use messages::{Message, NewMessage};
-pub use monitors::{Post, ToldDrift};
+pub use monitors::{Assignment, ToldDrift};
 pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
 pub use outbox::{Backlog, MOST_WAITING, Waiting};
 pub use project::{LinkInProject, MOST_TEXT, ProjectFile, Readers, make_project_folder, tidy};
@@ -67,7 +67,9 @@ pub use regular::{
 pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;
 pub use runs::{Appended, KeptRun, NewRun};
-pub use sessions::{MOST_OVER, NewSession, SHOWN_FOR, Seat, Server, Session, Wanted, Which};
+pub use sessions::{
+    MOST_OVER, NewSession, SHOWN_FOR, Server, Session, TeamMembership, Wanted, Which,
+};
 pub use shared_file::{edit_shared, read_shared};
 pub use signals::{Signal, SignalNo};
 pub use state_dir::StateDir;

@@ -313,7 +313,7 @@ mod tests {
         assert!(store.take_back("m3", at).unwrap());
         assert!(!store.staging("m3", SignalNo(5), at).unwrap(), "it was taken back");
         let m3 = store.message("m3").unwrap().unwrap();
-        assert_eq!((m3.staged, m3.outcome.map(|o| o.word())), (None, Some("refused")));
+        assert_eq!((m3.staged, m3.outcome.map(|o| o.as_str())), (None, Some("refused")));
         let other = ProcessIdent { pid: 8, start: 1 };
         assert!(store.take_over("m2", me, other).unwrap());
         assert!(!store.take_over("m2", me, other).unwrap(), "one takes it over");

@@ -8,7 +8,7 @@ use crate::{Store, StoreError};
 
 /// A post as it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Post {
+pub struct Assignment {
     pub begun: Timestamp,
     /// The last entry of the journal that was told.
     pub told: i64,
@@ -25,13 +25,13 @@ pub struct ToldDrift {
 }
 
 impl Store {
-    pub fn post_at(&self, desk: &str, registry: &str) -> Result<Option<Post>, StoreError> {
+    pub fn post_at(&self, desk: &str, registry: &str) -> Result<Option<Assignment>, StoreError> {
         let sql = "SELECT begun, told, heard FROM monitors WHERE desk = ? AND registry = ?";
         self.read(|c| {
             c.prepare_cached(sql)?
                 .query_row([desk, registry], |row| {
                     let begun = Timestamp::from_millisecond(row.get(0)?).unwrap_or_default();
-                    Ok(Post { begun, told: row.get(1)?, heard: row.get(2)? })
+                    Ok(Assignment { begun, told: row.get(1)?, heard: row.get(2)? })
                 })
                 .optional()
         })
@@ -44,14 +44,14 @@ impl Store {
         registry: &str,
         heard: u32,
         at: Timestamp,
-    ) -> Result<Post, StoreError> {
+    ) -> Result<Assignment, StoreError> {
         self.transaction(|tx| {
             let told = tx.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |r| r.get(0))?;
             tx.execute(
                 "INSERT OR REPLACE INTO monitors (desk, registry, begun, told, heard) VALUES (?, ?, ?, ?, ?)",
                 params![desk, registry, at.as_millisecond(), told, heard],
             )?;
-            Ok(Post { begun: at, told, heard })
+            Ok(Assignment { begun: at, told, heard })
         })
     }
 

@@ -28,7 +28,7 @@ pub struct Server {
 
 /// The place of a session in a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seat {
+pub struct TeamMembership {
     pub role: String,
     /// The pane that leads the window.
     pub master: String,
@@ -59,7 +59,7 @@ pub struct Session {
     pub over: Option<Timestamp>,
     /// Ended or cleaned up on purpose.
     pub put_away: bool,
-    pub seat: Option<Seat>,
+    pub seat: Option<TeamMembership>,
 }
 
 /// A session that is about to be made.
@@ -75,7 +75,7 @@ pub struct NewSession<'a> {
     pub command: &'a [String],
     pub socket: &'a Path,
     pub created: Timestamp,
-    pub seat: Option<&'a Seat>,
+    pub seat: Option<&'a TeamMembership>,
 }
 
 /// The name a new session wants.

@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(keep("idle", 0), StateNews::New { before: None });
         assert_eq!(keep("idle", 5), StateNews::Same(kept("idle", 0)));
         assert_eq!(keep("working", 9), StateNews::New { before: Some(kept("idle", 0)) });
-        assert_eq!(keep("idle", 8), StateNews::Overtaken(kept("working", 9)), "a slow looker");
+        assert_eq!(keep("idle", 8), StateNews::Overtaken(kept("working", 9)), "a slow reader");
         let day = 86_400;
         assert_eq!(keep("idle", -day), StateNews::New { before: Some(kept("working", 9)) });
         let told = store.journal("a").unwrap().into_iter().map(|e| e.event);

@@ -104,15 +104,15 @@ impl Recording {
     pub fn is_right(&self, reading: &Reading) -> bool {
         let truth = self.truth();
         match &reading.state {
-            State::Waiting { need } => truth.need == Some(need.word()),
+            State::Waiting { need } => truth.need == Some(need.as_str()),
             State::Limited { .. } => truth.state == "limited" || self.is_old_limit(),
-            state => truth.state == state.word(),
+            state => truth.state == state.as_str(),
         }
     }
 
     /// As the label says, to the letter.
     pub fn is_right_by_label(&self, reading: &Reading) -> bool {
-        self.is_right(reading) && (reading.state.word() == self.truth().state)
+        self.is_right(reading) && (reading.state.as_str() == self.truth().state)
     }
 
     fn is_old_limit(&self) -> bool {

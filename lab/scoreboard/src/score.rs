@@ -132,7 +132,7 @@ impl<'a> Score<'a> {
         let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
         for (recording, reading) in &self.readings {
             let row = counts.entry(recording.truth().state).or_default();
-            *row.entry(reading.state.word()).or_default() += 1;
+            *row.entry(reading.state.as_str()).or_default() += 1;
         }
         writeln!(text, "  truth read as:")?;
         for (truth, row) in counts {
@@ -145,7 +145,7 @@ impl<'a> Score<'a> {
 
 fn said(reading: &Reading) -> String {
     match &reading.state {
-        State::Waiting { need } => format!("waiting({})", need.word()),
-        state => state.word().to_owned(),
+        State::Waiting { need } => format!("waiting({})", need.as_str()),
+        state => state.as_str().to_owned(),
     }
 }

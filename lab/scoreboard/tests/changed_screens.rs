@@ -72,7 +72,7 @@ fn word(recording: &Recording, text: &str, height: u16) -> &'static str {
         alternate: Some(facts.alternate_screen),
         ..Screen::default()
     };
-    screen::read(&facts.agent, &screen).state.word()
+    screen::read(&facts.agent, &screen).state.as_str()
 }
 
 fn expected(recording: &Recording) -> &'static str {

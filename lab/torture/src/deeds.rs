@@ -188,7 +188,7 @@ pub(crate) fn call_hook(stage: &Stage, id: &str, payload: &Value, cut: Option<Du
 
 fn read(stage: &Stage, pick: u64, what: Reading, cut: Option<Duration>) -> Option<Ended> {
     let name = stage.ledger().pick(pick, |_| true);
-    let word = what.word();
+    let word = what.as_str();
     let needs_name =
         matches!(what, Reading::Why | Reading::Capture | Reading::Exists | Reading::Record);
     let args: Vec<&str> = match (what, &name) {

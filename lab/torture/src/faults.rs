@@ -32,7 +32,7 @@ pub(crate) struct Targets {
 
 impl Targets {
     pub(crate) fn daemon(&mut self, service: Service) -> Option<&mut Daemon> {
-        self.daemons.iter_mut().find(|daemon| daemon.name == service.word())
+        self.daemons.iter_mut().find(|daemon| daemon.name == service.as_str())
     }
 
     fn pid(&mut self, service: Service) -> Option<i32> {

@@ -60,13 +60,13 @@ impl Deed {
             Self::Wait { .. } => "wait",
             Self::Gc => "gc",
             Self::Reconcile => "reconcile",
-            Self::Read { command, .. } => command.word(),
+            Self::Read { command, .. } => command.as_str(),
         }
     }
 }
 
 impl Reading {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Ls => "ls",
             Self::Status => "status",
@@ -125,7 +125,7 @@ pub(crate) enum Service {
 }
 
 impl Service {
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Watch => "watch",
             Self::Relay => "relay",
@@ -145,11 +145,11 @@ impl Fault {
             Self::EndServer => "tmux kill-server".to_owned(),
             Self::KillControlClient => "kill -9 tmux control client".to_owned(),
             Self::KillTmuxCommand => "kill -9 tmux under a command".to_owned(),
-            Self::KillService(service) => format!("kill -9 {}", service.word()),
+            Self::KillService(service) => format!("kill -9 {}", service.as_str()),
             Self::StopRunner => "stop runner".to_owned(),
             Self::StopAgent => "stop agent".to_owned(),
             Self::StopServer => "stop tmux server".to_owned(),
-            Self::StopService(service) => format!("stop {}", service.word()),
+            Self::StopService(service) => format!("stop {}", service.as_str()),
             Self::StopCommands => "stop commands".to_owned(),
             Self::DiskFull => "disk full".to_owned(),
             Self::DiskReadOnly => "disk read-only".to_owned(),

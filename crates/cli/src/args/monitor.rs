@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
-use super::{RollArgs, duration};
+use super::{WhichRegistry, duration};
 
 /// Watch the registry and report each difference once
 ///
@@ -34,7 +34,7 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_name = "PROGRAM", default_value = "hermes", requires = "kanban")]
     pub(crate) hermes: String,
     #[command(flatten)]
-    pub(crate) roll: RollArgs,
+    pub(crate) which_registry: WhichRegistry,
     /// How often to check when no event arrives [default: 30s, 60s with more than 5 sessions]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) interval: Option<Duration>,

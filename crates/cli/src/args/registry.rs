@@ -11,7 +11,7 @@ use super::duration;
 
 /// Registry file and naming pattern.
 #[derive(Debug, ClapArgs)]
-pub(crate) struct RollArgs {
+pub(crate) struct WhichRegistry {
     /// Registry file [env: DOGWATCH_REGISTRY] [default: agent-sessions.yaml in the state directory]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) registry: Option<PathBuf>,
@@ -35,7 +35,7 @@ Examples:
   dogwatch reconcile --interval 10s --json          # one JSON line per pass that found something")]
 pub(crate) struct Reconcile {
     #[command(flatten)]
-    pub(crate) roll: RollArgs,
+    pub(crate) which_registry: WhichRegistry,
     /// Make one pass and exit
     #[arg(long)]
     pub(crate) once: bool,
@@ -100,7 +100,7 @@ pub(crate) struct Create {
     #[arg(long)]
     pub(crate) unattended: bool,
     #[command(flatten)]
-    pub(crate) roll: RollArgs,
+    pub(crate) which_registry: WhichRegistry,
     /// Print a JSON object instead of the name
     #[arg(long)]
     pub(crate) json: bool,
@@ -126,7 +126,7 @@ pub(crate) struct Resume {
     #[arg(long)]
     pub(crate) unattended: bool,
     #[command(flatten)]
-    pub(crate) roll: RollArgs,
+    pub(crate) which_registry: WhichRegistry,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -148,7 +148,7 @@ pub(crate) struct Delete {
     #[arg(long)]
     pub(crate) purge_conversation: bool,
     #[command(flatten)]
-    pub(crate) roll: RollArgs,
+    pub(crate) which_registry: WhichRegistry,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -173,7 +173,7 @@ pub(crate) struct Adopt {
     #[arg(long)]
     pub(crate) role: Option<String>,
     #[command(flatten)]
-    pub(crate) roll: RollArgs,
+    pub(crate) which_registry: WhichRegistry,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -205,7 +205,7 @@ Examples:
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RegistryLs {
     #[command(flatten)]
-    pub(crate) roll: RollArgs,
+    pub(crate) which_registry: WhichRegistry,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -242,7 +242,7 @@ pub(crate) struct StoryLs {
 }
 
 fn permissions(word: &str) -> Result<Permissions, String> {
-    let known = Permissions::ALL.into_iter().find(|level| level.word() == word);
+    let known = Permissions::ALL.into_iter().find(|level| level.as_str() == word);
     known.ok_or_else(|| "one of ask, accept-edits, bypass".to_owned())
 }
 

@@ -6,14 +6,14 @@ use crate::args::Adopt;
 use crate::{environment, ui};
 
 pub(crate) fn adopt(context: &Context, args: &Adopt) -> Result<u8, Error> {
-    let roll = environment::roll(context, &args.roll, false)?;
+    let managed = environment::managed_registry(context, &args.which_registry, false)?;
     let adoption = Adoption {
         name: args.name.clone(),
         agent: args.agent.clone(),
         workspace: args.workspace.clone(),
         role: args.role.clone(),
     };
-    let entry = adopt::adopt(&roll, &adoption)?;
+    let entry = adopt::adopt(&managed, &adoption)?;
     if args.json {
         let mut said = entry.to_value();
         said["name"] = args.name.as_str().into();

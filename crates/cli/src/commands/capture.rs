@@ -15,7 +15,7 @@ pub(crate) fn capture(context: &Context, args: &Capture) -> Result<u8, Error> {
             "name": seen.session.name,
             "id": seen.session.id,
             "state": seen.life.state,
-            "from": captured.from.word(),
+            "from": captured.from.as_str(),
             "text": String::from_utf8_lossy(&captured.text),
         }));
         return Ok(exit_code::OK);

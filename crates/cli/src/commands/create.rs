@@ -9,7 +9,7 @@ use crate::commands::{job, spawn};
 use crate::{environment, ui};
 
 pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
-    let roll = environment::roll(context, &args.roll, false)?;
+    let managed = environment::managed_registry(context, &args.which_registry, false)?;
     let here = environment::current_dir()?;
     let cwd = args.cwd.map_or_else(|| here.clone(), |dir| here.join(dir));
     let cwd = cwd.canonicalize().unwrap_or(cwd);
@@ -31,10 +31,10 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
         seat: None,
     };
     let creation = Creation { request, workspace, role: args.role };
-    let spawned = create::create(&roll, &creation, &environment::local_time())?;
+    let spawned = create::create(&managed, &creation, &environment::local_time())?;
     let job = args
         .submit_job
-        .map(|prompt| create::submit_job(&roll, &spawned, &prompt, args.timeout))
+        .map(|prompt| create::submit_job(&managed, &spawned, &prompt, args.timeout))
         .transpose()?;
     if let Some(trouble) = job.as_ref().and_then(|submitted| submitted.trouble.as_ref()) {
         ui::talk(format_args!("warning: the job is not delivered yet: {trouble}"));
@@ -42,7 +42,7 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
     if args.json {
         let mut said = spawn::to_json(&spawned);
         said["workspace"] = creation.workspace.into();
-        said["registry"] = roll.file.path().to_string_lossy().into();
+        said["registry"] = managed.file.path().to_string_lossy().into();
         said["job"] = job.as_ref().map_or(Value::Null, |submitted| job::beside(&submitted.job));
         ui::json(&said);
     } else {

@@ -40,7 +40,7 @@ pub(crate) fn screen(args: &DebugScreen) -> Result<u8, Error> {
         return Ok(exit_code::OK);
     }
     let need = answer["for"].as_str().map(|need| format!(" for {need}")).unwrap_or_default();
-    ui::line(format_args!("{}{need} (inferred)", reading.state.word()));
+    ui::line(format_args!("{}{need} (inferred)", reading.state.as_str()));
     for reason in answer["reasons"].as_array().map(Vec::as_slice).unwrap_or_default() {
         let word = |key: &str| reason[key].as_str().unwrap_or_default().to_owned();
         ui::line(format_args!("  {} in {}: {}", word("rule"), word("region"), word("text")));

@@ -7,12 +7,12 @@ use crate::args::Delete;
 use crate::{environment, ui};
 
 pub(crate) fn delete(context: &Context, args: &Delete) -> Result<u8, Error> {
-    let roll = environment::roll(context, &args.roll, false)?;
-    let deleted = delete::delete(&roll, &args.name, args.purge_conversation)?;
+    let managed = environment::managed_registry(context, &args.which_registry, false)?;
+    let deleted = delete::delete(&managed, &args.name, args.purge_conversation)?;
     if args.json {
         ui::json(&json!({
             "name": args.name,
-            "by": deleted.by.word(),
+            "by": deleted.by.as_str(),
             "conversation": deleted.conversation,
             "purged": deleted.purged,
         }));

@@ -46,7 +46,7 @@ fn print_table(checks: &[Check]) {
         };
         table.row([
             check.subject.as_str().into(),
-            Cell::painted(check.health.word(), colour),
+            Cell::painted(check.health.as_str(), colour),
             check.found.as_str().into(),
             check.remedy.as_deref().unwrap_or_default().into(),
         ]);
@@ -57,7 +57,7 @@ fn print_table(checks: &[Check]) {
 fn to_json(check: &Check) -> Value {
     json!({
         "check": check.subject,
-        "health": check.health.word(),
+        "health": check.health.as_str(),
         "found": check.found,
         "remedy": check.remedy,
     })

@@ -55,7 +55,7 @@ fn table(found: &[Escalation]) -> Table {
         };
         table.row([
             one.number.to_string().into(),
-            Cell::painted(one.kind.word(), colour),
+            Cell::painted(one.kind.as_str(), colour),
             ui::age(one.raised, now).into(),
             state(one).into(),
             ui::harmless(one.situation.headline()).replace('\n', " ").into(),
@@ -67,7 +67,7 @@ fn table(found: &[Escalation]) -> Table {
 fn state(one: &Escalation) -> String {
     match one.settled.as_ref().map(|settled| &settled.outcome) {
         None => "open".to_owned(),
-        Some(Settlement::Answered { action, .. }) => action.word().replace('_', " "),
+        Some(Settlement::Answered { action, .. }) => action.as_str().replace('_', " "),
         Some(Settlement::Withdrawn { .. }) => "withdrawn".to_owned(),
     }
 }
@@ -93,7 +93,7 @@ fn in_words(settlement: &Settlement) -> String {
     match settlement {
         Settlement::Answered { option, action, note, by, .. } => {
             let note = note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
-            format!("{by} chose {option} ({}){note}", action.word())
+            format!("{by} chose {option} ({}){note}", action.as_str())
         }
         Settlement::Withdrawn { because } => format!("withdrawn, {because}"),
     }
@@ -152,7 +152,7 @@ fn wait(context: &Context, args: &EscalationWait) -> Result<u8, Error> {
 
 fn raise(context: &Context, args: &EscalationRaise) -> Result<u8, Error> {
     let trigger = Trigger::by_word(&args.trigger).ok_or_else(|| {
-        let known = Trigger::ALL.map(Trigger::word).join(", ");
+        let known = Trigger::ALL.map(Trigger::as_str).join(", ");
         Error::BadArgument {
             problem: format!("there is no trigger {:?}; known are {known}", args.trigger),
         }

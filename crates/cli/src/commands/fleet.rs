@@ -96,7 +96,7 @@ fn ask(
         ui::line(ui::harmless(in_words(&reply)));
     } else {
         let because = reply.because.clone().unwrap_or_default();
-        ui::talk(ui::harmless(format!("{}: {because}", reply.state.word())));
+        ui::talk(ui::harmless(format!("{}: {because}", reply.state.as_str())));
     }
     Ok(code(&reply))
 }

@@ -49,7 +49,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
             if args.json {
                 print_json(context, &found);
             } else {
-                ui::line(format_args!("{}: {}", found.id, found.state.word()));
+                ui::line(format_args!("{}: {}", found.id, found.state.as_str()));
             }
             Ok(exit_code::OK)
         }
@@ -113,7 +113,7 @@ fn print_end(context: &Context, job: &Job, as_json: bool) {
 }
 
 fn in_words(job: &Job) -> String {
-    let word = job.state.word();
+    let word = job.state.as_str();
     match (&job.state, &job.waiting) {
         (JobState::Failed { because, .. }, _) => format!("{word}: {because}"),
         (JobState::Cancelled { by }, _) => format!("{word} by {by}"),
@@ -159,7 +159,7 @@ fn table(found: &[(Option<String>, Job)]) -> Table {
 
 /// The state in a word or two, for tables.
 pub(super) fn state(job: &Job) -> String {
-    let word = job.state.word();
+    let word = job.state.as_str();
     if job.waiting.is_some() { format!("{word}, waiting") } else { word.to_owned() }
 }
 
@@ -190,5 +190,5 @@ fn to_json(name: Option<&str>, job: &Job) -> Value {
 
 /// What goes beside the state of a session.
 pub(super) fn beside(job: &Job) -> Value {
-    json!({ "id": job.id, "state": job.state.word(), "waiting": job.waiting })
+    json!({ "id": job.id, "state": job.state.as_str(), "waiting": job.waiting })
 }

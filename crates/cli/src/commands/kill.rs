@@ -1,6 +1,6 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::kill::{self, By, Killed};
-use dogwatch_engine::observe::snapshot::{self, Seen};
+use dogwatch_engine::observe::snapshot::{self, SessionSnapshot};
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,13 +14,17 @@ pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
         .sessions
         .iter()
         .map(|target| snapshot::find(context, target))
-        .collect::<Result<Vec<Seen>, Error>>()?;
+        .collect::<Result<Vec<SessionSnapshot>, Error>>()?;
     let results = kill::kill_all(context, &seen, args.now, Timestamp::now())?;
     Ok(report(&seen, &results, args.json))
 }
 
 /// Tells what became of each; the first failure decides the exit code.
-pub(super) fn report(seen: &[Seen], results: &[Result<Killed, Error>], as_json: bool) -> u8 {
+pub(super) fn report(
+    seen: &[SessionSnapshot],
+    results: &[Result<Killed, Error>],
+    as_json: bool,
+) -> u8 {
     if as_json {
         let killed: Vec<Value> =
             seen.iter().zip(results).map(|(seen, r)| to_json(seen, r)).collect();
@@ -60,12 +64,12 @@ pub(super) fn words(killed: &Killed) -> String {
     }
 }
 
-fn to_json(seen: &Seen, result: &Result<Killed, Error>) -> Value {
+fn to_json(seen: &SessionSnapshot, result: &Result<Killed, Error>) -> Value {
     match result {
         Ok(killed) => json!({
             "name": seen.session.name,
             "id": seen.session.id,
-            "by": killed.by.word(),
+            "by": killed.by.as_str(),
             "exit": killed.ended.as_ref().map(|e| e.exit),
         }),
         Err(error) => json!({

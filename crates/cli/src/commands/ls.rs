@@ -1,5 +1,5 @@
 use dogwatch_core::exit_code;
-use dogwatch_engine::observe::snapshot::{self, Seen};
+use dogwatch_engine::observe::snapshot::{self, SessionSnapshot};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::Which;
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-fn print_table(seen: &[Seen]) {
+fn print_table(seen: &[SessionSnapshot]) {
     let now = Timestamp::now();
     let mut table = ui::table(&["NAME", "AGENT", "STATE", "AGE", "FOLDER", "WHY"]).spare(&["WHY"]);
     for one in seen {
@@ -49,7 +49,7 @@ fn print_table(seen: &[Seen]) {
 }
 
 /// The stable shape of a session, documented in `docs/protocol.md`.
-pub(crate) fn to_json(seen: &Seen) -> Value {
+pub(crate) fn to_json(seen: &SessionSnapshot) -> Value {
     let session = &seen.session;
     json!({
         "id": session.id,

@@ -52,7 +52,7 @@ fn table(found: &[(Option<String>, Message)]) -> crate::table::Table {
 
 fn outcome(message: &Message) -> String {
     match &message.outcome {
-        Some(outcome) => outcome.word().replace('_', " "),
+        Some(outcome) => outcome.as_str().replace('_', " "),
         None => "queued".to_owned(),
     }
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 
 use dogwatch_core::exit_code;
 use dogwatch_engine::notify::kanban::Kanban;
-use dogwatch_engine::notify::report_target::{Desk, People};
+use dogwatch_engine::notify::report_target::{People, ReportTarget};
 use dogwatch_engine::observe::agents::find_program;
 use dogwatch_engine::registry::report::{Pace, Report, Reporter};
 use dogwatch_engine::{Context, Error};
@@ -15,8 +15,8 @@ use crate::args::MonitorArgs;
 use crate::{environment, interrupt, ui};
 
 pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error> {
-    let roll = environment::roll(context, &args.roll, false)?;
-    let desk: Box<dyn Desk + '_> = match &args.kanban {
+    let managed = environment::managed_registry(context, &args.which_registry, false)?;
+    let desk: Box<dyn ReportTarget + '_> = match &args.kanban {
         Some(task) => {
             let program = program(context, &args.hermes)?;
             let (board, author) = (args.board.clone(), args.author.clone());
@@ -25,8 +25,8 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
         None => Box::new(People { context }),
     };
     let pace = Pace { interval: args.interval, heartbeat: args.heartbeat };
-    let (shown, key) = (ui::short_path(roll.file.path()), desk.key());
-    let mut reporter = Reporter::new(roll, desk, pace)?;
+    let (shown, key) = (ui::short_path(managed.file.path()), desk.key());
+    let mut reporter = Reporter::new(managed, desk, pace)?;
     let stop = interrupt::flag(reporter.waker())?;
     ui::talk(format_args!("looking after {shown} for {key}; Ctrl-C ends"));
     while !stop.load(Ordering::Relaxed) {

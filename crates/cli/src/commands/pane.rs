@@ -125,7 +125,7 @@ fn rebalance(context: &Context, args: &PaneRebalance) -> Result<u8, Error> {
         ui::json(&balanced_json(&balanced));
     } else {
         let Balanced { master, side, panes, .. } = balanced;
-        let side = side.word();
+        let side = side.as_str();
         let word = if balanced.is_proven { "" } else { "not " };
         ui::line(format_args!("{word}balanced: {panes} panes, {master} on the {side}"));
     }
@@ -195,7 +195,7 @@ fn spawned_json(made: &SpawnedPane) -> Value {
 fn balanced_json(balanced: &Balanced) -> Value {
     json!({
         "master": balanced.master.to_string(),
-        "side": balanced.side.word(),
+        "side": balanced.side.as_str(),
         "panes": balanced.panes,
         "proven": balanced.is_proven,
     })
@@ -205,7 +205,7 @@ fn closed_json(closed: &Closed) -> Value {
     let (by, killed) = match &closed.how {
         HowClosed::Gone => ("gone", None),
         HowClosed::Exit(killed) => ("exit", Some(killed)),
-        HowClosed::Ended(killed) => (killed.by.word(), Some(killed)),
+        HowClosed::Ended(killed) => (killed.by.as_str(), Some(killed)),
     };
     json!({
         "pane": closed.pane,

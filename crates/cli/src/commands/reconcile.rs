@@ -5,7 +5,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::registry::Drift;
 use dogwatch_engine::registry::monitor::{Monitor, Turn};
 use dogwatch_engine::registry::push::NoBroker;
-use dogwatch_engine::registry::{Pass, Roll};
+use dogwatch_engine::registry::{ManagedRegistry, Pass};
 use dogwatch_engine::{Context, Error};
 use dogwatch_fleet::BrokerPush;
 use jiff::tz::TimeZone;
@@ -15,9 +15,9 @@ use crate::args::Reconcile;
 use crate::{environment, interrupt, ui};
 
 pub(crate) fn reconcile(context: &Context, args: &Reconcile) -> Result<u8, Error> {
-    let roll = environment::roll(context, &args.roll, args.status)?;
+    let managed = environment::managed_registry(context, &args.which_registry, args.status)?;
     if args.once || args.dry_run {
-        let pass = roll.pass(args.dry_run)?;
+        let pass = managed.pass(args.dry_run)?;
         if args.emit_diff {
             ui::json(&to_json(&pass));
         } else {
@@ -25,12 +25,12 @@ pub(crate) fn reconcile(context: &Context, args: &Reconcile) -> Result<u8, Error
         }
         return Ok(exit_code::OK);
     }
-    monitor(context, roll, args)
+    monitor(context, managed, args)
 }
 
-fn monitor(context: &Context, roll: Roll<'_>, args: &Reconcile) -> Result<u8, Error> {
-    let shown = ui::short_path(roll.file.path());
-    let mut monitor = Monitor::new(roll, args.interval)?;
+fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) -> Result<u8, Error> {
+    let shown = ui::short_path(managed.file.path());
+    let mut monitor = Monitor::new(managed, args.interval)?;
     if args.subscribe {
         monitor.listen_to(match environment::mqtt(context)? {
             Some(mqtt) => Box::new(BrokerPush::start(&mqtt, monitor.waker())?),

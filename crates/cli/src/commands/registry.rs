@@ -3,7 +3,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::registry::{
     Entry, InPane, Observed, Registry, Status, TerminatedBy, TmuxServer,
 };
-use dogwatch_engine::registry::Roll;
+use dogwatch_engine::registry::ManagedRegistry;
 use dogwatch_engine::{Context, Error};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,18 +14,18 @@ use crate::{environment, ui};
 
 pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Error> {
     let args = args.list();
-    let roll = environment::roll(context, &args.roll, false)?;
+    let managed = environment::managed_registry(context, &args.which_registry, false)?;
     let mut store = context.store()?;
-    let (registry, trouble) = match roll.read() {
+    let (registry, trouble) = match managed.read() {
         Ok(registry) => (registry, None),
         // What is there can be told without it.
         Err(error) => (Registry::default(), Some(error)),
     };
-    let observed = roll.observe(&mut store, &registry)?;
+    let observed = managed.observe(&mut store, &registry)?;
     let rows = rows(&registry, &observed);
     if args.json {
         let sessions: Vec<Value> = rows.iter().map(Row::to_json).collect();
-        let mut said = json!({ "registry": roll.file.path(), "sessions": sessions });
+        let mut said = json!({ "registry": managed.file.path(), "sessions": sessions });
         if let Some(error) = &trouble {
             said["error"] = json!({ "code": error.code(), "message": error.to_string() });
         }
@@ -33,7 +33,7 @@ pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Err
     } else {
         // Of a file that cannot be read nobody knows who is in it.
         if trouble.is_none() || !rows.is_empty() {
-            print(&roll, &rows);
+            print(&managed, &rows);
         }
         if let Some(error) = &trouble {
             ui::talk(format_args!("error: {error}"));
@@ -92,9 +92,9 @@ fn seen(observed: &Observed, name: &str, entry: &Entry) -> &'static str {
     }
 }
 
-fn print(roll: &Roll<'_>, rows: &[Row<'_>]) {
+fn print(managed: &ManagedRegistry<'_>, rows: &[Row<'_>]) {
     if rows.is_empty() {
-        let path = ui::short_path(roll.file.path());
+        let path = ui::short_path(managed.file.path());
         ui::talk(format_args!("nobody is in {path}; start with: dogwatch create claude"));
         return;
     }
@@ -157,7 +157,7 @@ impl Row<'_> {
             "conversation": self.conversation,
             "created_at": entry.and_then(|entry| entry.created_at),
             "terminated_at": entry.and_then(|entry| entry.terminated_at),
-            "termination_mode": entry.and_then(|entry| entry.terminated_by).map(TerminatedBy::word),
+            "termination_mode": entry.and_then(|entry| entry.terminated_by).map(TerminatedBy::as_str),
             "last_visible_status": entry.and_then(|entry| entry.last_visible_status.as_deref()),
             "delegate_job_id": entry.and_then(|entry| entry.job.as_deref()),
         })

@@ -9,8 +9,8 @@ use crate::commands::spawn;
 use crate::{environment, ui};
 
 pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
-    let roll = environment::roll(context, &args.roll, false)?;
-    let mut resumption = Resumption::new(&roll)?;
+    let managed = environment::managed_registry(context, &args.which_registry, false)?;
+    let mut resumption = Resumption::new(&managed)?;
     let names = if args.all { resumption.fallen() } else { args.names.clone() };
     let manner = Manner {
         unattended: args.unattended,

@@ -46,7 +46,7 @@ fn in_words(receipt: &Receipt) -> String {
     match &receipt.outcome {
         Outcome::Delivered { proof, while_working } => {
             let queued = if *while_working { ", while it worked" } else { "" };
-            format!("delivered to {name}, proven by its {}{queued}", proof.word())
+            format!("delivered to {name}, proven by its {}{queued}", proof.as_str())
         }
         Outcome::Queued { because } if receipt.has_runner => {
             format!("queued: {name}: {because}; it is delivered when the agent can take it")
@@ -57,7 +57,7 @@ fn in_words(receipt: &Receipt) -> String {
         }
         other => {
             let because = other.because().unwrap_or_default();
-            format!("{}: {name}: {because}", other.word().replace('_', " "))
+            format!("{}: {name}: {because}", other.as_str().replace('_', " "))
         }
     }
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_core::life::how_stopped;
+use dogwatch_core::liveness::how_stopped;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_engine::actions::job;
 use dogwatch_engine::observe::snapshot;
-use dogwatch_engine::observe::status::{Judged, Looker};
+use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::{Job, Which};
@@ -27,13 +27,13 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
         return watch(context, args);
     }
     let now = Timestamp::now();
-    let mut looker = Looker::new(context)?;
-    let judged = look(&mut looker, args, now)?;
+    let mut reader = StatusReader::new(context)?;
+    let judged = look(&mut reader, args, now)?;
     let is_list = args.sessions.is_empty() && !args.all;
-    let left_out = if is_list { looker.left_out(&judged)? } else { 0 };
-    let jobs = job::beside(context, &mut looker, &judged)?;
+    let left_out = if is_list { reader.left_out(&judged)? } else { 0 };
+    let jobs = job::beside(context, &mut reader, &judged)?;
     if args.json {
-        let with_job = |one: &Judged| {
+        let with_job = |one: &SessionStatus| {
             let mut object = to_json(one);
             object["job"] = jobs.get(&one.seen.session.id).map_or(Value::Null, jobs::beside);
             object
@@ -56,16 +56,20 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     Ok(exit_code::OK)
 }
 
-fn look(looker: &mut Looker<'_>, args: &StatusArgs, now: Timestamp) -> Result<Vec<Judged>, Error> {
+fn look(
+    reader: &mut StatusReader<'_>,
+    args: &StatusArgs,
+    now: Timestamp,
+) -> Result<Vec<SessionStatus>, Error> {
     let mut judged = if args.sessions.is_empty() {
         let which = if args.all { Which::All } else { Which::current(now) };
-        let mut all = looker.all_of(which, now)?;
+        let mut all = reader.all_of(which, now)?;
         if !args.all {
             snapshot::hide_superseded(&mut all, |one| &one.seen);
         }
         all
     } else {
-        let one = |target: &String| looker.one(target, now);
+        let one = |target: &String| reader.one(target, now);
         args.sessions.iter().map(one).collect::<Result<_, _>>()?
     };
     if args.project_only {
@@ -88,7 +92,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     while !stop.load(Ordering::Relaxed) {
         // Ages change without anybody telling.
         watcher.next(Duration::from_secs(1), &stop)?;
-        let mut judged: Vec<Judged> = watcher.judged().cloned().collect();
+        let mut judged: Vec<SessionStatus> = watcher.judged().cloned().collect();
         if let Some(project) = &project {
             judged.retain(|one| snapshot::is_of_project(&one.seen, project));
         }
@@ -99,7 +103,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
         let (header, rows) = table(&judged, &watcher.jobs()?, now).blocks();
-        let words: Vec<&str> = judged.iter().map(|one| one.verdict.status.word()).collect();
+        let words: Vec<&str> = judged.iter().map(|one| one.verdict.status.as_str()).collect();
         let footer = format!("{clock}, Ctrl-C ends");
         let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
         if screen.draw(&picture).is_err() {
@@ -110,7 +114,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
 }
 
 /// What can be answered to the dialog that is open, by number.
-pub(super) fn show_options(one: &Judged) {
+pub(super) fn show_options(one: &SessionStatus) {
     let Status::Waiting { options, .. } = &one.verdict.status else { return };
     for (number, option) in (1..).zip(options) {
         ui::line(format_args!("  {number}. {}", ui::harmless(option.clone())));
@@ -136,8 +140,8 @@ fn urgency(status: &Status) -> u8 {
 }
 
 /// The jobs have a column only where there are any.
-fn table(judged: &[Judged], jobs: &HashMap<String, Job>, now: Timestamp) -> Table {
-    let job_of = |one: &Judged| jobs.get(&one.seen.session.id);
+fn table(judged: &[SessionStatus], jobs: &HashMap<String, Job>, now: Timestamp) -> Table {
+    let job_of = |one: &SessionStatus| jobs.get(&one.seen.session.id);
     let has_jobs = judged.iter().any(|one| job_of(one).is_some());
     let mut header = vec!["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"];
     if has_jobs {
@@ -175,13 +179,13 @@ pub(super) fn state(status: &Status) -> Cell {
         | Status::Lost { .. } => AnsiColor::Red,
         Status::Unknown { .. } => AnsiColor::Magenta,
     };
-    Cell::painted(status.word(), colour)
+    Cell::painted(status.as_str(), colour)
 }
 
 fn basis(basis: Basis) -> Cell {
     match basis {
-        Basis::Asserted => basis.word().into(),
-        Basis::Inferred | Basis::Stale => Cell::painted(basis.word(), AnsiColor::BrightBlack),
+        Basis::Asserted => basis.as_str().into(),
+        Basis::Inferred | Basis::Stale => Cell::painted(basis.as_str(), AnsiColor::BrightBlack),
     }
 }
 
@@ -190,8 +194,8 @@ pub(super) fn detail(status: &Status) -> String {
     match status {
         Status::Working { task } => task.clone().unwrap_or_default(),
         Status::Waiting { r#for, question, .. } => match question {
-            Some(question) => format!("{}: {question}", r#for.word()),
-            None => r#for.word().to_owned(),
+            Some(question) => format!("{}: {question}", r#for.as_str()),
+            None => r#for.as_str().to_owned(),
         },
         Status::Limited { until: Some(until), text } => format!("until {until}: {text}"),
         Status::Limited { until: None, text } => text.clone(),
@@ -227,7 +231,7 @@ pub(super) fn detail(status: &Status) -> String {
 }
 
 /// The stable shape of a verdict, documented in `docs/protocol.md`.
-pub(super) fn to_json(one: &Judged) -> Value {
+pub(super) fn to_json(one: &SessionStatus) -> Value {
     let mut object = json!({
         "id": one.seen.session.id,
         "name": one.seen.session.name,

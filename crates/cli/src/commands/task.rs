@@ -54,7 +54,7 @@ fn list(args: &TaskList) -> Result<u8, Error> {
         for task in &tasks {
             table.row([
                 task.id.to_string().into(),
-                task.status.map_or("other", TaskStatus::word).into(),
+                task.status.map_or("other", TaskStatus::as_str).into(),
                 task.role.as_str().into(),
                 task.pane.as_deref().unwrap_or_default().into(),
                 task.result.as_deref().unwrap_or_default().into(),
@@ -70,7 +70,7 @@ fn list(args: &TaskList) -> Result<u8, Error> {
 pub(super) fn to_json(task: &Kept) -> Value {
     json!({
         "task": task.id.to_string(),
-        "status": task.status.map(TaskStatus::word),
+        "status": task.status.map(TaskStatus::as_str),
         "role": task.role,
         "pane": task.pane,
         "result": task.result,

@@ -33,7 +33,7 @@ pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
             session.map_or("-", |session| session.agent.as_str()).into(),
             status.map_or_else(|| "-".into(), super::status::state),
             task(member).into(),
-            member.lifecycle.as_ref().map_or("", |row| row.status.word()).into(),
+            member.lifecycle.as_ref().map_or("", |row| row.status.as_str()).into(),
             ui::harmless(status.map(super::status::detail).unwrap_or_default()).into(),
         ]);
     }
@@ -68,7 +68,7 @@ fn window(context: &Context, args: &Team) -> Result<PaneId, Error> {
 
 fn task(member: &Member) -> String {
     let Some(task) = &member.task else { return String::new() };
-    format!("{} {}", task.id, task.status.map_or("other", TaskStatus::word))
+    format!("{} {}", task.id, task.status.map_or("other", TaskStatus::as_str))
 }
 
 fn to_json(team: &team::Team) -> Value {
@@ -85,7 +85,7 @@ fn to_json(team: &team::Team) -> Value {
 fn member(member: &Member) -> Value {
     let boxes = member.lifecycle.as_ref().map(|row| {
         json!({
-            "status": row.status.word(),
+            "status": row.status.as_str(),
             "report_back_sent": row.boxes.report_back_sent,
             "session_id_saved": row.boxes.session_id_saved,
             "task_marked_done": row.boxes.task_marked_done,

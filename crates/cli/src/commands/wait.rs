@@ -1,6 +1,6 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::status::Status;
-use dogwatch_engine::observe::status::Judged;
+use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::observe::wait::{self, Waited};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
@@ -36,8 +36,8 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
     Ok(code)
 }
 
-fn in_words(one: &Judged) -> String {
+fn in_words(one: &SessionStatus) -> String {
     let detail = ui::harmless(words::detail(&one.verdict.status));
     let gap = if detail.is_empty() { "" } else { ": " };
-    format!("{} is {}{gap}{detail}", one.seen.session.name, one.verdict.status.word())
+    format!("{} is {}{gap}{detail}", one.seen.session.name, one.verdict.status.as_str())
 }

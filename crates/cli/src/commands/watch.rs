@@ -61,9 +61,9 @@ fn tell(change: &Change, as_json: bool) -> io::Result<()> {
 /// One line of the stream, documented in `docs/protocol.md`.
 fn to_json(change: &Change) -> Value {
     let (event, from) = match &change.what {
-        What::Seen => ("seen", Value::Null),
-        What::Changed { from } => ("changed", json!(from.status.word())),
-        What::Gone => ("gone", json!(change.judged.verdict.status.word())),
+        What::SessionSnapshot => ("seen", Value::Null),
+        What::Changed { from } => ("changed", json!(from.status.as_str())),
+        What::Gone => ("gone", json!(change.judged.verdict.status.as_str())),
     };
     let mut line = json!({ "event": event, "at": change.at, "from": from });
     if let (Some(line), Value::Object(judged)) =
@@ -81,8 +81,10 @@ fn in_words(change: &Change) -> String {
     let state = words::state(status);
     let detail = ui::harmless(words::detail(status)).replace('\n', " ");
     let (from, to, detail) = match &change.what {
-        What::Seen => (String::new(), state.to_string(), detail),
-        What::Changed { from } => (format!("{} → ", from.status.word()), state.to_string(), detail),
+        What::SessionSnapshot => (String::new(), state.to_string(), detail),
+        What::Changed { from } => {
+            (format!("{} → ", from.status.as_str()), state.to_string(), detail)
+        }
         What::Gone => (String::new(), "gone".to_owned(), String::new()),
     };
     let gap = if detail.is_empty() { "" } else { ": " };

@@ -20,13 +20,13 @@ pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
     let verdict = &judged.verdict;
     let detail = ui::harmless(words::detail(&verdict.status));
     let gap = if detail.is_empty() { "" } else { ": " };
-    let (word, basis) = (verdict.status.word(), verdict.basis.word());
+    let (word, basis) = (verdict.status.as_str(), verdict.basis.as_str());
     ui::line(format_args!("{} is {word}{gap}{detail} ({basis})", judged.seen.session.name));
     words::show_options(&judged);
     let mut table = ui::table(&["SOURCE", "", "AGE", "SAID"]);
     for reason in &verdict.reasons {
         table.row([
-            reason.source.word().into(),
+            reason.source.as_str().into(),
             role(reason),
             reason.at.map(|at| ui::age(at, now)).unwrap_or_default().into(),
             reason.said.as_str().into(),

@@ -102,7 +102,7 @@ impl FleetTable {
         }
         let unknown = self.allow.iter().find(|word| Verb::from_word(word.get_ref()).is_none());
         let Some(word) = unknown else { return Ok(()) };
-        let known = Verb::ALL.map(Verb::word).join(", ");
+        let known = Verb::ALL.map(Verb::as_str).join(", ");
         let problem = format!("there is no verb {:?}; known are {known}", word.get_ref());
         Err(ConfigError::at(text, word.span().start, problem))
     }
@@ -110,7 +110,7 @@ impl FleetTable {
     /// The verbs that are carried out for others.
     pub fn allow(&self) -> Vec<&'static str> {
         let verbs = self.allow.iter().filter_map(|word| Verb::from_word(word.get_ref()));
-        verbs.map(Verb::word).collect()
+        verbs.map(Verb::as_str).collect()
     }
 
     /// Where agents are started for others; `~` is the home folder, and means nothing where there is none.

@@ -32,7 +32,7 @@ fn play(when: When, until: Option<i64>, sights: &[(i64, Sight)]) -> Vec<String> 
             Step::Paste => "paste".to_owned(),
             Step::Submit => "submit".to_owned(),
             Step::Done(outcome) => match outcome.because() {
-                Some(because) => format!("{}: {because}", outcome.word()),
+                Some(because) => format!("{}: {because}", outcome.as_str()),
                 None => format!("{outcome:?}"),
             },
         };

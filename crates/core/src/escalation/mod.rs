@@ -94,9 +94,9 @@ mod tests {
     fn numbers_and_words_are_told_apart() {
         for (place, trigger) in (1_u32..).zip(Trigger::ALL) {
             assert_eq!(trigger.number(), place);
-            assert_eq!(Trigger::by_word(trigger.word()), Some(trigger));
+            assert_eq!(Trigger::by_word(trigger.as_str()), Some(trigger));
             let written = serde_json::to_value(trigger).unwrap();
-            assert_eq!(written, trigger.word(), "the word is the one that is written");
+            assert_eq!(written, trigger.as_str(), "the word is the one that is written");
         }
         assert_eq!(Trigger::by_word("other"), None);
     }

@@ -132,7 +132,7 @@ mod tests {
             let labels: Vec<String> = all.iter().map(|choice| choice.label.clone()).collect();
             assert!((3..=5).contains(&all.len()), "{trigger:?}");
             seen.insert(labels);
-            let actions: BTreeSet<&str> = all.iter().map(|choice| choice.action.word()).collect();
+            let actions: BTreeSet<&str> = all.iter().map(|choice| choice.action.as_str()).collect();
             assert_eq!(actions.len(), all.len(), "{trigger:?} offers something twice");
             let stops = |choice: &Choice| matches!(choice.action, Action::Pause | Action::AbortRun);
             assert!(all.iter().any(stops), "{trigger:?} can be stopped at");
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn words_are_those_that_are_written() {
         for choice in Trigger::ALL.iter().flat_map(|t| choices(&Situation::new(*t, ""))) {
-            assert_eq!(serde_json::to_value(choice.action).unwrap(), choice.action.word());
+            assert_eq!(serde_json::to_value(choice.action).unwrap(), choice.action.as_str());
         }
     }
 }

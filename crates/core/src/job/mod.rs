@@ -212,7 +212,7 @@ mod tests {
         let word = |step: &Step| match &step.state {
             JobState::Failed { because, .. } => format!("failed ({because})"),
             JobState::Done { result } => format!("done ({})", result.clone().unwrap_or_default()),
-            state => state.word().to_owned(),
+            state => state.as_str().to_owned(),
         };
         steps.iter().map(word).collect::<Vec<_>>().join(" → ")
     }
@@ -317,7 +317,7 @@ mod tests {
         ]) {
             assert_eq!(
                 (word, word),
-                (state.word(), serde_json::to_value(&state).unwrap()["state"].as_str().unwrap())
+                (state.as_str(), serde_json::to_value(&state).unwrap()["state"].as_str().unwrap())
             );
         }
     }

@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Dead => "dead",
             Self::Unknown => "unknown",
@@ -103,7 +103,7 @@ impl Drift {
     pub fn to_json(&self) -> Value {
         json!({
             "class": self.kind.class(),
-            "kind": self.kind.word(),
+            "kind": self.kind.as_str(),
             "session": self.session(),
             "sessions": self.sessions,
             "message": self.message,

@@ -107,7 +107,7 @@ fn terminated_fields(now: Timestamp) -> serde_json::Value {
     json!({
         "status": "terminated",
         "terminated_at": stamp(now),
-        "termination_mode": TerminatedBy::Detected.word(),
+        "termination_mode": TerminatedBy::Detected.as_str(),
     })
 }
 
@@ -194,7 +194,7 @@ fn tell_renamed(pass: &mut Pass<'_>, name: &str, entry: &Entry, now_called: &str
     pass.found.push(drift);
 }
 
-/// Puts sessions on the roll that belong on it by their name, or because we started them.
+/// Puts sessions in the registry that belong in it by their name, or because we started them.
 pub(super) fn register_unknown(pass: &mut Pass<'_>) {
     let observed = pass.observed;
     let taken: BTreeSet<(&str, i64)> = pass

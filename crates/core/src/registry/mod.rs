@@ -1,4 +1,4 @@
-//! The roll of agent sessions that a person keeps in a YAML file, and how it is held to what is really there.
+//! The registry of agent sessions that a person keeps in a YAML file, and how it is held to what is really there.
 //!
 //! - [`Registry`] is what the file says, [`Observed`] what was seen in tmux and on disk, [`Told`] what was said before.
 //! - [`reconcile`] compares them: the [`Edit`]s that the file needs, and the [`Drift`]s that are news.

@@ -56,7 +56,7 @@ pub enum TerminatedBy {
 }
 
 impl TerminatedBy {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Detected => "auto-detected",
@@ -181,7 +181,7 @@ impl Entry {
             "status": status,
             "created_at": time(self.created_at),
             "terminated_at": time(self.terminated_at),
-            "termination_mode": self.terminated_by.map(TerminatedBy::word),
+            "termination_mode": self.terminated_by.map(TerminatedBy::as_str),
             "pane": self.pane.to_value(),
             "last_visible_status": self.last_visible_status,
         });

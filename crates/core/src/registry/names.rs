@@ -1,4 +1,4 @@
-/// How sessions are named that belong on the roll: `<workspace>-creator-<agent>`, with each placeholder once.
+/// How sessions are named that belong in the registry: `<workspace>-creator-<agent>`, with each placeholder once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePattern {
     before: String,

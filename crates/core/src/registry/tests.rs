@@ -10,7 +10,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_794_700_000 + seconds).unwrap()
 }
 
-/// A world in which nothing differs: one claude session on the roll, alive, with its conversation on disk.
+/// A world in which nothing differs: one claude session in the registry, alive, with its conversation on disk.
 struct World {
     file: Value,
     observed: Observed,
@@ -154,9 +154,9 @@ const CASES: [Case; 25] = [
         },
         &[],
     ),
-    ("not on the roll", |w| w.file["sessions"] = json!({}), &["B"]),
+    ("not in the registry", |w| w.file["sessions"] = json!({}), &["B"]),
     (
-        "not on the roll, by another name",
+        "not in the registry, by another name",
         |w| {
             let seen = w.observed.sessions.remove("w-creator-claude").unwrap();
             w.file["sessions"] = Value::Null;
@@ -165,7 +165,7 @@ const CASES: [Case; 25] = [
         &[],
     ),
     (
-        "not on the roll, but ours",
+        "not in the registry, but ours",
         |w| {
             let mut seen = w.observed.sessions.remove("w-creator-claude").unwrap();
             w.file["sessions"] = Value::Null;
@@ -287,7 +287,7 @@ fn an_unknown_one_is_written_whole() {
     assert_eq!(read.to_value(), entry);
     assert_eq!((&entry["workspace"], &entry["agent"]), (&json!("w"), &json!("claude")));
     assert_eq!(entry["last_visible_status"], "auto-registered");
-    assert_eq!(world.pass(), ["C"], "its id follows once it is on the roll");
+    assert_eq!(world.pass(), ["C"], "its id follows once it is in the registry");
 }
 
 #[test]

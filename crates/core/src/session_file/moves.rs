@@ -148,7 +148,7 @@ impl SessionFile {
         if mine == Some(id) || is_at(&task) {
             return Ok(task.clone());
         }
-        let status = task.status.map_or("set aside", TaskStatus::word);
+        let status = task.status.map_or("set aside", TaskStatus::as_str);
         let found = match &task.pane {
             Some(of) => format!("{status}, {of}"),
             None => status.to_owned(),

@@ -41,7 +41,7 @@ pub enum PaneStatus {
 }
 
 impl PaneStatus {
-    pub fn word(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         match self {
             Self::Active => "active",
             Self::ReadyToClose => "ready-to-close",
@@ -178,7 +178,7 @@ impl SessionFile {
         let table = self.pane_table();
         let Some(at) = self.row_of(&table, PANES, &row.pane)? else { return Ok(()) };
         if let Some(status) = table.column(STATUS) {
-            self.lines[at] = table.with_cell(&self.lines[at], status, row.status.word());
+            self.lines[at] = table.with_cell(&self.lines[at], status, row.status.as_str());
         }
         self.tick(&table, at, row.boxes.values());
         Ok(())

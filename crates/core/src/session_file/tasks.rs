@@ -44,7 +44,7 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::InProgress => "in-progress",
@@ -109,7 +109,7 @@ impl SessionFile {
         let section = self.task_section();
         let used = section.clone().rfind(|at| !self.lines[*at].trim().is_empty());
         let at = used.map_or(section.start, |at| at + 1);
-        let pending = TaskStatus::Pending.word();
+        let pending = TaskStatus::Pending.as_str();
         let heading = [format!("### {id}{BETWEEN}{pending}{BETWEEN}{role}"), String::new()];
         let next_is_apart = self.lines.get(at).is_none_or(|line| line.trim().is_empty());
         let gap = (!next_is_apart).then(String::new);
@@ -122,7 +122,7 @@ impl SessionFile {
     pub fn mark_task(&mut self, id: TaskId, status: TaskStatus) -> Result<(), FileProblem> {
         let place = self.place(id)?;
         if place.task.status != Some(status) {
-            self.lines[place.heading].replace_range(place.status, status.word());
+            self.lines[place.heading].replace_range(place.status, status.as_str());
         }
         Ok(())
     }

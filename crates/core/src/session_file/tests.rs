@@ -203,7 +203,8 @@ fn a_number_that_is_given_out_again_is_another_pane() {
     assert_eq!(file.agents().len(), 2);
     assert_eq!(file.task(TaskId(1)).unwrap().status, Some(TaskStatus::Pending), "left undone");
     assert_eq!(got(&mut file, "%1", "dev").as_deref(), Some("got TASK-001"));
-    let words: Vec<String> = file.panes().into_iter().map(|p| p.status.word().to_owned()).collect();
+    let words: Vec<String> =
+        file.panes().into_iter().map(|p| p.status.as_str().to_owned()).collect();
     assert_eq!(words, ["closed", "active"]);
 }
 

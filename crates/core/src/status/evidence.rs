@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{Status, WaitFor};
-use crate::life::Life;
+use crate::liveness::Life;
 use crate::record::{Cause, Exit};
 use crate::screen::{Hands, Todos};
 

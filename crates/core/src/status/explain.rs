@@ -52,13 +52,13 @@ fn word_said(word: &Word) -> String {
         Word::Busy => "busy".into(),
         Word::Idle => "idle".into(),
         Word::Shell => "idle, with a background shell".into(),
-        Word::Waiting(what, _) => format!("waiting for {}", what.word()),
+        Word::Waiting(what, _) => format!("waiting for {}", what.as_str()),
     }
 }
 
 fn turn_said(source: Source, turn: &Turn) -> Reason {
     if let Some(asked) = &turn.waiting {
-        return reason(source, format!("asked for {}", asked.r#for.word()), Some(asked.at));
+        return reason(source, format!("asked for {}", asked.r#for.as_str()), Some(asked.at));
     }
     let Some(edge) = &turn.edge else { return reason(source, "nothing yet", turn.last) };
     let said = match &edge.what {

@@ -26,7 +26,7 @@ use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows,
 use super::explain::explain;
 use super::{Basis, Source, Status, Verdict, WaitFor};
 use crate::answer;
-use crate::life::State;
+use crate::liveness::State;
 
 /// How long a started agent may show nothing before that means something.
 const YOUNG: SignedDuration = SignedDuration::from_secs(10);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::life::Life;
+use crate::liveness::Life;
 use crate::record::Exit;
 use crate::screen::Hands;
 use crate::status::Role;
@@ -71,7 +71,7 @@ fn asked(second: i64) -> Turn {
 
 fn check(name: &str, evidence: Evidence, word: &str, by: Source, basis: Basis) {
     let verdict = judge(&evidence);
-    assert_eq!(verdict.status.word(), word, "{name}: {verdict:#?}");
+    assert_eq!(verdict.status.as_str(), word, "{name}: {verdict:#?}");
     assert_eq!(verdict.decided_by(), Some(by), "{name}: {verdict:#?}");
     assert_eq!(verdict.basis, basis, "{name}");
 }

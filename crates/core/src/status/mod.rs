@@ -12,9 +12,9 @@ pub mod evidence;
 mod explain;
 pub mod hooks;
 pub mod judge;
-pub mod own_word;
 pub mod payload;
 pub mod rollout;
+pub mod self_report;
 
 pub use dogwatch_protocol::status::Need as WaitFor;
 pub use dogwatch_protocol::status::{Basis, Reason, Role, Source, Status, Verdict};

@@ -375,7 +375,7 @@ impl Run {
         why: &str,
     ) -> Decision {
         if step.optional {
-            let why = format!("{}: {why}", failure.word());
+            let why = format!("{}: {why}", failure.as_str());
             return Decision::Skip { job, why };
         }
         if step.defer_on_plateau

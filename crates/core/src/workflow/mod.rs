@@ -28,7 +28,7 @@ pub use decide::Decision;
 pub use definition::{Failure, Per, Prompt, Step, Verifier, Work, Workflow};
 pub use fact::{Dated, Fact, How, Job, Subject};
 pub use fold::aside_words;
-pub use plan::{Budget, Crew, Item, Plan, Spent};
+pub use plan::{AgentChoice, Budget, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};
 pub use report::{Report, report};
 pub use spending::Prices;

@@ -59,7 +59,7 @@ pub fn page(report: &Report) -> String {
         for one in &report.questions {
             let answer = match (&one.action, &one.by) {
                 (Some(action), by) => {
-                    format!("{} ({})", action.word(), by.as_deref().unwrap_or(""))
+                    format!("{} ({})", action.as_str(), by.as_deref().unwrap_or(""))
                 }
                 (None, _) => "open".into(),
             };

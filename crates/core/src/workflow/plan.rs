@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use dogwatch_protocol::run::{Budget, Crew, Spent};
+pub use dogwatch_protocol::run::{AgentChoice, Budget, Spent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Plan {
@@ -17,7 +17,7 @@ pub struct Plan {
     pub side_by_side: u32,
     /// Who does the steps of a group.
     #[serde(default)]
-    pub group_agents: BTreeMap<String, Crew>,
+    pub group_agents: BTreeMap<String, AgentChoice>,
     #[serde(default)]
     pub budget: Budget,
     /// How often a step that is repeated may be, and how often a crash is tried again, if the project says so.
@@ -64,7 +64,7 @@ pub struct Item {
     pub after: Vec<String>,
     /// Who does which step.
     #[serde(default)]
-    pub agents: BTreeMap<String, Crew>,
+    pub agents: BTreeMap<String, AgentChoice>,
     /// What an agent is told of it, if that is more than its id and title.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub intent: String,

@@ -102,7 +102,7 @@ fn step_line(run: &Run, job: &Job, attempts: Vec<Try>, last: Timestamp) -> StepL
             ("asked", run.questions.get(id).map(|q| q.why.clone()).unwrap_or_default())
         }
         Phase::Over(outcome @ Outcome::Verified { .. }) => ("done", outcome_words(outcome)),
-        Phase::Over(outcome) => (outcome.word(), outcome_words(outcome)),
+        Phase::Over(outcome) => (outcome.as_str(), outcome_words(outcome)),
     };
     let seconds = |t: &Try| t.over.unwrap_or(last).duration_since(t.begun).as_secs();
     StepLine {
@@ -143,7 +143,7 @@ fn tries(of: &Job, facts: &[Dated]) -> Vec<Try> {
                     one.output.clone_from(output);
                     one.spent = *spent;
                     if let How::Failed { failure, why, .. } = how {
-                        (one.result, one.why) = (failure.word(), why.clone());
+                        (one.result, one.why) = (failure.as_str(), why.clone());
                     }
                 }
             }
@@ -156,7 +156,7 @@ fn tries(of: &Job, facts: &[Dated]) -> Vec<Try> {
             Fact::Failed { job, n, failure, why, .. } if job == of => {
                 if let Some(one) = find(&mut tries, *n) {
                     one.over.get_or_insert(dated.at);
-                    (one.result, one.why) = (failure.word(), why.clone());
+                    (one.result, one.why) = (failure.as_str(), why.clone());
                 }
             }
             Fact::Skipped { job, why } if job == of => {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::definition::{Failure, Per, Step, Workflow};
 use super::fact::{Dated, How, Job, Subject};
-use super::plan::{Crew, Plan, Spent};
+use super::plan::{AgentChoice, Plan, Spent};
 use crate::escalation::Trigger;
 
 /// Where one step of one item stands.
@@ -70,7 +70,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Verified { .. } => "done",
             Self::Skipped { .. } => "skip",
@@ -235,8 +235,8 @@ impl Run {
         self.workflow.steps_per(per).map(of).collect()
     }
 
-    pub fn crew(&self, job: &Job) -> Crew {
-        let of = |crews: &BTreeMap<String, Crew>| crews.get(&job.step).cloned();
+    pub fn crew(&self, job: &Job) -> AgentChoice {
+        let of = |crews: &BTreeMap<String, AgentChoice>| crews.get(&job.step).cloned();
         let planned = match &job.subject {
             Subject::Item(item) => self.plan.item(item).and_then(|item| of(&item.agents)),
             Subject::Group(_) => of(&self.plan.group_agents),
@@ -244,7 +244,7 @@ impl Run {
         planned.unwrap_or_else(|| {
             let step = self.step(job);
             let text = |pick: fn(&Step) -> &Option<String>| step.and_then(|s| pick(s).clone());
-            Crew {
+            AgentChoice {
                 primary: text(|s| &s.agent).unwrap_or_default(),
                 fallback: text(|s| &s.fallback),
                 model: text(|s| &s.model),

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::actions::send::{queue, tmux_input};
 use crate::observe::changes::Changes;
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
 /// How long a key may take to show its effect.
@@ -50,20 +50,20 @@ pub fn answer(
     choice: &str,
     bound: Option<&str>,
 ) -> Result<Answered, Error> {
-    let mut looker = Looker::new(context)?;
-    let judged = looker.one(target, Timestamp::now())?;
+    let mut reader = StatusReader::new(context)?;
+    let judged = reader.one(target, Timestamp::now())?;
     let session = judged.seen.session.clone();
     let _lock = lock(context, &session.id, &session.name)?;
     // Again, now that nobody else types.
-    let (mut judged, mut dialog) = look(&mut looker, &session.id)?;
+    let (mut judged, mut dialog) = look(&mut reader, &session.id)?;
     // Agents say that they wait before they have drawn what for.
     if dialog.is_none() && matches!(judged.verdict.status, Status::Waiting { .. }) {
-        until(context, &mut looker, &session.id, Option::is_some)?;
-        (judged, dialog) = look(&mut looker, &session.id)?;
+        until(context, &mut reader, &session.id, Option::is_some)?;
+        (judged, dialog) = look(&mut reader, &session.id)?;
     }
     let name = session.name;
     let Some(first) = dialog else {
-        let state = judged.verdict.status.word();
+        let state = judged.verdict.status.as_str();
         return Err(Error::NoDialog { name, state });
     };
     if bound.is_some_and(|bound| bound != first.mark) {
@@ -75,13 +75,13 @@ pub fn answer(
         name: name.clone(),
         reason: "its pane is gone".to_owned(),
     })?;
-    go_to(context, &mut looker, &session.id, pane, &first, wanted)?;
+    go_to(context, &mut reader, &session.id, pane, &first, wanted)?;
     let is_gone = |dialog: &Option<Dialog>| dialog.as_ref().is_none_or(|d| d.mark != first.mark);
     let mut is_proven = false;
     for _ in 0..ENTERS {
         tmux_input::press(&context.tmux, pane, &["Enter"])?;
-        is_proven = until(context, &mut looker, &session.id, is_gone)?;
-        let (_, dialog) = look(&mut looker, &session.id)?;
+        is_proven = until(context, &mut reader, &session.id, is_gone)?;
+        let (_, dialog) = look(&mut reader, &session.id)?;
         let is_as_it_was = dialog.is_some_and(|d| d.mark == first.mark && d.marked == Some(wanted));
         if is_proven || !is_as_it_was {
             break;
@@ -94,14 +94,14 @@ pub fn answer(
 /// Moves the mark to the option, a verified step at a time. Every step is taken on the dialog that was seen.
 fn go_to(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     session: &str,
     pane: PaneId,
     first: &Dialog,
     wanted: usize,
 ) -> Result<(), Error> {
     for _ in 0..=first.options.len() {
-        let (judged, dialog) = look(looker, session)?;
+        let (judged, dialog) = look(reader, session)?;
         let name = judged.seen.session.name.clone();
         let Some(dialog) = dialog.filter(|dialog| dialog.mark == first.mark) else {
             return Err(Error::OtherDialog { name, question: String::new() });
@@ -115,7 +115,7 @@ fn go_to(
         let moved = |dialog: &Option<Dialog>| {
             dialog.as_ref().is_none_or(|d| d.mark != first.mark || d.marked != Some(marked))
         };
-        until(context, looker, session, moved)?;
+        until(context, reader, session, moved)?;
     }
     let problem = "the mark did not reach the option; nothing was chosen".to_owned();
     Err(Error::BadArgument { problem })
@@ -124,7 +124,7 @@ fn go_to(
 /// Waits until the dialog is as told; false if it did not become so in time.
 fn until(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     session: &str,
     is_so: impl Fn(&Option<Dialog>) -> bool,
 ) -> Result<bool, Error> {
@@ -132,21 +132,24 @@ fn until(
     let begun = Instant::now();
     let mut changes = Changes::new();
     loop {
-        let (judged, dialog) = look(looker, session)?;
+        let (judged, dialog) = look(reader, session)?;
         if is_so(&dialog) {
             return Ok(true);
         }
         if begun.elapsed() > PATIENCE {
             return Ok(false);
         }
-        changes.set(looker.interests(std::slice::from_ref(&judged)));
+        changes.set(reader.interests(std::slice::from_ref(&judged)));
         changes.wait(AGAIN);
     }
 }
 
-fn look(looker: &mut Looker<'_>, session: &str) -> Result<(Judged, Option<Dialog>), Error> {
-    let judged = looker.one(session, Timestamp::now())?;
-    let screen = looker.memory(session).and_then(|memory| memory.screen());
+fn look(
+    reader: &mut StatusReader<'_>,
+    session: &str,
+) -> Result<(SessionStatus, Option<Dialog>), Error> {
+    let judged = reader.one(session, Timestamp::now())?;
+    let screen = reader.memory(session).and_then(|memory| memory.screen());
     let dialog = screen.filter(|_| !judged.verdict.status.is_over()).and_then(dialog);
     Ok((judged, dialog))
 }

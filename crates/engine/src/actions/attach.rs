@@ -4,13 +4,17 @@ use std::process;
 
 use dogwatch_tmux::Target;
 
-use crate::observe::snapshot::Seen;
+use crate::observe::snapshot::SessionSnapshot;
 use crate::{Context, Error};
 
 /// Puts the caller's terminal in front of a session: this process becomes the tmux client and does not
 /// return. `around` is the socket of the tmux that the caller sits in, if any. Within the session's own
 /// server the client that is there moves over; any other is only a terminal.
-pub fn attach(context: &Context, seen: &Seen, around: Option<&Path>) -> Result<(), Error> {
+pub fn attach(
+    context: &Context,
+    seen: &SessionSnapshot,
+    around: Option<&Path>,
+) -> Result<(), Error> {
     seen.must_be_known()?;
     let name = &seen.session.name;
     let Some(pane) = &seen.pane else {

@@ -224,7 +224,7 @@ fn find_in(store: &Store, target: &str) -> Result<Escalation, Error> {
 fn place_of(options: &[Choice], option: &str) -> Option<u32> {
     let by_word = || {
         // All options of a dialog do the same: choose themselves.
-        let named = |choice: &&Choice| choice.action.word() == option;
+        let named = |choice: &&Choice| choice.action.as_str() == option;
         let at = options.iter().position(|choice| {
             named(&choice) && choice.action != dogwatch_core::escalation::Action::Choose
         })?;
@@ -237,7 +237,7 @@ fn place_of(options: &[Choice], option: &str) -> Option<u32> {
 }
 
 fn in_words(options: &[Choice]) -> String {
-    let words = (1..).zip(options).map(|(n, choice)| format!("{n} ({})", choice.action.word()));
+    let words = (1..).zip(options).map(|(n, choice)| format!("{n} ({})", choice.action.as_str()));
     words.collect::<Vec<_>>().join(", ")
 }
 
@@ -245,7 +245,7 @@ fn settled(escalation: &Escalation) -> Error {
     let at = escalation.settled.as_ref().map_or(Timestamp::UNIX_EPOCH, |settled| settled.at);
     let how = match escalation.settled.as_ref().map(|settled| &settled.outcome) {
         Some(Settlement::Answered { option, action, by, .. }) => {
-            format!("{by} chose {option} ({})", action.word())
+            format!("{by} chose {option} ({})", action.as_str())
         }
         Some(Settlement::Withdrawn { because }) => format!("withdrawn, {because}"),
         None => String::new(),

@@ -3,7 +3,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dogwatch_core::life::State;
+use dogwatch_core::liveness::State;
 use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::actions::{close_panes, collect, kill, retire, stale_sockets};
 use crate::observe::process_table::Census;
 use crate::observe::processes;
-use crate::observe::snapshot::{self, Seen};
+use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::{Context, Error};
 
 /// What `gc` found and, unless it was a dry run, cleaned up.
@@ -107,7 +107,7 @@ pub fn gc(
 }
 
 /// Ends what carries the tag of these sessions, or only finds it. One look at all processes serves for all sessions.
-fn end_leftovers(over: &[Seen], dry_run: bool) -> Vec<i32> {
+fn end_leftovers(over: &[SessionSnapshot], dry_run: bool) -> Vec<i32> {
     let census = Census::take();
     let mut ended = Vec::new();
     for seen in over {
@@ -123,7 +123,7 @@ fn end_leftovers(over: &[Seen], dry_run: bool) -> Vec<i32> {
 
 /// When it was over. A lost session has no time of its end: it may have run for weeks until a moment ago. The last that is known of
 /// it counts.
-fn over_since(store: &Store, seen: &Seen) -> Result<Timestamp, Error> {
+fn over_since(store: &Store, seen: &SessionSnapshot) -> Result<Timestamp, Error> {
     match seen.life.state {
         State::Lost => last_known(store, &seen.session),
         _ => Ok(seen.life.since.unwrap_or(seen.session.created)),

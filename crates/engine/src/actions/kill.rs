@@ -1,7 +1,7 @@
-use dogwatch_core::ending::{How, plan};
 use dogwatch_core::profile::Press;
 use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent};
 use dogwatch_core::registry::InPane;
+use dogwatch_core::shutdown::{How, plan};
 use dogwatch_tmux::{CaptureOptions, PaneId};
 use jiff::Timestamp;
 use rustix::process::Signal;
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::actions::{close_panes, shutdown};
 use crate::observe::capture::HISTORY;
 use crate::observe::processes::is_alive;
-use crate::observe::snapshot::Seen;
+use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{processes, unmanaged};
 use crate::{Context, Error};
 
@@ -35,7 +35,7 @@ pub enum By {
 }
 
 impl By {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Nobody => "already_ended",
             Self::ItsOwnExit => "own_exit",
@@ -49,7 +49,7 @@ impl By {
 /// before was not enough. Its pane is closed, its output stays readable.
 pub fn kill(
     context: &Context,
-    seen: &Seen,
+    seen: &SessionSnapshot,
     at_once: bool,
     now: Timestamp,
 ) -> Result<Killed, Error> {
@@ -63,7 +63,7 @@ pub fn kill(
 /// The same for many, side by side: each may take seconds to leave politely. How each ended, in their order.
 pub fn kill_all(
     context: &Context,
-    seen: &[Seen],
+    seen: &[SessionSnapshot],
     at_once: bool,
     now: Timestamp,
 ) -> Result<Vec<Result<Killed, Error>>, Error> {
@@ -86,7 +86,7 @@ pub fn kill_all(
         ends.push(settle(context, one, by, was_alive, &who));
         keep_screen(context, one);
     }
-    let panes: Vec<PaneId> = seen.iter().filter_map(Seen::pane_id).collect();
+    let panes: Vec<PaneId> = seen.iter().filter_map(SessionSnapshot::pane_id).collect();
     let mut closed = close_panes::close_each(&context.tmux, &panes).into_iter();
     let mut killed = Vec::new();
     for ((one, (by, ended)), left) in seen.iter().zip(ends).zip(left) {
@@ -105,14 +105,14 @@ pub fn kill_all(
     Ok(killed)
 }
 
-fn agent(seen: &Seen) -> Option<ProcessIdent> {
+fn agent(seen: &SessionSnapshot) -> Option<ProcessIdent> {
     seen.session.started.as_ref().map(|started| started.agent)
 }
 
 /// How the agent ended, and which step did it. Where the runner could not write that down, we do.
 fn settle(
     context: &Context,
-    seen: &Seen,
+    seen: &SessionSnapshot,
     by: By,
     was_alive: bool,
     who: &str,
@@ -188,7 +188,7 @@ pub(crate) fn sweep(session: &str) -> Vec<i32> {
 }
 
 /// Keeps what the pane shows, if its runner did not.
-fn keep_screen(context: &Context, seen: &Seen) {
+fn keep_screen(context: &Context, seen: &SessionSnapshot) {
     let folder = context.state.session(&seen.session.id);
     let Some(pane) = seen.pane_id().filter(|_| folder.screen().is_none()) else { return };
     let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };

@@ -5,16 +5,16 @@ use std::collections::{HashSet, VecDeque};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-use dogwatch_core::ending::{self, How, Step};
 use dogwatch_core::profile::Press;
 use dogwatch_core::record::ProcessIdent;
+use dogwatch_core::shutdown::{self, How, Step};
 use dogwatch_tmux::{Command, PaneId};
 use rustix::process::Signal;
 
 use crate::Context;
 use crate::actions::kill::By;
 use crate::observe::process_table::Census;
-use crate::observe::snapshot::Seen;
+use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{agents, processes};
 
 /// Sessions that are set in motion at once.
@@ -29,7 +29,7 @@ const SWEEP_GRACE: Duration = Duration::from_millis(800);
 /// A session on its way out.
 struct Ending<'s> {
     place: usize,
-    seen: &'s Seen,
+    seen: &'s SessionSnapshot,
     runner: ProcessIdent,
     handle: Option<OwnedFd>,
     steps: VecDeque<Step>,
@@ -42,9 +42,9 @@ struct Ending<'s> {
 /// Ends the runners of these sessions, and with them the agents; says which step did it. `begin` is called before the first step of each.
 pub(super) fn end_all(
     context: &Context,
-    seen: &[Seen],
+    seen: &[SessionSnapshot],
     at_once: bool,
-    begin: impl Fn(&Seen),
+    begin: impl Fn(&SessionSnapshot),
 ) -> Vec<By> {
     let mut by = vec![By::Nobody; seen.len()];
     let mut queue = VecDeque::new();
@@ -92,13 +92,13 @@ impl<'s> Ending<'s> {
     fn new(
         context: &Context,
         place: usize,
-        seen: &'s Seen,
+        seen: &'s SessionSnapshot,
         runner: ProcessIdent,
         at_once: bool,
     ) -> Self {
         let has_ended = seen.session.ended.is_some();
         let own_exit = if has_ended { vec![] } else { own_exit(context, &seen.session.agent) };
-        let steps = ending::plan(&own_exit, at_once).into();
+        let steps = shutdown::plan(&own_exit, at_once).into();
         let now = Instant::now();
         let handle = processes::handle(runner);
         Self { place, seen, runner, handle, steps, by: By::Nobody, taken: now, until: now }

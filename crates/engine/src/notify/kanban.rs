@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use dogwatch_core::kanban::{self, Card, Verb};
 use dogwatch_core::notice::Notice;
-use dogwatch_store::Post;
+use dogwatch_store::Assignment;
 
 use super::{outward, process};
 use crate::Error;
-use crate::notify::report_target::{Desk, Trouble};
+use crate::notify::report_target::{ReportTarget, Trouble};
 
 /// How long one call may take. Others may hold the board's database for a while.
 const CALL: Duration = Duration::from_mins(1);
@@ -44,7 +44,7 @@ impl Kanban {
     }
 
     fn act(&self, verb: Verb, words: &[&str]) -> Result<(), String> {
-        let mut all = vec![verb.word()];
+        let mut all = vec![verb.as_str()];
         all.extend(words);
         kanban::done(verb, &self.task, &self.call(&all)?)
     }
@@ -58,7 +58,7 @@ impl Kanban {
     }
 
     fn error(&self, problem: String) -> Error {
-        Error::Desk { desk: format!("card {}", self.task), problem, is_taken: false }
+        Error::ReportTarget { desk: format!("card {}", self.task), problem, is_taken: false }
     }
 
     /// Why something could not be done: the card may be no longer ours.
@@ -79,13 +79,13 @@ impl Kanban {
     }
 }
 
-impl Desk for Kanban {
+impl ReportTarget for Kanban {
     fn key(&self) -> String {
         let board = self.board.as_ref().map(|board| format!("{board} ")).unwrap_or_default();
         format!("kanban {board}{}", self.task)
     }
 
-    fn open(&mut self, left: Option<&Post>) -> Result<u32, Error> {
+    fn open(&mut self, left: Option<&Assignment>) -> Result<u32, Error> {
         let card = self.card().map_err(|problem| self.error(problem))?;
         let Some(card) = card else {
             return Err(Error::NoSuchCard { task: self.task.clone() });
@@ -95,7 +95,7 @@ impl Desk for Kanban {
         let is_ours = left.is_some() && card.status == "running";
         if !is_ours && let Err(problem) = self.claim() {
             let desk = format!("card {}", self.task);
-            return Err(Error::Desk { desk, problem, is_taken: true });
+            return Err(Error::ReportTarget { desk, problem, is_taken: true });
         }
         Ok(u32::try_from(card.comments.len()).unwrap_or(u32::MAX))
     }

@@ -1,17 +1,17 @@
 //! Where a monitor reports to.
 
 use dogwatch_core::notice::Notice;
-use dogwatch_store::Post;
+use dogwatch_store::Assignment;
 
 use crate::notify::channels;
 use crate::{Context, Error};
 
 /// Somebody who is told of differences, hears that the monitor is well, and may want it to stop.
-pub trait Desk {
+pub trait ReportTarget {
     /// What it is known by, over restarts.
     fn key(&self) -> String;
     /// Takes the post up: as it was left, or anew. Returns how much had been said there before.
-    fn open(&mut self, left: Option<&Post>) -> Result<u32, Error>;
+    fn open(&mut self, left: Option<&Assignment>) -> Result<u32, Error>;
     /// Tells of one difference; one that was told already is not told again.
     fn tell(&mut self, notice: &Notice) -> Result<(), Trouble>;
     fn beat(&mut self, note: &str) -> Result<(), Trouble>;
@@ -36,12 +36,12 @@ pub struct People<'c> {
     pub context: &'c Context,
 }
 
-impl Desk for People<'_> {
+impl ReportTarget for People<'_> {
     fn key(&self) -> String {
         "notify".to_owned()
     }
 
-    fn open(&mut self, _: Option<&Post>) -> Result<u32, Error> {
+    fn open(&mut self, _: Option<&Assignment>) -> Result<u32, Error> {
         // A file that cannot be read is said at the start.
         crate::config::read(self.context).map(|_| 0)
     }

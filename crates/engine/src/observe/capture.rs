@@ -2,7 +2,7 @@ use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_store::KeptScreen;
 use dogwatch_tmux::CaptureOptions;
 
-use crate::observe::snapshot::Seen;
+use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{agents, transcripts};
 use crate::{Context, Error};
 
@@ -36,7 +36,7 @@ pub enum From {
 }
 
 impl From {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pane => "pane",
             Self::Kept => "kept",
@@ -49,7 +49,7 @@ impl From {
 /// from the end instead of one screen.
 pub fn capture(
     context: &Context,
-    seen: &Seen,
+    seen: &SessionSnapshot,
     lines: Option<u32>,
     ansi: bool,
 ) -> Result<Captured, Error> {
@@ -85,13 +85,13 @@ pub fn capture(
 }
 
 /// The last rows that the runner kept of a session's screen.
-pub fn kept(context: &Context, seen: &Seen, rows: u32) -> Option<Screen> {
+pub fn kept(context: &Context, seen: &SessionSnapshot, rows: u32) -> Option<Screen> {
     let kept = context.state.session(&seen.session.id).screen()?;
     Some(Screen { from: From::Kept, text: last_lines(&kept.ansi, Some(rows)) })
 }
 
 /// What was said in a session, if its agent writes it down; the end of it.
-pub fn said(context: &Context, seen: &Seen) -> Option<String> {
+pub fn said(context: &Context, seen: &SessionSnapshot) -> Option<String> {
     let said = transcript(context, seen);
     (!said.is_empty()).then(|| written_out(&said))
 }
@@ -102,7 +102,7 @@ pub fn plain(text: &[u8]) -> String {
 }
 
 /// What tmux still has of a session whose runner was killed before it could keep anything.
-fn dead_pane(context: &Context, seen: &Seen) -> Option<KeptScreen> {
+fn dead_pane(context: &Context, seen: &SessionSnapshot) -> Option<KeptScreen> {
     let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
     let reply = context.tmux.capture(seen.pane_id()?, options).ok()?;
     Some(KeptScreen { ansi: without_tmux_line(reply.bytes()).to_vec() })
@@ -117,7 +117,7 @@ fn without_tmux_line(screen: &[u8]) -> &[u8] {
     if is_tmux { &screen[..start] } else { screen }
 }
 
-fn transcript(context: &Context, seen: &Seen) -> Vec<Entry> {
+fn transcript(context: &Context, seen: &SessionSnapshot) -> Vec<Entry> {
     let read = || {
         let rules = agents::profile(context, &seen.session.agent).ok()?.transcript?;
         let told = transcripts::path_told(&context.store().ok()?.signals(&seen.session.id).ok()?);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use dogwatch_core::launch;
-use dogwatch_core::life::State;
+use dogwatch_core::liveness::State;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::status::backlog::{self, Event, GoingBack};
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Turn};
@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::Context;
 use crate::observe::agents::Profiles;
 use crate::observe::processes::{self, Pulse};
-use crate::observe::snapshot::Seen;
+use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{screens, self_report, transcripts, unmanaged};
 
 /// How often one who looks all the time writes down that something moves.
@@ -119,7 +119,12 @@ impl Memory {
     }
 
     /// When the screen or the agent's processor time last changed between two looks.
-    fn moved(&mut self, gatherer: &mut Gatherer, seen: &Seen, heard: &Heard) -> Option<Timestamp> {
+    fn moved(
+        &mut self,
+        gatherer: &mut Gatherer,
+        seen: &SessionSnapshot,
+        heard: &Heard,
+    ) -> Option<Timestamp> {
         let now = gatherer.now;
         if seen.life.state.is_over() {
             return heard.look.as_ref().map(|look| look.moved);
@@ -164,7 +169,7 @@ impl Gatherer<'_> {
     pub fn gather(
         &mut self,
         memory: &mut Memory,
-        seen: &Seen,
+        seen: &SessionSnapshot,
         sight: Option<PaneSight>,
     ) -> (Evidence, Option<KeptState>) {
         let session = &seen.session;
@@ -235,7 +240,7 @@ impl Gatherer<'_> {
 }
 
 /// What it was when last seen; of use only where nothing can be seen now.
-fn before(seen: &Seen, kept: Option<&KeptState>) -> Option<Before> {
+fn before(seen: &SessionSnapshot, kept: Option<&KeptState>) -> Option<Before> {
     let kept = kept.filter(|_| seen.life.state == State::Unknown)?;
     Some(Before { status: serde_json::from_value(kept.status.clone()).ok()?, since: kept.since })
 }

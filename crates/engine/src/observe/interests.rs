@@ -5,7 +5,7 @@ use dogwatch_core::profile::{self, OwnWordWay};
 use crate::Context;
 use crate::observe::changes::Interest;
 use crate::observe::evidence::Memory;
-use crate::observe::snapshot::Seen;
+use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{proc_files, self_report};
 
 /// What kind of news something brings: how soon one should look.
@@ -20,7 +20,11 @@ pub enum Voice {
 }
 
 /// Where news of a living session would come from.
-pub fn of(context: &Context, seen: &Seen, memory: Option<&Memory>) -> Vec<(Interest, Voice)> {
+pub fn of(
+    context: &Context,
+    seen: &SessionSnapshot,
+    memory: Option<&Memory>,
+) -> Vec<(Interest, Voice)> {
     let session = &seen.session;
     let mut interests = vec![(Interest::File(context.state.news_of(&session.id)), Voice::Word)];
     let Some(started) = &session.started else { return interests };
@@ -48,6 +52,6 @@ pub fn of(context: &Context, seen: &Seen, memory: Option<&Memory>) -> Vec<(Inter
 }
 
 /// The pane's own end of its terminal, which its process was started on.
-fn terminal(seen: &Seen) -> Option<PathBuf> {
+fn terminal(seen: &SessionSnapshot) -> Option<PathBuf> {
     proc_files::terminal(seen.pane?.pid)
 }

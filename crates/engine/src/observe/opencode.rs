@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::status::evidence::OwnWord;
-use dogwatch_core::status::own_word::{
+use dogwatch_core::status::self_report::{
     self, Endpoint, OPENCODE_PERMISSIONS, OPENCODE_QUESTIONS, OPENCODE_STATUS,
 };
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub fn ask(agent: ProcessIdent, folder: &Path) -> OwnWord {
 fn ask_within(patience: Duration, agent: ProcessIdent, folder: &Path) -> OwnWord {
     match answers(patience, agent, folder) {
         Ok([status, permissions, questions]) => {
-            own_word::opencode(&status, &permissions, &questions)
+            self_report::opencode(&status, &permissions, &questions)
         }
         Err(Mute::Stranger) => OwnWord::Forged("another program listens on its port".to_owned()),
         Err(Mute::Silent) => OwnWord::Silent,

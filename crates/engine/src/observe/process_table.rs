@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use dogwatch_core::family::{self, Process};
+use dogwatch_core::process_tree::{self, Process};
 
 /// All processes, as they were when it was taken.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Census {
             return Vec::new();
         }
         let me = i32::try_from(std::process::id()).unwrap_or(0);
-        family::members(&self.all, session, runner, &[me])
+        process_tree::members(&self.all, session, runner, &[me])
     }
 }
 
@@ -33,7 +33,7 @@ impl Census {
 mod system {
     use std::fs;
 
-    use dogwatch_core::family::{self, Process};
+    use dogwatch_core::process_tree::{self, Process};
 
     use crate::observe::proc_files;
 
@@ -66,7 +66,7 @@ mod system {
 
     fn tag(environ: &[u8]) -> Option<String> {
         let value = |pair: &[u8]| {
-            let value = pair.strip_prefix(family::TAG.as_bytes())?.strip_prefix(b"=")?;
+            let value = pair.strip_prefix(process_tree::TAG.as_bytes())?.strip_prefix(b"=")?;
             (!value.is_empty()).then(|| String::from_utf8_lossy(value).into_owned())
         };
         environ.split(|byte| *byte == 0).find_map(value)
@@ -75,7 +75,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use dogwatch_core::family::{self, Process};
+    use dogwatch_core::process_tree::{self, Process};
     use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
     pub(super) fn all() -> Vec<Process> {
@@ -95,7 +95,7 @@ mod system {
                 parent: p.parent().map_or(0, number),
                 tag: p.environ().iter().find_map(|pair| {
                     let pair = pair.to_string_lossy();
-                    let value = pair.strip_prefix(family::TAG)?.strip_prefix('=')?;
+                    let value = pair.strip_prefix(process_tree::TAG)?.strip_prefix('=')?;
                     (!value.is_empty()).then(|| value.to_owned())
                 }),
                 is_tmux: p.name().to_string_lossy().starts_with("tmux"),

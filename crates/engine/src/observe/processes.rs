@@ -228,7 +228,7 @@ pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dogwatch_core::family;
+    use dogwatch_core::process_tree;
 
     #[test]
     fn identity_and_end_of_a_process() {
@@ -261,7 +261,8 @@ mod tests {
     #[test]
     fn a_family_is_found_by_its_tag() {
         let tag = format!("test-{}", std::process::id());
-        let mut child = Command::new("sleep").arg("60").env(family::TAG, &tag).spawn().unwrap();
+        let mut child =
+            Command::new("sleep").arg("60").env(process_tree::TAG, &tag).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         assert_eq!(family_of(&tag, None), [pid]);
         child.kill().unwrap();

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use dogwatch_core::profile::OwnWordWay;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::status::evidence::OwnWord;
-use dogwatch_core::status::own_word;
+use dogwatch_core::status::self_report;
 
 use crate::Context;
 use crate::observe::{files, opencode, processes};
@@ -28,7 +28,7 @@ pub fn ask(
 }
 
 fn claude_word(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
-    let word = |bytes: Vec<u8>| own_word::claude(&bytes, agent);
+    let word = |bytes: Vec<u8>| self_report::claude(&bytes, agent);
     // A file that names this very process is its own, wherever it is, and it is nearly always there. To find out where
     // else it may be takes longer than all the rest.
     let usual = home.as_ref().map(|home| state_file(&home.join(".claude"), agent.pid));
@@ -63,7 +63,9 @@ pub fn conversation(
     home: Option<PathBuf>,
 ) -> Option<String> {
     match way? {
-        OwnWordWay::ClaudeStateFile => own_word::claude_conversation(&claude(agent, home)?, agent),
+        OwnWordWay::ClaudeStateFile => {
+            self_report::claude_conversation(&claude(agent, home)?, agent)
+        }
         OwnWordWay::OpencodeHttp => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use dogwatch_core::event::Subject;
-use dogwatch_core::life::{self, Facts, Life, Pane, Process, State};
+use dogwatch_core::liveness::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::slips;
 use dogwatch_core::superseded::{Row, superseded};
@@ -19,14 +19,14 @@ const JUST_MADE: SignedDuration = SignedDuration::from_mins(1);
 
 /// A session with everything that was found out about it in one look.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct SessionSnapshot {
     pub session: Session,
     pub life: Life,
     /// Its pane, if tmux has it, dead or alive.
     pub pane: Option<ListedPane>,
 }
 
-impl Seen {
+impl SessionSnapshot {
     /// An error if tmux could not be asked about it: then nothing that is said of its pane would be true.
     pub fn must_be_known(&self) -> Result<(), Error> {
         if self.life.state != State::Unknown {
@@ -96,12 +96,12 @@ impl<'a> Panes<'a> {
 }
 
 /// Sessions on the context's server. The database is read while tmux makes up its answer.
-pub fn look(context: &Context, which: Which) -> Result<Vec<Seen>, Error> {
+pub fn look(context: &Context, which: Which) -> Result<Vec<SessionSnapshot>, Error> {
     look_with(context, |store| Ok(store.sessions(&context.socket, which)?))
 }
 
 /// Sessions of a name that were not put away, on the context's server.
-pub fn look_at_named(context: &Context, name: &str) -> Result<Vec<Seen>, Error> {
+pub fn look_at_named(context: &Context, name: &str) -> Result<Vec<SessionSnapshot>, Error> {
     look_with(context, |store| {
         let mut named = store.named(&context.socket, name)?;
         named.retain(|session| !session.put_away);
@@ -110,12 +110,12 @@ pub fn look_at_named(context: &Context, name: &str) -> Result<Vec<Seen>, Error> 
 }
 
 /// What lists show: all that live, and the last that ended.
-pub fn look_at_current(context: &Context) -> Result<Vec<Seen>, Error> {
+pub fn look_at_current(context: &Context) -> Result<Vec<SessionSnapshot>, Error> {
     look(context, Which::current(Timestamp::now()))
 }
 
 /// The same, with the number of ended sessions that were left out.
-pub fn list(context: &Context) -> Result<(Vec<Seen>, usize), Error> {
+pub fn list(context: &Context) -> Result<(Vec<SessionSnapshot>, usize), Error> {
     let mut left_out = 0;
     let seen = look_with(context, |store| {
         let sessions = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
@@ -136,7 +136,7 @@ pub(crate) fn count_left_out<'s>(
 }
 
 /// Leaves out ended sessions that were resumed in another one; how many these were.
-pub fn hide_superseded<T>(all: &mut Vec<T>, seen: impl Fn(&T) -> &Seen) -> usize {
+pub fn hide_superseded<T>(all: &mut Vec<T>, seen: impl Fn(&T) -> &SessionSnapshot) -> usize {
     let rows: Vec<Row<'_>> = all
         .iter()
         .map(|one| {
@@ -157,7 +157,7 @@ pub fn hide_superseded<T>(all: &mut Vec<T>, seen: impl Fn(&T) -> &Seen) -> usize
 }
 
 /// The session meant by a name, an id (or its start), or a pane id.
-pub fn find(context: &Context, target: &str) -> Result<Seen, Error> {
+pub fn find(context: &Context, target: &str) -> Result<SessionSnapshot, Error> {
     let seen = look_with(context, |store| candidates(context, store, target))?;
     meant(context, seen, |one| one, target)
 }
@@ -166,7 +166,7 @@ pub fn find(context: &Context, target: &str) -> Result<Seen, Error> {
 pub(crate) fn meant<T>(
     context: &Context,
     mut found: Vec<T>,
-    seen: impl Fn(&T) -> &Seen,
+    seen: impl Fn(&T) -> &SessionSnapshot,
     target: &str,
 ) -> Result<T, Error> {
     let at = found.iter().position(|one| !seen(one).life.state.is_over()).unwrap_or(0);
@@ -202,7 +202,7 @@ pub(crate) fn candidates(
 fn look_with(
     context: &Context,
     choose: impl FnOnce(&Store) -> Result<Vec<Session>, Error>,
-) -> Result<Vec<Seen>, Error> {
+) -> Result<Vec<SessionSnapshot>, Error> {
     let asked = context.tmux.start(&PaneList::commands());
     let mut store = context.store()?;
     let sessions = choose(&store)?;
@@ -241,17 +241,17 @@ pub(crate) fn join(
     store: &mut Store,
     sessions: Vec<Session>,
     answer: Result<&PaneList, &dogwatch_tmux::Error>,
-) -> Result<Vec<Seen>, Error> {
+) -> Result<Vec<SessionSnapshot>, Error> {
     let panes = Panes::from_answer(answer)?;
     let seen = sessions.into_iter().map(|session| see(context, store, session, &panes));
-    let mut seen: Vec<Seen> = seen.collect();
+    let mut seen: Vec<SessionSnapshot> = seen.collect();
     note_lost(store, &mut seen);
     Ok(seen)
 }
 
 /// Notes which sessions were found lost, so that they leave the lists like those whose end is on record. If the database cannot
 /// take it in now, the next look will.
-fn note_lost(store: &mut Store, seen: &mut [Seen]) {
+fn note_lost(store: &mut Store, seen: &mut [SessionSnapshot]) {
     let now = Timestamp::now();
     let mut found = Vec::new();
     for one in seen.iter_mut().filter(|one| one.session.over.is_none() && one.is_lost_for_good()) {
@@ -279,7 +279,12 @@ pub(crate) fn complete(context: &Context, store: &mut Store, session: &mut Sessi
     }
 }
 
-fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes<'_>) -> Seen {
+fn see(
+    context: &Context,
+    store: &mut Store,
+    mut session: Session,
+    panes: &Panes<'_>,
+) -> SessionSnapshot {
     complete(context, store, &mut session);
     let folder = context.state.session(&session.id);
     let (fact, pane) = if session.socket == context.socket {
@@ -300,7 +305,7 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
             session.over = Some(ended.at);
         }
     }
-    let life = life::judge(&Facts {
+    let life = liveness::judge(&Facts {
         now: Timestamp::now(),
         created: session.created,
         placed: session.pane.is_some(),
@@ -310,7 +315,7 @@ fn see(context: &Context, store: &mut Store, mut session: Session, panes: &Panes
         runner,
         agent,
     });
-    Seen { session, life, pane }
+    SessionSnapshot { session, life, pane }
 }
 
 /// The session's pane: by id, on the server that gave the id out, with our runner in it. Ids start again with each
@@ -339,7 +344,7 @@ fn pane_of(session: &Session, panes: &Panes<'_>) -> (Pane, Option<ListedPane>) {
 }
 
 /// Whether a session belongs to the project with that root. Slugs may collide, roots do not.
-pub fn is_of_project(seen: &Seen, root: &Path) -> bool {
+pub fn is_of_project(seen: &SessionSnapshot, root: &Path) -> bool {
     // As the store keeps it: a name that is not UTF-8 in its readable form.
     seen.session.project == Path::new(&*root.to_string_lossy())
 }

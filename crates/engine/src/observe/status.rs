@@ -11,30 +11,30 @@ use jiff::Timestamp;
 use crate::observe::agents::Profiles;
 use crate::observe::changes::Interest;
 use crate::observe::evidence::{Gatherer, Memory, PaneSight};
-use crate::observe::snapshot::{self, Seen};
-use crate::observe::tmux_snapshot::{Asked, Sights};
+use crate::observe::snapshot::{self, SessionSnapshot};
+use crate::observe::tmux_snapshot::{Asked, TmuxSnapshot};
 use crate::observe::{interests, unmanaged};
 use crate::{Context, Error};
 
 /// A session and the verdict on it.
 #[derive(Debug, Clone)]
-pub struct Judged {
-    pub seen: Seen,
+pub struct SessionStatus {
+    pub seen: SessionSnapshot,
     pub verdict: Verdict,
 }
 
 /// Who bears a name.
 #[derive(Debug)]
 pub enum Named {
-    Session(Box<Judged>, Option<Sights>),
+    Session(Box<SessionStatus>, Option<TmuxSnapshot>),
     /// A tmux session that is not ours, and without any agent that is known.
-    Stranger(Box<PaneFace>, Sights),
+    Stranger(Box<PaneFace>, TmuxSnapshot),
     Nobody,
 }
 
 /// All sessions of the context's server that were not put away, and the agents that others started there.
-pub fn all(context: &Context, now: Timestamp) -> Result<Vec<Judged>, Error> {
-    Looker::new(context)?.all(now)
+pub fn all(context: &Context, now: Timestamp) -> Result<Vec<SessionStatus>, Error> {
+    StatusReader::new(context)?.all(now)
 }
 
 /// Whoever bears a name, and one who may look again. tmux is asked first of all: it takes longest.
@@ -42,26 +42,26 @@ pub fn named<'c>(
     context: &'c Context,
     name: &str,
     now: Timestamp,
-) -> Result<(Looker<'c>, Named), Error> {
+) -> Result<(StatusReader<'c>, Named), Error> {
     let asked = ask_named(context, name);
-    let mut looker = Looker::new(context)?;
-    let named = looker.named_among(name, asked, now)?;
-    Ok((looker, named))
+    let mut reader = StatusReader::new(context)?;
+    let named = reader.named_among(name, asked, now)?;
+    Ok((reader, named))
 }
 
 /// A name that tmux would not take is asked for otherwise.
 fn ask_named(context: &Context, name: &str) -> Option<Result<Asked, dogwatch_tmux::Error>> {
     let name = SessionName::new(name.replace('.', "-")).ok()?;
-    Some(Sights::ask_session(&context.tmux, &name))
+    Some(TmuxSnapshot::ask_session(&context.tmux, &name))
 }
 
 /// The session meant by a name, id or pane.
-pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<Judged, Error> {
-    Looker::new(context)?.one(target, now)
+pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<SessionStatus, Error> {
+    StatusReader::new(context)?.one(target, now)
 }
 
 /// The same for who only looks at what it shows: a living agent that others started is found too.
-pub fn shown(context: &Context, target: &str) -> Result<Seen, Error> {
+pub fn shown(context: &Context, target: &str) -> Result<SessionSnapshot, Error> {
     match snapshot::find(context, target) {
         Err(Error::NotOurs { .. } | Error::NoSuchSession { .. }) => {
             Ok(one(context, target, Timestamp::now())?.seen)
@@ -73,7 +73,7 @@ pub fn shown(context: &Context, target: &str) -> Result<Seen, Error> {
 /// One who looks at sessions, once or again and again. What was found out before is not found out again, but every
 /// verdict is made from all the evidence there is at that moment.
 #[derive(Debug)]
-pub struct Looker<'c> {
+pub struct StatusReader<'c> {
     context: &'c Context,
     pub(crate) store: Store,
     memories: HashMap<String, Memory>,
@@ -82,33 +82,34 @@ pub struct Looker<'c> {
     is_brief: bool,
 }
 
-impl<'c> Looker<'c> {
+impl<'c> StatusReader<'c> {
     pub fn new(context: &'c Context) -> Result<Self, Error> {
         let (memories, profiles) = (HashMap::new(), Profiles::default());
         Ok(Self { context, store: context.store()?, memories, profiles, is_brief: false })
     }
 
-    pub fn all(&mut self, now: Timestamp) -> Result<Vec<Judged>, Error> {
+    pub fn all(&mut self, now: Timestamp) -> Result<Vec<SessionStatus>, Error> {
         self.all_of(Which::current(now), now)
     }
 
     /// How many ended sessions are not among these.
-    pub fn left_out(&self, judged: &[Judged]) -> Result<usize, Error> {
+    pub fn left_out(&self, judged: &[SessionStatus]) -> Result<usize, Error> {
         let shown = judged.iter().map(|one| &one.seen.session);
         snapshot::count_left_out(self.context, &self.store, shown)
     }
 
     /// The same, of sessions that left the lists too.
-    pub fn all_of(&mut self, which: Which, now: Timestamp) -> Result<Vec<Judged>, Error> {
+    pub fn all_of(&mut self, which: Which, now: Timestamp) -> Result<Vec<SessionStatus>, Error> {
         let context = self.context;
         let sessions = self.store.sessions(&context.socket, which)?;
-        let others = |sights: &Sights, ours: &[Session]| unmanaged::agents(context, sights, ours);
+        let others =
+            |sights: &TmuxSnapshot, ours: &[Session]| unmanaged::agents(context, sights, ours);
         // Of thousands that ended, only how they did is of interest.
         self.is_brief = true;
         Ok(self.look(sessions, None, others, now)?.0)
     }
 
-    pub fn one(&mut self, target: &str, now: Timestamp) -> Result<Judged, Error> {
+    pub fn one(&mut self, target: &str, now: Timestamp) -> Result<SessionStatus, Error> {
         Ok(self.one_and_its_sight(target, now)?.0)
     }
 
@@ -130,7 +131,7 @@ impl<'c> Looker<'c> {
         let is_meant = |name: &str| name == dashed || name == by_tmux;
         let mut sessions = self.store.named(&context.socket, &dashed)?;
         sessions.retain(|session| !session.put_away);
-        let others = |sights: &Sights, ours: &[Session]| {
+        let others = |sights: &TmuxSnapshot, ours: &[Session]| {
             let mut found =
                 if ours.is_empty() { unmanaged::agents(context, sights, ours) } else { vec![] };
             found.retain(|session| is_meant(&session.name));
@@ -160,10 +161,10 @@ impl<'c> Looker<'c> {
         &mut self,
         target: &str,
         now: Timestamp,
-    ) -> Result<(Judged, Option<Sights>), Error> {
+    ) -> Result<(SessionStatus, Option<TmuxSnapshot>), Error> {
         let context = self.context;
         let sessions = snapshot::candidates(context, &self.store, target)?;
-        let others = |sights: &Sights, ours: &[Session]| {
+        let others = |sights: &TmuxSnapshot, ours: &[Session]| {
             let mut found =
                 if ours.is_empty() { unmanaged::agents(context, sights, ours) } else { vec![] };
             found.retain(|session| unmanaged::is_meant(session, target));
@@ -177,9 +178,9 @@ impl<'c> Looker<'c> {
         &mut self,
         mut sessions: Vec<Session>,
         asked: Option<Result<Asked, dogwatch_tmux::Error>>,
-        others: impl FnOnce(&Sights, &[Session]) -> Vec<Session>,
+        others: impl FnOnce(&TmuxSnapshot, &[Session]) -> Vec<Session>,
         now: Timestamp,
-    ) -> Result<(Vec<Judged>, Option<Sights>), Error> {
+    ) -> Result<(Vec<SessionStatus>, Option<TmuxSnapshot>), Error> {
         let server = &self.context.tmux;
         for session in &mut sessions {
             snapshot::complete(self.context, &mut self.store, session);
@@ -187,13 +188,13 @@ impl<'c> Looker<'c> {
         unmanaged::inside(self.context, sessions.iter_mut());
         let wanted = panes(&sessions);
         let was_asked_before = asked.is_some();
-        let asked = asked.unwrap_or_else(|| Sights::ask(server, &wanted));
+        let asked = asked.unwrap_or_else(|| TmuxSnapshot::ask(server, &wanted));
         self.listen_ahead(&sessions, now);
         let mut sights = asked.and_then(Asked::finish);
         // What is not there was perhaps made since.
         let lacks = |pane: &PaneId| sights.as_ref().map_or(true, |sights| !sights.has(*pane));
         if was_asked_before && wanted.iter().any(lacks) {
-            sights = Sights::ask(server, &wanted).and_then(Asked::finish);
+            sights = TmuxSnapshot::ask(server, &wanted).and_then(Asked::finish);
         }
         if let Ok(sights) = &mut sights {
             captured(sights.capture(server, &wanted))?;
@@ -223,9 +224,9 @@ impl<'c> Looker<'c> {
     pub(crate) fn judge(
         &mut self,
         mut sessions: Vec<Session>,
-        sights: Result<&Sights, &dogwatch_tmux::Error>,
+        sights: Result<&TmuxSnapshot, &dogwatch_tmux::Error>,
         now: Timestamp,
-    ) -> Result<Vec<Judged>, Error> {
+    ) -> Result<Vec<SessionStatus>, Error> {
         let list = sights.map(|sights| &sights.list);
         // Who was listened to was looked into before.
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
@@ -238,12 +239,12 @@ impl<'c> Looker<'c> {
         let mut news = Vec::new();
         let sights = sights.map_or_else(|_| vec![None; seen.len()], |sights| sights.of_all(&seen));
         let judged = store.in_one_view(|| {
-            let judge = |(seen, sight): (Seen, Option<PaneSight>)| {
+            let judge = |(seen, sight): (SessionSnapshot, Option<PaneSight>)| {
                 let memory = memories.entry(seen.session.id.clone()).or_default();
                 let (evidence, before) = gatherer.gather(memory, &seen, sight);
                 let mut verdict = judge(&evidence);
                 news.extend(date(before, &seen, &mut verdict, now));
-                Judged { seen, verdict }
+                SessionStatus { seen, verdict }
             };
             seen.into_iter().zip(sights).map(judge).collect()
         });
@@ -257,7 +258,7 @@ impl<'c> Looker<'c> {
     }
 
     /// What would tell of a change in these, with their ids.
-    pub fn interests(&self, judged: &[Judged]) -> BTreeSet<(Interest, String)> {
+    pub fn interests(&self, judged: &[SessionStatus]) -> BTreeSet<(Interest, String)> {
         let mut all = BTreeSet::new();
         for one in judged.iter().filter(|one| !one.verdict.status.is_over()) {
             let id = &one.seen.session.id;
@@ -281,7 +282,7 @@ impl<'c> Looker<'c> {
 /// written down if it is news.
 fn date(
     before: Option<KeptState>,
-    seen: &Seen,
+    seen: &SessionSnapshot,
     verdict: &mut Verdict,
     now: Timestamp,
 ) -> Option<(Subject, KeptState)> {

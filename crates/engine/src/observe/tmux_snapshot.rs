@@ -12,20 +12,20 @@ use dogwatch_tmux::{
 
 use crate::observe::evidence::PaneSight;
 use crate::observe::screens;
-use crate::observe::snapshot::Seen;
+use crate::observe::snapshot::SessionSnapshot;
 
 /// Screens from which on it pays to read them side by side: one takes less than a tenth of a millisecond.
 const MANY: usize = 32;
 
 /// All panes, and the text of some.
 #[derive(Debug, Clone)]
-pub struct Sights {
+pub struct TmuxSnapshot {
     pub list: PaneList,
     pub faces: Vec<PaneFace>,
     texts: HashMap<PaneId, Reply>,
 }
 
-impl Sights {
+impl TmuxSnapshot {
     /// From a process of its own.
     pub fn by_process(server: &Server, wanted: &[PaneId]) -> Result<Self, Error> {
         Self::ask(server, wanted)?.finish()
@@ -136,8 +136,9 @@ impl Sights {
     }
 
     /// What is to be seen of each session; `None` for those whose pane was not looked at.
-    pub fn of_all(&self, seen: &[Seen]) -> Vec<Option<PaneSight>> {
-        let look = |part: &[Seen]| part.iter().map(|seen| self.of(seen)).collect::<Vec<_>>();
+    pub fn of_all(&self, seen: &[SessionSnapshot]) -> Vec<Option<PaneSight>> {
+        let look =
+            |part: &[SessionSnapshot]| part.iter().map(|seen| self.of(seen)).collect::<Vec<_>>();
         if seen.len() < MANY {
             return look(seen);
         }
@@ -156,7 +157,7 @@ impl Sights {
         })
     }
 
-    fn of(&self, seen: &Seen) -> Option<PaneSight> {
+    fn of(&self, seen: &SessionSnapshot) -> Option<PaneSight> {
         let id = seen.pane_id()?;
         let face = self.faces.iter().find(|face| face.row.pane_id == id)?;
         let text = self.texts.get(&id)?.bytes();
@@ -167,7 +168,7 @@ impl Sights {
     }
 }
 
-impl Sights {
+impl TmuxSnapshot {
     /// A pane with its text, if it was looked at.
     pub fn picture(&self, pane: PaneId) -> Option<(&PaneFace, &[u8])> {
         let face = self.faces.iter().find(|face| face.row.pane_id == pane)?;
@@ -200,7 +201,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub fn finish(self) -> Result<Sights, Error> {
+    pub fn finish(self) -> Result<TmuxSnapshot, Error> {
         let Self { server, wanted, query, commands, running } = self;
         let mut replies = match running.finish() {
             // A pane that is gone ends the chain; those that are there are asked again below.
@@ -210,7 +211,7 @@ impl Asked {
         let screens = replies.drain(FIXED.min(replies.len())..).next().unwrap_or_default();
         let faces = replies.get(1).map(|r| query.parse_faces(r)).transpose()?.unwrap_or_default();
         let list = PaneList::of_server(replies.first(), listed_panes(&faces))?;
-        let mut sights = Sights { list, faces, texts: HashMap::new() };
+        let mut sights = TmuxSnapshot { list, faces, texts: HashMap::new() };
         match wanted {
             Wanted::Panes { all, captured } => {
                 sights.take_apart(&screens, &all[..captured]);
@@ -250,7 +251,7 @@ mod tests {
             })
             .collect();
         let wanted: Vec<PaneId> = panes.iter().copied().cycle().take(700).collect();
-        let sights = Sights::by_process(&server, &wanted);
+        let sights = TmuxSnapshot::by_process(&server, &wanted);
         let ended = server.run_one(Command::new("kill-server"));
         let sights = sights.unwrap();
         assert!(panes.iter().all(|pane| sights.picture(*pane).is_some()));

@@ -13,7 +13,7 @@ use dogwatch_store::{Server, Session};
 use dogwatch_tmux::PaneRow;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::observe::tmux_snapshot::Sights;
+use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{agents, proc_files, processes, self_report};
 use crate::{Context, Error};
 
@@ -23,7 +23,7 @@ const MOST_PROCESSES: usize = 32;
 const OUT_OF_SIGHT: Duration = Duration::from_secs(10);
 
 /// The agents in all panes that are not of these sessions, each as a session of which nothing was written down.
-pub fn agents(context: &Context, sights: &Sights, ours: &[Session]) -> Vec<Session> {
+pub fn agents(context: &Context, sights: &TmuxSnapshot, ours: &[Session]) -> Vec<Session> {
     let taken: HashSet<&str> = ours
         .iter()
         .filter(|session| session.ended.is_none())

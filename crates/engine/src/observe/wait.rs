@@ -7,7 +7,7 @@ use dogwatch_core::status::{Basis, Verdict};
 use jiff::Timestamp;
 
 use crate::observe::changes::{Changes, Interest};
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::unmanaged::Absence;
 use crate::{Context, Error};
 
@@ -18,10 +18,10 @@ const OWN_PACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub enum Waited {
     /// Each session is in one of the states that were waited for.
-    Happened(Vec<Judged>),
+    Happened(Vec<SessionStatus>),
     /// A session ended in another state: it can no longer happen.
-    Impossible(Box<Judged>),
-    TimedOut(Vec<Judged>),
+    Impossible(Box<SessionStatus>),
+    TimedOut(Vec<SessionStatus>),
 }
 
 /// What a look has brought.
@@ -68,41 +68,41 @@ pub fn wait(
     states: &[String],
     at_most: Option<Duration>,
 ) -> Result<Waited, Error> {
-    let mut looker = Looker::new(context)?;
+    let mut reader = StatusReader::new(context)?;
     // Ids, so that a new session of the same name is not taken for the one that was meant.
-    let mut last = look(&mut looker, targets)?;
+    let mut last = look(&mut reader, targets)?;
     let ids: Vec<String> = last.iter().map(|one| one.seen.session.id.clone()).collect();
     let mut absences: Vec<Absence> = ids.iter().map(|_| Absence::default()).collect();
     let waited = until(context, at_most, || {
-        looker.store.check_files()?;
+        reader.store.check_files()?;
         let now = Timestamp::now();
         let mut judged = Vec::new();
         for (id, absence) in ids.iter().zip(&mut absences) {
-            judged.extend(absence.judge(id, looker.one(id, now))?);
+            judged.extend(absence.judge(id, reader.one(id, now))?);
         }
         if judged.len() < ids.len() {
-            return Ok(Look::Listen(looker.interests(&last)));
+            return Ok(Look::Listen(reader.interests(&last)));
         }
-        let is_there = |one: &Judged| {
+        let is_there = |one: &SessionStatus| {
             let Verdict { status, basis, .. } = &one.verdict;
             // What was true once is no reason to go on.
-            *basis != Basis::Stale && states.iter().any(|state| state == status.word())
+            *basis != Basis::Stale && states.iter().any(|state| state == status.as_str())
         };
         if judged.iter().all(is_there) {
             return Ok(Look::Found(Waited::Happened(judged)));
         }
-        let is_hopeless = |one: &Judged| one.seen.life.state.is_over() && !is_there(one);
+        let is_hopeless = |one: &SessionStatus| one.seen.life.state.is_over() && !is_there(one);
         if let Some(one) = judged.iter().find(|one| is_hopeless(one)) {
             return Ok(Look::Found(Waited::Impossible(Box::new(one.clone()))));
         }
-        let interests = looker.interests(&judged);
+        let interests = reader.interests(&judged);
         last = judged;
         Ok(Look::Listen(interests))
     })?;
     Ok(waited.unwrap_or(Waited::TimedOut(last)))
 }
 
-fn look(looker: &mut Looker<'_>, targets: &[String]) -> Result<Vec<Judged>, Error> {
+fn look(reader: &mut StatusReader<'_>, targets: &[String]) -> Result<Vec<SessionStatus>, Error> {
     let now = Timestamp::now();
-    targets.iter().map(|target| looker.one(target, now)).collect()
+    targets.iter().map(|target| reader.one(target, now)).collect()
 }

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::Error;
-use crate::registry::Roll;
+use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{running_again, seconds, write_down};
 
-/// A session that runs already and shall be on the roll.
+/// A session that runs already and shall be in the registry.
 #[derive(Debug, Clone)]
 pub struct Adoption {
     pub name: String,
@@ -26,14 +26,14 @@ impl Adoption {
 }
 
 /// Registers a session that runs; of one that is registered, changes what the person says of it.
-pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
+pub fn adopt(managed: &ManagedRegistry<'_>, adoption: &Adoption) -> Result<Entry, Error> {
     let name = adoption.name.as_str();
-    let mut store = roll.context.store()?;
-    let mut registry = roll.read()?;
+    let mut store = managed.context.store()?;
+    let mut registry = managed.read()?;
     let known = registry.sessions.get(name).cloned();
     // So that it is looked at whatever it is called.
     registry.sessions.entry(name.to_owned()).or_default();
-    let observed = roll.observe(&mut store, &registry)?;
+    let observed = managed.observe(&mut store, &registry)?;
     let seen = observed.sessions.get(name);
     let seen = seen.ok_or_else(|| Error::NoSuchSession { target: name.to_owned(), near: None })?;
     let (pane, agent) = chosen(seen, adoption)?;
@@ -41,7 +41,8 @@ pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
     if is_running && adoption.told().next().is_none() {
         return Err(Error::OnRoll { name: name.to_owned() });
     }
-    let by_name = roll.manner.pattern.read(name, &observed.agents).map(|(workspace, _)| workspace);
+    let by_name =
+        managed.manner.pattern.read(name, &observed.agents).map(|(workspace, _)| workspace);
     let last_part = pane.cwd.rsplit('/').next().filter(|part| !part.is_empty());
     let workspace = adoption.workspace.as_deref().or(by_name).or(last_part);
     let now = Timestamp::now();
@@ -58,15 +59,15 @@ pub fn adopt(roll: &Roll<'_>, adoption: &Adoption) -> Result<Entry, Error> {
         socket: Some(observed.socket.clone()),
         ..Entry::default()
     };
-    roll.file.must_be_writable()?;
+    managed.file.must_be_writable()?;
     let data = json!({ "agent": agent, "workspace": entry.workspace, "role": entry.role });
-    write_down(roll, name, (Act::Adopted, "is as it was"), &data, |there| match there {
+    write_down(managed, name, (Act::Adopted, "is as it was"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],
         Some(there) => {
             let again = if there.status == Status::Running {
                 Vec::new()
             } else {
-                running_again(name, roll, &entry.pane, "adopted", now)
+                running_again(name, managed, &entry.pane, "adopted", now)
             };
             let told = adoption.told().map(|(field, told)| Edit::field(name, field, told));
             again.into_iter().chain(told).collect()

@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::Error;
 use crate::actions::job::{self, Submitted};
 use crate::actions::spawn::{self, Request, Spawned, What};
-use crate::registry::Roll;
+use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{be_at, pane_of, seconds, write_down};
 
-/// A session to start and to put on the roll.
+/// A session to start and to put in the registry.
 #[derive(Debug, Clone)]
 pub struct Creation {
     /// Without a name it gets one after the registry's pattern.
@@ -21,39 +21,43 @@ pub struct Creation {
 }
 
 /// Starts a session and registers it.
-pub fn create(roll: &Roll<'_>, creation: &Creation, now: &Zoned) -> Result<Spawned, Error> {
+pub fn create(
+    managed: &ManagedRegistry<'_>,
+    creation: &Creation,
+    now: &Zoned,
+) -> Result<Spawned, Error> {
     let mut request = creation.request.clone();
     let What::Agent { name: agent, .. } = &request.what else {
         let problem = "only agents are put on the registry".to_owned();
         return Err(Error::BadArgument { problem });
     };
     let name = request.name.clone();
-    let name = name.unwrap_or_else(|| roll.manner.pattern.name(&creation.workspace, agent));
+    let name = name.unwrap_or_else(|| managed.manner.pattern.name(&creation.workspace, agent));
     let name = dogwatch_core::name::SessionName::new(&name)?.to_string();
     request.name = Some(name.clone());
     // A file that cannot be read is said before anything is started.
-    if roll.read()?.sessions.contains_key(&name) {
+    if managed.read()?.sessions.contains_key(&name) {
         return Err(Error::OnRoll { name });
     }
-    be_at(roll, &name)?;
-    let spawned = spawn::spawn(roll.context, &request, now)?;
-    register(roll, creation, &name, &spawned)?;
+    be_at(managed, &name)?;
+    let spawned = spawn::spawn(managed.context, &request, now)?;
+    register(managed, creation, &name, &spawned)?;
     Ok(spawned)
 }
 
-/// Files a job for a session of the roll, writes its id down there, and brings the prompt to the agent: in that order, so that
+/// Files a job for a session of the registry, writes its id down there, and brings the prompt to the agent: in that order, so that
 /// whoever is killed in between leaves a job that is known and can be gone on with.
 pub fn submit_job(
-    roll: &Roll<'_>,
+    managed: &ManagedRegistry<'_>,
     spawned: &Spawned,
     prompt: &str,
     timeout: Option<Duration>,
 ) -> Result<Submitted, Error> {
-    let context = roll.context;
+    let context = managed.context;
     let filed = job::file(context, &spawned.id, prompt)?;
     let name = spawned.name.to_string();
     let field = Edit::field(&name, "delegate_job_id", filed.id.as_str());
-    roll.file.edit(|registry: &Registry| {
+    managed.file.edit(|registry: &Registry| {
         let is_there = registry.sessions.contains_key(&name);
         Ok::<_, Error>((is_there.then(|| field.clone()).into_iter().collect(), ()))
     })?;
@@ -62,12 +66,12 @@ pub fn submit_job(
 }
 
 fn register(
-    roll: &Roll<'_>,
+    managed: &ManagedRegistry<'_>,
     creation: &Creation,
     name: &str,
     spawned: &Spawned,
 ) -> Result<(), Error> {
-    let context = roll.context;
+    let context = managed.context;
     let entry = Entry {
         agent: spawned.agent.clone(),
         workspace: Some(creation.workspace.clone()),
@@ -82,7 +86,7 @@ fn register(
         ..Entry::default()
     };
     let data = json!({ "agent": spawned.agent, "id": spawned.id, "workspace": creation.workspace, "role": creation.role });
-    write_down(roll, name, (Act::Created, "was started"), &data, |there| match there {
+    write_down(managed, name, (Act::Created, "was started"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],
         // A monitor was faster; what it could not know is added.
         Some(_) => vec![

@@ -13,7 +13,7 @@ use crate::actions::kill::{self, By};
 use crate::observe::agents;
 use crate::observe::conversations::Finder;
 use crate::observe::snapshot;
-use crate::registry::Roll;
+use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{be_at, conversation_fields, must_be_here, seconds, write_down};
 
 /// What became of a session that was deleted.
@@ -27,30 +27,33 @@ pub struct Deleted {
 }
 
 /// Ends a session of the registry and marks it; its conversation stays unless it shall go too.
-pub fn delete(roll: &Roll<'_>, name: &str, purge: bool) -> Result<Deleted, Error> {
-    let context = roll.context;
+pub fn delete(managed: &ManagedRegistry<'_>, name: &str, purge: bool) -> Result<Deleted, Error> {
+    let context = managed.context;
     let mut store = context.store()?;
-    let registry = roll.read()?;
+    let registry = managed.read()?;
     let entry = registry.sessions.get(name).cloned();
     let entry = entry.ok_or_else(|| Error::NotOnRoll { name: name.to_owned() })?;
-    must_be_here(roll, name, &entry)?;
-    be_at(roll, name)?;
-    let observed = roll.observe(&mut store, &registry)?;
+    must_be_here(managed, name, &entry)?;
+    be_at(managed, name)?;
+    let observed = managed.observe(&mut store, &registry)?;
     let conversation = conversation(&observed, name, &entry);
     if purge {
         must_be_alone(&registry, name, conversation.as_deref())?;
     }
-    let by = end(roll, name, &entry, &observed)?;
-    let purged =
-        if purge { remove(roll, &entry, &observed, conversation.as_deref())? } else { Vec::new() };
+    let by = end(managed, name, &entry, &observed)?;
+    let purged = if purge {
+        remove(managed, &entry, &observed, conversation.as_deref())?
+    } else {
+        Vec::new()
+    };
     let kept = conversation.clone().filter(|_| !purge);
     let data =
-        json!({ "agent": entry.agent, "by": by.word(), "conversation": kept, "purged": purge });
-    write_down(roll, name, (Act::Deleted, "was ended"), &data, |there| {
+        json!({ "agent": entry.agent, "by": by.as_str(), "conversation": kept, "purged": purge });
+    write_down(managed, name, (Act::Deleted, "was ended"), &data, |there| {
         let there = there.unwrap_or(&entry);
         let mut edits = vec![
             Edit::field(name, "status", "terminated"),
-            Edit::field(name, "termination_mode", TerminatedBy::User.word()),
+            Edit::field(name, "termination_mode", TerminatedBy::User.as_str()),
         ];
         if there.status != Status::Terminated || there.terminated_at.is_none() {
             let at = seconds(Timestamp::now()).to_string();
@@ -93,18 +96,23 @@ fn must_be_alone(registry: &Registry, name: &str, id: Option<&str>) -> Result<()
     }
 }
 
-fn end(roll: &Roll<'_>, name: &str, entry: &Entry, observed: &Observed) -> Result<By, Error> {
-    let context = roll.context;
+fn end(
+    managed: &ManagedRegistry<'_>,
+    name: &str,
+    entry: &Entry,
+    observed: &Observed,
+) -> Result<By, Error> {
+    let context = managed.context;
     match snapshot::find(context, name) {
         Ok(seen) => {
             seen.must_be_known()?;
             if seen.life.state.is_over() && seen.pane.is_none() {
-                return end_others(roll, name, entry, observed);
+                return end_others(managed, name, entry, observed);
             }
             Ok(kill::kill(context, &seen, false, Timestamp::now())?.by)
         }
         Err(Error::NotOurs { .. } | Error::NoSuchSession { .. }) => {
-            end_others(roll, name, entry, observed)
+            end_others(managed, name, entry, observed)
         }
         Err(error) => Err(error),
     }
@@ -112,7 +120,7 @@ fn end(roll: &Roll<'_>, name: &str, entry: &Entry, observed: &Observed) -> Resul
 
 /// Ends an agent that we did not start: its pane is closed, and with its last pane the session. Other panes are none of ours.
 fn end_others(
-    roll: &Roll<'_>,
+    managed: &ManagedRegistry<'_>,
     name: &str,
     entry: &Entry,
     observed: &Observed,
@@ -126,14 +134,14 @@ fn end_others(
     let mut by = By::Nobody;
     for pane in panes.filter(is_meant) {
         let Ok(id) = pane.id.parse() else { continue };
-        by = kill::end_foreign(roll.context, id, &pane.agent)?;
+        by = kill::end_foreign(managed.context, id, &pane.agent)?;
     }
     Ok(by)
 }
 
 /// Removes the files that were seen while the agent lived: only its process knows where its folders are.
 fn remove(
-    roll: &Roll<'_>,
+    managed: &ManagedRegistry<'_>,
     entry: &Entry,
     observed: &Observed,
     id: Option<&str>,
@@ -141,7 +149,7 @@ fn remove(
     let Some(Artifact::Found(path)) = id.and_then(|id| observed.artifacts.get(id)) else {
         return Ok(Vec::new());
     };
-    let profile = agents::profile(roll.context, &entry.agent)?;
+    let profile = agents::profile(managed.context, &entry.agent)?;
     let files = Finder::files(&profile, PathBuf::from(path));
     for path in &files {
         let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::actions::spawn::Spawned;
-use crate::registry::Roll;
+use crate::registry::ManagedRegistry;
 
 /// A session that was started, as the registry has its pane.
 pub(super) fn pane_of(spawned: &Spawned) -> PaneRecord {
@@ -22,13 +22,13 @@ pub(super) fn pane_of(spawned: &Spawned) -> PaneRecord {
 /// The fields that say that a session runs again, here and now.
 pub(super) fn running_again(
     name: &str,
-    roll: &Roll<'_>,
+    managed: &ManagedRegistry<'_>,
     pane: &PaneRecord,
     word: &str,
     now: Timestamp,
 ) -> Vec<Edit> {
     let now = seconds(now);
-    let socket = roll.context.socket.to_string_lossy();
+    let socket = managed.context.socket.to_string_lossy();
     let fields: [(&str, Value); 10] = [
         ("status", "running".into()),
         ("resumed_at", now.to_string().into()),
@@ -38,7 +38,7 @@ pub(super) fn running_again(
         ("pane.pid", json!(pane.pid)),
         ("pane.cmd", json!(pane.cmd)),
         ("last_visible_status", word.into()),
-        ("host", roll.context.host.as_str().into()),
+        ("host", managed.context.host.as_str().into()),
         ("socket", (*socket).into()),
     ];
     fields.into_iter().map(|(field, value)| Edit::field(name, field, value)).collect()
@@ -54,7 +54,7 @@ pub(super) fn conversation_fields(name: &str, entry: &Entry, id: &Value) -> Vec<
 
 /// Changes the registry and writes down who did what; `did` is what the error says has happened all the same.
 pub(super) fn write_down(
-    roll: &Roll<'_>,
+    managed: &ManagedRegistry<'_>,
     name: &str,
     act: (Act, &'static str),
     data: &Value,
@@ -63,11 +63,11 @@ pub(super) fn write_down(
     let (act, did) = act;
     let mut noted = false;
     let mut change = || -> Result<(), Error> {
-        let mut store = roll.context.store()?;
-        let (_, ()) = roll.file.edit(|registry: &Registry| {
+        let mut store = managed.context.store()?;
+        let (_, ()) = managed.file.edit(|registry: &Registry| {
             // Somebody's save may make us do it again, and it is one act all the same.
             if !noted {
-                store.acted(&roll.file.key(), name, act, data, Timestamp::now())?;
+                store.acted(&managed.file.key(), name, act, data, Timestamp::now())?;
                 noted = true;
             }
             Ok::<_, Error>((edits(registry.sessions.get(name)), ()))
@@ -86,17 +86,22 @@ const AT_IT: SignedDuration = SignedDuration::from_secs(30);
 
 /// Says that a command is at a session, so that nobody takes what it does for something that happened. What could not be
 /// written down afterwards is not begun.
-pub(super) fn be_at(roll: &Roll<'_>, name: &str) -> Result<(), Error> {
-    roll.file.must_be_writable()?;
+pub(super) fn be_at(managed: &ManagedRegistry<'_>, name: &str) -> Result<(), Error> {
+    managed.file.must_be_writable()?;
     let until = Timestamp::now() + AT_IT;
-    Ok(roll.context.store()?.touch(&roll.file.key(), name, until)?)
+    Ok(managed.context.store()?.touch(&managed.file.key(), name, until)?)
 }
 
 /// A session of another host or server is not ours to change.
-pub(super) fn must_be_here(roll: &Roll<'_>, name: &str, entry: &Entry) -> Result<(), Error> {
-    let socket = roll.context.socket.to_string_lossy();
+pub(super) fn must_be_here(
+    managed: &ManagedRegistry<'_>,
+    name: &str,
+    entry: &Entry,
+) -> Result<(), Error> {
+    let socket = managed.context.socket.to_string_lossy();
     let elsewhere = |said: &Option<String>, here: &str| said.clone().filter(|said| said != here);
-    let place = elsewhere(&entry.host, &roll.context.host).map(|host| format!("the host {host}"));
+    let place =
+        elsewhere(&entry.host, &managed.context.host).map(|host| format!("the host {host}"));
     let server = || elsewhere(&entry.socket, &socket).map(|path| format!("the tmux server {path}"));
     match place.or_else(server) {
         Some(place) => Err(Error::Elsewhere { name: name.to_owned(), place }),

@@ -14,16 +14,16 @@ use dogwatch_core::registry::{Drift, Observed, Outcome, Registry, reconcile};
 use dogwatch_store::{RegistryFile, Store};
 use jiff::Timestamp;
 
-use self::observe::Manner;
+use self::observe::ObserveOptions;
 use crate::observe::agents;
 use crate::{Context, Error};
 
 /// A registry, and how it is looked after.
 #[derive(Debug, Clone)]
-pub struct Roll<'c> {
+pub struct ManagedRegistry<'c> {
     pub context: &'c Context,
     pub file: RegistryFile,
-    pub manner: Manner,
+    pub manner: ObserveOptions,
 }
 
 /// What came of one comparison.
@@ -40,8 +40,8 @@ pub struct Pass {
     pub held: bool,
 }
 
-impl<'c> Roll<'c> {
-    pub fn new(context: &'c Context, file: RegistryFile, manner: Manner) -> Self {
+impl<'c> ManagedRegistry<'c> {
+    pub fn new(context: &'c Context, file: RegistryFile, manner: ObserveOptions) -> Self {
         Self { context, file, manner }
     }
 

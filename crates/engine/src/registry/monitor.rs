@@ -10,7 +10,7 @@ use dogwatch_store::{Store, Which};
 use jiff::Timestamp;
 
 use super::push::{Heard, Push};
-use super::{Pass, Roll};
+use super::{ManagedRegistry, Pass};
 use crate::Error;
 use crate::observe::changes::{Changes, Interest, Waker};
 use crate::watch::line::Line;
@@ -28,7 +28,7 @@ const HELD: Duration = Duration::from_secs(6);
 /// Somebody who looks after a registry.
 #[derive(Debug)]
 pub struct Monitor<'c> {
-    roll: Roll<'c>,
+    managed: ManagedRegistry<'c>,
     store: Store,
     interval: Option<Duration>,
     changes: Changes<()>,
@@ -54,8 +54,8 @@ pub enum Turn {
 }
 
 impl<'c> Monitor<'c> {
-    pub fn new(roll: Roll<'c>, interval: Option<Duration>) -> Result<Self, Error> {
-        let context = roll.context;
+    pub fn new(managed: ManagedRegistry<'c>, interval: Option<Duration>) -> Result<Self, Error> {
+        let context = managed.context;
         // Whoever has news tells only if somebody listens.
         context.state.news();
         let changes = Changes::new();
@@ -63,7 +63,7 @@ impl<'c> Monitor<'c> {
         let store = context.store()?;
         let (last, is_called, sessions, is_held, away) = (None, false, 0, false, None);
         Ok(Self {
-            roll,
+            managed,
             store,
             interval,
             changes,
@@ -132,12 +132,12 @@ impl<'c> Monitor<'c> {
     fn look(&mut self) -> Turn {
         (self.last, self.is_called) = (Some(Instant::now()), false);
         // Before the look: what happens from now on is told.
-        let registry = self.roll.read();
+        let registry = self.managed.read();
         self.listen(registry.as_ref().ok());
         // Opens the line, and closes it where it would keep a server alive that nobody needs.
         let _ = self.line.list();
         let files = self.store.check_files().map_err(Error::from);
-        match files.and(registry).and_then(|_| self.roll.pass(false)) {
+        match files.and(registry).and_then(|_| self.managed.pass(false)) {
             Ok(pass) => {
                 (self.sessions, self.is_held) = (pass.checked, pass.held);
                 Turn::Passed(pass)
@@ -149,8 +149,8 @@ impl<'c> Monitor<'c> {
     /// Asks to be told of the file, of sessions that come and go, of ends, and of the hooks of those whose conversation is not
     /// known yet: the others have hooks all the time that are of no interest here.
     fn listen(&mut self, registry: Option<&Registry>) {
-        let context = self.roll.context;
-        let file = self.roll.file.path();
+        let context = self.managed.context;
+        let file = self.managed.file.path();
         let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let mut interests = BTreeSet::from([
             (Interest::File(file), ()),

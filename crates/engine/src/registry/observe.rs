@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
 use crate::observe::conversations::Finder;
-use crate::observe::snapshot::{self, Seen};
+use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::status;
 use crate::observe::{agents, conversations, proc_files, self_report, unmanaged};
 use crate::{Context, Error};
@@ -25,7 +25,7 @@ const SLACK: SignedDuration = SignedDuration::from_secs(5);
 
 /// How to look.
 #[derive(Debug, Clone, Default)]
-pub struct Manner {
+pub struct ObserveOptions {
     pub pattern: NamePattern,
     /// Also what each is doing, for which screens are read.
     pub with_status: bool,
@@ -36,7 +36,7 @@ pub fn observe(
     context: &Context,
     store: &mut Store,
     registry: &Registry,
-    manner: &Manner,
+    manner: &ObserveOptions,
 ) -> Result<Observed, Error> {
     look(context, store, registry, manner).map(|(observed, _)| observed)
 }
@@ -46,7 +46,7 @@ pub(crate) fn look(
     context: &Context,
     store: &mut Store,
     registry: &Registry,
-    manner: &Manner,
+    manner: &ObserveOptions,
 ) -> Result<(Observed, Option<dogwatch_tmux::Error>), Error> {
     let mut observed = Observed {
         at: Timestamp::now(),
@@ -88,7 +88,7 @@ fn profiles(context: &Context) -> BTreeMap<String, Profile> {
 struct Panes {
     server: TmuxServer,
     rows: Vec<PaneDetail>,
-    ours: Vec<Seen>,
+    ours: Vec<SessionSnapshot>,
     trouble: Option<dogwatch_tmux::Error>,
 }
 
@@ -148,7 +148,7 @@ impl Hands<'_> {
         registry: &Registry,
         observed: &Observed,
         rows: &[PaneDetail],
-        ours: &[Seen],
+        ours: &[SessionSnapshot],
     ) -> BTreeMap<String, SeenSession> {
         let mut sessions = BTreeMap::new();
         let mut taken = HashSet::new();
@@ -187,7 +187,7 @@ impl Hands<'_> {
         sessions
     }
 
-    fn our_pane(&mut self, seen: &Seen, rows: &[PaneDetail]) -> SeenPane {
+    fn our_pane(&mut self, seen: &SessionSnapshot, rows: &[PaneDetail]) -> SeenPane {
         let session = &seen.session;
         let id = seen.pane_id();
         let row = rows.iter().find(|row| Some(row.row.pane_id) == id);
@@ -255,7 +255,7 @@ fn add_status(context: &Context, observed: &mut Observed) -> Result<(), Error> {
     let judged = status::all(context, Timestamp::now())?;
     let words: HashMap<String, &str> = judged
         .iter()
-        .filter_map(|one| Some((one.seen.pane_id()?.to_string(), one.verdict.status.word())))
+        .filter_map(|one| Some((one.seen.pane_id()?.to_string(), one.verdict.status.as_str())))
         .collect();
     for pane in observed.sessions.values_mut().flat_map(|session| &mut session.panes) {
         pane.status = words.get(&pane.id).map(|word| (*word).to_owned());

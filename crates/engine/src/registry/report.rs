@@ -7,16 +7,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use dogwatch_core::beat::{Beat, Moment};
+use dogwatch_core::interval::{Beat, Moment};
 use dogwatch_core::notice::{Notice, Occasion};
-use dogwatch_store::{Post, Store, ToldDrift};
+use dogwatch_store::{Assignment, Store, ToldDrift};
 use jiff::Timestamp;
 
 use super::monitor::{Monitor, Turn};
-use super::{Pass, Roll};
+use super::{ManagedRegistry, Pass};
 use crate::Error;
 use crate::notify::channels;
-use crate::notify::report_target::{Desk, Trouble};
+use crate::notify::report_target::{ReportTarget, Trouble};
 use crate::observe::changes::Waker;
 
 /// How often it is said that all is well.
@@ -26,11 +26,11 @@ const LISTEN: Duration = Duration::from_mins(1);
 
 /// A monitor with somebody to report to.
 pub struct Reporter<'c> {
-    roll: Roll<'c>,
-    desk: Box<dyn Desk + 'c>,
+    managed: ManagedRegistry<'c>,
+    desk: Box<dyn ReportTarget + 'c>,
     monitor: Monitor<'c>,
     store: Store,
-    post: Post,
+    post: Assignment,
     begun: Instant,
     beat: Beat,
     listen: Beat,
@@ -56,18 +56,22 @@ pub enum Report {
 
 impl<'c> Reporter<'c> {
     /// Takes the post up, as it was left or anew.
-    pub fn new(roll: Roll<'c>, mut desk: Box<dyn Desk + 'c>, pace: Pace) -> Result<Self, Error> {
-        let mut store = roll.context.store()?;
-        let (key, registry) = (desk.key(), roll.file.key());
+    pub fn new(
+        managed: ManagedRegistry<'c>,
+        mut desk: Box<dyn ReportTarget + 'c>,
+        pace: Pace,
+    ) -> Result<Self, Error> {
+        let mut store = managed.context.store()?;
+        let (key, registry) = (desk.key(), managed.file.key());
         let left = store.post_at(&key, &registry)?;
         let heard = desk.open(left.as_ref())?;
         let post = match left {
             Some(left) => left,
             None => store.begin_post(&key, &registry, heard, Timestamp::now())?,
         };
-        let monitor = Monitor::new(roll.clone(), pace.interval)?;
+        let monitor = Monitor::new(managed.clone(), pace.interval)?;
         Ok(Self {
-            roll,
+            managed,
             desk,
             monitor,
             store,
@@ -108,8 +112,8 @@ impl<'c> Reporter<'c> {
             Ok(()) => None,
             Err(Trouble::Passing(problem)) => Some(problem),
             Err(Trouble::Lost(problem)) => {
-                self.store.end_post(&self.desk.key(), &self.roll.file.key())?;
-                return Err(Error::Desk { desk: self.desk.key(), problem, is_taken: true });
+                self.store.end_post(&self.desk.key(), &self.managed.file.key())?;
+                return Err(Error::ReportTarget { desk: self.desk.key(), problem, is_taken: true });
             }
         };
         reports.extend(self.troubles.of_telling(problem));
@@ -118,7 +122,7 @@ impl<'c> Reporter<'c> {
 
     fn report(&mut self, reports: &mut Vec<Report>) -> Result<(), Trouble> {
         let kept = |error: dogwatch_store::StoreError| Trouble::Passing(error.to_string());
-        let (key, registry) = (self.desk.key(), self.roll.file.key());
+        let (key, registry) = (self.desk.key(), self.managed.file.key());
         for drift in self.store.drifts_after(&registry, self.post.told).map_err(kept)? {
             let notice = notice(&drift);
             self.desk.tell(&notice)?;

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::actions::spawn::{self, Place, Request, Spawned, What};
 use crate::observe::project;
 use crate::observe::snapshot;
-use crate::registry::Roll;
+use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{
     be_at, conversation_fields, must_be_here, pane_of, running_again, write_down,
 };
@@ -29,7 +29,7 @@ pub struct Manner {
 /// The registry and what is there, seen before anything is brought back.
 #[derive(Debug)]
 pub struct Resumption<'r, 'c> {
-    roll: &'r Roll<'c>,
+    managed: &'r ManagedRegistry<'c>,
     registry: Registry,
     observed: Observed,
     /// Brought back just now: they were not there when we looked.
@@ -37,11 +37,11 @@ pub struct Resumption<'r, 'c> {
 }
 
 impl<'r, 'c> Resumption<'r, 'c> {
-    pub fn new(roll: &'r Roll<'c>) -> Result<Self, Error> {
-        let mut store = roll.context.store()?;
-        let registry = roll.read()?;
-        let observed = roll.observe(&mut store, &registry)?;
-        Ok(Self { roll, registry, observed, resumed: BTreeSet::new() })
+    pub fn new(managed: &'r ManagedRegistry<'c>) -> Result<Self, Error> {
+        let mut store = managed.context.store()?;
+        let registry = managed.read()?;
+        let observed = managed.observe(&mut store, &registry)?;
+        Ok(Self { managed, registry, observed, resumed: BTreeSet::new() })
     }
 
     /// Sessions that nobody ended: those that went down by themselves or with the host.
@@ -71,9 +71,9 @@ impl<'r, 'c> Resumption<'r, 'c> {
     pub fn resume(&mut self, name: &str, manner: &Manner, now: &Zoned) -> Result<Spawned, Error> {
         let entry = self.registry.sessions.get(name).cloned();
         let entry = entry.ok_or_else(|| Error::NotOnRoll { name: name.to_owned() })?;
-        must_be_here(self.roll, name, &entry)?;
+        must_be_here(self.managed, name, &entry)?;
         let id = self.conversation(name, &entry)?;
-        let context = self.roll.context;
+        let context = self.managed.context;
         let cwd = entry.cwd.clone().map(PathBuf::from);
         let cwd = cwd.ok_or_else(|| Error::BadArgument {
             problem: format!("the registry does not say in which folder {name} works (cwd)"),
@@ -93,12 +93,12 @@ impl<'r, 'c> Resumption<'r, 'c> {
             place: Place::OwnSession,
             seat: None,
         };
-        be_at(self.roll, name)?;
+        be_at(self.managed, name)?;
         let spawned = spawn::spawn(context, &request, now)?;
         let data = json!({ "agent": spawned.agent, "id": spawned.id, "conversation": id });
-        write_down(self.roll, name, (Act::Resumed, "was brought back"), &data, |there| {
+        write_down(self.managed, name, (Act::Resumed, "was brought back"), &data, |there| {
             let mut edits =
-                running_again(name, self.roll, &pane_of(&spawned), "resumed", Timestamp::now());
+                running_again(name, self.managed, &pane_of(&spawned), "resumed", Timestamp::now());
             if there.is_none_or(|there| there.conversation().is_none()) {
                 edits.extend(conversation_fields(name, &entry, &id.as_str().into()));
             }
@@ -113,7 +113,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
         let own = name.to_owned();
         if self.observed.server == TmuxServer::Unreachable {
             // Says why.
-            snapshot::look_at_current(self.roll.context)?;
+            snapshot::look_at_current(self.managed.context)?;
             let reason = "tmux does not answer".to_owned();
             return Err(Error::NotReachable { name: own, reason });
         }

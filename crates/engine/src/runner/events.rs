@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use dogwatch_core::record::Exit;
-use dogwatch_core::run::{Event, Order};
+use dogwatch_core::runner::{Event, Order};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGURG};

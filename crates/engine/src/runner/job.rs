@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
-use dogwatch_core::run;
+use dogwatch_core::runner;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::dispositions;
@@ -79,10 +79,10 @@ impl Job {
     }
 }
 
-pub(super) fn kernel_signal(signal: run::Signal) -> Signal {
+pub(super) fn kernel_signal(signal: runner::Signal) -> Signal {
     match signal {
-        run::Signal::HangUp => Signal::HUP,
-        run::Signal::Terminate => Signal::TERM,
-        run::Signal::Kill => Signal::KILL,
+        runner::Signal::HangUp => Signal::HUP,
+        runner::Signal::Terminate => Signal::TERM,
+        runner::Signal::Kill => Signal::KILL,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It does for the agent what a shell does for its foreground job, so that typing, Ctrl-C, Ctrl-Z and
 //! resizing work as if the agent had been started by hand, and it is the one process that can know for
-//! certain how the agent ended. What it does next is decided by [`dogwatch_core::run`]; this
+//! certain how the agent ended. What it does next is decided by [`dogwatch_core::runner`]; this
 //! module performs it.
 //!
 //! A signal to the runner is an order: `HUP` (the terminal is gone), `TERM` (end the agent, politely
@@ -21,9 +21,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::launch::OF_THE_PANE;
-use dogwatch_core::life;
+use dogwatch_core::liveness;
 use dogwatch_core::record::{Cause, Ended, Exit, Started};
-use dogwatch_core::run::{Effect, Event, Notice, Runner};
+use dogwatch_core::runner::{Effect, Event, Notice, Runner};
 use dogwatch_store::{MOST_OVER, SessionFolder, StateDir, Store, StoreError};
 use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
 use jiff::Timestamp;
@@ -284,7 +284,7 @@ impl Record<'_> {
 
     fn write(&self, ended: &Ended) {
         let _ = self.folder.write_ended(ended);
-        let because = deliverer::not_delivered(&life::how_it_ended(ended));
+        let because = deliverer::not_delivered(&liveness::how_it_ended(ended));
         // What could not be written down now is settled by whoever lists messages.
         let _ = Store::open(self.state).and_then(|mut store| {
             store.ended(self.id, ended)?;

@@ -14,7 +14,7 @@ use dogwatch_store::Which;
 use dogwatch_tmux::{PaneId, WindowView};
 use jiff::Timestamp;
 
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::team::pane::{master_of, server_of, window_of};
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
@@ -36,7 +36,7 @@ pub struct Member {
     pub pane: String,
     pub role: Option<String>,
     /// What it is doing; nothing if no agent is in the pane.
-    pub judged: Option<Judged>,
+    pub judged: Option<SessionStatus>,
     /// What it is at, or was last.
     pub task: Option<Task>,
     pub lifecycle: Option<PaneRow>,
@@ -46,7 +46,7 @@ pub struct Member {
 pub fn team(context: &Context, pane: PaneId, file: Option<&TeamFile>) -> Result<Team, Error> {
     let view = window_of(context, pane)?;
     let master = master_of(context, pane)?;
-    let mut judged = Looker::new(context)?.all(Timestamp::now())?;
+    let mut judged = StatusReader::new(context)?.all(Timestamp::now())?;
     judged.retain(|one| is_member(one, &view, master));
     let told = judged.iter().find_map(|one| {
         let session = &one.seen.session;
@@ -101,7 +101,7 @@ pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> 
 }
 
 /// Whether somebody is in the window, or was when its pane was there.
-fn is_member(one: &Judged, view: &WindowView, master: PaneId) -> bool {
+fn is_member(one: &SessionStatus, view: &WindowView, master: PaneId) -> bool {
     let session = &one.seen.session;
     if let Some(pane) = one.seen.pane_id() {
         return view.pane(pane).is_some();
@@ -112,7 +112,7 @@ fn is_member(one: &Judged, view: &WindowView, master: PaneId) -> bool {
 
 fn member(
     pane: String,
-    judged: Option<Judged>,
+    judged: Option<SessionStatus>,
     is_master: bool,
     text: Option<&SessionFile>,
 ) -> Member {

@@ -8,7 +8,7 @@ use dogwatch_tmux::control::{Control, Note};
 use dogwatch_tmux::{PaneId, Server};
 
 use crate::observe::changes::Waker;
-use crate::observe::tmux_snapshot::Sights;
+use crate::observe::tmux_snapshot::TmuxSnapshot;
 
 /// How long a server that cannot be reached is left alone.
 const RETRY: Duration = Duration::from_secs(1);
@@ -48,12 +48,12 @@ impl Line {
     }
 
     /// All panes, by the connection if there is one or can be, else by a process.
-    pub(crate) fn list(&mut self) -> Result<Sights, dogwatch_tmux::Error> {
+    pub(crate) fn list(&mut self) -> Result<TmuxSnapshot, dogwatch_tmux::Error> {
         self.connect();
-        let by_line = self.open.as_ref().and_then(|open| Sights::by_line(&open.control).ok());
+        let by_line = self.open.as_ref().and_then(|open| TmuxSnapshot::by_line(&open.control).ok());
         let sights = match by_line {
             Some(sights) => sights,
-            None => Sights::by_process(&self.server, &[])?,
+            None => TmuxSnapshot::by_process(&self.server, &[])?,
         };
         if sights.faces.is_empty() {
             // Our own hidden session would keep the server from ending with its last pane.
@@ -65,7 +65,7 @@ impl Line {
     /// Looks at some panes again.
     pub(crate) fn refresh(
         &mut self,
-        sights: &mut Sights,
+        sights: &mut TmuxSnapshot,
         panes: &[PaneId],
     ) -> Result<(), dogwatch_tmux::Error> {
         if let Some(open) = &self.open
@@ -73,7 +73,7 @@ impl Line {
         {
             return Ok(());
         }
-        *sights = Sights::by_process(&self.server, panes)?;
+        *sights = TmuxSnapshot::by_process(&self.server, panes)?;
         Ok(())
     }
 

@@ -25,8 +25,8 @@ use jiff::Timestamp;
 use crate::actions::job;
 use crate::observe::changes::{Changes, Interest, Waker};
 use crate::observe::interests::{self, Voice};
-use crate::observe::status::{Judged, Looker};
-use crate::observe::tmux_snapshot::Sights;
+use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{processes, unmanaged};
 use crate::{Context, Error};
 use line::Line;
@@ -41,13 +41,13 @@ const LONG_ROUND: Duration = Duration::from_secs(5);
 pub struct Change {
     pub at: Timestamp,
     pub what: What,
-    pub judged: Judged,
+    pub judged: SessionStatus,
 }
 
 #[derive(Debug, Clone)]
 pub enum What {
     /// It is seen for the first time by this watcher.
-    Seen,
+    SessionSnapshot,
     /// It is in another state than before.
     Changed { from: Box<Verdict> },
     /// It was put away, or its agent left a pane that is not ours. The verdict is the last one.
@@ -58,7 +58,7 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Stir {
     /// Sessions were added or put away.
-    Roll,
+    ManagedRegistry,
     Session(String, Voice),
 }
 
@@ -66,15 +66,15 @@ enum Stir {
 #[derive(Debug)]
 pub struct Watcher<'c> {
     context: &'c Context,
-    looker: Looker<'c>,
+    reader: StatusReader<'c>,
     changes: Changes<Stir>,
     line: Line,
     /// Only these, by id; without any, whatever there is.
     only: Option<BTreeSet<String>>,
     watched: BTreeMap<String, Watched>,
-    /// Who is on the roll, and not looked at yet.
+    /// Who is on the listed, and not looked at yet.
     new: BTreeMap<String, Session>,
-    sights: Result<Sights, dogwatch_tmux::Error>,
+    sights: Result<TmuxSnapshot, dogwatch_tmux::Error>,
     last_round: Instant,
     last_list: Option<Instant>,
     /// Whether tmux has been asked before: what it refuses at the start is an error, later it may pass.
@@ -83,7 +83,7 @@ pub struct Watcher<'c> {
 
 #[derive(Debug)]
 struct Watched {
-    judged: Judged,
+    judged: SessionStatus,
     interests: Vec<(Interest, Voice)>,
     looked: Instant,
     changed: Instant,
@@ -104,9 +104,9 @@ impl<'c> Watcher<'c> {
         if !found.is_supported() {
             return Err(dogwatch_tmux::Error::TooOld { found }.into());
         }
-        let mut looker = Looker::new(context)?;
+        let mut reader = StatusReader::new(context)?;
         let now = Timestamp::now();
-        let ids = targets.iter().map(|target| Ok(looker.one(target, now)?.seen.session.id));
+        let ids = targets.iter().map(|target| Ok(reader.one(target, now)?.seen.session.id));
         let ids = ids.collect::<Result<BTreeSet<String>, Error>>()?;
         // Whoever has news tells only if somebody listens.
         context.state.news();
@@ -114,7 +114,7 @@ impl<'c> Watcher<'c> {
         let line = Line::new(&context.tmux, changes.waker());
         let mut watcher = Self {
             context,
-            looker,
+            reader,
             changes,
             line,
             only: (!ids.is_empty()).then_some(ids),
@@ -136,13 +136,13 @@ impl<'c> Watcher<'c> {
     }
 
     /// The last verdicts, in the order of the sessions' ids, which is that of their making.
-    pub fn judged(&self) -> impl Iterator<Item = &Judged> {
+    pub fn judged(&self) -> impl Iterator<Item = &SessionStatus> {
         self.watched.values().map(|watched| &watched.judged)
     }
 
     /// The newest job of each session.
     pub fn jobs(&self) -> Result<HashMap<String, Job>, Error> {
-        let jobs = self.looker.store.last_jobs(self.watched.keys().map(String::as_str))?;
+        let jobs = self.reader.store.last_jobs(self.watched.keys().map(String::as_str))?;
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
     }
 
@@ -166,7 +166,7 @@ impl<'c> Watcher<'c> {
         let now = Instant::now();
         for stir in stirred {
             match stir {
-                Stir::Roll => self.last_list = None,
+                Stir::ManagedRegistry => self.last_list = None,
                 Stir::Session(id, voice) => {
                     if let Some(watched) = self.watched.get_mut(&id) {
                         watched.stir(voice, now);
@@ -188,10 +188,10 @@ impl<'c> Watcher<'c> {
     fn turn(&mut self) -> Result<Vec<Change>, Error> {
         let now = Instant::now();
         let mut changes = Vec::new();
-        self.looker.store.check_files()?;
+        self.reader.store.check_files()?;
         if self.last_list.is_none_or(|at| now.duration_since(at) >= LONG_ROUND) {
             self.last_list = Some(now);
-            changes.extend(self.call_the_roll(now)?);
+            changes.extend(self.list_sessions(now)?);
         }
         let mut due = self.take_due(now);
         if now.duration_since(self.last_round) >= ROUND {
@@ -207,7 +207,7 @@ impl<'c> Watcher<'c> {
     }
 
     /// Finds out which sessions and panes there are.
-    fn call_the_roll(&mut self, now: Instant) -> Result<Vec<Change>, Error> {
+    fn list_sessions(&mut self, now: Instant) -> Result<Vec<Change>, Error> {
         let seen = match self.line.list() {
             Err(error) if !(self.has_answered || error.is_no_server() || error.is_passing()) => {
                 return Err(error.into());
@@ -216,22 +216,22 @@ impl<'c> Watcher<'c> {
         };
         self.has_answered = true;
         let before = std::mem::replace(&mut self.sights, seen);
-        let mut roll =
-            self.looker.store.sessions(&self.context.socket, Which::current(Timestamp::now()))?;
+        let mut listed =
+            self.reader.store.sessions(&self.context.socket, Which::current(Timestamp::now()))?;
         if let Ok(sights) = &self.sights {
-            roll.extend(unmanaged::agents(self.context, sights, &roll));
+            listed.extend(unmanaged::agents(self.context, sights, &listed));
         }
-        let mut roll: BTreeMap<String, Session> =
-            roll.into_iter().map(|session| (session.id.clone(), session)).collect();
+        let mut listed: BTreeMap<String, Session> =
+            listed.into_iter().map(|session| (session.id.clone(), session)).collect();
         if let Some(only) = &self.only {
-            roll.retain(|id, _| only.contains(id));
+            listed.retain(|id, _| only.contains(id));
         }
-        self.add_unseen_ends(&mut roll)?;
+        self.add_unseen_ends(&mut listed)?;
         let gone: Vec<String> =
-            self.watched.keys().filter(|id| !roll.contains_key(*id)).cloned().collect();
+            self.watched.keys().filter(|id| !listed.contains_key(*id)).cloned().collect();
         let gone = gone.into_iter().filter_map(|id| self.take_off(&id)).collect();
         for (id, watched) in &mut self.watched {
-            if let Some(session) = roll.remove(id) {
+            if let Some(session) = listed.remove(id) {
                 watched.judged.seen.session = session;
             }
             if !watched.judged.verdict.status.is_over() {
@@ -244,18 +244,18 @@ impl<'c> Watcher<'c> {
                 }
             }
         }
-        self.new = roll;
+        self.new = listed;
         Ok(gone)
     }
 
     /// Sessions may leave the lists before their end was seen, where many end at once. They go once it was told.
-    fn add_unseen_ends(&self, roll: &mut BTreeMap<String, Session>) -> Result<(), Error> {
+    fn add_unseen_ends(&self, listed: &mut BTreeMap<String, Session>) -> Result<(), Error> {
         for (id, watched) in &self.watched {
             let is_unseen =
                 !watched.judged.verdict.status.is_over() && watched.judged.seen.is_ours();
-            if is_unseen && !roll.contains_key(id) {
-                let kept = self.looker.store.by_id(id)?.filter(|session| !session.put_away);
-                roll.extend(kept.map(|session| (id.clone(), session)));
+            if is_unseen && !listed.contains_key(id) {
+                let kept = self.reader.store.by_id(id)?.filter(|session| !session.put_away);
+                listed.extend(kept.map(|session| (id.clone(), session)));
             }
         }
         Ok(())
@@ -263,7 +263,7 @@ impl<'c> Watcher<'c> {
 
     fn take_off(&mut self, id: &str) -> Option<Change> {
         let watched = self.watched.remove(id)?;
-        self.looker.forget(id);
+        self.reader.forget(id);
         Some(Change { at: Timestamp::now(), what: What::Gone, judged: watched.judged })
     }
 
@@ -304,7 +304,7 @@ impl<'c> Watcher<'c> {
         }
         self.see(&to_see);
         let time = Timestamp::now();
-        let judged = self.looker.judge(sessions, self.sights.as_ref(), time)?;
+        let judged = self.reader.judge(sessions, self.sights.as_ref(), time)?;
         self.settle_jobs(&judged);
         if let Ok(sights) = &mut self.sights {
             sights.drop_texts();
@@ -322,8 +322,8 @@ impl<'c> Watcher<'c> {
     }
 
     /// Writes down how far the jobs of these have come. That must not keep anybody from being told of the rest.
-    fn settle_jobs(&mut self, judged: &[Judged]) {
-        let over = job::settle_of(self.context, &mut self.looker, judged).unwrap_or_default();
+    fn settle_jobs(&mut self, judged: &[SessionStatus]) {
+        let over = job::settle_of(self.context, &mut self.reader, judged).unwrap_or_default();
         if !over.is_empty() {
             let context = self.context.clone();
             let over = Arc::new(over);
@@ -349,14 +349,14 @@ impl<'c> Watcher<'c> {
             return Ok(unmanaged::lives(id).then(|| known.clone()));
         }
         match voice {
-            Some(Voice::Word) => Ok(self.looker.store.by_id(id)?.filter(|s| !s.put_away)),
+            Some(Voice::Word) => Ok(self.reader.store.by_id(id)?.filter(|s| !s.put_away)),
             _ => Ok(Some(known.clone())),
         }
     }
 
     /// Looks at panes.
     fn see(&mut self, panes: &[PaneId]) {
-        // Without any sights the next roll brings them.
+        // Without any sights the next listed brings them.
         if let (Ok(sights), false) = (&mut self.sights, panes.is_empty())
             && let Err(error) = self.line.refresh(sights, panes)
         {
@@ -365,20 +365,25 @@ impl<'c> Watcher<'c> {
     }
 
     /// Takes a verdict in: what is new about it, and whether the same things are of interest as before.
-    fn take_in(&mut self, judged: Judged, at: Timestamp, now: Instant) -> (Option<Change>, bool) {
+    fn take_in(
+        &mut self,
+        judged: SessionStatus,
+        at: Timestamp,
+        now: Instant,
+    ) -> (Option<Change>, bool) {
         let id = judged.seen.session.id.clone();
         let status = &judged.verdict.status;
         let interests = if status.is_over() {
             Vec::new()
         } else {
-            interests::of(self.context, &judged.seen, self.looker.memory(&id))
+            interests::of(self.context, &judged.seen, self.reader.memory(&id))
         };
         let before = self.watched.remove(&id);
         let before = before.as_ref();
         let is_same = before.is_some_and(|b| b.interests == interests);
         let is_news = before.is_none_or(|b| b.judged.verdict.status.key() != status.key());
         let what = match before {
-            None => What::Seen,
+            None => What::SessionSnapshot,
             Some(before) => What::Changed { from: Box::new(before.judged.verdict.clone()) },
         };
         let change = is_news.then(|| Change { at, what, judged: judged.clone() });
@@ -396,12 +401,12 @@ impl<'c> Watcher<'c> {
 
     /// Asks to be told of all that concerns the sessions there are.
     fn listen(&mut self) {
-        let roll = (Interest::File(self.context.state.news_of_roll()), Stir::Roll);
+        let listed = (Interest::File(self.context.state.news_of_roll()), Stir::ManagedRegistry);
         let sessions = self.watched.iter().flat_map(|(id, watched)| {
             let stir = move |voice: &Voice| Stir::Session(id.clone(), *voice);
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
         });
-        self.changes.set(sessions.chain([roll]).collect());
+        self.changes.set(sessions.chain([listed]).collect());
     }
 }
 
@@ -429,7 +434,7 @@ impl Watched {
 /// A session's pane as it was listed.
 fn face<'a>(
     watched: &Watched,
-    sights: Result<&'a Sights, &dogwatch_tmux::Error>,
+    sights: Result<&'a TmuxSnapshot, &dogwatch_tmux::Error>,
 ) -> Option<&'a PaneRow> {
     let id = pane(&watched.judged.seen.session)?;
     sights.ok()?.faces.iter().map(|face| &face.row).find(|row| row.pane_id == id)

@@ -6,7 +6,7 @@ use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 
 use crate::observe::interests::Voice;
-use crate::observe::status::Judged;
+use crate::observe::status::SessionStatus;
 
 /// A transcript grows line by line; a few lines are read at once.
 const TRANSCRIPT: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ pub(super) fn due(voice: Voice, tells: bool, looked: Instant, now: Instant) -> I
 
 /// Whether a session may change by nothing but time: what should work may turn out to be stuck, what just ended may
 /// turn out to be settled.
-pub(super) fn is_restless(one: &Judged, changed: Instant, now: Instant) -> bool {
+pub(super) fn is_restless(one: &SessionStatus, changed: Instant, now: Instant) -> bool {
     if one.seen.session.agent == profile::COMMAND || one.verdict.status.is_over() {
         return matches!(one.verdict.status, Status::Starting);
     }

@@ -8,7 +8,7 @@ use dogwatch_bmad::format::complexity::Rules;
 use dogwatch_bmad::format::epic_file::{self, EpicFile};
 use dogwatch_bmad::format::keys::{self, KnownEpics, StoryId};
 use dogwatch_bmad::format::sprint::Sprint;
-use dogwatch_core::workflow::{Crew, Item};
+use dogwatch_core::workflow::{AgentChoice, Item};
 
 use super::git::Tree;
 use super::planner::{Complexity, Planned, Wanted};
@@ -133,16 +133,25 @@ pub(super) fn items(
 }
 
 /// Who does the steps of a story, as a run of the original was configured.
-fn configured(planned: &Planned, wanted: &Wanted, level: &str) -> Option<BTreeMap<String, Crew>> {
+fn configured(
+    planned: &Planned,
+    wanted: &Wanted,
+    level: &str,
+) -> Option<BTreeMap<String, AgentChoice>> {
     let level = level.to_lowercase();
     let of = |step: &str| Some((step.to_owned(), configured_for(planned, wanted, step, &level)?));
     TASKS.iter().map(|step| of(step)).collect()
 }
 
-fn configured_for(planned: &Planned, wanted: &Wanted, step: &str, level: &str) -> Option<Crew> {
+fn configured_for(
+    planned: &Planned,
+    wanted: &Wanted,
+    step: &str,
+    level: &str,
+) -> Option<AgentChoice> {
     let home = Project { root: planned.project.clone(), ..wanted.home.clone() };
     let chosen = agent_config::choose(wanted.config.as_ref()?, step, level, provider(&home));
-    Some(Crew { primary: chosen.primary, fallback: chosen.fallback, model: chosen.model })
+    Some(AgentChoice { primary: chosen.primary, fallback: chosen.fallback, model: chosen.model })
 }
 
 /// What the project's policy says of cycles and retries; and whether it can be used at all.
@@ -263,21 +272,21 @@ impl Crews {
         Self { claude: all_named || is_there("claude"), codex: all_named || is_there("codex") }
     }
 
-    fn careful(&self) -> Crew {
+    fn careful(&self) -> AgentChoice {
         let primary = if self.claude || !self.codex { "claude" } else { "codex" };
-        Crew { primary: primary.into(), fallback: None, model: None }
+        AgentChoice { primary: primary.into(), fallback: None, model: None }
     }
 
     /// A simple story is claude's; a harder one codex's first, and claude's if that fails. A review is claude's: codex tends to
     /// leave without saying that it is done.
-    fn of(&self, level: &str) -> BTreeMap<String, Crew> {
+    fn of(&self, level: &str) -> BTreeMap<String, AgentChoice> {
         let both = self.claude && self.codex && level != "Low";
         let work = if both {
-            Crew { primary: "codex".into(), fallback: Some("claude".into()), model: None }
+            AgentChoice { primary: "codex".into(), fallback: Some("claude".into()), model: None }
         } else {
             self.careful()
         };
-        let mut crews: BTreeMap<String, Crew> =
+        let mut crews: BTreeMap<String, AgentChoice> =
             ["create", "dev", "auto"].map(|step| (step.to_owned(), work.clone())).into();
         crews.insert("review".into(), self.careful());
         crews

@@ -10,7 +10,7 @@ use super::bmad::fault;
 use super::planner::{Planned, Wanted};
 use super::verify::Finding;
 use crate::observe::agents;
-use crate::workflow::run_context::Site;
+use crate::workflow::run_context::RunContext;
 use crate::{Context, Error};
 use dogwatch_bmad::{Stories, files, read_text, read_text_to_change, remove_below, rewrite_text};
 
@@ -190,7 +190,7 @@ fn read_all(root: &Path, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, Spec)>, Er
     Ok(read)
 }
 
-fn specs(site: &Site<'_>, job: &Job) -> Result<Vec<(PathBuf, Spec)>, Error> {
+fn specs(site: &RunContext<'_>, job: &Job) -> Result<Vec<(PathBuf, Spec)>, Error> {
     let (root, item) = (site.folder(job), job.subject.name());
     match &site.settings.spec_folder {
         Some(folder) => in_folder(&root, folder, item),
@@ -199,7 +199,7 @@ fn specs(site: &Site<'_>, job: &Job) -> Result<Vec<(PathBuf, Spec)>, Error> {
 }
 
 /// What an agent is told to build.
-pub(super) fn intent(site: &Site<'_>, job: &Job) -> String {
+pub(super) fn intent(site: &RunContext<'_>, job: &Job) -> String {
     let run = site.journal.run();
     let Some(item) = job.item().and_then(|item| run.plan.item(item)) else { return String::new() };
     if let Some(folder) = &site.settings.spec_folder {
@@ -222,7 +222,7 @@ pub(super) fn intent(site: &Site<'_>, job: &Job) -> String {
 }
 
 /// What the story's spec says of the build.
-pub(super) fn verify(site: &Site<'_>, job: &Job) -> Result<Finding, Error> {
+pub(super) fn verify(site: &RunContext<'_>, job: &Job) -> Result<Finding, Error> {
     let root = site.folder(job);
     let all = specs(site, job)?;
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
@@ -254,7 +254,7 @@ fn blocked(name: &str, spec: &Spec) -> String {
 }
 
 /// What a build left that halted before it had a spec, since the attempt began.
-fn halted(site: &Site<'_>, job: &Job, root: &Path) -> Result<Option<(PathBuf, Spec)>, Error> {
+fn halted(site: &RunContext<'_>, job: &Job, root: &Path) -> Result<Option<(PathBuf, Spec)>, Error> {
     let run = site.journal.run();
     let since =
         run.attempt_at(job).or_else(|| job.item().and_then(|item| run.items.get(item)?.begun));
@@ -275,7 +275,7 @@ fn modified(path: &Path) -> Option<Timestamp> {
 }
 
 /// Another try after a person has decided so: a spec that is blocked would be halted at again.
-pub(super) fn again(site: &Site<'_>, job: &Job) -> Result<(), Error> {
+pub(super) fn again(site: &RunContext<'_>, job: &Job) -> Result<(), Error> {
     let root = site.folder(job);
     for (path, _) in specs(site, job)? {
         let Some(text) = read_text_to_change(&root, &path).map_err(|e| fault(&e))? else {
@@ -299,7 +299,7 @@ pub(super) fn again(site: &Site<'_>, job: &Job) -> Result<(), Error> {
 }
 
 /// The build does not touch sprint status: a story that is done is so there too.
-pub(super) fn finish(site: &Site<'_>, job: &Job, root: &Path) -> Result<(), Error> {
+pub(super) fn finish(site: &RunContext<'_>, job: &Job, root: &Path) -> Result<(), Error> {
     if site.settings.spec_folder.is_some() || !matches!(verify(site, job)?, Finding::Holds(_)) {
         return Ok(());
     }

@@ -80,7 +80,7 @@ pub(super) fn of_agents(
         }
         if permissions::args(level, &profile.launch).is_none() {
             let agent = name.clone();
-            found.push(Error::NoSuchPermissions { agent, level: level.word() });
+            found.push(Error::NoSuchPermissions { agent, level: level.as_str() });
         }
         found.extend(untrusted(context, &profile, project, level));
     }

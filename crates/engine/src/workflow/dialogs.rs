@@ -11,8 +11,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::questions;
 use crate::actions::escalation as ask;
 use crate::observe::capture;
-use crate::observe::status::Judged;
-use crate::workflow::run_context::Site;
+use crate::observe::status::SessionStatus;
+use crate::workflow::run_context::RunContext;
 use crate::{Context, Error};
 
 /// How long a dialog may take to go away once its answer was given.
@@ -22,7 +22,7 @@ const LINES: usize = 24;
 
 /// The dialogs of one attempt's session.
 pub(super) struct Dialogs<'a> {
-    site: &'a Site<'a>,
+    site: &'a RunContext<'a>,
     job: &'a Job,
     n: u32,
     /// What was open at the last look.
@@ -32,7 +32,7 @@ pub(super) struct Dialogs<'a> {
 }
 
 impl<'a> Dialogs<'a> {
-    pub(super) fn new(site: &'a Site<'a>, job: &'a Job, n: u32) -> Self {
+    pub(super) fn new(site: &'a RunContext<'a>, job: &'a Job, n: u32) -> Self {
         Self { site, job, n, open: None, has_looked: false }
     }
 
@@ -41,7 +41,7 @@ impl<'a> Dialogs<'a> {
     }
 
     /// Asks a person about the dialog that is open, and passes their answer on. Whether one is open that waits for a person.
-    pub(super) fn look(&mut self, judged: &Judged) -> Result<bool, Error> {
+    pub(super) fn look(&mut self, judged: &SessionStatus) -> Result<bool, Error> {
         if self.site.settings.permissions == Permissions::Bypass {
             return Ok(false);
         }
@@ -81,7 +81,7 @@ impl<'a> Dialogs<'a> {
     fn ask(
         &self,
         key: &str,
-        judged: &Judged,
+        judged: &SessionStatus,
         dialog: Dialog,
         question: &str,
         asks: &str,

@@ -21,7 +21,7 @@ use super::perform::perform;
 use super::questions::{self, escalate, question_key};
 use crate::actions::escalation as ask;
 use crate::observe::changes::{Changes, Interest};
-use crate::workflow::run_context::Site;
+use crate::workflow::run_context::RunContext;
 use crate::workflow::state_document;
 use crate::{Context, Error};
 
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How a run was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Left {
+pub enum RunOutcome {
     Complete,
     Paused {
         why: String,
@@ -47,7 +47,7 @@ pub enum Left {
 }
 
 /// How a run is carried out.
-pub struct Terms<'a> {
+pub struct RunOptions<'a> {
     /// What the environment says of the project.
     pub home: dogwatch_bmad::Project,
     pub caller_env: Vec<(OsString, OsString)>,
@@ -59,21 +59,25 @@ pub struct Terms<'a> {
     pub tell: &'a (dyn Fn(&Run, &Dated) + Sync),
 }
 
-impl std::fmt::Debug for Terms<'_> {
+impl std::fmt::Debug for RunOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Terms")
+        f.debug_struct("RunOptions")
             .field("wait_for_answers", &self.wait_for_answers)
             .finish_non_exhaustive()
     }
 }
 
 /// Carries a run on until it is over, paused, or has nothing to do without an answer.
-pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Left, Error> {
+pub fn drive(
+    context: &Context,
+    kept: &KeptRun,
+    terms: &RunOptions<'_>,
+) -> Result<RunOutcome, Error> {
     let _lock = lock(context, &kept.project, PATIENCE)?;
     let journal = Journal::open(context, kept)?;
     let settings = Settings::of(kept)?;
     let halt = AtomicBool::new(false);
-    let site = Site {
+    let site = RunContext {
         context,
         project: kept.project.clone(),
         settings,
@@ -112,7 +116,7 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
                     again.wake();
                 }
             }) {
-                Ok(Turn::Left(left)) => break Ok(left),
+                Ok(Turn::RunOutcome(left)) => break Ok(left),
                 Ok(Turn::Wait(at_most)) => {
                     changes.wait(at_most);
                 }
@@ -132,12 +136,12 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
     });
     journal.refresh()?;
     // Aborted by an answer: the run is over, and its row shall say so.
-    if let Ok(Left::Aborted { why }) = &left
+    if let Ok(RunOutcome::Aborted { why }) = &left
         && context.store()?.run(&kept.id)?.is_some_and(|run| run.over.is_none())
     {
         journal.append(Fact::Aborted { by: "an answer".into(), why: why.clone() })?;
     }
-    if matches!(left, Ok(Left::Aborted { .. })) {
+    if matches!(left, Ok(RunOutcome::Aborted { .. })) {
         questions::close(context, &kept.id, questions::ABORTED)?;
     }
     state_document::keep(&site, &journal.run())?;
@@ -146,13 +150,13 @@ pub fn drive(context: &Context, kept: &KeptRun, terms: &Terms<'_>) -> Result<Lef
 
 /// What one turn of the loop came to.
 enum Turn {
-    Left(Left),
+    RunOutcome(RunOutcome),
     Wait(Duration),
 }
 
 struct Loop<'a> {
-    site: &'a Site<'a>,
-    terms: &'a Terms<'a>,
+    site: &'a RunContext<'a>,
+    terms: &'a RunOptions<'a>,
     /// How many facts were told of.
     told: usize,
     /// Decisions that somebody is at.
@@ -170,7 +174,7 @@ impl Loop<'_> {
         let run = journal.run();
         state_document::keep(self.site, &run)?;
         if self.terms.stop.load(Ordering::Relaxed) {
-            return Ok(Turn::Left(Left::Stopped));
+            return Ok(Turn::RunOutcome(RunOutcome::Stopped));
         }
         if matches!(run.standing, Standing::Aborted { .. }) {
             self.site.stop.store(true, Ordering::Relaxed);
@@ -203,17 +207,17 @@ impl Loop<'_> {
         let asking = self.site.asking();
         let only_asks = !self.at_work.is_empty() && self.at_work.is_subset(&asking);
         if only_asks && !self.terms.wait_for_answers && wake >= OWN_PACE {
-            return Ok(Turn::Left(Left::Asked));
+            return Ok(Turn::RunOutcome(RunOutcome::Asked));
         }
         if !self.at_work.is_empty() || !is_idle {
             return Ok(Turn::Wait(wake));
         }
         Ok(match run.standing {
-            Standing::Complete => Turn::Left(Left::Complete),
-            Standing::Aborted { why } => Turn::Left(Left::Aborted { why }),
-            Standing::Paused { why } => Turn::Left(Left::Paused { why }),
+            Standing::Complete => Turn::RunOutcome(RunOutcome::Complete),
+            Standing::Aborted { why } => Turn::RunOutcome(RunOutcome::Aborted { why }),
+            Standing::Paused { why } => Turn::RunOutcome(RunOutcome::Paused { why }),
             Standing::Going if waits_for_a_person && !self.terms.wait_for_answers => {
-                Turn::Left(Left::Asked)
+                Turn::RunOutcome(RunOutcome::Asked)
             }
             Standing::Going => Turn::Wait(wake),
         })

@@ -33,7 +33,7 @@ pub struct Tree {
 
 /// How a commit or a merge went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Went {
+pub(super) enum GitOutcome {
     /// The commit that has it now.
     Well(String),
     /// There was nothing to be done.
@@ -152,18 +152,18 @@ impl Tree {
         message: &str,
         mark: &str,
         before: &BTreeMap<String, String>,
-    ) -> Result<Went, Error> {
+    ) -> Result<GitOutcome, Error> {
         let begun = Instant::now();
         loop {
             if let Some(sha) = self.marked(mark)? {
-                return Ok(Went::Well(sha));
+                return Ok(GitOutcome::Well(sha));
             }
             let changed = self.changed()?;
             let unmerged: Vec<String> =
                 changed.iter().filter(|c| c.is_unmerged()).map(Change::shown).collect();
             if !unmerged.is_empty() {
                 let files = unmerged.join(", ");
-                return Ok(Went::Badly(format!("a merge has left {files} to be settled")));
+                return Ok(GitOutcome::Badly(format!("a merge has left {files} to be settled")));
             }
             let (mut ours, mut to_add): (Vec<&[u8]>, Vec<&[u8]>) = (Vec::new(), Vec::new());
             let marks = self.marks(&changed)?;
@@ -178,7 +178,7 @@ impl Tree {
                 }
             }
             if ours.is_empty() {
-                return Ok(Went::Nothing);
+                return Ok(GitOutcome::Nothing);
             }
             let text = format!("{message}\n\n{mark}\n");
             let said = match self.added(&to_add)? {
@@ -189,7 +189,7 @@ impl Tree {
             if said.is_fine() {
                 // A hook may have made another text of ours.
                 let made = self.marked(mark)?.or_else(|| self.head());
-                return Ok(made.map_or(Went::Nothing, Went::Well));
+                return Ok(made.map_or(GitOutcome::Nothing, GitOutcome::Well));
             }
             // One that was started by somebody who was killed may still be at it.
             let words = said.stderr.text();
@@ -197,7 +197,7 @@ impl Tree {
             if !is_locked || begun.elapsed() > PATIENCE {
                 return Ok(self
                     .marked(mark)?
-                    .map_or_else(|| Went::Badly(said.complaint()), Went::Well));
+                    .map_or_else(|| GitOutcome::Badly(said.complaint()), GitOutcome::Well));
             }
             self.wait_for_lock();
         }
@@ -289,12 +289,12 @@ impl Tree {
         commits: &[String],
         message: &str,
         mend: impl Fn(&str, [&str; 3]) -> Option<String>,
-    ) -> Result<Went, Error> {
+    ) -> Result<GitOutcome, Error> {
         let begun = Instant::now();
         loop {
             let Some(tip) = self.commit_of(branch) else { return self.merged_before(commits) };
             if self.is_fine(&["merge-base", "--is-ancestor", &tip, "HEAD"])? {
-                return Ok(self.head().map_or(Went::Nothing, Went::Well));
+                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Well));
             }
             match self.commit_of("MERGE_HEAD") {
                 None => {}
@@ -302,12 +302,12 @@ impl Tree {
                 Some(merging) if merging == tip => self.abort_merge(&tip),
                 Some(_) => {
                     let dir = self.tree.top().display();
-                    return Ok(Went::Badly(format!("another merge is under way in {dir}")));
+                    return Ok(GitOutcome::Badly(format!("another merge is under way in {dir}")));
                 }
             }
             let said = self.git(&["merge", "-q", "--no-ff", "-m", message, branch], b"")?;
             if said.is_fine() || self.mended(&mend)? {
-                return Ok(self.head().map_or(Went::Nothing, Went::Well));
+                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Well));
             }
             let unmerged = self.unmerged().unwrap_or_default();
             self.abort_merge(&tip);
@@ -317,21 +317,21 @@ impl Tree {
                 } else {
                     format!("both changed {}", unmerged.join(", "))
                 };
-                return Ok(Went::Badly(why));
+                return Ok(GitOutcome::Badly(why));
             }
             self.wait_for_lock();
         }
     }
 
     /// The branch is gone: was it merged before it was removed?
-    fn merged_before(&self, commits: &[String]) -> Result<Went, Error> {
+    fn merged_before(&self, commits: &[String]) -> Result<GitOutcome, Error> {
         for commit in commits {
             if !self.is_fine(&["merge-base", "--is-ancestor", commit, "HEAD"])? {
                 let why = format!("its branch is gone, and {commit} is not in the history");
-                return Ok(Went::Badly(why));
+                return Ok(GitOutcome::Badly(why));
             }
         }
-        Ok(Went::Nothing)
+        Ok(GitOutcome::Nothing)
     }
 
     /// Takes a merge of ours back; another's is left alone.

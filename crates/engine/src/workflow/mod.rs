@@ -23,7 +23,7 @@ mod state_document;
 mod stories;
 mod verify;
 
-pub use driver::{Left, Terms, drive, is_attended};
+pub use driver::{RunOptions, RunOutcome, drive, is_attended};
 pub use journal::replay;
 pub use listing::{Listed, list};
 pub use resuming::{to_resume, validate};

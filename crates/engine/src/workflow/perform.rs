@@ -7,15 +7,15 @@ use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Outcome, Run, Step, Subject, Work};
 use jiff::Timestamp;
 
-use super::git::{Aside, Tree, Went};
+use super::git::{Aside, GitOutcome, Tree};
 use super::questions::escalate;
 use super::verify::{self, Asked};
 use super::{builds, sessions, stories};
 use crate::Error;
-use crate::workflow::run_context::Site;
+use crate::workflow::run_context::RunContext;
 
 /// Carries a decision out and writes down what came of it.
-pub(super) fn perform(site: &Site<'_>, decision: &Decision) -> Result<(), Error> {
+pub(super) fn perform(site: &RunContext<'_>, decision: &Decision) -> Result<(), Error> {
     let run = site.journal.run();
     let step = |job: &Job| -> Result<Step, Error> {
         run.step(job)
@@ -89,7 +89,7 @@ fn failed(job: &Job, n: u32, failure: Failure, why: String) -> Fact {
     }
 }
 
-fn begin(site: &Site<'_>, item: &str) -> Result<Fact, Error> {
+fn begin(site: &RunContext<'_>, item: &str) -> Result<Fact, Error> {
     let tree = Tree::of(&site.project);
     let base = tree.as_ref().and_then(Tree::head);
     let mut worktree = None;
@@ -108,7 +108,7 @@ fn begin(site: &Site<'_>, item: &str) -> Result<Fact, Error> {
 }
 
 /// Keeps what an item that was given up has left, and leaves the tree as it was when the item began.
-fn set_aside(site: &Site<'_>, run: &Run, item: &str) -> Result<Fact, Error> {
+fn set_aside(site: &RunContext<'_>, run: &Run, item: &str) -> Result<Fact, Error> {
     let nothing = Fact::SetAside { item: item.to_owned(), branch: None, files: 0, left: vec![] };
     let Some(state) = run.items.get(item) else { return Ok(nothing) };
     let (dir, branch) = site.worktree(item);
@@ -131,7 +131,7 @@ fn set_aside(site: &Site<'_>, run: &Run, item: &str) -> Result<Fact, Error> {
 }
 
 fn attempt(
-    site: &Site<'_>,
+    site: &RunContext<'_>,
     step: &Step,
     job: &Job,
     n: u32,
@@ -156,7 +156,7 @@ fn attempt(
     })
 }
 
-fn spawn(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+fn spawn(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let n = attempt.n;
     match sessions::spawn(site, job, step, attempt) {
         Ok(session) => Ok(Fact::Spawned { job: job.clone(), n, session }),
@@ -166,7 +166,7 @@ fn spawn(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<F
     }
 }
 
-fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let n = attempt.n;
     let Work::Commit { message } = &step.work else {
         return Ok(failed(job, n, Failure::Error, "not a commit".into()));
@@ -188,7 +188,7 @@ fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<
         }
     }
     Ok(match tree.commit(&site.fill(message, job, n), &mark, &before)? {
-        Went::Well(sha) => {
+        GitOutcome::Well(sha) => {
             let without = tree.left_out().unwrap_or_default();
             let evidence = if without.is_empty() {
                 sha
@@ -197,7 +197,7 @@ fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<
             };
             Fact::Verified { job: job.clone(), n, evidence }
         }
-        Went::Nothing => {
+        GitOutcome::Nothing => {
             let without = tree.left_out().unwrap_or_default();
             let nothing = "there is nothing to commit";
             let why = if without.is_empty() {
@@ -207,11 +207,11 @@ fn commit(site: &Site<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<
             };
             Fact::Skipped { job: job.clone(), why }
         }
-        Went::Badly(why) => failed(job, n, Failure::Failed, why),
+        GitOutcome::Badly(why) => failed(job, n, Failure::Failed, why),
     })
 }
 
-fn merge(site: &Site<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+fn merge(site: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let (n, item) = (attempt.n, job.subject.name());
     let tree = Tree::of(&site.project)
         .ok_or_else(|| Error::NotARepository { path: site.project.clone() })?;
@@ -219,11 +219,11 @@ fn merge(site: &Site<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let message = site.fill("Merge story {item}: {title}", job, n);
     let commits = commits_of(&site.journal.run(), &job.subject);
     Ok(match tree.merge(&branch, &commits, &message, stories::mend)? {
-        Went::Badly(why) => failed(job, n, Failure::Failed, why),
+        GitOutcome::Badly(why) => failed(job, n, Failure::Failed, why),
         went => {
             tree.remove_worktree(&dir, &branch);
             let evidence = match went {
-                Went::Well(sha) => sha,
+                GitOutcome::Well(sha) => sha,
                 _ => "there was nothing to merge".into(),
             };
             Fact::Verified { job: job.clone(), n, evidence }

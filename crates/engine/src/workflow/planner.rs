@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::workflow::{
-    self, Budget, Crew, Item, Per, Plan, Prices, Step, Verifier, Work, Workflow,
+    self, AgentChoice, Budget, Item, Per, Plan, Prices, Step, Verifier, Work, Workflow,
 };
 use dogwatch_store::{KeptRun, NewRun, ProjectFile};
 use jiff::{SignedDuration, Timestamp};
@@ -244,18 +244,18 @@ fn plain_items(workflow: &Workflow, wanted: &Wanted) -> Result<Vec<Item>, Error>
 /// Puts the agents that a person named in the place of others.
 fn assign(planned: &mut Planned, wanted: &Wanted) {
     let default = wanted.agent.clone().unwrap_or_else(|| "claude".into());
-    let choose = |step: &Step, crews: &mut BTreeMap<String, Crew>| {
+    let choose = |step: &Step, crews: &mut BTreeMap<String, AgentChoice>| {
         if !matches!(step.work, Work::Agent { .. }) {
             return;
         }
-        let crew = crews.entry(step.id.clone()).or_insert_with(|| Crew {
+        let crew = crews.entry(step.id.clone()).or_insert_with(|| AgentChoice {
             primary: step.agent.clone().unwrap_or_else(|| default.clone()),
             fallback: step.fallback.clone(),
             model: step.model.clone(),
         });
         let named = wanted.agent_for.get(&step.id).or(wanted.agent.as_ref());
         if let Some(agent) = named {
-            *crew = Crew { primary: agent.clone(), fallback: None, model: None };
+            *crew = AgentChoice { primary: agent.clone(), fallback: None, model: None };
         }
         if let Some(fallback) = &wanted.fallback {
             crew.fallback = Some(fallback.clone()).filter(|f| *f != crew.primary && f != "none");

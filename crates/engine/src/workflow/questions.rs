@@ -5,7 +5,7 @@ use dogwatch_core::workflow::{Failure, Job, Run, Step, Subject, Verifier, Work};
 
 use crate::actions::escalation as ask;
 use crate::observe::agents;
-use crate::workflow::run_context::Site;
+use crate::workflow::run_context::RunContext;
 use crate::{Context, Error};
 
 /// Why the questions of an aborted run are taken back.
@@ -27,7 +27,7 @@ pub fn close(context: &Context, run: &str, because: &str) -> Result<(), Error> {
 }
 
 pub(super) fn escalate(
-    site: &Site<'_>,
+    site: &RunContext<'_>,
     id: &str,
     job: &Job,
     trigger: escalation::Trigger,
@@ -37,7 +37,7 @@ pub(super) fn escalate(
     let state = run.job(job);
     let fact = |(n, failure, why): &(u32, Failure, String)| escalation::Fact {
         name: format!("try {n}"),
-        value: format!("{}: {why}", failure.word()),
+        value: format!("{}: {why}", failure.as_str()),
     };
     let recent = state.failures.len().saturating_sub(6);
     let mut facts: Vec<escalation::Fact> = state.failures[recent..].iter().map(fact).collect();
@@ -69,7 +69,7 @@ pub(super) fn escalate(
 }
 
 /// What a step is, for whoever is asked about it.
-pub(super) fn offer(site: &Site<'_>, run: &Run, job: &Job) -> Offer {
+pub(super) fn offer(site: &RunContext<'_>, run: &Run, job: &Job) -> Offer {
     let step = run.step(job);
     let doer = match step.map(|step| &step.work) {
         Some(Work::Agent { .. }) | None => Doer::Agent,
@@ -89,7 +89,7 @@ pub(super) fn offer(site: &Site<'_>, run: &Run, job: &Job) -> Offer {
 }
 
 /// What people call the subject of a job.
-fn item(site: &Site<'_>, job: &Job) -> String {
+fn item(site: &RunContext<'_>, job: &Job) -> String {
     match (&job.subject, site.settings.is_bmad) {
         (Subject::Item(item), true) => format!("story {item}"),
         (Subject::Item(item), false) => format!("item {item}"),
@@ -99,7 +99,7 @@ fn item(site: &Site<'_>, job: &Job) -> String {
 }
 
 /// What a person would have to put right for the step to count as done.
-fn by_hand(site: &Site<'_>, step: &Step, job: &Job) -> Option<String> {
+fn by_hand(site: &RunContext<'_>, step: &Step, job: &Job) -> Option<String> {
     let n = site.journal.run().job(job).attempts;
     let status = |is: &[String]| is.first().map(|word| format!(" to {word}")).unwrap_or_default();
     step.verify.iter().find_map(|verifier| {
@@ -127,12 +127,12 @@ fn by_hand(site: &Site<'_>, step: &Step, job: &Job) -> Option<String> {
 }
 
 /// Who else could do the step that a question is about.
-pub(super) fn other_agent(site: &Site<'_>, run: &Run, id: &str) -> Option<String> {
+pub(super) fn other_agent(site: &RunContext<'_>, run: &Run, id: &str) -> Option<String> {
     other_than(site, run, &run.questions.get(id)?.job)
 }
 
 /// The fallback; or, of the two that most people have, the other, if it is installed.
-fn other_than(site: &Site<'_>, run: &Run, job: &Job) -> Option<String> {
+fn other_than(site: &RunContext<'_>, run: &Run, job: &Job) -> Option<String> {
     let crew = run.crew(job);
     let is_installed = |name: &&str| {
         let profile = agents::profile(site.context, name);

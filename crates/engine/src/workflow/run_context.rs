@@ -53,7 +53,7 @@ impl Settings {
     }
 }
 
-pub(super) struct Site<'a> {
+pub(super) struct RunContext<'a> {
     pub(super) context: &'a Context,
     pub(super) project: PathBuf,
     pub(super) settings: Settings,
@@ -67,7 +67,7 @@ pub(super) struct Site<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-impl Site<'_> {
+impl RunContext<'_> {
     /// The folder in which a job is done.
     pub(super) fn folder(&self, job: &Job) -> PathBuf {
         let run = self.journal.run();

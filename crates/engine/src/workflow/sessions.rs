@@ -21,9 +21,9 @@ use crate::actions::kill;
 use crate::actions::spawn::{self, Place, Request, What};
 use crate::observe::changes::Changes;
 use crate::observe::snapshot;
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::{agents, capture, transcripts};
-use crate::workflow::run_context::Site;
+use crate::workflow::run_context::RunContext;
 
 /// How often is looked for what nobody tells of.
 const OWN_PACE: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ const TRANSCRIPT: u64 = 64 * 1024 * 1024;
 /// What the session of an attempt that begins now will be called. It has this name before it is there, so that it is found
 /// by whoever comes after us.
 pub(super) fn name_for(
-    site: &Site<'_>,
+    site: &RunContext<'_>,
     job: &Job,
     step: &Step,
     n: u32,
@@ -59,7 +59,7 @@ pub(super) fn name_for(
 }
 
 /// The place of an attempt's session in the run.
-fn place(site: &Site<'_>, job: &Job, step: &Step, n: u32) -> StoryStep {
+fn place(site: &RunContext<'_>, job: &Job, step: &Step, n: u32) -> StoryStep {
     let cycle = (step.is_loop || n > 1).then(|| n.to_string());
     match &job.subject {
         Subject::Group(group) => StoryStep {
@@ -78,7 +78,7 @@ fn place(site: &Site<'_>, job: &Job, step: &Step, n: u32) -> StoryStep {
 
 /// The id of the attempt's session: of the one that is there, or of a new one.
 pub(super) fn spawn(
-    site: &Site<'_>,
+    site: &RunContext<'_>,
     job: &Job,
     step: &Step,
     attempt: &Attempt,
@@ -104,7 +104,7 @@ pub(super) fn spawn(
             let launch = agents::profile(site.context, &attempt.agent)?.launch;
             let level = site.settings.permissions;
             let by_level = dogwatch_core::permissions::args(level, &launch).ok_or_else(|| {
-                Error::NoSuchPermissions { agent: attempt.agent.clone(), level: level.word() }
+                Error::NoSuchPermissions { agent: attempt.agent.clone(), level: level.as_str() }
             })?;
             let extra_args =
                 by_level.iter().chain(&site.settings.agent_args).map(Into::into).collect();
@@ -146,7 +146,7 @@ pub(super) fn spawn(
 
 /// Waits until the session has nothing more to do. `None` if we are to stop before.
 pub(super) fn wait(
-    site: &Site<'_>,
+    site: &RunContext<'_>,
     job: &Job,
     n: u32,
     id: &str,
@@ -154,7 +154,7 @@ pub(super) fn wait(
     limit: SignedDuration,
 ) -> Result<Option<How>, Error> {
     let context = site.context;
-    let mut looker = Looker::new(context)?;
+    let mut reader = StatusReader::new(context)?;
     context.state.news();
     let mut changes = Changes::new();
     // By a clock that stands still while the machine sleeps: so does the agent.
@@ -163,7 +163,7 @@ pub(super) fn wait(
     let mut looked = Instant::now();
     loop {
         let now = Timestamp::now();
-        let judged = match looker.one(id, now) {
+        let judged = match reader.one(id, now) {
             Ok(judged) => judged,
             Err(Error::NoSuchSession { .. }) => {
                 dialogs.over()?;
@@ -189,7 +189,7 @@ pub(super) fn wait(
         if site.stop_is_wanted() {
             return Ok(None);
         }
-        changes.set(looker.interests(std::slice::from_ref(&judged)));
+        changes.set(reader.interests(std::slice::from_ref(&judged)));
         changes.wait(OWN_PACE);
     }
 }
@@ -205,7 +205,7 @@ fn failed(failure: Failure, why: &str) -> How {
 }
 
 /// How a session ended, if it did or has nothing more to do.
-fn end_of(judged: &Judged, now: Timestamp) -> Option<How> {
+fn end_of(judged: &SessionStatus, now: Timestamp) -> Option<How> {
     let verdict = &judged.verdict;
     if verdict.basis == Basis::Stale {
         return None;
@@ -251,7 +251,7 @@ fn end_of(judged: &Judged, now: Timestamp) -> Option<How> {
 }
 
 /// Keeps what the session said, and counts what it used up.
-pub(super) fn hear(site: &Site<'_>, id: &str, job: &Job, n: u32) -> (Option<String>, Spent) {
+pub(super) fn hear(site: &RunContext<'_>, id: &str, job: &Job, n: u32) -> (Option<String>, Spent) {
     let Ok(seen) = snapshot::find(site.context, id) else { return (None, Spent::default()) };
     let mut spent = Spent::default();
     let mut said = String::new();
@@ -297,7 +297,7 @@ fn written_out(entries: &[Entry]) -> String {
 }
 
 /// Ends a session and closes its pane; one that is gone is closed.
-pub(super) fn close(site: &Site<'_>, id: &str) -> Result<(), Error> {
+pub(super) fn close(site: &RunContext<'_>, id: &str) -> Result<(), Error> {
     match snapshot::find(site.context, id) {
         Ok(seen) => kill::kill(site.context, &seen, false, Timestamp::now()).map(drop),
         Err(Error::NoSuchSession { .. }) => Ok(()),

@@ -8,7 +8,7 @@ use dogwatch_bmad::format::marker::{Marker, NewMarker};
 use dogwatch_bmad::format::state_template::{self, Begun, epic_slug};
 use dogwatch_bmad::run_document::{self, TEMPLATE};
 use dogwatch_core::name::slug;
-use dogwatch_core::workflow::{Crew, Plan, Run, Standing};
+use dogwatch_core::workflow::{AgentChoice, Plan, Run, Standing};
 use dogwatch_store::ProjectFile;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::git::Tree;
 use crate::Error;
-use crate::workflow::run_context::Site;
+use crate::workflow::run_context::RunContext;
 use dogwatch_bmad::policy::load;
 use dogwatch_bmad::project::run_marker;
 use dogwatch_bmad::{marker_path, one_at_a_time, read_text_to_change, write_text};
@@ -44,7 +44,7 @@ pub(super) fn must_be_reached(home: &dogwatch_bmad::Project) -> Result<(), Error
 }
 
 /// Brings document and marker up to date.
-pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
+pub(super) fn keep(site: &RunContext<'_>, run: &Run) -> Result<(), Error> {
     let Some(file) = site.settings.state_file.clone().filter(|_| site.settings.is_bmad) else {
         return Ok(());
     };
@@ -67,7 +67,7 @@ pub(super) fn keep(site: &Site<'_>, run: &Run) -> Result<(), Error> {
 }
 
 /// A document with the policy pinned; without one if the skills are not installed that a pinned policy must have.
-fn begin(site: &Site<'_>, run: &Run, now: &str) -> Result<String, Error> {
+fn begin(site: &RunContext<'_>, run: &Run, now: &str) -> Result<String, Error> {
     hide(site)?;
     let stamp = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
     let pinned = load::pin(&site.home, &stamp);
@@ -92,7 +92,7 @@ fn begin(site: &Site<'_>, run: &Run, now: &str) -> Result<String, Error> {
 }
 
 /// Our own files are in no commit.
-fn hide(site: &Site<'_>) -> Result<(), Error> {
+fn hide(site: &RunContext<'_>) -> Result<(), Error> {
     let Some(tree) = Tree::of(&site.project) else { return Ok(()) };
     tree.exclude(&format!("{FOLDER}/"))?;
     if let Ok(marker) = marker_path(&site.home).strip_prefix(&site.project) {
@@ -103,7 +103,7 @@ fn hide(site: &Site<'_>) -> Result<(), Error> {
 
 fn config(plan: &Plan) -> Map<String, Value> {
     let crews = plan.items.first().map(|item| item.agents.clone()).unwrap_or_default();
-    let entry = |crew: &Crew| {
+    let entry = |crew: &AgentChoice| {
         let mut entry = json!({ "primary": crew.primary, "fallback": crew.fallback.as_ref().map_or(json!(false), |f| json!(f)) });
         if let Some(model) = &crew.model {
             entry["model"] = json!(model);
@@ -126,7 +126,7 @@ fn config(plan: &Plan) -> Map<String, Value> {
 }
 
 /// While the run goes on its marker says so; while a person is waited for, or when it is over, there is none.
-fn marker(site: &Site<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error> {
+fn marker(site: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error> {
     let failed = |path: &Path| format!("write {}", path.display());
     let path = marker_path(&site.home);
     let there = run_marker::read(&site.home).ok().flatten().and_then(|text| Marker::read(&text));

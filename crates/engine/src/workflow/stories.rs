@@ -9,7 +9,7 @@ use dogwatch_core::workflow::{Job, Step, Subject, rows};
 use super::bmad::fault;
 use super::verify::{Asked, Finding};
 use crate::Error;
-use crate::workflow::run_context::Site;
+use crate::workflow::run_context::RunContext;
 use dogwatch_bmad::policy::load::{self, Need};
 use dogwatch_bmad::{self, Project, Stories, StoryError, read_text};
 
@@ -31,7 +31,7 @@ impl Look {
     }
 }
 
-pub(super) fn look(site: &Site<'_>, job: &Job) -> Result<Look, Error> {
+pub(super) fn look(site: &RunContext<'_>, job: &Job) -> Result<Look, Error> {
     let (Subject::Item(item), true) = (&job.subject, site.settings.is_bmad) else {
         return Ok(Look::default());
     };
@@ -67,7 +67,7 @@ fn read(stories: &Stories, item: &str) -> Result<Look, StoryError> {
 }
 
 /// The project as a job sees it. In a worktree there is neither marker nor state document.
-fn home(site: &Site<'_>, job: &Job) -> (Project, Option<String>) {
+fn home(site: &RunContext<'_>, job: &Job) -> (Project, Option<String>) {
     let root = site.folder(job);
     let state = site.settings.state_file.clone().filter(|_| root == site.project);
     let state = state.filter(|state| site.project.join(state).is_file());
@@ -76,7 +76,11 @@ fn home(site: &Site<'_>, job: &Job) -> (Project, Option<String>) {
 }
 
 /// What the project's policy asks of the step.
-pub(super) fn by_policy(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<Finding, Error> {
+pub(super) fn by_policy(
+    site: &RunContext<'_>,
+    step: &Step,
+    asked: &Asked<'_>,
+) -> Result<Finding, Error> {
     let (home, state) = home(site, asked.job);
     let question = dogwatch_bmad::Asked {
         step: &step.id,
@@ -107,7 +111,12 @@ pub(super) fn by_policy(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Resu
 }
 
 /// What the project's policy has an agent told for a step.
-pub(super) fn prompt(site: &Site<'_>, job: &Job, step: &str, extra: &str) -> Result<String, Error> {
+pub(super) fn prompt(
+    site: &RunContext<'_>,
+    job: &Job,
+    step: &str,
+    extra: &str,
+) -> Result<String, Error> {
     let (home, state) = home(site, job);
     let bad = |problem: String| Error::BadArgument { problem };
     let policy = load::load(&home, state.as_deref(), Need::Skills)
@@ -126,7 +135,7 @@ pub(super) fn prompt(site: &Site<'_>, job: &Job, step: &str, extra: &str) -> Res
 }
 
 /// Whether all stories of an epic are done, and why not.
-pub(super) fn epic_is_complete(site: &Site<'_>, epic: &str) -> Result<(bool, String), Error> {
+pub(super) fn epic_is_complete(site: &RunContext<'_>, epic: &str) -> Result<(bool, String), Error> {
     let run = site.journal.run();
     let of_epic = run.plan.items.iter().filter(|item| item.group.as_deref() == Some(epic));
     let dropped: Vec<&str> = of_epic
@@ -153,7 +162,7 @@ pub(super) fn epic_is_complete(site: &Site<'_>, epic: &str) -> Result<(bool, Str
 }
 
 /// Puts the list of files and the numbers of tests into the story, as far as they can be had.
-pub(super) fn finish(site: &Site<'_>, folder: &Path, item: &str) {
+pub(super) fn finish(site: &RunContext<'_>, folder: &Path, item: &str) {
     let _ = dogwatch_bmad::reconcile(folder, item, true);
     let begun = site.journal.run().items.get(item).and_then(|state| state.begun);
     let _ = dogwatch_bmad::test_counts(folder, item, begun.map(Into::into), true);

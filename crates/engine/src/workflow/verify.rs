@@ -12,7 +12,7 @@ use super::git::Tree;
 use super::stories;
 use crate::Error;
 use crate::observe::files;
-use crate::workflow::run_context::{Site, stays_inside};
+use crate::workflow::run_context::{RunContext, stays_inside};
 use dogwatch_base::program;
 
 /// How much of what was said last is read.
@@ -41,7 +41,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// The verdict on an attempt, as a fact.
-pub(super) fn verify(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<Fact, Error> {
+pub(super) fn verify(site: &RunContext<'_>, step: &Step, asked: &Asked<'_>) -> Result<Fact, Error> {
     let (job, n) = (asked.job.clone(), asked.n);
     let found = findings(site, step, asked)?;
     let failed = |failure, why: String, until| {
@@ -87,7 +87,11 @@ pub(super) fn verify(site: &Site<'_>, step: &Step, asked: &Asked<'_>) -> Result<
 }
 
 /// Whether the step is done already, before anything was tried.
-pub(super) fn holds(site: &Site<'_>, step: &Step, job: &Job) -> Result<Option<String>, Error> {
+pub(super) fn holds(
+    site: &RunContext<'_>,
+    step: &Step,
+    job: &Job,
+) -> Result<Option<String>, Error> {
     let asked = Asked { job, n: 1, how: None, output: None, held: false };
     let found = findings(site, step, &asked)?;
     let all = !found.is_empty() && found.iter().all(|(_, f)| matches!(f, Finding::Holds(_)));
@@ -96,7 +100,7 @@ pub(super) fn holds(site: &Site<'_>, step: &Step, job: &Job) -> Result<Option<St
 
 /// What each verifier found, and whether that proves anything by itself.
 fn findings(
-    site: &Site<'_>,
+    site: &RunContext<'_>,
     step: &Step,
     asked: &Asked<'_>,
 ) -> Result<Vec<(bool, Finding)>, Error> {
@@ -120,7 +124,7 @@ fn in_words(found: &[(bool, Finding)]) -> String {
 }
 
 fn one(
-    site: &Site<'_>,
+    site: &RunContext<'_>,
     step: &Step,
     verifier: &Verifier,
     asked: &Asked<'_>,
@@ -168,7 +172,7 @@ fn one(
     })
 }
 
-fn work_tree(site: &Site<'_>, folder: &Path, wanted: Wanted) -> Result<Finding, Error> {
+fn work_tree(site: &RunContext<'_>, folder: &Path, wanted: Wanted) -> Result<Finding, Error> {
     let Some(git) = Tree::of(folder) else {
         return Ok(Finding::Not(format!("{} is in no git repository", folder.display())));
     };

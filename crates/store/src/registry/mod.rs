@@ -1,4 +1,4 @@
-//! The roll of sessions in a YAML file that a person reads and edits.
+//! The registry of sessions in a YAML file that a person reads and edits.
 //!
 //! Reading and writing are done by different hands on purpose: one reads strictly (duplicate keys, bombs and depth are
 //! refused), the other edits the text and leaves the rest of it alone. So every edit is read back, and only written if the

@@ -18,7 +18,7 @@ pub enum Act {
 
 impl Act {
     /// Its word in the journal.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "session_created",
             Self::Adopted => "session_adopted",
@@ -107,7 +107,7 @@ impl Store {
             if let (Value::Object(all), Value::Object(data)) = (&mut all, data) {
                 all.extend(data.clone());
             }
-            journal::append(tx, at, session, act.word(), &all)
+            journal::append(tx, at, session, act.as_str(), &all)
         })
     }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
 use serde_json::json;
 
-use super::{NewSession, Seat, Server, Session};
+use super::{NewSession, Server, Session, TeamMembership};
 use crate::journal;
 
 pub(super) const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
@@ -111,11 +111,11 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
     })
 }
 
-fn seat(row: &Row<'_>) -> rusqlite::Result<Option<Seat>> {
+fn seat(row: &Row<'_>) -> rusqlite::Result<Option<TeamMembership>> {
     let Some(role) = row.get(24)? else { return Ok(None) };
     let text = |index| row.get::<_, Option<String>>(index).map(Option::unwrap_or_default);
     let session_file = PathBuf::from(text(27)?);
-    Ok(Some(Seat { role, master: text(25)?, spawner: text(26)?, session_file }))
+    Ok(Some(TeamMembership { role, master: text(25)?, spawner: text(26)?, session_file }))
 }
 
 /// The runner's record, as far as the database has it.

@@ -31,7 +31,7 @@ fn new(id: &str) -> NewSession<'_> {
 fn a_seat_in_a_team() {
     let (_tmp, mut store) = store();
     let name = SessionName::new("x").unwrap();
-    let seat = Seat {
+    let seat = TeamMembership {
         role: "dev".into(),
         master: "%0".into(),
         spawner: "%1".into(),

@@ -10,7 +10,7 @@ use dogwatch_core::status::Status;
 
 use super::Runtime;
 use super::look::{self, Asked, Told, Who};
-use dogwatch_engine::observe::status::Judged;
+use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::observe::{proc_files, processes};
 use dogwatch_engine::{Context, Error};
 
@@ -52,7 +52,7 @@ pub fn check(
 ) -> Result<Heartbeat, Error> {
     let asked = Asked { name, tongue: Tongue::Claude, runtime, counts: false };
     let told = look::once(context, asked)?;
-    let is_idle = |judged: &Judged| matches!(judged.verdict.status, Status::Idle { .. });
+    let is_idle = |judged: &SessionStatus| matches!(judged.verdict.status, Status::Idle { .. });
     let at_prompt = matches!(&told.who, Who::Session(judged) if is_idle(judged));
     let prompt = Prompt::Shown(at_prompt || cues::shows_a_prompt(&told.text));
     let plain = |status, prompt| Heartbeat { status, cpu: 0.0, pid: None, prompt };
@@ -65,7 +65,12 @@ pub fn check(
     })
 }
 
-fn of_session(told: &Told, judged: &Judged, agent: Option<&str>, prompt: Prompt) -> Heartbeat {
+fn of_session(
+    told: &Told,
+    judged: &SessionStatus,
+    agent: Option<&str>,
+    prompt: Prompt,
+) -> Heartbeat {
     let session = &judged.seen.session;
     let status = &judged.verdict.status.without_stopped();
     let is_another = agent.is_some_and(|agent| agent != session.agent);

@@ -13,8 +13,8 @@ use super::polls::{self, Remembered};
 use dogwatch_engine::actions::spawn::TYPED_FILE;
 use dogwatch_engine::observe::capture;
 use dogwatch_engine::observe::evidence::Memory;
-use dogwatch_engine::observe::status::{self, Judged, Looker, Named};
-use dogwatch_engine::observe::tmux_snapshot::Sights;
+use dogwatch_engine::observe::status::{self, Named, SessionStatus, StatusReader};
+use dogwatch_engine::observe::tmux_snapshot::TmuxSnapshot;
 use dogwatch_engine::{Context, Error};
 
 /// Lines of an ended session that are looked at.
@@ -41,27 +41,31 @@ pub struct Told {
 
 #[derive(Debug)]
 pub enum Who {
-    Session(Box<Judged>),
+    Session(Box<SessionStatus>),
     Stranger(Box<PaneFace>),
     Nobody,
 }
 
 /// Looks once.
 pub fn once(context: &Context, asked: Asked<'_>) -> Result<Told, Error> {
-    let (looker, named) = status::named(context, asked.name, Timestamp::now())?;
-    Ok(tell(context, &looker, named, asked))
+    let (reader, named) = status::named(context, asked.name, Timestamp::now())?;
+    Ok(tell(context, &reader, named, asked))
 }
 
 /// Looks again.
-pub fn look(context: &Context, looker: &mut Looker<'_>, asked: Asked<'_>) -> Result<Told, Error> {
-    let named = looker.named(asked.name, Timestamp::now())?;
-    Ok(tell(context, looker, named, asked))
+pub fn look(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    asked: Asked<'_>,
+) -> Result<Told, Error> {
+    let named = reader.named(asked.name, Timestamp::now())?;
+    Ok(tell(context, reader, named, asked))
 }
 
-fn tell(context: &Context, looker: &Looker<'_>, named: Named, asked: Asked<'_>) -> Told {
+fn tell(context: &Context, reader: &StatusReader<'_>, named: Named, asked: Asked<'_>) -> Told {
     match named {
         Named::Session(judged, sights) => {
-            let todos = looker.memory(&judged.seen.session.id).and_then(todos);
+            let todos = reader.memory(&judged.seen.session.id).and_then(todos);
             session(context, *judged, sights.as_ref(), todos, asked)
         }
         Named::Stranger(face, sights) => stranger(context, *face, sights, asked),
@@ -74,8 +78,8 @@ fn tell(context: &Context, looker: &Looker<'_>, named: Named, asked: Asked<'_>) 
 
 fn session(
     context: &Context,
-    judged: Judged,
-    sights: Option<&Sights>,
+    judged: SessionStatus,
+    sights: Option<&TmuxSnapshot>,
     todos: Option<Todos>,
     asked: Asked<'_>,
 ) -> Told {
@@ -106,7 +110,7 @@ fn todos(memory: &Memory) -> Option<Todos> {
     Some(Todos { done: shown.done, total: shown.done + shown.doing + shown.open })
 }
 
-fn stranger(context: &Context, face: PaneFace, mut sights: Sights, asked: Asked<'_>) -> Told {
+fn stranger(context: &Context, face: PaneFace, mut sights: TmuxSnapshot, asked: Asked<'_>) -> Told {
     let pane = face.row.pane_id;
     let text = match sights.capture(&context.tmux, &[pane]) {
         Ok(()) => sights.picture(pane).map(|(_, text)| capture::plain(text)),
@@ -157,7 +161,7 @@ fn clock_moves(remembered: Remembered, text: &str) -> bool {
 }
 
 /// What is on the screen of a living session, or was when it ended.
-fn text_of(context: &Context, judged: &Judged, sights: Option<&Sights>) -> String {
+fn text_of(context: &Context, judged: &SessionStatus, sights: Option<&TmuxSnapshot>) -> String {
     let seen = &judged.seen;
     let living = seen.pane.filter(|pane| !pane.dead && !judged.verdict.status.is_over());
     let shown = living.zip(sights).and_then(|(pane, sights)| sights.picture(pane.pane_id));

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`agent`] | finds out which agent is meant |
 //! | [`spawn`](mod@spawn) | starts the session of a step |
-//! | [`roll`] | which sessions there are, and whose |
+//! | [`list`] | which sessions there are, and whose |
 //! | [`look`](mod@look) | tells one in six columns |
 //! | [`output`] | keeps what it showed |
 //! | [`heartbeat`] | its process, and what that uses |
@@ -15,12 +15,12 @@
 pub mod agent;
 pub mod heartbeat;
 pub mod kill;
+pub mod list;
 pub mod look;
 pub mod monitor;
 pub mod output;
 mod polls;
 mod remains;
-pub mod roll;
 pub mod spawn;
 
 use std::path::PathBuf;

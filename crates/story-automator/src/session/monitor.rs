@@ -10,7 +10,7 @@ use dogwatch_core::status::Status;
 use super::Runtime;
 use super::look::{self, Asked, Told, Who};
 use dogwatch_engine::observe::changes::Interest;
-use dogwatch_engine::observe::status::Looker;
+use dogwatch_engine::observe::status::StatusReader;
 use dogwatch_engine::observe::wait::{self, Look};
 use dogwatch_engine::observe::{proc_files, processes};
 use dogwatch_engine::{Context, Error};
@@ -66,14 +66,14 @@ pub fn monitor(
     if ask.at_most.is_zero() {
         return Ok(Monitored { end: End::TimedOut, todos: Todos::default() });
     }
-    let mut looker = Looker::new(context)?;
+    let mut reader = StatusReader::new(context)?;
     let end = wait::until(context, Some(ask.at_most), || {
-        Ok(match look::look(context, &mut looker, watch.next_look()) {
+        Ok(match look::look(context, &mut reader, watch.next_look()) {
             Err(error) => watch.failed(error),
             Ok(told) => {
                 let is_news = watch.is_news(&told.row);
                 tell(Progress { row: &told.row, is_news, after: watch.begun.elapsed() });
-                watch.judge(told, &looker)
+                watch.judge(told, &reader)
             }
         })
     })?;
@@ -113,14 +113,14 @@ impl<'a> Watch<'a> {
         self.last_row.replace(row.clone()).as_ref() != Some(row)
     }
 
-    fn judge(&mut self, told: Told, looker: &Looker<'_>) -> Look<End> {
+    fn judge(&mut self, told: Told, reader: &StatusReader<'_>) -> Look<End> {
         match told.row.state {
             State::Completed | State::Crashed | State::NotFound => Look::Found(End::Over(told)),
             State::Stuck if self.is_final(&told) => Look::Found(End::Over(told)),
-            State::Error | State::Stuck => Look::Listen(interests(&told, looker)),
+            State::Error | State::Stuck => Look::Listen(interests(&told, reader)),
             State::JustStarted | State::InProgress => {
                 self.unknown_since = None;
-                Look::Listen(interests(&told, looker))
+                Look::Listen(interests(&told, reader))
             }
         }
     }
@@ -147,9 +147,9 @@ impl<'a> Watch<'a> {
 }
 
 /// What would tell of a change.
-fn interests(told: &Told, looker: &Looker<'_>) -> BTreeSet<(Interest, String)> {
+fn interests(told: &Told, reader: &StatusReader<'_>) -> BTreeSet<(Interest, String)> {
     match &told.who {
-        Who::Session(judged) => looker.interests(std::slice::from_ref(judged)),
+        Who::Session(judged) => reader.interests(std::slice::from_ref(judged)),
         Who::Stranger(face) => {
             let pid = i32::try_from(face.row.pane_pid).unwrap_or(0);
             let terminal = proc_files::terminal(pid).map(Interest::Terminal);

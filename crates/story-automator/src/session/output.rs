@@ -12,7 +12,7 @@ use dogwatch_tmux::PaneFace;
 use super::Place;
 use super::look::{Told, Who};
 use dogwatch_engine::observe::capture;
-use dogwatch_engine::observe::snapshot::Seen;
+use dogwatch_engine::observe::snapshot::SessionSnapshot;
 use dogwatch_engine::{Context, Error};
 
 /// Lines that are asked for.
@@ -63,7 +63,7 @@ fn path(context: &Context, place: &Place, name: &str, who: &Who) -> Result<PathB
 }
 
 /// Of an agent what was said, since it draws over what it showed; of all others the screen with what has scrolled away.
-fn text_of(context: &Context, seen: &Seen) -> String {
+fn text_of(context: &Context, seen: &SessionSnapshot) -> String {
     let said =
         if seen.session.agent == profile::COMMAND { None } else { capture::said(context, seen) };
     said.unwrap_or_else(|| {

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use dogwatch_core::status::{Role, Verdict};
-use dogwatch_engine::observe::snapshot::Seen;
+use dogwatch_engine::observe::snapshot::SessionSnapshot;
 use dogwatch_engine::observe::status;
 use dogwatch_engine::{Context, Error};
 use dogwatch_tmux::Command;
@@ -33,7 +33,7 @@ impl Watched {
 
     pub(super) fn look(&mut self, context: &Context, begun: Instant) -> Result<(), Error> {
         let judged = status::one(context, &self.id, Timestamp::now())?;
-        let (what, why) = (judged.verdict.status.word(), because(&judged.verdict));
+        let (what, why) = (judged.verdict.status.as_str(), because(&judged.verdict));
         self.over = judged.seen.life.state.is_over();
         if self.story.last().is_none_or(|last| is_news(last.what, what)) {
             self.note(begun, what, why);
@@ -62,10 +62,10 @@ fn is_news(before: &str, now: &str) -> bool {
 /// What the deciding source said.
 fn because(verdict: &Verdict) -> String {
     let decided = verdict.reasons.iter().find(|reason| reason.role == Role::Decided);
-    decided.map_or_else(String::new, |r| format!("{} ({})", r.said, r.source.word()))
+    decided.map_or_else(String::new, |r| format!("{} ({})", r.said, r.source.as_str()))
 }
 
-fn answer(context: &Context, seen: &Seen) -> Result<(), Error> {
+fn answer(context: &Context, seen: &SessionSnapshot) -> Result<(), Error> {
     if let Some(pane) = seen.pane_id() {
         context.tmux.run_one(Command::new("send-keys").target(pane).arg("1"))?;
     }

@@ -32,7 +32,7 @@ pub(super) fn ls(context: &Context, args: &StoryLs) -> Result<u8, Error> {
             format!("{done}/{total}"),
             ui::age(one.kept.begun, now),
             ui::harmless(one.kept.workflow.clone()),
-            one.settings.permissions.word().to_owned(),
+            one.settings.permissions.as_str().to_owned(),
         ];
         cells.extend(args.all.then(|| ui::harmless(one.kept.project.display().to_string())));
         table.row(cells.into_iter().map(crate::table::Cell::from).collect::<Vec<_>>());

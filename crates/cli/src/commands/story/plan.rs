@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::permissions::Permissions;
-use dogwatch_core::workflow::{Budget, Crew, Per, Prices, Work};
+use dogwatch_core::workflow::{AgentChoice, Budget, Per, Prices, Work};
 use dogwatch_engine::workflow::planner::{self, Planned, Wanted};
 use dogwatch_engine::{Context, Error};
 use serde_json::{Value, json};
@@ -124,10 +124,10 @@ pub(super) fn show(planned: &Planned, as_json: bool) {
 
 /// What agents may do without asking, in a line.
 pub(super) fn permissions(level: Permissions) -> String {
-    format!("permissions: {}: {}", level.word(), level.meaning())
+    format!("permissions: {}: {}", level.as_str(), level.meaning())
 }
 
-fn crew(crew: &Crew) -> String {
+fn crew(crew: &AgentChoice) -> String {
     let model = crew.model.as_ref().map(|model| format!(":{model}")).unwrap_or_default();
     let fallback =
         crew.fallback.as_ref().map(|other| format!(", else {other}")).unwrap_or_default();

@@ -60,7 +60,7 @@ fn print(report: &Report) {
     ui::line(table);
     for one in &report.questions {
         let answer = match (&one.action, &one.by) {
-            (Some(action), Some(by)) => format!("{by} chose {}", action.word()),
+            (Some(action), Some(by)) => format!("{by} chose {}", action.as_str()),
             _ => "open".into(),
         };
         let why = ui::harmless(one.why.clone()).replace('\n', " · ");

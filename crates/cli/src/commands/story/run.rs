@@ -1,7 +1,7 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::workflow::{Dated, Fact, How, Run};
 use dogwatch_engine::observe::changes::Changes;
-use dogwatch_engine::workflow::{self, Left, Terms, planner};
+use dogwatch_engine::workflow::{self, RunOptions, RunOutcome, planner};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::KeptRun;
 use jiff::Timestamp;
@@ -53,7 +53,7 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
     }
     let stop = interrupt::flag(Changes::<()>::new().waker())?;
     let tell = |run: &Run, dated: &Dated| tell(run, dated, as_json);
-    let terms = Terms {
+    let terms = RunOptions {
         home: here(),
         caller_env: std::env::vars_os().collect(),
         wait_for_answers: !no_wait,
@@ -62,11 +62,11 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
     };
     let left = workflow::drive(context, kept, &terms)?;
     let (word, why, code) = match &left {
-        Left::Complete => ("complete", String::new(), exit_code::OK),
-        Left::Aborted { why } => ("aborted", why.clone(), exit_code::FAILED),
-        Left::Paused { why } => ("paused", why.clone(), exit_code::CONFLICT),
-        Left::Asked => ("asked", "a decision is needed".into(), exit_code::CONFLICT),
-        Left::Stopped => ("stopped", "its sessions go on".into(), exit_code::CONFLICT),
+        RunOutcome::Complete => ("complete", String::new(), exit_code::OK),
+        RunOutcome::Aborted { why } => ("aborted", why.clone(), exit_code::FAILED),
+        RunOutcome::Paused { why } => ("paused", why.clone(), exit_code::CONFLICT),
+        RunOutcome::Asked => ("asked", "a decision is needed".into(), exit_code::CONFLICT),
+        RunOutcome::Stopped => ("stopped", "its sessions go on".into(), exit_code::CONFLICT),
     };
     if as_json {
         ui::json(&json!({ "run": kept.id, "left": word, "why": why }));
@@ -74,7 +74,7 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
     }
     let gap = if why.is_empty() { "" } else { ": " };
     ui::line(format_args!("run {} is {word}{gap}{why}", kept.id));
-    if matches!(left, Left::Asked) {
+    if matches!(left, RunOutcome::Asked) {
         ui::talk("hint: dogwatch escalations; then dogwatch story resume");
     } else if code == exit_code::CONFLICT {
         ui::talk("hint: go on with: dogwatch story resume");
@@ -114,17 +114,17 @@ pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
             format!("{job}: ended{tokens}")
         }
         Fact::Ended { job, how: How::Failed { failure, why, .. }, .. } => {
-            format!("{job}: ended: {}: {why}", failure.word())
+            format!("{job}: ended: {}: {why}", failure.as_str())
         }
         Fact::Verified { job, evidence, .. } => format!("{job}: verified: {evidence}"),
         Fact::Failed { job, failure, why, .. } => {
-            format!("{job}: not done: {}: {why}", failure.word())
+            format!("{job}: not done: {}: {why}", failure.as_str())
         }
         Fact::Escalated { job, trigger, critical, why, .. } => {
             let kind = if *critical { "decision needed" } else { "decision wanted" };
             format!("{job}: {kind}: {}: {why}", trigger.title())
         }
-        Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose: {}", action.word()),
+        Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose: {}", action.as_str()),
         Fact::SetAside { item, branch, files, left } => {
             let words = dogwatch_core::workflow::aside_words(branch.as_deref(), *files, left)?;
             format!("{item}: {words}")

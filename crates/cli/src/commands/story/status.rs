@@ -99,7 +99,7 @@ pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8
     // At once, and also if its sessions cannot be ended.
     workflow::questions::close(context, &kept.id, workflow::questions::ABORTED)?;
     let stop = std::sync::atomic::AtomicBool::new(false);
-    let terms = workflow::Terms {
+    let terms = workflow::RunOptions {
         home: here(),
         caller_env: vec![],
         wait_for_answers: false,

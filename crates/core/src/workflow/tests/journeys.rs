@@ -8,14 +8,17 @@ use super::world::{End, Play, World};
 use crate::escalation::Action;
 use crate::escalation::Trigger;
 use crate::workflow::definition::Failure;
-use crate::workflow::plan::{Budget, Crew, Item, Plan};
+use crate::workflow::plan::{AgentChoice, Budget, Item, Plan};
 use crate::workflow::state::{Outcome, Standing};
 use crate::workflow::{Dated, Decision, Fact, Job, Run, bmad};
 
 fn item(id: &str) -> Item {
     let group = id.split_once('.').map(|(epic, _)| epic.to_owned());
-    let crew =
-        Crew { primary: "codex".into(), fallback: Some("claude".into()), model: Some("m".into()) };
+    let crew = AgentChoice {
+        primary: "codex".into(),
+        fallback: Some("claude".into()),
+        model: Some("m".into()),
+    };
     let agents =
         ["create", "dev", "auto", "review"].map(|step| (step.to_owned(), crew.clone())).into();
     Item { id: id.into(), group, agents, ..Item::default() }

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::observe::capture::Screen;
-use crate::observe::snapshot::Seen;
-use crate::observe::status::{Judged, Looker};
+use crate::observe::snapshot::SessionSnapshot;
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::{agents, capture, processes, self_report, transcripts};
 use crate::{Context, Error};
 
@@ -23,7 +23,7 @@ const KEPT_ROWS: u32 = 200;
 #[derive(Debug, Clone)]
 pub struct Materials {
     pub at: Timestamp,
-    pub judged: Judged,
+    pub judged: SessionStatus,
     pub profile: Option<Profile>,
     pub version: Option<String>,
     pub pane: Option<Pane>,
@@ -50,8 +50,8 @@ pub struct Pane {
 
 /// Looks at everything, once. The screen is the one that the verdict was made from.
 pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials, Error> {
-    let mut looker = Looker::new(context)?;
-    let (judged, sights) = looker.one_and_its_sight(target, now)?;
+    let mut reader = StatusReader::new(context)?;
+    let (judged, sights) = reader.one_and_its_sight(target, now)?;
     let seen = &judged.seen;
     seen.must_be_known()?;
     let id = seen.pane_id();
@@ -64,7 +64,7 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
         let rows = pane.as_ref().map_or(KEPT_ROWS, |pane| pane.face.row.height.into());
         screen = capture::kept(context, seen, rows).or(screen);
     }
-    let signals = looker.store.signals(&seen.session.id)?;
+    let signals = reader.store.signals(&seen.session.id)?;
     let profile = agents::profile(context, &seen.session.agent).ok();
     let agent = seen.session.started.as_ref().map(|s| s.agent).filter(|a| processes::is_alive(*a));
     let way = profile.as_ref().and_then(|profile| profile.own_word);
@@ -108,7 +108,11 @@ fn describe(context: &Context, face: &PaneFace) -> Pane {
 }
 
 /// The version of the very process if it tells, else of the program that was started.
-fn version(seen: &Seen, profile: Option<&Profile>, agent_state: Option<&[u8]>) -> Option<String> {
+fn version(
+    seen: &SessionSnapshot,
+    profile: Option<&Profile>,
+    agent_state: Option<&[u8]>,
+) -> Option<String> {
     let told = agent_state.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
     let told = told.and_then(|state| Some(state["version"].as_str()?.to_owned()));
     told.or_else(|| {
@@ -125,7 +129,7 @@ fn version(seen: &Seen, profile: Option<&Profile>, agent_state: Option<&[u8]>) -
 
 fn transcript(
     context: &Context,
-    seen: &Seen,
+    seen: &SessionSnapshot,
     profile: Option<&Profile>,
     signals: &[Signal],
 ) -> Option<String> {

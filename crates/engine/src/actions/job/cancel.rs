@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::{find, find_in, wait};
 use crate::actions::send::{queue, tmux_input};
 use crate::observe::agents;
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
 /// How long an agent may take to stop.
@@ -17,20 +17,20 @@ const STOPPING: Duration = Duration::from_secs(10);
 /// Cancels a job: takes its prompt back, or interrupts the turn that it is at.
 pub fn cancel(context: &Context, target: &str, by: &str) -> Result<Job, Error> {
     let job = find(context, target)?;
-    let mut looker = Looker::new(context)?;
-    if job.state.is_over() || !looker.store.want_cancelled(&job.id, by, Timestamp::now())? {
-        let state = find_in(&looker, &job.id)?.state.word();
+    let mut reader = StatusReader::new(context)?;
+    if job.state.is_over() || !reader.store.want_cancelled(&job.id, by, Timestamp::now())? {
+        let state = find_in(&reader, &job.id)?.state.as_str();
         return Err(Error::JobOver { id: job.id, state });
     }
     let ended = if job.state == JobState::Queued {
-        take_back(context, &mut looker, &job, by)
+        take_back(context, &mut reader, &job, by)
     } else {
-        interrupt(context, &mut looker, &job)
+        interrupt(context, &mut reader, &job)
     };
     match ended {
         Ok(job) => Ok(job),
         Err(error) => {
-            looker.store.keep_job(&job.id)?;
+            reader.store.keep_job(&job.id)?;
             Err(error)
         }
     }
@@ -38,20 +38,20 @@ pub fn cancel(context: &Context, target: &str, by: &str) -> Result<Job, Error> {
 
 fn take_back(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     job: &Job,
     by: &str,
 ) -> Result<Job, Error> {
     let now = Timestamp::now();
-    match looker.store.message(&job.id)? {
+    match reader.store.message(&job.id)? {
         // Whoever submitted it was killed before it could be posted.
         None => {
             let state = JobState::Cancelled { by: by.to_owned() };
-            let kept = looker.store.advance_job(job, &[Step { at: now, state }], None)?;
+            let kept = reader.store.advance_job(job, &[Step { at: now, state }], None)?;
             context.state.tell_news(&job.session);
             Ok(kept)
         }
-        Some(message) if looker.store.take_back(&message.id, now)? => {
+        Some(message) if reader.store.take_back(&message.id, now)? => {
             context.state.tell_news(&message.session);
             find(context, &job.id)
         }
@@ -63,10 +63,10 @@ fn take_back(
 }
 
 /// Presses the keys that cut a turn short, once, and sees what comes of it.
-fn interrupt(context: &Context, looker: &mut Looker<'_>, job: &Job) -> Result<Job, Error> {
+fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Result<Job, Error> {
     let refuse = |reason: String| Err(Error::NotCancelled { id: job.id.clone(), reason });
-    let mut judged = looker.one(&job.session, Timestamp::now())?;
-    let is_at_it = |judged: &Judged| {
+    let mut judged = reader.one(&job.session, Timestamp::now())?;
+    let is_at_it = |judged: &SessionStatus| {
         matches!(judged.verdict.status, Status::Working { .. } | Status::Stuck { .. })
     };
     let mut typing = None;
@@ -77,7 +77,7 @@ fn interrupt(context: &Context, looker: &mut Looker<'_>, job: &Job) -> Result<Jo
             return Err(Error::Busy { name: session.name.clone() });
         }
         // Again, now that nobody else types: a dialog may have come up.
-        judged = looker.one(&job.session, Timestamp::now())?;
+        judged = reader.one(&job.session, Timestamp::now())?;
     }
     let session = &judged.seen.session;
     let keys = agents::profile(context, &session.agent)?.interrupt;
@@ -103,7 +103,7 @@ fn interrupt(context: &Context, looker: &mut Looker<'_>, job: &Job) -> Result<Jo
     let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
     match &job.state {
         state @ JobState::Done { .. } => {
-            Err(Error::JobOver { id: job.id.clone(), state: state.word() })
+            Err(Error::JobOver { id: job.id.clone(), state: state.as_str() })
         }
         state if state.is_over() => Ok(job),
         _ => refuse(format!("the agent did not stop within {} s", STOPPING.as_secs())),

@@ -18,7 +18,7 @@ pub use settle::{beside, settle_of, tell_of};
 
 use crate::actions::send;
 use crate::observe::changes::{Changes, Interest};
-use crate::observe::status::Looker;
+use crate::observe::status::StatusReader;
 use crate::{Context, Error};
 
 /// How often is looked for what nobody tells of.
@@ -46,9 +46,9 @@ pub fn submit(
 
 /// Files a job without bringing it anywhere yet: for those who must write its id down first.
 pub fn file(context: &Context, target: &str, prompt: &str) -> Result<Job, Error> {
-    let mut looker = Looker::new(context)?;
+    let mut reader = StatusReader::new(context)?;
     let now = Timestamp::now();
-    let judged = looker.one(target, now)?;
+    let judged = reader.one(target, now)?;
     let session = &judged.seen.session;
     if judged.verdict.status.is_over() {
         let (name, reason) = (session.name.clone(), judged.seen.life.reason.clone());
@@ -57,9 +57,9 @@ pub fn file(context: &Context, target: &str, prompt: &str) -> Result<Job, Error>
     // Whatever would be refused is refused before anything is kept.
     send::checked(context, session, &request(target, prompt, None))?;
     let id = uuid::Uuid::now_v7().to_string();
-    looker.store.submit_job(&NewJob { id: &id, session: &session.id, prompt, at: now })?;
+    reader.store.submit_job(&NewJob { id: &id, session: &session.id, prompt, at: now })?;
     context.state.tell_news(&session.id);
-    looker.store.job(&id)?.ok_or(Error::NoSuchJob { target: id })
+    reader.store.job(&id)?.ok_or(Error::NoSuchJob { target: id })
 }
 
 /// Brings a job's prompt to its agent, from wherever it is by now.
@@ -73,9 +73,9 @@ fn request<'a>(target: &'a str, text: &'a str, timeout: Option<Duration>) -> sen
 
 /// The job meant by an id or its first eight letters, as far as it has come.
 pub fn find(context: &Context, target: &str) -> Result<Job, Error> {
-    let mut looker = Looker::new(context)?;
-    let job = find_in(&looker, target)?;
-    let (job, is_news) = settle::settle(context, &mut looker, job)?;
+    let mut reader = StatusReader::new(context)?;
+    let job = find_in(&reader, target)?;
+    let (job, is_news) = settle::settle(context, &mut reader, job)?;
     if is_news {
         tell_of(context, std::slice::from_ref(&job));
     }
@@ -88,18 +88,18 @@ pub fn list(
     target: Option<&str>,
     most: u32,
 ) -> Result<Vec<(Option<String>, Job)>, Error> {
-    let mut looker = Looker::new(context)?;
+    let mut reader = StatusReader::new(context)?;
     let session = target
-        .map(|target| looker.one(target, Timestamp::now()).map(|one| one.seen.session.id))
+        .map(|target| reader.one(target, Timestamp::now()).map(|one| one.seen.session.id))
         .transpose()?;
     let mut jobs = Vec::new();
     let mut news = Vec::new();
-    for job in looker.store.jobs(session.as_deref(), most)? {
-        let (job, is_news) = settle::settle(context, &mut looker, job)?;
+    for job in reader.store.jobs(session.as_deref(), most)? {
+        let (job, is_news) = settle::settle(context, &mut reader, job)?;
         if is_news {
             news.push(job.clone());
         }
-        jobs.push((name(&looker, &job), job));
+        jobs.push((name(&reader, &job), job));
     }
     tell_of(context, &news);
     Ok(jobs)
@@ -110,12 +110,12 @@ pub fn name_of(context: &Context, job: &Job) -> Option<String> {
     Some(context.store().ok()?.by_id(&job.session).ok()??.name)
 }
 
-fn name(looker: &Looker<'_>, job: &Job) -> Option<String> {
-    Some(looker.store.by_id(&job.session).ok()??.name)
+fn name(reader: &StatusReader<'_>, job: &Job) -> Option<String> {
+    Some(reader.store.by_id(&job.session).ok()??.name)
 }
 
-fn find_in(looker: &Looker<'_>, target: &str) -> Result<Job, Error> {
-    let found = looker.store.job(target)?;
+fn find_in(reader: &StatusReader<'_>, target: &str) -> Result<Job, Error> {
+    let found = reader.store.job(target)?;
     found.ok_or_else(|| Error::NoSuchJob { target: target.to_owned() })
 }
 
@@ -124,20 +124,20 @@ fn find_in(looker: &Looker<'_>, target: &str) -> Result<Job, Error> {
 pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Result<Job, Error> {
     let begun = Instant::now();
     let left = || at_most.map(|limit| limit.saturating_sub(begun.elapsed()));
-    let mut looker = Looker::new(context)?;
-    let mut job = find_in(&looker, target)?;
+    let mut reader = StatusReader::new(context)?;
+    let mut job = find_in(&reader, target)?;
     context.state.news();
     let mut changes = Changes::new();
     loop {
-        let interests = looker
+        let interests = reader
             .one(&job.session, Timestamp::now())
-            .map(|judged| looker.interests(std::slice::from_ref(&judged)));
+            .map(|judged| reader.interests(std::slice::from_ref(&judged)));
         let mut interests = interests.unwrap_or_default();
         let news = Interest::File(context.state.news_of(&job.session));
         interests.insert((news, job.session.clone()));
         changes.set(interests);
         // After the watch is set: what happened before is seen now, what comes later wakes us.
-        let (now, is_news) = settle::settle(context, &mut looker, job)?;
+        let (now, is_news) = settle::settle(context, &mut reader, job)?;
         job = now;
         if is_news {
             tell_of(context, std::slice::from_ref(&job));
@@ -147,18 +147,18 @@ pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Resul
             return Ok(job);
         }
         let is_pending = job.state == JobState::Queued && job.waiting.is_none();
-        if is_pending && !is_being_sent(&looker, &job)? {
+        if is_pending && !is_being_sent(&reader, &job)? {
             bring(context, &job, left)?;
             continue;
         }
-        looker.store.check_files()?;
+        reader.store.check_files()?;
         changes.wait(left.map_or(OWN_PACE, |left| left.min(OWN_PACE)));
     }
 }
 
 /// Whether another process is at it.
-fn is_being_sent(looker: &Looker<'_>, job: &Job) -> Result<bool, Error> {
-    let message = looker.store.message(&job.id)?;
+fn is_being_sent(reader: &StatusReader<'_>, job: &Job) -> Result<bool, Error> {
+    let message = reader.store.message(&job.id)?;
     let me = crate::observe::processes::myself()?;
     Ok(message.is_some_and(|message| {
         message.outcome.is_some()

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::notify::channels;
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::{files, transcripts};
 use crate::{Context, Error};
 
@@ -22,33 +22,33 @@ const LAST_LOOK: u64 = 64 * 1024 * 1024;
 /// The job as far as it has come, and whether we were the first to see that it is over.
 pub(super) fn settle(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     job: Job,
 ) -> Result<(Job, bool), Error> {
     if job.state.is_over() {
         return Ok((job, false));
     }
-    let judged = match looker.one(&job.session, Timestamp::now()) {
+    let judged = match reader.one(&job.session, Timestamp::now()) {
         Ok(judged) => Some(judged),
         Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => None,
         Err(error) => return Err(error),
     };
-    settle_by(context, looker, job, judged.as_ref())
+    settle_by(context, reader, job, judged.as_ref())
 }
 
 /// The same for one whose session was just judged; `None` if nobody knows of that any more.
 fn settle_by(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     job: Job,
-    judged: Option<&Judged>,
+    judged: Option<&SessionStatus>,
 ) -> Result<(Job, bool), Error> {
     let now = Timestamp::now();
-    let message = looker.store.message(&job.id)?;
+    let message = reader.store.message(&job.id)?;
     let agent =
         judged.map_or_else(|| Agent::Over("nothing is known of it any more".to_owned()), agent);
     let (has_transcript, turn) = match (judged, &message) {
-        (Some(judged), Some(message)) => turn_of(context, looker, judged, message, &job, &agent),
+        (Some(judged), Some(message)) => turn_of(context, reader, judged, message, &job, &agent),
         _ => (false, None),
     };
     let sight = Sight {
@@ -63,7 +63,7 @@ fn settle_by(
     let state = steps.last().map_or(&job.state, |step| &step.state);
     let waiting = job::waiting(state, &sight).map(ToOwned::to_owned);
     let was = job.state.clone();
-    let now = looker.store.advance_job(&job, &steps, waiting.as_deref())?;
+    let now = reader.store.advance_job(&job, &steps, waiting.as_deref())?;
     if now.state != was {
         context.state.tell_news(&now.session);
     }
@@ -74,15 +74,15 @@ fn settle_by(
 /// Settles the open jobs of sessions that were just judged; those that are over now.
 pub fn settle_of(
     context: &Context,
-    looker: &mut Looker<'_>,
-    judged: &[Judged],
+    reader: &mut StatusReader<'_>,
+    judged: &[SessionStatus],
 ) -> Result<Vec<Job>, Error> {
     let mut over = Vec::new();
-    for job in looker.store.open_jobs()? {
+    for job in reader.store.open_jobs()? {
         let Some(one) = judged.iter().find(|one| one.seen.session.id == job.session) else {
             continue;
         };
-        let (job, is_news) = settle_by(context, looker, job, Some(one))?;
+        let (job, is_news) = settle_by(context, reader, job, Some(one))?;
         if is_news {
             over.push(job);
         }
@@ -93,13 +93,13 @@ pub fn settle_of(
 /// The newest job of each session, for those that have any, as far as it has come.
 pub fn beside(
     context: &Context,
-    looker: &mut Looker<'_>,
-    judged: &[Judged],
+    reader: &mut StatusReader<'_>,
+    judged: &[SessionStatus],
 ) -> Result<HashMap<String, Job>, Error> {
-    let over = settle_of(context, looker, judged)?;
+    let over = settle_of(context, reader, judged)?;
     tell_of(context, &over);
     let sessions = judged.iter().map(|one| one.seen.session.id.as_str());
-    let jobs = looker.store.last_jobs(sessions)?;
+    let jobs = reader.store.last_jobs(sessions)?;
     Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
 }
 
@@ -122,7 +122,7 @@ fn notice(context: &Context, job: &Job, occasion: Occasion) -> Notice {
         JobState::Failed { because, .. } => because.clone(),
         _ => String::new(),
     };
-    let title = format!("Job {}: {name}", job.state.word());
+    let title = format!("Job {}: {name}", job.state.as_str());
     let data = json!({ "id": job.id, "session": job.session, "name": name, "state": job.state });
     Notice { session: Some(job.session.clone()), ..channels::notice(occasion, title, text, data) }
 }
@@ -137,12 +137,12 @@ fn sent(message: &Message, now: Timestamp) -> Sent {
         }
         Some(outcome) => {
             let because = outcome.because().unwrap_or_default();
-            Sent::Failed(format!("{}: {because}", outcome.word().replace('_', " ")))
+            Sent::Failed(format!("{}: {because}", outcome.as_str().replace('_', " ")))
         }
     }
 }
 
-fn agent(judged: &Judged) -> Agent {
+fn agent(judged: &SessionStatus) -> Agent {
     let verdict = &judged.verdict;
     if verdict.basis == Basis::Stale {
         return Agent::Unclear;
@@ -154,8 +154,8 @@ fn agent(judged: &Judged) -> Agent {
         }
         Status::Working { .. } => Agent::Working,
         Status::Waiting { r#for, question, .. } => Agent::Asks(match question {
-            Some(question) => format!("{}: {question}", r#for.word()),
-            None => r#for.word().to_owned(),
+            Some(question) => format!("{}: {question}", r#for.as_str()),
+            None => r#for.as_str().to_owned(),
         }),
         Status::Idle { after_turn, interrupted, .. } if *after_turn || *interrupted => {
             Agent::Idle { since, interrupted: *interrupted }
@@ -173,14 +173,14 @@ fn agent(judged: &Judged) -> Agent {
 /// Whether the agent keeps a transcript, and the turn of this message in it.
 fn turn_of(
     context: &Context,
-    looker: &Looker<'_>,
-    judged: &Judged,
+    reader: &StatusReader<'_>,
+    judged: &SessionStatus,
     message: &Message,
     job: &Job,
     agent: &Agent,
 ) -> (bool, Option<Turn>) {
     let session = &judged.seen.session;
-    let found = looker.memory(&session.id).and_then(|memory| {
+    let found = reader.memory(&session.id).and_then(|memory| {
         let dialect = memory.profile()?.transcript.as_ref()?.dialect;
         Some((dialect, memory.transcript(context, session)?))
     });
@@ -188,7 +188,7 @@ fn turn_of(
     // Transcripts are long, and this is asked often: a running turn of an agent at work has no end in it, unless it is
     // at something that it was told since.
     let is_last = || {
-        let newest = looker.store.messages(Some(&session.id), 1).unwrap_or_default();
+        let newest = reader.store.messages(Some(&session.id), 1).unwrap_or_default();
         newest.last().is_none_or(|newest| newest.id == message.id)
     };
     let is_under_way = job.state == JobState::Running

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::actions::send::observe::Looking;
 use crate::actions::send::{deliverer, queue, tmux_input};
 use crate::observe::changes::Changes;
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::unmanaged::Absence;
 use crate::{Context, Error};
 
@@ -31,7 +31,7 @@ pub(super) enum Pace {
 /// Delivers a message as far as it goes until then. Nobody else delivers this one.
 pub(super) fn deliver(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     message: &Message,
     until: Option<Timestamp>,
     pace: Pace,
@@ -48,17 +48,17 @@ pub(super) fn deliver(
     loop {
         let now = Timestamp::now();
         // This may wait for hours, and whoever keeps a deleted log keeps all others from the database.
-        looker.store.check_files()?;
-        if let Some(outcome) = taken_back(looker, message)? {
+        reader.store.check_files()?;
+        if let Some(outcome) = taken_back(reader, message)? {
             return Ok(outcome);
         }
-        let found = looker.one(&message.session, now);
+        let found = reader.one(&message.session, now);
         let Some(judged) = absence.judge(&message.session, found)? else {
             changes.wait(TYPING);
             continue;
         };
-        changes.set(looker.interests(std::slice::from_ref(&judged)));
-        let sight = looking.sight(context, looker, &judged);
+        changes.set(reader.interests(std::slice::from_ref(&judged)));
+        let sight = looking.sight(context, reader, &judged);
         let is_hands_on = matches!(delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
         if is_hands_on && typing.is_none() {
             typing = queue::lock(context, &message.session)?;
@@ -81,26 +81,26 @@ pub(super) fn deliver(
                 changes.wait(at_most);
             }
             Step::Paste => {
-                let heard = looker.store.last_signal(&message.session)?;
+                let heard = reader.store.last_signal(&message.session)?;
                 // Written down first: if we are killed in between, nobody pastes it again.
-                if looker.store.staging(&message.id, heard, now)? {
+                if reader.store.staging(&message.id, heard, now)? {
                     looking.staged(heard, now);
                     put(context, &judged, message)?;
                 }
             }
             Step::Submit => {
-                looker.store.submitting(&message.id, now)?;
+                reader.store.submitting(&message.id, now)?;
                 tmux_input::submit(&context.tmux, pane(&judged)?)?;
             }
             Step::Done(outcome) => {
-                looker.store.settle(&message.id, &outcome, Timestamp::now())?;
+                reader.store.settle(&message.id, &outcome, Timestamp::now())?;
                 return Ok(outcome);
             }
         }
     }
 }
 
-fn put(context: &Context, judged: &Judged, message: &Message) -> Result<(), Error> {
+fn put(context: &Context, judged: &SessionStatus, message: &Message) -> Result<(), Error> {
     let pane = pane(judged)?;
     if message.slash {
         tmux_input::type_text(&context.tmux, pane, &message.text)
@@ -109,7 +109,7 @@ fn put(context: &Context, judged: &Judged, message: &Message) -> Result<(), Erro
     }
 }
 
-fn pane(judged: &Judged) -> Result<PaneId, Error> {
+fn pane(judged: &SessionStatus) -> Result<PaneId, Error> {
     let session = &judged.seen.session;
     judged.seen.pane_id().ok_or_else(|| Error::IsOver {
         name: session.name.clone(),
@@ -117,6 +117,6 @@ fn pane(judged: &Judged) -> Result<PaneId, Error> {
     })
 }
 
-fn taken_back(looker: &Looker<'_>, message: &Message) -> Result<Option<Outcome>, Error> {
-    Ok(looker.store.message(&message.id)?.and_then(|kept| kept.outcome))
+fn taken_back(reader: &StatusReader<'_>, message: &Message) -> Result<Option<Outcome>, Error> {
+    Ok(reader.store.message(&message.id)?.and_then(|kept| kept.outcome))
 }

@@ -13,8 +13,8 @@ use rustix::process::Signal;
 use super::deliver::{self, Pace};
 use crate::observe::processes;
 use crate::observe::snapshot;
-use crate::observe::snapshot::Seen;
-use crate::observe::status::Looker;
+use crate::observe::snapshot::SessionSnapshot;
+use crate::observe::status::StatusReader;
 use crate::{Context, Error};
 
 /// Ignored by whoever does not know it, as runners of before do not.
@@ -25,7 +25,7 @@ const AGAIN: Duration = Duration::from_secs(3);
 const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
 
 /// Tells the session's runner, if there is one, that a message waits.
-pub(crate) fn tell_runner(seen: &Seen) {
+pub(crate) fn tell_runner(seen: &SessionSnapshot) {
     if let Some(runner) = seen.living_runner() {
         processes::signal(runner.pid, MAIL);
     }
@@ -33,13 +33,13 @@ pub(crate) fn tell_runner(seen: &Seen) {
 
 /// Gives a message up that it is not waited for any longer, so that the runner may deliver it although we live on.
 pub(super) fn give_up(
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     id: &str,
     me: ProcessIdent,
     outcome: &Outcome,
 ) -> Result<(), Error> {
     if matches!(outcome, Outcome::Queued { .. }) {
-        looker.store.take_over(id, me, NOBODY)?;
+        reader.store.take_over(id, me, NOBODY)?;
     }
     Ok(())
 }
@@ -47,29 +47,29 @@ pub(super) fn give_up(
 /// Delivers all messages to a session, each when its moment comes, until there are none or the session is over.
 pub fn deliver_all(context: &Context, session: &str) -> Result<(), Error> {
     let me = processes::myself()?;
-    let mut looker = Looker::new(context)?;
-    while let Some(message) = looker.store.next_message(session)? {
+    let mut reader = StatusReader::new(context)?;
+    while let Some(message) = reader.store.next_message(session)? {
         if message.sender != me && processes::is_alive(message.sender) {
-            looker.store.check_files()?;
+            reader.store.check_files()?;
             processes::wait_gone(message.sender, AGAIN);
             continue;
         }
-        if !looker.store.take_over(&message.id, message.sender, me)? {
+        if !reader.store.take_over(&message.id, message.sender, me)? {
             continue;
         }
-        deliver::deliver(context, &mut looker, &message, None, Pace::Slow)?;
+        deliver::deliver(context, &mut reader, &message, None, Pace::Slow)?;
         context.state.tell_news(session);
     }
     Ok(())
 }
 
 /// Settles what can no longer be delivered, and has the rest delivered.
-pub(super) fn look_after(context: &Context, looker: &mut Looker<'_>) -> Result<(), Error> {
-    for session in looker.store.awaited()? {
+pub(super) fn look_after(context: &Context, reader: &mut StatusReader<'_>) -> Result<(), Error> {
+    for session in reader.store.awaited()? {
         let Ok(seen) = snapshot::find(context, &session) else { continue };
         if seen.life.state.is_over() {
             let because = not_delivered(&seen.life.reason);
-            looker.store.settle_unsent(&session, &because, Timestamp::now())?;
+            reader.store.settle_unsent(&session, &because, Timestamp::now())?;
         } else {
             tell_runner(&seen);
         }

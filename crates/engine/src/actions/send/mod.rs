@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use deliverer::deliver_all;
 
-use crate::observe::status::Looker;
+use crate::observe::status::StatusReader;
 use crate::observe::{agents, processes};
 use crate::{Context, Error};
 
@@ -70,20 +70,20 @@ pub(crate) fn send_as(
     request: &Request<'_>,
     id: &str,
 ) -> Result<Receipt, Error> {
-    let mut looker = Looker::new(context)?;
+    let mut reader = StatusReader::new(context)?;
     let now = Timestamp::now();
-    let judged = looker.one(request.target, now)?;
+    let judged = reader.one(request.target, now)?;
     let has_runner = judged.seen.living_runner().is_some();
     let session = judged.seen.session;
     let limit = request.timeout.and_then(|limit| SignedDuration::try_from(limit).ok());
     let until = limit.and_then(|limit| now.checked_add(limit).ok());
-    if let Some(message) = looker.store.message(id)? {
-        return go_on(context, &mut looker, (session.name, has_runner), message, until);
+    if let Some(message) = reader.store.message(id)? {
+        return go_on(context, &mut reader, (session.name, has_runner), message, until);
     }
     let text = checked(context, &session, request)?;
     let terms = Terms { when: request.when, until, changes: text.changes };
     let me = processes::myself()?;
-    looker.store.post(&NewMessage {
+    reader.store.post(&NewMessage {
         id,
         session: &session.id,
         text: &text.text,
@@ -92,8 +92,8 @@ pub(crate) fn send_as(
         sender: me,
         posted: now,
     })?;
-    let outcome = queue::take(context, &mut looker, &session.id, id, me, until)?;
-    let known = looker.store.message(id)?;
+    let outcome = queue::take(context, &mut reader, &session.id, id, me, until)?;
+    let known = reader.store.message(id)?;
     let message = known.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
     Ok(Receipt { name: session.name, message, outcome, terms, has_runner })
 }
@@ -124,16 +124,16 @@ pub fn send_once(
     request: &Request<'_>,
     since: Timestamp,
 ) -> Result<Receipt, Error> {
-    let mut looker = Looker::new(context)?;
-    let seen = looker.one(request.target, Timestamp::now())?.seen;
+    let mut reader = StatusReader::new(context)?;
+    let seen = reader.one(request.target, Timestamp::now())?.seen;
     let has_runner = seen.living_runner().is_some();
     let session = seen.session;
-    let before = looker.store.message_like(&session.id, request.text, since)?;
+    let before = reader.store.message_like(&session.id, request.text, since)?;
     let Some(message) = before else { return send(context, request) };
     match &message.outcome {
         None | Some(Outcome::Delivered { .. }) => {
             let until = queue::terms(&message).until;
-            go_on(context, &mut looker, (session.name, has_runner), message, until)
+            go_on(context, &mut reader, (session.name, has_runner), message, until)
         }
         Some(_) => send(context, request),
     }
@@ -142,7 +142,7 @@ pub fn send_once(
 /// Brings a message there that was posted before, unless somebody else is at it.
 fn go_on(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     (name, has_runner): (String, bool),
     message: Message,
     until: Option<Timestamp>,
@@ -154,11 +154,11 @@ fn go_on(
             Outcome::Queued { because: "another process is sending it".to_owned() }
         }
         None => {
-            looker.store.take_over(&message.id, message.sender, me)?;
-            queue::take(context, looker, &message.session, &message.id, me, until)?
+            reader.store.take_over(&message.id, message.sender, me)?;
+            queue::take(context, reader, &message.session, &message.id, me, until)?
         }
     };
-    let message = looker.store.message(&message.id)?.unwrap_or(message);
+    let message = reader.store.message(&message.id)?.unwrap_or(message);
     let terms = queue::terms(&message);
     Ok(Receipt { name, message, outcome, terms, has_runner })
 }
@@ -169,12 +169,12 @@ pub fn messages(
     target: Option<&str>,
     most: u32,
 ) -> Result<Vec<(Option<String>, Message)>, Error> {
-    let mut looker = Looker::new(context)?;
+    let mut reader = StatusReader::new(context)?;
     let session = target
-        .map(|target| looker.one(target, Timestamp::now()).map(|one| one.seen.session.id))
+        .map(|target| reader.one(target, Timestamp::now()).map(|one| one.seen.session.id))
         .transpose()?;
-    deliverer::look_after(context, &mut looker)?;
-    let store = &looker.store;
+    deliverer::look_after(context, &mut reader)?;
+    let store = &reader.store;
     let name = |message: &Message| Some(store.by_id(&message.session).ok()??.name);
     let all = store.messages(session.as_deref(), most)?;
     Ok(all.into_iter().map(|message| (name(&message), message)).collect())

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::Context;
-use crate::observe::status::{Judged, Looker};
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::transcripts;
 
 /// Looks for one message.
@@ -39,12 +39,12 @@ impl<'m> Looking<'m> {
     pub(super) fn sight(
         &mut self,
         context: &Context,
-        looker: &mut Looker<'_>,
-        judged: &Judged,
+        reader: &mut StatusReader<'_>,
+        judged: &SessionStatus,
     ) -> Sight {
-        let memory = looker.memory(&judged.seen.session.id);
+        let memory = reader.memory(&judged.seen.session.id);
         let screen = memory.and_then(|memory| memory.screen()).cloned();
-        let told = self.told(looker);
+        let told = self.told(reader);
         let is_shown = screen.as_ref().is_some_and(|screen| self.is_shown(screen));
         if self.staged.is_none() {
             self.was_shown = is_shown;
@@ -53,7 +53,7 @@ impl<'m> Looking<'m> {
         // Of commands no hook tells, and transcripts late or never; what has come up since leaves no doubt.
         let came_up = is_shown && !self.was_shown && input == Input::Empty;
         let proof = told
-            .or_else(|| self.written(context, looker, judged))
+            .or_else(|| self.written(context, reader, judged))
             .or_else(|| (self.message.slash && came_up).then_some(Proof::Screen));
         Sight {
             agent: agent(judged, screen.as_ref()),
@@ -89,9 +89,9 @@ impl<'m> Looking<'m> {
     }
 
     /// Its hook told of the text.
-    fn told(&self, looker: &mut Looker<'_>) -> Option<Proof> {
+    fn told(&self, reader: &mut StatusReader<'_>) -> Option<Proof> {
         self.staged?;
-        let signals = looker.store.signals_after(&self.message.session, self.heard).ok()?;
+        let signals = reader.store.signals_after(&self.message.session, self.heard).ok()?;
         signals.iter().any(|(_, signal)| self.is_told_by(signal)).then_some(Proof::Hook)
     }
 
@@ -106,9 +106,14 @@ impl<'m> Looking<'m> {
     }
 
     /// Its transcript has the text, in a line written since.
-    fn written(&self, context: &Context, looker: &Looker<'_>, judged: &Judged) -> Option<Proof> {
+    fn written(
+        &self,
+        context: &Context,
+        reader: &StatusReader<'_>,
+        judged: &SessionStatus,
+    ) -> Option<Proof> {
         let since = self.staged?;
-        let memory = looker.memory(&judged.seen.session.id)?;
+        let memory = reader.memory(&judged.seen.session.id)?;
         let dialect = memory.profile()?.transcript.as_ref()?.dialect;
         let path = memory.transcript(context, &judged.seen.session)?;
         let said = transcripts::said_since(&path, dialect, since);
@@ -128,11 +133,11 @@ fn without_note(text: &str) -> (&str, usize) {
 }
 
 /// What the agent is doing, as far as it matters to one who wants to type. A dialog in sight goes before any verdict.
-fn agent(judged: &Judged, screen: Option<&Screen>) -> Agent {
+fn agent(judged: &SessionStatus, screen: Option<&Screen>) -> Agent {
     if let Some(Shows::Dialog(what, question)) = screen.map(|screen| &screen.shows)
         && !judged.verdict.status.is_over()
     {
-        return Agent::Dialog(question.clone().unwrap_or_else(|| what.word().to_owned()));
+        return Agent::Dialog(question.clone().unwrap_or_else(|| what.as_str().to_owned()));
     }
     if judged.verdict.basis == Basis::Stale {
         return Agent::Unclear("tmux cannot be asked".to_owned());
@@ -141,7 +146,7 @@ fn agent(judged: &Judged, screen: Option<&Screen>) -> Agent {
         Status::Starting => Agent::Starting,
         Status::Working { .. } => Agent::Working,
         Status::Waiting { r#for, question, .. } => {
-            Agent::Dialog(question.clone().unwrap_or_else(|| r#for.word().to_owned()))
+            Agent::Dialog(question.clone().unwrap_or_else(|| r#for.as_str().to_owned()))
         }
         Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. } => Agent::Ready,
         Status::Exited | Status::Stopped { .. } | Status::Crashed { .. } | Status::Lost { .. } => {

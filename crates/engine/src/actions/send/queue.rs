@@ -14,7 +14,7 @@ use super::deliver::{self, Pace};
 use crate::actions::send::deliverer;
 use crate::observe::changes::{Changes, Interest};
 use crate::observe::processes;
-use crate::observe::status::Looker;
+use crate::observe::status::StatusReader;
 use crate::{Context, Error};
 
 /// Who is before us tells when it is done; a killed one does not.
@@ -23,7 +23,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// Delivers what is before our message if nobody else does, then ours.
 pub(super) fn take(
     context: &Context,
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     session: &str,
     ours: &str,
     me: ProcessIdent,
@@ -33,50 +33,50 @@ pub(super) fn take(
     let mut changes = Changes::new();
     changes.set([(Interest::File(context.state.news_of(session)), ())].into());
     loop {
-        let kept = looker.store.message(ours)?;
+        let kept = reader.store.message(ours)?;
         if let Some(Message { outcome: Some(outcome), .. }) = kept {
             return Ok(outcome);
         }
-        match looker.store.next_message(session)? {
+        match reader.store.next_message(session)? {
             Some(message) if message.id == ours => {
-                let outcome = deliver::deliver(context, looker, &message, until, Pace::Quick)?;
-                deliverer::give_up(looker, ours, me, &outcome)?;
+                let outcome = deliver::deliver(context, reader, &message, until, Pace::Quick)?;
+                deliverer::give_up(reader, ours, me, &outcome)?;
                 context.state.tell_news(session);
                 return Ok(outcome);
             }
             // Its sender is gone, or its time was over, and its turn is before ours.
             Some(message) if !processes::is_alive(message.sender) => {
-                if looker.store.take_over(&message.id, message.sender, me)? {
-                    let outcome = deliver::deliver(context, looker, &message, until, Pace::Quick)?;
-                    deliverer::give_up(looker, &message.id, me, &outcome)?;
+                if reader.store.take_over(&message.id, message.sender, me)? {
+                    let outcome = deliver::deliver(context, reader, &message, until, Pace::Quick)?;
+                    deliverer::give_up(reader, &message.id, me, &outcome)?;
                     context.state.tell_news(session);
                     if matches!(outcome, Outcome::Queued { .. }) {
                         let because = "a message that was posted before it is queued";
-                        return queued(looker, ours, me, because);
+                        return queued(reader, ours, me, because);
                     }
                 }
             }
             _ => {
-                looker.store.check_files()?;
+                reader.store.check_files()?;
                 changes.wait(AGAIN);
             }
         }
         if until.is_some_and(|until| Timestamp::now() >= until) {
             let because = "messages that were posted before it are not delivered yet";
-            return queued(looker, ours, me, because);
+            return queued(reader, ours, me, because);
         }
     }
 }
 
 fn queued(
-    looker: &mut Looker<'_>,
+    reader: &mut StatusReader<'_>,
     ours: &str,
     me: ProcessIdent,
     because: &str,
 ) -> Result<Outcome, Error> {
-    let kept = looker.store.message(ours)?.and_then(|message| message.outcome);
+    let kept = reader.store.message(ours)?.and_then(|message| message.outcome);
     let outcome = kept.unwrap_or_else(|| Outcome::Queued { because: because.to_owned() });
-    deliverer::give_up(looker, ours, me, &outcome)?;
+    deliverer::give_up(reader, ours, me, &outcome)?;
     Ok(outcome)
 }
 

@@ -11,7 +11,7 @@ use dogwatch_core::launch::{self, Ask, Launch};
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::record::{Ended, Started};
-use dogwatch_store::{NewSession, Seat, Server, SessionFolder, Store, Wanted};
+use dogwatch_store::{NewSession, Server, SessionFolder, Store, TeamMembership, Wanted};
 use dogwatch_tmux::{Command, PaneId};
 use jiff::{Timestamp, Zoned};
 
@@ -48,7 +48,7 @@ pub struct Request {
     pub caller_env: Vec<(OsString, OsString)>,
     pub place: Place,
     /// Its place in a team.
-    pub seat: Option<Seat>,
+    pub seat: Option<TeamMembership>,
 }
 
 #[derive(Debug, Clone)]

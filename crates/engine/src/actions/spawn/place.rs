@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use dogwatch_base::private::MQTT_PASSWORD;
-use dogwatch_core::family;
 use dogwatch_core::name::SessionName;
+use dogwatch_core::process_tree;
 use dogwatch_store::Server;
 use dogwatch_tmux::{Command, PaneId, Reply, Target, escape_format};
 
@@ -67,7 +67,7 @@ pub(super) fn own_session(
         set("CLAUDECODE", ""),
         set("BASH_ENV", ""),
         set("DOGWATCH_SESSION", id),
-        set(family::TAG, ""),
+        set(process_tree::TAG, ""),
     ] {
         new_session = new_session.option('e', pair);
     }
@@ -87,7 +87,7 @@ pub(super) fn own_session(
             .target(session.clone())
             .option('n', agent)
             .option('c', escape_format(cwd))
-            .option('e', set(family::TAG, id))
+            .option('e', set(process_tree::TAG, id))
             .flag('P')
             .option('F', PLACE)
             .args(runner(context, id)),
@@ -127,7 +127,7 @@ pub(super) fn beside(
         .flag_if(beside.before, 'b')
         .target(beside.pane)
         .option('c', escape_format(cwd))
-        .option('e', format!("{}={id}", family::TAG))
+        .option('e', format!("{}={id}", process_tree::TAG))
         .flag('P')
         .option('F', PLACE)
         .args(runner(context, id));

@@ -19,7 +19,7 @@ impl Sink for Command {
         let mut json = serde_json::to_vec(notice).map_err(|error| error.to_string())?;
         // A line, for those who keep them in a file.
         json.push(b'\n');
-        let occasion = [("DOGWATCH_OCCASION", notice.occasion.word())];
+        let occasion = [("DOGWATCH_OCCASION", notice.occasion.as_str())];
         run(&self.words, &occasion, &json, limit)
     }
 }

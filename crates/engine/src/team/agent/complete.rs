@@ -102,11 +102,11 @@ fn tell(
     let receipt = send::send_once(context, &request, since)?;
     match receipt.outcome {
         Outcome::Delivered { proof, .. } => {
-            Ok(Told::Message { pane: spawner.clone(), proof: proof.word() })
+            Ok(Told::Message { pane: spawner.clone(), proof: proof.as_str() })
         }
         other => {
             let because = other.because().unwrap_or_default();
-            Err(not_told(format!("{}: {because}", other.word().replace('_', " "))))
+            Err(not_told(format!("{}: {because}", other.as_str().replace('_', " "))))
         }
     }
 }

@@ -16,7 +16,7 @@ pub use complete::{Completed, Completion, Told, complete};
 pub use register::{Registered, claim, register};
 
 use crate::observe::snapshot;
-use crate::observe::tmux_snapshot::Sights;
+use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::unmanaged;
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
@@ -138,7 +138,7 @@ fn session_in(context: &Context, store: &Store, pane: PaneId) -> Result<Option<S
         Err(error) => return Err(error),
     }
     let ours = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
-    let sights = Sights::by_process(&context.tmux, &[])?;
+    let sights = TmuxSnapshot::by_process(&context.tmux, &[])?;
     let others = unmanaged::agents(context, &sights, &ours);
     Ok(others.into_iter().find(|session| unmanaged::is_meant(session, &target)))
 }

@@ -12,8 +12,8 @@ use super::rebalance::{Balanced, rebalance, side_of};
 use super::{pane_of, window_of};
 use crate::actions::kill::{self, Killed};
 use crate::actions::send;
-use crate::observe::snapshot::{self, Seen};
-use crate::observe::status::Looker;
+use crate::observe::snapshot::{self, SessionSnapshot};
+use crate::observe::status::StatusReader;
 use crate::observe::{agents, processes};
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
@@ -76,7 +76,7 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
     if let Some(seen) = &seen {
         seen.must_be_known()?;
     }
-    let pane_id = seen.as_ref().and_then(Seen::pane_id);
+    let pane_id = seen.as_ref().and_then(SessionSnapshot::pane_id);
     let master: Option<PaneId> = seat.as_ref().and_then(|seat| seat.master.parse().ok());
     // While it is there to be seen.
     let side = master.and_then(|master| Some(side_of(&window_of(context, master).ok()?, master)));
@@ -143,7 +143,7 @@ fn check(file: Option<&TeamFile>, pane: &str) -> Result<(), Error> {
 }
 
 /// Ends the agent: by its own command for leaving if it is at its prompt, and by all other means if it stays.
-fn end(context: &Context, seen: &Seen) -> Result<HowClosed, Error> {
+fn end(context: &Context, seen: &SessionSnapshot) -> Result<HowClosed, Error> {
     let left = leave(context, seen)?;
     // As it is now: the record of its end is on disk.
     let seen = snapshot::find(context, &seen.session.id)?;
@@ -152,11 +152,11 @@ fn end(context: &Context, seen: &Seen) -> Result<HowClosed, Error> {
 }
 
 /// Whether it left when it was told to.
-fn leave(context: &Context, seen: &Seen) -> Result<bool, Error> {
+fn leave(context: &Context, seen: &SessionSnapshot) -> Result<bool, Error> {
     let session = &seen.session;
     let exit = agents::profile(context, &session.agent).ok().and_then(|profile| profile.slash.exit);
     let (Some(exit), Some(runner)) = (exit, seen.living_runner()) else { return Ok(false) };
-    let judged = Looker::new(context)?.one(&session.id, Timestamp::now())?;
+    let judged = StatusReader::new(context)?.one(&session.id, Timestamp::now())?;
     // Whatever it is at, it would be told only afterwards: its own keys are quicker.
     let is_at_prompt = matches!(
         judged.verdict.status,

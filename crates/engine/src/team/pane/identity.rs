@@ -76,7 +76,7 @@ pub(super) fn mark(context: &Context, pane: PaneId, role: &str) -> Result<(), Er
         set(ROLE, role),
         set(TITLE, &title),
         set(BORDER, border),
-        // Seen where somebody has turned titles on.
+        // SessionSnapshot where somebody has turned titles on.
         set(
             "pane-border-format",
             &format!("#[fg=#{{{BORDER}}}] #{{{TITLE}}} #[default]#{{pane_title}} "),

@@ -99,5 +99,5 @@ pub(super) fn must_have_room(view: &WindowView, side: Side) -> Result<(), Error>
 
 pub(super) fn no_room(view: &WindowView, side: Side) -> Error {
     let (width, height, panes) = (view.width, view.height, view.panes.len());
-    Error::NoRoom { width, height, panes, side: side.word() }
+    Error::NoRoom { width, height, panes, side: side.as_str() }
 }

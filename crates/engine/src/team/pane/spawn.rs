@@ -10,7 +10,7 @@ use dogwatch_core::session_file::{AgentRow, FileProblem, Task, TaskId};
 use dogwatch_core::status::Status;
 use dogwatch_core::window::Side;
 use dogwatch_core::{roles, screen};
-use dogwatch_store::{Claim, Seat};
+use dogwatch_store::{Claim, TeamMembership};
 use dogwatch_tmux::{PaneId, WindowView};
 use jiff::{Timestamp, Zoned};
 
@@ -300,7 +300,7 @@ impl Job<'_> {
                 before: last.is_none() && !side.is_first(),
                 layout: self.layout(view, side, last),
             }),
-            seat: Some(Seat {
+            seat: Some(TeamMembership {
                 role: self.role.clone(),
                 master: self.master.to_string(),
                 spawner: self.spawner.to_string(),
@@ -362,7 +362,7 @@ impl Job<'_> {
                     let question = question.clone().unwrap_or_default();
                     Err(Failure::Hopeless(format!(
                         "it waits for a person: {} {question}; settle that once by hand",
-                        r#for.word()
+                        r#for.as_str()
                     )))
                 }
                 _ => Ok(()),
@@ -371,7 +371,7 @@ impl Job<'_> {
                 Err(Failure::Again(format!("it ended: {}", one.seen.life.reason)))
             }
             Waited::TimedOut(judged) => {
-                let state = judged.first().map_or("unknown", |one| one.verdict.status.word());
+                let state = judged.first().map_or("unknown", |one| one.verdict.status.as_str());
                 let seconds = self.request.ready.as_secs_f32();
                 Err(Failure::Again(format!(
                     "it was not at its prompt after {seconds} s, but {state}"
@@ -393,7 +393,7 @@ impl Job<'_> {
             },
         )?;
         match receipt.outcome {
-            Outcome::Delivered { proof, .. } => Ok(Handed::Message(proof.word())),
+            Outcome::Delivered { proof, .. } => Ok(Handed::Message(proof.as_str())),
             other => Err(Failure::Again(format!(
                 "it did not take its task: {}",
                 other.because().unwrap_or_default()

@@ -1,4 +1,4 @@
-use crate::session::roll::{self, Listed};
+use crate::session::list::{self, Listed};
 use dogwatch_engine::Error;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ pub(super) fn answer(call: &Call<'_>) -> Reply {
     let Some(slug) = call.option("--slug").filter(|slug| !slug.is_empty()) else {
         return Reply::json(&json!({"ok": false, "error": "missing_slug"})).failed();
     };
-    let listed = here::context().and_then(|context| roll::of_slug(&context, slug));
+    let listed = here::context().and_then(|context| list::of_slug(&context, slug));
     match listed {
         Ok(listed) => {
             let names: Vec<String> = listed.into_iter().map(|Listed { name, .. }| name).collect();

@@ -142,7 +142,7 @@ fn progress(name: &str, row: &Row, after: Duration) {
     let (done, total) = (row.todos.done, row.todos.total);
     let todos = if total > 0 { format!(" {done}/{total}") } else { String::new() };
     let gap = if row.task.is_empty() { "" } else { ": " };
-    let (seconds, state) = (after.as_secs(), row.state.word());
+    let (seconds, state) = (after.as_secs(), row.state.as_str());
     let _ = writeln!(std::io::stderr(), "[{seconds}s] {name} {state}{todos}{gap}{}", row.task);
 }
 

@@ -3,7 +3,7 @@
 use crate::decide::session::name as session_name;
 use crate::session::agent;
 use crate::session::spawn::{self, Ask};
-use crate::session::{kill, roll};
+use crate::session::{kill, list};
 use dogwatch_bmad::format::prompt::quoted;
 use dogwatch_bmad::format::slug;
 use dogwatch_core::name::{self, StoryStep};
@@ -123,9 +123,9 @@ fn list(call: &Call<'_>) -> Reply {
 
 fn listed(context: &Context, call: &Call<'_>) -> Result<Vec<String>, Error> {
     let listed = if call.flag("--project-only") {
-        roll::of_project(context, &call.project())?
+        list::of_project(context, &call.project())?
     } else {
-        roll::all(context)?
+        list::all(context)?
     };
     Ok(listed.into_iter().map(|one| one.name).collect())
 }

@@ -34,7 +34,7 @@ pub enum State {
 }
 
 impl State {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::JustStarted => "just_started",
             Self::InProgress => "in_progress",
@@ -50,7 +50,7 @@ impl State {
         match self {
             Self::InProgress => "active",
             Self::JustStarted | Self::Completed | Self::Stuck => "idle",
-            Self::Crashed | Self::NotFound | Self::Error => self.word(),
+            Self::Crashed | Self::NotFound | Self::Error => self.as_str(),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Row {
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { state, todos: Todos { done, total }, task, wait } = self;
-        let (status, state, task) = (state.status(), state.word(), field(task));
+        let (status, state, task) = (state.status(), state.as_str(), field(task));
         write!(f, "{status},{done},{total},{task},{wait},{state}")
     }
 }
