@@ -38,7 +38,7 @@ impl Said {
     }
 }
 
-/// Exit codes that shells use for a program that took too long, and for one that could not be started.
+/// Exit codes that shells use for a program that took too long, and for one that failed to start.
 pub const TOO_LONG: i32 = 124;
 pub const NOT_STARTED: i32 = 127;
 
@@ -73,7 +73,7 @@ impl Ended {
         let lines: Vec<&str> = text.trim().lines().collect();
         let last = lines[lines.len().saturating_sub(12)..].join("\n");
         match self.code() {
-            None => format!("it took too long and was ended\n{last}").trim_end().to_owned(),
+            None => format!("timeout; the process was killed\n{last}").trim_end().to_owned(),
             Some(code) if last.is_empty() => format!("exit code {code}"),
             Some(_) => last,
         }
@@ -222,7 +222,7 @@ mod tests {
         let script = format!("echo a; sleep 60 & echo $! > {}; wait", file.display());
         let ended = sh(&script, b"", Duration::from_secs(1));
         assert_eq!((ended.code(), ended.stdout.text().as_str()), (None, "a\n"));
-        assert!(ended.complaint().starts_with("it took too long"));
+        assert!(ended.complaint().starts_with("timeout"));
         let pid = std::fs::read_to_string(file).unwrap();
         let state = || Command::new("ps").args(["-o", "stat=", "-p", pid.trim()]).output().unwrap();
         let lives = || !matches!(state().stdout.first(), None | Some(b'Z'));

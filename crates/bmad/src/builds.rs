@@ -20,7 +20,7 @@ pub struct Entry {
 /// Reads `stories.yaml` by the rules of BMAD's schema.
 pub fn entries(text: &str) -> Result<Vec<Entry>, String> {
     let Value::Array(list) = yaml_to_json(text)? else {
-        return Err("it is not a list of stories".into());
+        return Err("not a list of stories".into());
     };
     let mut found: Vec<Entry> = Vec::new();
     for (at, one) in (1..).zip(&list) {
@@ -32,7 +32,7 @@ pub fn entries(text: &str) -> Result<Vec<Entry>, String> {
                 && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
         };
         let id = text("id").filter(fine).ok_or_else(|| {
-            format!("entry {at}: its id must be a quoted string of letters, digits and dashes")
+            format!("entry {at}: the id must be a quoted string of letters, digits and dashes")
         })?;
         let title = text("title").filter(|title| !title.is_empty());
         let title = title.ok_or_else(|| format!("story {id} has no title"))?;
@@ -40,7 +40,7 @@ pub fn entries(text: &str) -> Result<Vec<Entry>, String> {
         if let Some(other) =
             found.iter().find(|other| is_prefix(&other.id, id) || is_prefix(id, &other.id))
         {
-            return Err(format!("the ids {} and {id} cannot be told apart", other.id));
+            return Err(format!("the ids {} and {id} are ambiguous", other.id));
         }
         let flag = |key: &str| one.get(key).and_then(Value::as_bool).unwrap_or(false);
         found.push(Entry {
@@ -51,7 +51,7 @@ pub fn entries(text: &str) -> Result<Vec<Entry>, String> {
             invoke_dev_with: text("invoke_dev_with").unwrap_or_default().to_owned(),
         });
     }
-    if found.is_empty() { Err("it has no stories".into()) } else { Ok(found) }
+    if found.is_empty() { Err("no stories".into()) } else { Ok(found) }
 }
 
 /// What the spec of a story says.
@@ -145,16 +145,17 @@ pub fn choose(there: Installed) -> Option<(Generation, &'static str)> {
         // Both: what was begun is gone on with in the same way.
         Installed { has_story_files: true, .. } => Some((
             Stories,
-            "both generations are installed, and stories were begun with bmad-create-story",
+            "both generations are installed and bmad-create-story has already created stories",
         )),
-        Installed { has_specs: true, .. } => {
-            Some((Build, "both generations are installed, and specs of bmad-build-auto are there"))
-        }
+        Installed { has_specs: true, .. } => Some((
+            Build,
+            "both generations are installed and bmad-build-auto has already created specs",
+        )),
         Installed { has_sprint_status: false, has_stories_yaml: true, .. } => Some((
             Build,
-            "both generations are installed, and there is a stories.yaml and no sprint status",
+            "both generations are installed and there is a stories.yaml but no sprint status",
         )),
-        _ => Some((Build, "both generations are installed, and BMAD has deprecated the older one")),
+        _ => Some((Build, "both generations are installed and BMAD has deprecated the older one")),
     }
 }
 
@@ -175,8 +176,8 @@ mod tests {
             ("- id: \"a/b\"\n  title: x\n", "quoted"),
             ("- id: \"../x\"\n  title: x\n", "quoted"),
             ("- id: \"1\"\n", "no title"),
-            ("- id: \"3\"\n  title: one\n- id: \"3-2\"\n  title: two\n", "told apart"),
-            ("- id: \"3\"\n  title: one\n- id: \"3\"\n  title: two\n", "told apart"),
+            ("- id: \"3\"\n  title: one\n- id: \"3-2\"\n  title: two\n", "ambiguous"),
+            ("- id: \"3\"\n  title: one\n- id: \"3\"\n  title: two\n", "ambiguous"),
             ("[]\n", "no stories"),
             ("a: b\n", "not a list"),
         ] {

@@ -27,11 +27,11 @@ impl Hasher for Fnv {
 /// Why no option is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadChoice {
-    #[error("what is open there offers no options that could be chosen; `dogwatch attach` it")]
+    #[error("the open dialog has no options to choose from; use `dogwatch attach`")]
     None,
-    #[error("there is no option {choice:?}; there are {}", listed(.options))]
+    #[error("no option {choice:?}; options: {}", listed(.options))]
     NoSuch { choice: String, options: Vec<String> },
-    #[error("{choice:?} may mean several options; there are {}", listed(.options))]
+    #[error("{choice:?} matches several options: {}", listed(.options))]
     Several { choice: String, options: Vec<String> },
 }
 

@@ -102,8 +102,11 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     let config: Config = toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         let is_one_table = text.get(offset..).is_some_and(|rest| rest.starts_with("[notify]"));
-        let problem =
-            if is_one_table { "write [[notify]]: there may be several" } else { error.message() };
+        let problem = if is_one_table {
+            "write [[notify]]; it is an array of tables"
+        } else {
+            error.message()
+        };
         ConfigError::at(text, offset, problem)
     })?;
     for notify in &config.notify {
@@ -138,13 +141,13 @@ fn problem(notify: &Notify) -> Option<String> {
         _ => {}
     }
     if way != Way::Command && !notify.command.is_empty() {
-        return Some(format!("kind {word:?} has no command"));
+        return Some(format!("kind {word:?} does not take command"));
     }
     if way != Way::Webhook && (notify.url.is_some() || has_token) {
-        return Some(format!("kind {word:?} has neither url nor token"));
+        return Some(format!("kind {word:?} does not take url or token"));
     }
     if notify.token_env.is_some() && notify.token_file.is_some() {
-        return Some("give token_env or token_file, not both".into());
+        return Some("set token_env or token_file, not both".into());
     }
     if !(1..=MAX_SECONDS).contains(&notify.timeout) {
         return Some(format!("timeout must be from 1 to {MAX_SECONDS} seconds"));

@@ -22,7 +22,7 @@ pub struct Facts {
 pub enum Server {
     /// None runs, or one that was started since: no runner will come.
     Gone,
-    /// It runs, and the pane that it made is not there any more.
+    /// It runs, and the pane that it made no longer exists.
     PaneGone,
     /// It may yet start the runner, or cannot be asked.
     MayCome,

@@ -48,7 +48,7 @@ pub fn done(verb: Verb, task: &str, said: &str) -> Result<(), String> {
 /// The last line that says anything.
 pub fn complaint(said: &str) -> String {
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
-    last.unwrap_or("it said nothing").to_owned()
+    last.unwrap_or("no output").to_owned()
 }
 
 /// A card as it is shown.
@@ -100,7 +100,7 @@ pub fn card(said: &str) -> Result<Option<Card>, String> {
     let mut objects = serde_json::Deserializer::from_str(&said[start..]).into_iter::<Shown>();
     let shown = match objects.next() {
         Some(Ok(shown)) => shown,
-        Some(Err(error)) => return Err(format!("its card cannot be read: {error}")),
+        Some(Err(error)) => return Err(format!("cannot read the card: {error}")),
         None => return Err(complaint(said)),
     };
     let comment = |said: Said| Comment {
@@ -150,7 +150,7 @@ mod tests {
         for (verb, said) in failures {
             assert_eq!(ok(verb, said), Err(said.to_owned()));
         }
-        assert_eq!(ok(Verb::Claim, " \n"), Err("it said nothing".to_owned()));
+        assert_eq!(ok(Verb::Claim, " \n"), Err("no output".to_owned()));
     }
 
     #[test]

@@ -227,7 +227,7 @@ impl Values {
     }
 }
 
-/// Replaces each `@key@`, once and from left to right: what was put in is never looked at again, so a
+/// Replaces each `@key@`, once and from left to right: what was put in is never checked again, so a
 /// prompt that happens to contain `@model@` stays as it is. Unknown keys stay too.
 fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(template.len());

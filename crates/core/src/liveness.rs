@@ -75,38 +75,34 @@ pub fn judge(facts: &Facts<'_>) -> Life {
         (Pane::Unreachable(error), _, _) => Life {
             state: State::Unknown,
             since: None,
-            reason: format!("tmux could not be asked: {error}"),
+            reason: format!("tmux did not answer: {error}"),
         },
-        (Pane::Alive, _, _) if started.is_some() => {
-            life(State::Running, started, "its pane is alive and no end was recorded")
-        }
+        (Pane::Alive, _, _) if started.is_some() => life(State::Running, started, "running"),
         (Pane::Alive, _, _) => life(
             State::Starting,
             Some(facts.created),
-            "its pane is alive; the agent's start is not recorded yet",
+            "the pane exists; the agent has not started yet",
         ),
         (Pane::Gone | Pane::NoServer, _, _) if is_being_made(facts) => {
-            life(State::Starting, Some(facts.created), "it is being made")
+            life(State::Starting, Some(facts.created), "being created")
         }
-        (_, Process::Alive, _) => life(
-            State::Running,
-            started,
-            "its pane is gone, but its runner still lives and is ending it",
-        ),
+        (_, Process::Alive, _) => {
+            life(State::Running, started, "the pane is gone; the runner is still ending the agent")
+        }
         (_, _, Process::Alive) => life(
             State::Lost,
             None,
-            "its runner was killed; the agent process still lives without it",
+            "the runner was killed; the agent process is still running without it",
         ),
-        (Pane::Dead, _, _) => life(
-            State::Lost,
-            None,
-            "its runner was killed before it could record how the agent ended",
-        ),
-        (Pane::NoServer, _, _) => {
-            life(State::Lost, None, "its tmux server is gone and left no exit record")
+        (Pane::Dead, _, _) => {
+            life(State::Lost, None, "the runner was killed before it recorded how the agent ended")
         }
-        (Pane::Gone, _, _) => life(State::Lost, None, "its pane is gone and left no exit record"),
+        (Pane::NoServer, _, _) => {
+            life(State::Lost, None, "the tmux server is gone and there is no exit record")
+        }
+        (Pane::Gone, _, _) => {
+            life(State::Lost, None, "the pane is gone and there is no exit record")
+        }
     }
 }
 
@@ -144,7 +140,7 @@ pub fn how_stopped(exit: Exit, cause: Cause, by: Option<&str>) -> String {
         (Cause::Request, Some(by)) => format!("by {by} ({how})"),
         (Cause::Request, None) => format!("on request ({how})"),
         (Cause::Itself | Cause::Launch, _) => match from_keyboard(exit) {
-            Some(key) => format!("{how}, as by {key}"),
+            Some(key) => format!("{how}, probably {key}"),
             None => how,
         },
     }
@@ -170,8 +166,8 @@ pub fn how_it_ended(ended: &Ended) -> String {
             Some(by) => format!("{how}, ended by {by}"),
             None => format!("{how}, ended on request"),
         },
-        (Cause::Launch, Some(error)) => format!("could not be started: {error}"),
-        (Cause::Launch, None) => "could not be started".to_owned(),
+        (Cause::Launch, Some(error)) => format!("failed to start: {error}"),
+        (Cause::Launch, None) => "failed to start".to_owned(),
     }
 }
 
@@ -235,17 +231,17 @@ mod tests {
             (Some(&left), true, Pane::NoServer, Gone, Gone, State::Stopped, "terminal closed (exit code 0)"),
             (Some(&asked), true, Pane::Gone, Gone, Gone, State::Exited, "ended on request"),
             (Some(&by_ann), true, Pane::Gone, Gone, Gone, State::Stopped, "by ann on pts/3 (signal 15 (TERM))"),
-            (Some(&ctrl_c), true, Pane::Gone, Gone, Gone, State::Stopped, "signal 2 (INT), as by Ctrl-C"),
-            (Some(&never_ran), true, Pane::Gone, Gone, Gone, State::Crashed, "could not be started"),
+            (Some(&ctrl_c), true, Pane::Gone, Gone, Gone, State::Stopped, "signal 2 (INT), probably Ctrl-C"),
+            (Some(&never_ran), true, Pane::Gone, Gone, Gone, State::Crashed, "failed to start"),
             (Some(&ok), true, Pane::Unreachable("x".into()), Unasked, Unasked, State::Exited, "exit code 0"),
-            (None, true, Pane::Alive, Unasked, Unasked, State::Running, "alive"),
-            (None, false, Pane::Alive, Unasked, Unasked, State::Starting, "not recorded yet"),
+            (None, true, Pane::Alive, Unasked, Unasked, State::Running, "running"),
+            (None, false, Pane::Alive, Unasked, Unasked, State::Starting, "not started yet"),
             (None, true, Pane::Dead, Gone, Gone, State::Lost, "runner was killed before"),
-            (None, true, Pane::Dead, Gone, Alive, State::Lost, "agent process still lives"),
-            (None, true, Pane::Gone, Alive, Alive, State::Running, "runner still lives"),
+            (None, true, Pane::Dead, Gone, Alive, State::Lost, "agent process is still running"),
+            (None, true, Pane::Gone, Alive, Alive, State::Running, "runner is still ending"),
             (None, true, Pane::NoServer, Gone, Gone, State::Lost, "tmux server is gone"),
             (None, true, Pane::Gone, Gone, Gone, State::Lost, "pane is gone"),
-            (None, true, Pane::Unreachable("no".into()), Gone, Gone, State::Unknown, "asked: no"),
+            (None, true, Pane::Unreachable("no".into()), Gone, Gone, State::Unknown, "answer: no"),
         ];
         for (ended, has_started, pane, runner, agent, state, words) in table {
             let facts = Facts {

@@ -27,15 +27,15 @@ pub struct SessionName(String);
 pub enum NameError {
     #[error("a session name must not be empty")]
     Empty,
-    #[error("the session name is {len} characters long; at most {MAX_LEN} are allowed")]
+    #[error("the session name has {len} characters; at most {MAX_LEN} are allowed")]
     TooLong { len: usize },
     #[error(
-        "the session name {name:?} has {found:?} in it; allowed are ASCII letters, digits, '-', '_' and '.'"
+        "the session name {name:?} contains {found:?}; allowed are ASCII letters, digits, '-', '_' and '.'"
     )]
     Forbidden { name: String, found: char },
-    #[error("the session name {name:?} starts with '-', which would read as an option")]
+    #[error("the session name {name:?} starts with '-' and would be read as an option")]
     LeadingDash { name: String },
-    #[error("session names starting with \"{RESERVED_PREFIX}\" are dogwatch's own")]
+    #[error("session names starting with \"{RESERVED_PREFIX}\" are reserved for dogwatch")]
     Reserved,
 }
 

@@ -210,9 +210,9 @@ fn once() -> u32 {
 /// A profile that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    #[error("the agent profile {file} cannot be read: {message}")]
+    #[error("cannot read the agent profile {file}: {message}")]
     Syntax { file: String, message: String },
-    #[error("the agent profile {file} is named {name:?} inside; the file name must agree")]
+    #[error("the agent profile {file} has the name {name:?}; it must match the file name")]
     WrongName { file: String, name: String },
 }
 

@@ -34,7 +34,7 @@ pub fn look(role: &str) -> Look {
 /// Why a text cannot be a role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{role:?} cannot be a role: small letters, digits, '-' and '_', beginning with a letter, at most {MAX_LEN}"
+    "{role:?} is not a valid role: use lower-case letters, digits, '-' and '_', starting with a letter, at most {MAX_LEN} characters"
 )]
 pub struct BadRole {
     pub role: String,

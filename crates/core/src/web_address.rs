@@ -6,22 +6,22 @@ use http::Uri;
 /// header, and would be shown.
 pub fn parse(text: &str) -> Result<Uri, String> {
     if !text.starts_with("http://") && !text.starts_with("https://") {
-        return Err("it must begin with http:// or https://".to_owned());
+        return Err("must begin with http:// or https://".to_owned());
     }
     // A fragment would be cut off without a word.
     if text.contains('#') {
-        return Err("it has characters that an address cannot have".to_owned());
+        return Err("contains characters that are not allowed in a URL".to_owned());
     }
     let uri: Uri = text.parse().map_err(|error| format!("it is not an address: {error}"))?;
     let Some(authority) = uri.authority().filter(|authority| !authority.host().is_empty()) else {
-        return Err("it names no host".to_owned());
+        return Err("the host is missing".to_owned());
     };
     if authority.as_str().contains('@') {
-        return Err("a password does not belong there; use token_env or token_file".to_owned());
+        return Err("must not contain a password; use token_env or token_file".to_owned());
     }
     // What is behind the host begins with a colon, and then comes a port.
     if authority.as_str().len() > authority.host().len() && authority.port_u16().is_none() {
-        return Err("its port is no number".to_owned());
+        return Err("the port is not a number".to_owned());
     }
     Ok(uri)
 }

@@ -85,7 +85,7 @@ fn faults(server: &Server, version: &Version) -> Vec<Check> {
         let Fault { what, handled, fixed_in, .. } = fault;
         let is_open = fault.needs_lock && server.usable_connect_lock().is_none();
         let handled = if is_open {
-            "no lock file can be made beside the socket or in the state folder: do not use `watch` here"
+            "cannot create a lock file next to the socket or in the state directory; do not use `watch` here"
         } else {
             handled
         };
@@ -108,13 +108,14 @@ fn server_check(running: Option<&Version>, found: String) -> Check {
 /// The state directory and the database in it.
 pub fn state(dir: &StateDir) -> Vec<Check> {
     let root = dir.root();
-    let folder = check("state folder", Health::Good, format!("{}, private", root.display()), None);
+    let folder =
+        check("state directory", Health::Good, format!("{}, private", root.display()), None);
     let writable = tempfile_in(root);
     let store = match Store::open(dir).and_then(|store| store.check()) {
         Ok(()) => check("store", Health::Good, dir.database().display().to_string(), None),
         Err(error) => failed("store", &error.into()),
     };
-    [Some(folder), writable.err().map(|e| failed("state folder", &e.into())), Some(store)]
+    [Some(folder), writable.err().map(|e| failed("state directory", &e.into())), Some(store)]
         .into_iter()
         .flatten()
         .collect()
@@ -133,7 +134,7 @@ pub fn configuration(context: &Context) -> Vec<Check> {
     let Some(path) = context.config.as_ref().filter(|path| path.exists()) else {
         return Vec::new();
     };
-    let found = format!("{}, can be used", path.display());
+    let found = format!("{}, writable", path.display());
     vec![match config::read(context) {
         Ok(_) => check("configuration", Health::Good, found, None),
         Err(error) => failed("configuration", &error),

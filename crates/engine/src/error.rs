@@ -9,7 +9,7 @@ use dogwatch_core::session_file::{FileProblem, Missing, NoTask, TaskId};
 use dogwatch_core::workflow::BadWorkflow;
 use dogwatch_store::{LocalBrokerError, MqttError, StoreError};
 
-/// Why a use case did not succeed. Each kind has an exit code and, where there is one, a remedy.
+/// Why a use case failed. Each kind has an exit code and, where possible, a hint.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -22,134 +22,134 @@ pub enum Error {
     Name(#[from] NameError),
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    #[error("there is no agent named {name:?}; known are {known}")]
+    #[error("unknown agent {name:?}; known agents: {known}")]
     UnknownAgent { name: String, known: String },
-    #[error("{program} {}", if program.contains('/') { "does not exist" } else { "was not found on the path" })]
+    #[error("{program} {}", if program.contains('/') { "does not exist" } else { "was not found in PATH" })]
     ProgramNotFound { program: String, install: String },
     #[error("{} cannot be executed", path.display())]
     NotExecutable { path: PathBuf },
-    #[error("the folder {} does not exist", path.display())]
+    #[error("the directory {} does not exist", path.display())]
     NoSuchFolder { path: PathBuf },
-    #[error("{} is not a folder", path.display())]
+    #[error("{} is not a directory", path.display())]
     NotAFolder { path: PathBuf },
-    #[error("a session named {name} exists already")]
+    #[error("a session named {name} already exists")]
     NameInUse { name: String, is_ours: bool },
-    #[error("there is no session {target:?}")]
+    #[error("no session {target:?}")]
     NoSuchSession {
         target: String,
-        /// The name that was probably meant.
+        /// The closest existing name.
         near: Option<String>,
     },
     #[error("tmux has a session {target:?}, but dogwatch did not start it")]
     NotOurs { target: String },
-    #[error("the session {name} is over: {reason}")]
+    #[error("session {name} has ended: {reason}")]
     IsOver { name: String, reason: String },
-    #[error("the session {name} cannot be looked at: {reason}")]
+    #[error("cannot read session {name}: {reason}")]
     NotReachable { name: String, reason: String },
-    #[error("the session {name} could not be started: {reason}")]
+    #[error("cannot start session {name}: {reason}")]
     LaunchFailed { name: String, reason: String },
-    #[error("the session {name} was made, but its start was not confirmed within {seconds} s")]
+    #[error("session {name} was created, but its program did not start within {seconds} s")]
     StartNotConfirmed { name: String, seconds: u64 },
-    #[error("the session {name} could not be ended: {reason}")]
+    #[error("cannot end session {name}: {reason}")]
     NotEnded { name: String, reason: String },
-    #[error("nothing was kept of the session {name}: {reason}")]
+    #[error("no screen of session {name} was saved: {reason}")]
     NothingKept { name: String, reason: String },
     #[error("the prompt {problem}")]
     BadPrompt { problem: String },
-    #[error("no dialog is open in {name}: it is {state}")]
+    #[error("{name} has no open dialog; its state is {state}")]
     NoDialog { name: String, state: &'static str },
-    #[error("another dialog is open in {name} than the one that was meant{}", if question.is_empty() { String::new() } else { format!(": {question}") })]
+    #[error("{name} has another dialog open than the one given by --dialog{}", if question.is_empty() { String::new() } else { format!(": {question}") })]
     OtherDialog { name: String, question: String },
-    #[error("somebody else is typing into {name}")]
+    #[error("another process is typing into {name}")]
     Busy { name: String },
-    #[error("there is no message {id:?}")]
+    #[error("no message {id:?}")]
     NoSuchMessage { id: String },
-    #[error("the message {id} is on its way or settled already")]
+    #[error("message {id} is already being delivered or finished")]
     TooLate { id: String },
-    #[error("there is no pane {target:?}")]
+    #[error("no pane {target:?}")]
     NoSuchPane { target: String },
-    #[error("{pane} is the pane that this runs in: an agent never closes itself")]
+    #[error("{pane} is the caller's own pane; an agent cannot close itself")]
     OwnPane { pane: String },
-    #[error("{pane} may not be closed yet: {}", missing.iter().map(|m| m.words()).collect::<Vec<_>>().join(", "))]
+    #[error("{pane} is not ready to close: {}", missing.iter().map(|m| m.words()).collect::<Vec<_>>().join(", "))]
     MayNotClose { pane: String, missing: Vec<Missing> },
-    #[error("no {role} could be started in a pane (attempt {tries} of 3): {reason}")]
+    #[error("cannot start role {role} in a pane (attempt {tries} of 3): {reason}")]
     PaneNotReady {
         role: String,
         tries: u32,
         reason: String,
-        /// The number of the question that a person is asked.
+        /// Number of the escalation that was raised.
         escalation: Option<i64>,
     },
-    #[error("there is no session file in {}", project.display())]
+    #[error("no session file in {}", project.display())]
     NoSessionFile { project: PathBuf },
-    #[error("the session file {} cannot be used: {problem}", path.display())]
+    #[error("cannot use the session file {}: {problem}", path.display())]
     BadSessionFile { path: PathBuf, problem: FileProblem },
     #[error("{0}")]
     NoTask(NoTask),
-    #[error("{task} is done and written down, but {spawner} was not told: {reason}")]
+    #[error("{task} is recorded as done, but reporting to {spawner} failed: {reason}")]
     NotReported { task: TaskId, spawner: String, reason: String },
-    #[error("there is no escalation {target:?}")]
+    #[error("no escalation {target:?}")]
     NoSuchEscalation { target: String },
-    #[error("the escalation {number} has no option {option:?}; it has {options}")]
+    #[error("escalation {number} has no option {option:?}; its options: {options}")]
     NoSuchOption { number: i64, option: String, options: String },
-    #[error("the escalation {number} was settled {at:.0}: {how}")]
+    #[error("escalation {number} was settled at {at:.0}: {how}")]
     Settled { number: i64, at: jiff::Timestamp, how: String },
-    #[error("there is no job {target:?}")]
+    #[error("no job {target:?}")]
     NoSuchJob { target: String },
-    #[error("the job {id} is {state} already")]
+    #[error("job {id} is already {state}")]
     JobOver { id: String, state: &'static str },
-    #[error("the job {id} could not be cancelled: {reason}")]
+    #[error("cannot cancel job {id}: {reason}")]
     NotCancelled { id: String, reason: String },
     #[error("{}, {problem}", path.display())]
     BadConfig { path: PathBuf, problem: ConfigError },
-    #[error("{agent} cannot go on with a conversation by its id")]
+    #[error("{agent} cannot resume a conversation by its id")]
     CannotResume { agent: String },
     #[error("the registry has no session {name:?}")]
     NotOnRoll { name: String },
-    #[error("the registry has a session {name} already")]
+    #[error("the registry already has a session {name:?}")]
     OnRoll { name: String },
-    #[error("the session {name} runs already")]
+    #[error("session {name} is already running")]
     StillRuns { name: String },
-    #[error("no conversation of {name} is known that could be gone on with")]
+    #[error("{name} has no conversation to resume")]
     NoConversation { name: String },
     #[error("the conversation {id} of {name} is not on disk: {path}")]
     ConversationGone { name: String, id: String, path: String },
-    #[error("the conversation {id} of {name} is also that of {other}")]
+    #[error("the conversation {id} of {name} also belongs to {other}")]
     ConversationShared { name: String, id: String, other: String },
-    #[error("the session {name} {did}, but the registry could not be told: {source}")]
+    #[error("session {name} {did}, but the registry could not be updated: {source}")]
     RollNotTold { name: String, did: &'static str, source: Box<Error> },
-    #[error("the session {name} is on {place}")]
+    #[error("session {name} is on {place}")]
     Elsewhere { name: String, place: String },
-    #[error("no agent runs in {target:?}")]
+    #[error("no agent is running in {target:?}")]
     NoAgentThere { target: String },
-    #[error("there is no card {task:?}")]
+    #[error("no card {task:?}")]
     NoSuchCard { task: String },
-    #[error("the {desk} cannot be reported to: {problem}")]
+    #[error("cannot report to {desk}: {problem}")]
     ReportTarget { desk: String, problem: String, is_taken: bool },
     #[error("{0}")]
     BadWorkflow(#[from] BadWorkflow),
-    #[error("there is no run {target:?}")]
+    #[error("no run {target:?}")]
     NoSuchRun { target: String },
     #[error("{} has no run yet", project.display())]
     NoRun { project: PathBuf },
-    #[error("somebody carries out a run in {} already", project.display())]
+    #[error("a run is already active in {}", project.display())]
     RunIsAttended { project: PathBuf },
-    #[error("the run {id} of this project is not over")]
+    #[error("run {id} of this project is unfinished")]
     RunIsOpen { id: String },
     #[error(
-        "BMAD's skills for stories are not installed for {}: neither bmad-build-auto, nor bmad-create-story and bmad-dev-story",
+        "no BMAD story skills are installed for {}: neither bmad-build-auto, nor bmad-create-story and bmad-dev-story",
         project.display()
     )]
     NoBmad { project: PathBuf },
-    #[error("{agent} does not trust {} yet, and would ask before it begins", folder.display())]
+    #[error("{agent} does not trust {} yet and would ask first", folder.display())]
     NotTrusted { agent: String, folder: PathBuf, file: PathBuf },
-    #[error("{agent} would ask you to accept that permissions are bypassed before it begins")]
+    #[error("{agent} would first ask you to accept that it bypasses permissions")]
     BypassNotAccepted { agent: String },
-    #[error("{agent} cannot be run with --permissions {level}")]
+    #[error("{agent} does not support --permissions {level}")]
     NoSuchPermissions { agent: String, level: &'static str },
-    #[error("{} is in no git repository", path.display())]
+    #[error("{} is not in a git repository", path.display())]
     NotARepository { path: PathBuf },
-    #[error("the tree is not clean: {files}")]
+    #[error("the work tree has uncommitted changes: {files}")]
     DirtyTree { files: String },
     #[error("git {what} failed in {}: {said}", dir.display())]
     Git { what: String, dir: PathBuf, said: String },
@@ -163,24 +163,24 @@ pub enum Error {
     NoRoom { width: u32, height: u32, panes: usize, side: &'static str },
     #[error("the broker {broker} {problem}")]
     Broker { broker: String, problem: String, refused: bool },
-    #[error("another dogwatch relays the events of this state folder already")]
+    #[error("another dogwatch already publishes the events of this state directory")]
     AlreadyRelayed,
-    #[error("there is no host {host:?} on the broker")]
+    #[error("no host {host:?} on the broker")]
     NoSuchHost { host: String },
-    #[error("the host {host} is gone: {because}")]
+    #[error("host {host} is offline: {because}")]
     HostGone { host: String, because: String },
-    #[error("the host {host} did not answer within {seconds} s")]
+    #[error("host {host} did not answer within {seconds} s")]
     NoReply { host: String, seconds: u64, taken: bool },
     #[error("failed to {action}: {source}")]
     Io { action: String, source: io::Error },
-    /// Of another host's order.
+    /// From another host's order.
     #[error("{because}")]
     OrderRefused { because: dogwatch_core::fleet::SpawnRefused },
     #[error(transparent)]
     LocalBroker(#[from] LocalBrokerError),
 }
 
-const LIMIT: &str = "no process or thread could be started: a limit is reached (`ulimit -u` shows it); end some, or raise it";
+const LIMIT: &str = "the process limit is reached, so no process or thread can start; end some processes or raise the limit (`ulimit -u` shows it)";
 
 impl Error {
     pub fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
@@ -193,7 +193,7 @@ impl Error {
         matches!(self, Self::Store(StoreError::Replaced { .. }))
     }
 
-    /// A stable word for machines.
+    /// A stable code for machines.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Store(StoreError::Corrupt { .. }) => "store_corrupt",
@@ -244,13 +244,13 @@ impl Error {
             Self::NotCancelled { .. } => "not_cancelled",
             Self::BadConfig { .. } | Self::Mqtt(_) => "bad_config",
             Self::CannotResume { .. } => "cannot_resume",
-            Self::NotOnRoll { .. } => "not_on_roll",
-            Self::OnRoll { .. } => "on_roll",
+            Self::NotOnRoll { .. } => "not_registered",
+            Self::OnRoll { .. } => "registered",
             Self::StillRuns { .. } => "still_runs",
             Self::NoConversation { .. } => "no_conversation",
             Self::ConversationGone { .. } => "conversation_gone",
             Self::ConversationShared { .. } => "conversation_shared",
-            Self::RollNotTold { .. } => "roll_not_told",
+            Self::RollNotTold { .. } => "registry_not_updated",
             Self::Elsewhere { .. } => "elsewhere",
             Self::NoAgentThere { .. } => "no_agent_there",
             Self::NoSuchCard { .. } => "no_such_card",
@@ -385,69 +385,69 @@ impl Error {
             _ if self.is_at_limit() => LIMIT.into(),
             Self::Tmux(error) => return error.hint().map(ToOwned::to_owned),
             Self::UnknownAgent { .. } => {
-                "`dogwatch agents` lists them; any program can be run with `dogwatch spawn -- PROGRAM`"
+                "`dogwatch agents` lists the agents; `dogwatch spawn -- PROGRAM` runs any program"
                     .into()
             }
             Self::ProgramNotFound { install, .. } if !install.is_empty() => {
                 format!("install it: {install}")
             }
             Self::NameInUse { name, is_ours: true } => {
-                format!("choose another name, or end it first: dogwatch kill {name}")
+                format!("choose another name, or end that session first: dogwatch kill {name}")
             }
-            Self::NameInUse { .. } => "choose another name; that one is tmux's, and dogwatch did not start it".into(),
-            Self::BadConfig { .. } => "put that line right; `dogwatch doctor` looks again".into(),
+            Self::NameInUse { .. } => "choose another name; a tmux session that dogwatch did not start has that one".into(),
+            Self::BadConfig { .. } => "correct that line; `dogwatch doctor` checks it".into(),
             Self::NoSuchSession { near: Some(name), .. } => {
                 format!("did you mean {name}? `dogwatch ls --all` lists all sessions")
             }
-            Self::NoRoom { .. } => "make the window larger, close a pane (dogwatch pane close), or put the master on another --side".into(),
-            Self::NoSuchSession { .. } => "`dogwatch ls --all` lists them".into(),
-            Self::NotOurs { .. } => "dogwatch acts on its own sessions; use tmux for this one".into(),
-            Self::IsOver { name, .. } => format!("see what it showed: dogwatch capture {name}"),
+            Self::NoRoom { .. } => "enlarge the window, close a pane (dogwatch pane close) or use another --side for the master".into(),
+            Self::NoSuchSession { .. } => "`dogwatch ls --all` lists all sessions".into(),
+            Self::NotOurs { .. } => "dogwatch changes only sessions that it started; use tmux for this one".into(),
+            Self::IsOver { name, .. } => format!("to see its last screen: dogwatch capture {name}"),
             Self::StartNotConfirmed { name, .. } => {
-                format!("look at it: dogwatch capture {name}; or end it: dogwatch kill {name}")
+                format!("to see its screen: dogwatch capture {name}; to end it: dogwatch kill {name}")
             }
             Self::MayNotClose { pane, .. } => {
-                format!("`dogwatch team` shows how far it is; to end it all the same: dogwatch pane close --force {pane}")
+                format!("`dogwatch team` shows its progress; to close it anyway: dogwatch pane close --force {pane}")
             }
             Self::PaneNotReady { escalation: Some(number), .. } => {
-                format!("a person is asked what to do: dogwatch escalations show {number}")
+                format!("answer the escalation: dogwatch escalations show {number}")
             }
             Self::NoSessionFile { .. } => {
-                "make one with a first task: dogwatch task add --role dev 'What is to be done'".into()
+                "create one with a first task: dogwatch task add --role dev 'Write the parser'".into()
             }
-            Self::BadSessionFile { .. } => "it was left as it is; put it right, then run this again".into(),
-            Self::NoTask(_) => "`dogwatch task list` shows who is at what".into(),
-            Self::NoSuchEscalation { .. } => "`dogwatch escalations ls --all` lists them".into(),
+            Self::BadSessionFile { .. } => "the file was not changed; correct it and run the command again".into(),
+            Self::NoTask(_) => "`dogwatch task list` lists assignments".into(),
+            Self::NoSuchEscalation { .. } => "`dogwatch escalations ls --all` lists all escalations".into(),
             Self::NoSuchOption { number, .. } => {
-                format!("`dogwatch escalations show {number}` shows them")
+                format!("`dogwatch escalations show {number}` shows the options")
             }
-            Self::NoSuchJob { .. } => "`dogwatch job ls` lists them".into(),
-            Self::NotOnRoll { .. } => "`dogwatch registry` lists them; `dogwatch adopt NAME` adds one that runs".into(),
+            Self::NoSuchJob { .. } => "`dogwatch job ls` lists all jobs".into(),
+            Self::NotOnRoll { .. } => "`dogwatch registry` lists its sessions; `dogwatch adopt NAME` adds a running one".into(),
             Self::OnRoll { name } => {
-                format!("bring it back with its conversation: dogwatch resume {name}; or choose another name")
+                format!("to resume its conversation: dogwatch resume {name}; or choose another name")
             }
-            Self::StillRuns { name } => format!("see it: dogwatch attach {name}; or end it: dogwatch delete {name}"),
+            Self::StillRuns { name } => format!("to see it: dogwatch attach {name}; to end it: dogwatch delete {name}"),
             Self::NoConversation { .. } | Self::ConversationGone { .. } => {
                 "start a new session: dogwatch create AGENT --name OTHER".into()
             }
             Self::RollNotTold { source, .. } => {
                 let hint = source.hint().map(|hint| format!("{hint}; then ")).unwrap_or_default();
-                format!("{hint}`dogwatch reconcile --once` will find it")
+                format!("{hint}`dogwatch reconcile --once` updates the registry")
             }
-            Self::Elsewhere { .. } => "run this there; if it is a mistake, put `host` and `socket` right in the registry".into(),
+            Self::Elsewhere { .. } => "run the command there; if the registry is wrong, correct `host` and `socket` in it".into(),
             Self::NoAgentThere { .. } => "name the agent: --agent NAME".into(),
             Self::Broker { refused: true, .. } => {
-                "look at `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml".into()
+                "check `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml".into()
             }
-            Self::Broker { .. } => "is it running? `dogwatch broker` runs one on this machine".into(),
+            Self::Broker { .. } => "check that the broker is running; `dogwatch broker` runs one on this machine".into(),
             Self::NoSuchHost { .. } | Self::HostGone { .. } => {
-                "`dogwatch fleet` lists the hosts; `dogwatch relay` makes this one known".into()
+                "`dogwatch fleet` lists the hosts; `dogwatch relay` publishes this one".into()
             }
             Self::NoReply { taken: true, .. } => {
-                "it has taken the order and will carry it out; `dogwatch fleet` shows what came of it".into()
+                "the host has accepted the order and is still carrying it out; `dogwatch fleet` shows its sessions".into()
             }
-            Self::NoReply { .. } => "the order expires by itself; `dogwatch fleet` shows the hosts".into(),
-            Self::NotReported { .. } => "run it again: nothing is told twice".into(),
+            Self::NoReply { .. } => "the order has expired; `dogwatch fleet` lists the hosts".into(),
+            Self::NotReported { .. } => "run the command again; nothing is reported twice".into(),
             _ => return self.hint_about_run(),
         })
     }
@@ -457,15 +457,15 @@ impl Error {
         Some(match self {
             Self::BadWorkflow(bad) => return bad.hint.clone(),
             Self::RunIsOpen { .. } => {
-                "go on with it: dogwatch story resume; or end it: dogwatch story abort".into()
+                "to continue it: dogwatch story resume; to end it: dogwatch story abort".into()
             }
-            Self::NoSuchRun { .. } => "`dogwatch story status` shows the newest of this project".into(),
+            Self::NoSuchRun { .. } => "`dogwatch story ls` lists the runs of this project".into(),
             Self::NoRun { .. } => {
-                "what could be done: dogwatch story plan; to begin: dogwatch story run".into()
+                "to see what a run would do: dogwatch story plan; to start one: dogwatch story run".into()
             }
-            Self::NoBmad { .. } => "install them: `npx bmad-method install --modules bmm --tools claude-code` has bmad-build-auto; with --shims it also has bmad-create-story and bmad-dev-story".into(),
+            Self::NoBmad { .. } => "`npx bmad-method install --modules bmm --tools claude-code` installs bmad-build-auto; with --shims also bmad-create-story and bmad-dev-story".into(),
             Self::NotTrusted { agent, folder, .. } => format!(
-                "start {agent} once in {} and answer that you trust the folder",
+                "start {agent} once in {} and confirm that you trust the folder",
                 folder.display()
             ),
             Self::BypassNotAccepted { agent } => format!(
@@ -475,13 +475,13 @@ impl Error {
                 "choose another level or another agent; `docs/stories.md` lists what each agent can do".into()
             }
             Self::NotARepository { .. } => {
-                "make it one and commit what is there: git init && git add -A && git commit -m 'Begin'".into()
+                "create one and commit the files: git init && git add -A && git commit -m 'Initial commit'".into()
             }
             Self::DirtyTree { .. } => {
-                "commit or stash them, or say --allow-dirty: then they are left out of the commits".into()
+                "commit or stash them, or pass --allow-dirty to leave them out of the commits".into()
             }
             Self::RunIsAttended { .. } => {
-                "`dogwatch story status` shows how far it is; `dogwatch story pause` stops it".into()
+                "`dogwatch story status` shows its progress; `dogwatch story pause` stops it".into()
             }
             _ => return None,
         })

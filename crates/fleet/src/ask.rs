@@ -150,5 +150,5 @@ impl<'a> Asker<'a> {
 }
 
 pub(super) fn slow() -> Trouble {
-    Trouble::new(Kind::Away, format!("does not answer within {} s", BROKER.as_secs()))
+    Trouble::new(Kind::Away, format!("did not answer within {} s", BROKER.as_secs()))
 }

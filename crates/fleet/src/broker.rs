@@ -36,7 +36,7 @@ pub fn run(
     let named = mqtt.and_then(credentials);
     if named.is_none() && !listen.ip().is_loopback() {
         let problem = format!(
-            "other machines could talk to a broker on {listen}; set `user` and a password in [mqtt] of config.toml first, or listen on 127.0.0.1"
+            "{listen} is reachable from other machines; set `user` and a password in [mqtt] of config.toml first, or listen on 127.0.0.1"
         );
         return Err(Error::BadArgument { problem });
     }
@@ -44,7 +44,7 @@ pub fn run(
     let (mosquitto, mosquitto_passwd) = (mosquitto?, mosquitto_passwd?);
     if local.folder().to_str().is_none_or(|path| path.contains(['\n', '\r'])) {
         let problem = format!(
-            "Mosquitto cannot be told of the folder {}; use another --state-dir",
+            "Mosquitto does not support the path {}; use another --state-dir",
             local.folder().display()
         );
         return Err(Error::BadArgument { problem });
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn without_mosquitto_it_says_what_to_install() {
         let error = find("no-such-mosquitto").unwrap_err();
-        assert_eq!(error.to_string(), "no-such-mosquitto was not found on the path");
+        assert_eq!(error.to_string(), "no-such-mosquitto was not found in PATH");
         let hint = error.hint().unwrap();
         assert!(hint.contains("apt install mosquitto") && hint.contains("docs/mqtt.md"), "{hint}");
     }

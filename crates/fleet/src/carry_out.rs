@@ -53,7 +53,7 @@ fn deliver(host: &Host, order: &Send) -> Result<(Value, u8), Error> {
 fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
     let cwd = PathBuf::from(&order.cwd);
     if !cwd.is_absolute() {
-        let problem = format!("the folder {:?} is not absolute", order.cwd);
+        let problem = format!("{:?} is not an absolute path", order.cwd);
         return Err(Error::BadArgument { problem });
     }
     let cwd = allowed(host, &cwd, order.unattended)?;

@@ -25,44 +25,50 @@ pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check
         Err(error) => return Some(failed("broker", &error)),
         Ok(Probe { problem: Some(problem), .. }) => {
             let waits = backlog.map_or(0, |backlog| backlog.waiting);
-            let found = format!("{found}: it {problem}; {waits} events wait");
+            let found = format!("{found} {problem}; {waits} events queued");
             return Some(check("broker", Health::Bad, found, Some(remedy(&problem))));
         }
         Ok(Probe { trust, .. }) => trust,
     };
     if trust != Trust::Authenticated {
         let found = match trust {
-            Trust::NoLogin => format!("{found}, answers; used without user and password"),
-            _ => format!("{found}, answers; it may take clients without a password"),
+            Trust::NoLogin => format!("{found} answers; connected without user and password"),
+            _ => format!("{found} answers; it may accept clients without a password"),
         };
         let remedy =
-            "whoever reaches it can read all events, and orders are refused; see docs/mqtt.md";
+            "anyone who can connect can read all events, and orders are refused; see docs/mqtt.md";
         return Some(check("broker", Health::Missing, found, Some(remedy.to_owned())));
     }
-    let found = format!("{found}, answers");
+    let found = format!("{found} answers");
     Some(match backlog {
         None => check("broker", Health::Missing, found, Some("dogwatch relay &".to_owned())),
         Some(backlog) if backlog.dropped > 0 => {
-            let found = format!(
-                "{found}, {} events wait, {} were given up",
-                backlog.waiting, backlog.dropped
-            );
-            check("broker", Health::Missing, found, Some("is it running, and a relay?".to_owned()))
+            let found =
+                format!("{found}, {} events queued, {} dropped", backlog.waiting, backlog.dropped);
+            check(
+                "broker",
+                Health::Missing,
+                found,
+                Some("check that the broker and `dogwatch relay` are running".to_owned()),
+            )
         }
-        Some(backlog) => {
-            check("broker", Health::Good, format!("{found}, {} events wait", backlog.waiting), None)
-        }
+        Some(backlog) => check(
+            "broker",
+            Health::Good,
+            format!("{found}, {} events queued", backlog.waiting),
+            None,
+        ),
     })
 }
 
 /// What to do about a broker that cannot be used.
 fn remedy(problem: &str) -> String {
     let remedy = if problem.contains("password") {
-        "look at `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml"
+        "check `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml"
     } else if problem.contains("trusted") {
-        "look at `ca_file` of [mqtt] in config.toml, and at the broker's certificate"
+        "check `ca_file` of [mqtt] in config.toml and the broker's certificate"
     } else {
-        "start it, or correct `url` of [mqtt] in config.toml; `dogwatch broker` runs one here"
+        "start the broker or correct `url` of [mqtt] in config.toml; `dogwatch broker` runs one here"
     };
     remedy.to_owned()
 }

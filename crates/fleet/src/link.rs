@@ -111,7 +111,10 @@ impl Link {
         if mqtt.address.host.parse::<IpAddr>().is_err() {
             // The runtime looks a name up on a thread of its own, and panics where there is none to be had.
             dogwatch_base::program::thread_to_be_had().map_err(|error| {
-                Trouble::new(Kind::Away, format!("cannot be looked up: no thread for it: {error}"))
+                Trouble::new(
+                    Kind::Away,
+                    format!("cannot be looked up: cannot start a thread: {error}"),
+                )
             })?;
         }
         let (client, mut eventloop) = AsyncClient::builder(options).unbounded().build();
@@ -276,7 +279,7 @@ fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
             None => (Kind::Away, format!("cannot be reached: {error}")),
         },
         ConnectionError::Timeout(_) => {
-            (Kind::Away, format!("does not answer within {} s", CONNECT.as_secs()))
+            (Kind::Away, format!("did not answer within {} s", CONNECT.as_secs()))
         }
         ConnectionError::ConnectionRefused(code)
         | ConnectionError::MqttState(StateError::ConnFail { reason: code }) => refusal(*code),
@@ -285,19 +288,19 @@ fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
             ..
         }) => (
             Kind::Refused,
-            "has given our place to another: is the name of this host used twice?".to_owned(),
+            "disconnected us because another client has the same id; check that no two hosts have the same name".to_owned(),
         ),
         // Some brokers say no by hanging up.
         ConnectionError::MqttState(StateError::ConnectionAborted | StateError::Io(_))
             if !was_taken =>
         {
-            let problem = "hung up before it took us: are user name and password right?";
+            let problem = "closed the connection during login; check user and password";
             (Kind::HungUp, problem.to_owned())
         }
         ConnectionError::MqttState(StateError::ConnectionAborted) => {
-            (Kind::Away, "hung up".to_owned())
+            (Kind::Away, "closed the connection".to_owned())
         }
-        other => (Kind::Away, format!("was lost: {other}")),
+        other => (Kind::Away, format!("disconnected: {other}")),
     };
     Trouble::new(kind, problem)
 }
@@ -305,13 +308,13 @@ fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
 fn refusal(code: ConnectReturnCode) -> (Kind, String) {
     match code {
         ConnectReturnCode::BadUserNamePassword | ConnectReturnCode::NotAuthorized => {
-            (Kind::Refused, "refuses us: wrong user name or password".to_owned())
+            (Kind::Refused, "refused the connection: wrong user name or password".to_owned())
         }
         ConnectReturnCode::UnsupportedProtocolVersion
         | ConnectReturnCode::RefusedProtocolVersion => {
             (Kind::Refused, "does not speak MQTT 5".to_owned())
         }
-        other => (Kind::Away, format!("refuses us: {other:?}")),
+        other => (Kind::Away, format!("refused the connection: {other:?}")),
     }
 }
 

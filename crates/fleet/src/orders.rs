@@ -24,8 +24,7 @@ const MOST_RUNNING: usize = 32;
 const MOST_NOTED: u32 = 60;
 const HOUR: Duration = Duration::from_hours(1);
 /// A broker would give it anew at each connection.
-const RETAINED: &str =
-    "it is retained, or was published to be; publish orders without the retain flag";
+const RETAINED: &str = "retained messages are not accepted; publish orders without the retain flag";
 
 /// Where an answer goes, and by what the asker knows it.
 #[derive(Debug, Clone)]
@@ -154,7 +153,7 @@ impl Orders {
             let known = Verb::ALL.map(Verb::as_str).join(", ");
             return says(
                 ReplyState::Refused,
-                format!("there is no verb {verb:?}; known are {known}"),
+                format!("unknown verb {verb:?}; known verbs: {known}"),
             );
         };
         if !host.allow.contains(&known.as_str()) {
@@ -172,7 +171,7 @@ impl Orders {
         }
         let id = &envelope.id;
         if self.running.len() >= MOST_RUNNING && !self.running.contains_key(id) {
-            let because = format!("{MOST_RUNNING} orders are under way already");
+            let because = format!("{MOST_RUNNING} orders are already running");
             return says(ReplyState::Failed, because);
         }
         match store.take_request(id, verb, now) {
@@ -219,7 +218,7 @@ impl Orders {
             waiting.extend(to.cloned());
             return Said::New(ReplyState::Accepted, None);
         }
-        let because = "it was begun before, and nobody knows how it went".to_owned();
+        let because = "the order was started before; its result is unknown".to_owned();
         reply
             .and_then(|text| serde_json::from_str(&text).ok())
             .map_or(Said::New(ReplyState::Unknown, Some(because)), Said::Again)
@@ -229,7 +228,8 @@ impl Orders {
     fn start(&self, host: Host, order: Order, id: String) {
         let done = self.done.clone();
         let verb = order.verb().as_str();
-        let failed = reply(&host, &id, verb, ReplyState::Failed, Some("no thread for it".into()));
+        let failed =
+            reply(&host, &id, verb, ReplyState::Failed, Some("cannot start a thread".into()));
         let work = move || {
             let result = carry_out(&host, &order);
             let (state, because) = match &result {
@@ -263,13 +263,13 @@ enum Said {
 }
 
 fn unreadable(problem: &OrderError) -> Said {
-    Said::New(ReplyState::Failed, Some(format!("the request cannot be read: {problem}")))
+    Said::New(ReplyState::Failed, Some(format!("invalid request: {problem}")))
 }
 
 fn not_allowed(host: &Host, verb: &str) -> String {
     let allowed = if host.allow.is_empty() { "nothing".to_owned() } else { host.allow.join(", ") };
     format!(
-        "the host {} does not do `{verb}` for others; [fleet] allow in its config.toml names {allowed}",
+        "host {} does not allow `{verb}`; [fleet] allow in its config.toml has {allowed}",
         host.mqtt.host
     )
 }

@@ -43,10 +43,10 @@ impl Trust {
                 "this host is not authenticated at its broker; set `user` and `password_file` in [mqtt] of its config.toml",
             ),
             Self::Anybody => Some(
-                "its broker takes clients without a password, so anybody could have given the order",
+                "its broker accepts clients without a password, so anyone could have sent the order",
             ),
             Self::Unknown => Some(
-                "it could not be found out whether its broker takes clients without a password",
+                "dogwatch could not check whether its broker accepts clients without a password",
             ),
         }
     }
@@ -57,7 +57,7 @@ pub fn probe(mqtt: &Mqtt, patience: Duration) -> Result<Probe, Error> {
     link::runtime()?.block_on(async {
         let slow = || {
             let seconds = patience.as_secs();
-            Trouble::new(Kind::Away, format!("does not answer within {seconds} s"))
+            Trouble::new(Kind::Away, format!("did not answer within {seconds} s"))
         };
         let taken = async {
             let id = format!("dogwatch-probe-{}", Uuid::now_v7());

@@ -114,7 +114,7 @@ impl Relay {
                 answer = self.orders.next() => self.orders.keep(&mut self.store, answer),
                 () = stop.notify.notified() => {
                     if is_connected {
-                        let status = self.status(Presence::Gone, Some("it was ended"));
+                        let status = self.status(Presence::Gone, Some("it was killed"));
                         link.publish(mqtt.topics.status(&mqtt.host), status, retained());
                         link.close(GOODBYE).await;
                     }
@@ -197,7 +197,7 @@ impl Relay {
             }
             Err(PublishNoticeError::V5PubAck(because)) => {
                 let topic = first.topic;
-                let problem = format!("does not take what we publish to {topic}: {because:?}");
+                let problem = format!("does not accept messages to {topic}: {because:?}");
                 Err(Trouble::new(Kind::Refused, problem))
             }
             // The connection is lost, and the next thing that is heard says why.
@@ -279,7 +279,7 @@ impl Relay {
     /// What the broker says in our name when it loses us.
     fn will(&self) -> LastWill {
         let mqtt = &self.host.mqtt;
-        let payload = self.status(Presence::Gone, Some("its connection was lost"));
+        let payload = self.status(Presence::Gone, Some("connection lost"));
         LastWill::new(mqtt.topics.status(&mqtt.host), payload, QoS::AtLeastOnce, true, None)
     }
 }

@@ -75,9 +75,9 @@ impl Trigger {
     pub fn title(self) -> &'static str {
         match self {
             Self::ReviewLoop => "the review found problems in every cycle",
-            Self::OutputUnclear => "it is unclear whether the step succeeded",
-            Self::SpawnFailed => "the session could not be started",
-            Self::CommitFailed => "git refused the commit",
+            Self::OutputUnclear => "cannot tell whether the step succeeded",
+            Self::SpawnFailed => "the session failed to start",
+            Self::CommitFailed => "the commit failed",
             Self::Unexpected => "something unexpected happened",
             Self::DependencyConflict => "changes made in parallel conflict",
             Self::DevFailed => "the step failed",

@@ -68,7 +68,7 @@ impl TryFrom<String> for Job {
 
     fn try_from(text: String) -> Result<Self, String> {
         let (subject, step) =
-            text.rsplit_once('/').ok_or_else(|| format!("no step in {text:?}"))?;
+            text.rsplit_once('/').ok_or_else(|| format!("{text:?} has no step"))?;
         Ok(match subject.strip_prefix("epic ") {
             Some(group) => Self::of_group(group, step),
             None => Self::of_item(subject, step),

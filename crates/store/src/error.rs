@@ -1,48 +1,48 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why something could not be remembered or recalled.
+/// Why reading or writing the state failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("there is no place for dogwatch's state: neither HOME nor XDG_STATE_HOME is set")]
+    #[error("no state directory: neither HOME nor XDG_STATE_HOME is set")]
     NoHome,
-    #[error("{id:?} is not an id of a session or a run")]
+    #[error("{id:?} is not a session id or run id")]
     BadId { id: String },
-    #[error("{path} is not a folder")]
+    #[error("{path} is not a directory")]
     NotAFolder { path: PathBuf },
     #[error("{path} belongs to another user")]
     NotYours { path: PathBuf },
-    #[error("{path} can be read by others (mode {mode:03o})")]
+    #[error("{path} is readable by other users (mode {mode:03o})")]
     TooOpen { path: PathBuf, mode: u32 },
     #[error("no space left on the disk of {path}")]
     Full { path: PathBuf },
-    #[error("{path} cannot be written: {source}")]
+    #[error("cannot write {path}: {source}")]
     NotWritable { path: PathBuf, source: io::Error },
-    #[error("{path} cannot be written: {source}; nothing was changed")]
+    #[error("cannot write {path}: {source}; nothing was changed")]
     NotShared { path: PathBuf, source: io::Error },
-    #[error("{path} cannot be read: {source}")]
+    #[error("cannot read {path}: {source}")]
     NotReadable { path: PathBuf, source: io::Error },
-    #[error("{path} is damaged: {message}; it was left as it is")]
+    #[error("{path} is damaged: {message}; it was not changed")]
     Corrupt { path: PathBuf, message: String },
     #[error(
-        "{path} was written by a newer dogwatch (schema {found}, this one knows {known}); it was left as it is"
+        "{path} was written by a newer dogwatch (schema {found}, this version supports {known}); it was not changed"
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
-    #[error("{path} is locked by another process for too long")]
+    #[error("timeout: another process keeps {path} locked")]
     Busy { path: PathBuf },
     #[error(
-        "{path} was removed or replaced while dogwatch was using it; what this command reads is out of date"
+        "{path} was removed or replaced while dogwatch was using it; this command would read outdated data"
     )]
     Replaced { path: PathBuf },
-    #[error("the log of {path} was deleted, and another process still uses it")]
+    #[error("the log file of {path} was deleted while another process uses it")]
     LogGone { path: PathBuf },
-    #[error("the registry {path} cannot be used: {}{message}; it was left as it is", at(*.place))]
+    #[error("cannot read the registry {path}: {}{message}; it was not changed", at(*.place))]
     BadRegistry { path: PathBuf, place: Option<(u64, u64)>, message: String },
     #[error(
-        "the registry {path} could not be changed without disturbing what else is in it ({what}); it was left as it is"
+        "cannot edit the registry {path} without changing other parts of it ({what}); it was not changed"
     )]
     NotEditable { path: PathBuf, what: String },
-    #[error("the database {path} failed: {message}")]
+    #[error("database error in {path}: {message}")]
     Database { path: PathBuf, message: String },
 }
 
@@ -50,46 +50,46 @@ impl StoreError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoHome => "set HOME, or DOGWATCH_STATE_DIR to a folder of your own".into(),
+            Self::NoHome => "set HOME, or set DOGWATCH_STATE_DIR to a directory of your own".into(),
             Self::NotAFolder { path } => {
                 format!("move {} away, or set DOGWATCH_STATE_DIR", path.display())
             }
-            Self::NotYours { .. } => "set DOGWATCH_STATE_DIR to a folder of your own".into(),
+            Self::NotYours { .. } => "set DOGWATCH_STATE_DIR to a directory of your own".into(),
             Self::TooOpen { path, .. } => format!("chmod 700 {}", path.display()),
-            Self::Full { .. } => "free some space, then run the command again".into(),
+            Self::Full { .. } => "free some space and run the command again".into(),
             // The error itself says what to do.
             Self::NotWritable { source, .. } | Self::NotShared { source, .. } if is_link(source) => {
                 return None;
             }
             Self::NotWritable { .. } => {
-                "make it writable for you, or set DOGWATCH_STATE_DIR to a folder of your own".into()
+                "make it writable for you, or set DOGWATCH_STATE_DIR to a directory of your own".into()
             }
             Self::NotShared { path, source } if source.kind() == io::ErrorKind::NotFound => {
                 let folder = path.parent().unwrap_or(Path::new("."));
-                format!("make the folder {}, or name another file", folder.display())
+                format!("create the directory {} or use another file", folder.display())
             }
             Self::NotShared { .. } => {
-                "make it and its folder writable for you, or name another file".into()
+                "make the file and its directory writable for you, or use another file".into()
             }
             Self::Corrupt { path, .. } => format!(
-                "move it away (mv {0} {0}.damaged) and run the command again; running sessions are not touched",
+                "move it away (mv {0} {0}.damaged) and run the command again; running sessions are not affected",
                 path.display()
             ),
             Self::Newer { .. } => {
-                "update dogwatch, or set DOGWATCH_STATE_DIR to another folder".into()
+                "update dogwatch, or set DOGWATCH_STATE_DIR to another directory".into()
             }
             Self::BadRegistry { .. } => {
-                "put it right; until then sessions are watched, and nothing is written".into()
+                "correct the file; until then dogwatch watches sessions but does not write to it".into()
             }
             Self::NotEditable { .. } => {
                 "write that session as a plain block of `key: value` lines, without anchors".into()
             }
             Self::LogGone { .. } => {
-                "end `dogwatch watch`, `relay`, `monitor` and `story run`, and run the command again"
+                "stop `dogwatch watch`, `relay`, `monitor` and `story run`, then run the command again"
                     .into()
             }
             Self::Replaced { .. } => {
-                "start this command again; `dogwatch doctor` checks the state folder".into()
+                "restart this command; `dogwatch doctor` checks the state directory".into()
             }
             Self::BadId { .. }
             | Self::NotReadable { .. }

@@ -32,10 +32,10 @@ pub enum LocalBrokerError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Password(#[from] MqttError),
-    #[error("a broker of yours runs already{0}")]
+    #[error("a broker of this user is already running{0}")]
     Runs(String),
     #[error(
-        "the path of the socket is too long ({0} bytes, at most {LONGEST_PATH}); use a shorter --state-dir"
+        "the socket path is too long ({0} bytes, at most {LONGEST_PATH}); use a shorter --state-dir"
     )]
     TooLong(usize),
 }

@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Notes that a message is about to be put into the box: from now on it must not be put there again, nor taken back. False if
-    /// it was taken back before.
+    /// cancelled before.
     pub fn staging(
         &mut self,
         id: &str,
@@ -160,7 +160,7 @@ impl Store {
 
     /// Takes a message back, unless it is in the box or settled by then: whoever delivers it asks under the same lock.
     pub fn take_back(&mut self, id: &str, at: Timestamp) -> Result<bool, StoreError> {
-        let outcome = Outcome::Refused { because: "it was taken back".to_owned() };
+        let outcome = Outcome::Refused { because: "cancelled".to_owned() };
         self.settle_if("outcome IS NULL AND staged IS NULL", id, &outcome, at)
     }
 
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(next(&store).as_deref(), Some("m2"), "it is on its way");
         assert!(!store.take_back("m2", at).unwrap(), "it is in the box");
         assert!(store.take_back("m3", at).unwrap());
-        assert!(!store.staging("m3", SignalNo(5), at).unwrap(), "it was taken back");
+        assert!(!store.staging("m3", SignalNo(5), at).unwrap(), "cancelled");
         let m3 = store.message("m3").unwrap().unwrap();
         assert_eq!((m3.staged, m3.outcome.map(|o| o.as_str())), (None, Some("refused")));
         let other = ProcessIdent { pid: 8, start: 1 };

@@ -17,11 +17,11 @@ const MOST_BYTES: u64 = 64 * 1024;
 /// Why the broker that is set up cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MqttError {
-    #[error("{} cannot be read: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     NotReadable { path: PathBuf, source: io::Error },
-    #[error("{} can be read by others (mode {mode:03o}), and a password is in it", path.display())]
+    #[error("{} contains a password and is readable by other users (mode {mode:03o})", path.display())]
     TooOpen { path: PathBuf, mode: u32 },
-    #[error("no broker is set up: there is no [mqtt] in {}", path.display())]
+    #[error("no broker is configured: {} has no [mqtt] table", path.display())]
     NoBroker { path: PathBuf },
     #[error("{0}")]
     BadAddress(String),
@@ -32,7 +32,7 @@ impl MqttError {
         match self {
             Self::TooOpen { path, .. } => Some(format!("chmod 600 {}", path.display())),
             Self::NoBroker { path } => Some(format!(
-                "write `[mqtt]` and `url = \"mqtt://127.0.0.1:1883\"` to {}; `dogwatch broker` runs one there",
+                "add `[mqtt]` and `url = \"mqtt://127.0.0.1:1883\"` to {}; `dogwatch broker` runs a broker at that address",
                 path.display()
             )),
             Self::NotReadable { .. } | Self::BadAddress(_) => None,
@@ -141,7 +141,7 @@ pub(crate) fn read_password(path: &Path) -> Result<Secret, MqttError> {
         return Err(MqttError::TooOpen { path: path.to_owned(), mode });
     }
     let text = String::from_utf8(read_regular(path, MOST_BYTES).map_err(failed)?)
-        .map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8")))?;
+        .map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "not valid UTF-8")))?;
     Ok(Secret(text.lines().next().unwrap_or_default().to_owned()))
 }
 

@@ -93,13 +93,13 @@ fn kind_of(kind: FileType) -> &'static str {
 pub(crate) fn not_regular(kind: &'static str) -> io::Error {
     let number =
         if kind == "a folder" { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
-    io::Error::new(number, format!("it is not a regular file but {kind}"))
+    io::Error::new(number, format!("not a regular file but {kind}"))
 }
 
 fn too_large(max: u64) -> io::Error {
     const MIB: u64 = 1024 * 1024;
     let limit = if max >= MIB { format!("{} MiB", max / MIB) } else { format!("{max} bytes") };
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than the limit of {limit}"))
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than the limit of {limit}"))
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
             (Path::new("/dev/tty"), "a device"),
         ] {
             let error = read_regular(path, 10).unwrap_err().to_string();
-            assert_eq!(error, format!("it is not a regular file but {kind}"), "{}", path.display());
+            assert_eq!(error, format!("not a regular file but {kind}"), "{}", path.display());
         }
         let missing = read_regular(&tmp.path().join("none"), 10).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
@@ -141,7 +141,7 @@ mod tests {
         let sparse = tmp.path().join("sparse");
         File::create(&sparse).unwrap().set_len(1 << 40).unwrap();
         let error = read_regular(&sparse, 16 * 1024 * 1024).unwrap_err();
-        assert_eq!(error.to_string(), "it is larger than the limit of 16 MiB");
+        assert_eq!(error.to_string(), "larger than the limit of 16 MiB");
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Store {
             .map(|(at, text)| {
                 let fact = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt {
                     path: self.path.clone(),
-                    message: format!("a fact of the run {run} cannot be read: {error}"),
+                    message: format!("cannot read an event of run {run}: {error}"),
                 })?;
                 Ok(Dated { at: Timestamp::from_millisecond(at).unwrap_or_default(), fact })
             })

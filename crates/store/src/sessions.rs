@@ -116,8 +116,8 @@ impl Store {
             let Some(subject) = journal::subject(tx, id)? else { return Ok(()) };
             tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
             tx.execute("DELETE FROM journal WHERE session = ?", [id])?;
-            // Somebody may have been told already that it is being made.
-            let data = json!({ "because": "it could not be started" });
+            // Somebody may have been told already that being created.
+            let data = json!({ "because": "it failed to start" });
             journal::append_of(tx, Timestamp::now(), id, Some(&subject), kind::DELETED, &data)
         })
         .inspect(|()| self.dir.tell_roll())

@@ -209,8 +209,10 @@ impl Place {
         }
         // Whatever it is, it is somebody's.
         let kept = new.keep();
-        let problem =
-            format!("others write it at the same time; what was there is in {}", kept.display());
+        let problem = format!(
+            "other processes write to it at the same time; the previous content is in {}",
+            kept.display()
+        );
         Err(io::Error::other(problem))
     }
 
@@ -254,7 +256,7 @@ impl Place {
 fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, StoreError> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let source = io::Error::other(format!("it is not UTF-8 (byte {at}); it was left as it is"));
+        let source = io::Error::other(format!("not valid UTF-8 (byte {at}); it was not changed"));
         StoreError::NotReadable { path: path.to_owned(), source }
     })
 }
@@ -414,7 +416,7 @@ mod tests {
         fs::write(&path, b"a\xffb").unwrap();
         let error =
             edit_shared(&file(&path), |_| Ok::<_, StoreError>(("x".to_owned(), ()))).unwrap_err();
-        assert!(error.to_string().contains("not UTF-8 (byte 1)"), "{error}");
+        assert!(error.to_string().contains("not valid UTF-8 (byte 1)"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"a\xffb");
         assert!(read_shared(&file(tmp.path())).is_err(), "a folder");
     }

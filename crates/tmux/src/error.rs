@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use crate::{BadName, BadRow, Version};
 
-/// Why tmux did not do what was asked.
+/// Why a tmux command failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("{} is not installed or not in PATH", program.display())]
+    #[error("{} was not found in PATH", program.display())]
     NotInstalled { program: PathBuf },
     /// tmux would delete what is there and put its socket in its place.
     #[error("{} is not a tmux socket", path.display())]
     NotASocket { path: PathBuf },
-    #[error("tmux {found} is too old: 3.2 or newer is needed")]
+    #[error("tmux {found} is too old; dogwatch needs 3.2 or newer")]
     TooOld { found: Version },
     /// Nothing listens on the socket. Most callers take it as "no sessions".
     #[error("no tmux server is running on this socket")]
@@ -26,9 +26,9 @@ pub enum Error {
     #[error("the tmux server is shutting down")]
     ServerDying,
     /// The control connection is lost; whether a pending command was done is unknown.
-    #[error("the connection to the tmux server is lost")]
+    #[error("lost the connection to the tmux server")]
     Disconnected,
-    #[error("a tmux session named {name:?} exists already")]
+    #[error("a tmux session named {name:?} already exists")]
     DuplicateSession { name: String },
     #[error("tmux has no {target}")]
     NotFound { target: String },
@@ -54,33 +54,33 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotInstalled { .. } => Some(
-                "Install tmux: `apt install tmux` (Debian, Ubuntu), `dnf install tmux` (Fedora) \
-                 or `brew install tmux` (macOS).",
+                "install tmux: `apt install tmux` (Debian, Ubuntu), `dnf install tmux` (Fedora) \
+                 or `brew install tmux` (macOS)",
             ),
             Self::TooOld { .. } => Some(
-                "Install tmux 3.2 or newer: `apt install tmux` (Debian 12, Ubuntu 22.04 or later), \
+                "install tmux 3.2 or newer: `apt install tmux` (Debian 12, Ubuntu 22.04 or later), \
                  `dnf install tmux` (Fedora) or `brew install tmux` (macOS), then restart the tmux \
-                 server.",
+                 server",
             ),
             Self::NotASocket { .. } => {
-                Some("Give a path that does not exist yet, or the name of a socket.")
+                Some("pass a path that does not exist yet, or the name of a socket")
             }
-            Self::NoServer => Some("Start a session first, or check which socket is meant."),
+            Self::NoServer => Some("start a session first, or check --socket and DOGWATCH_TMUX"),
             Self::Denied { .. } => Some(
-                "Use a tmux server of your own (--socket or DOGWATCH_TMUX), or run dogwatch as the user who owns that one.",
+                "use your own tmux server (--socket or DOGWATCH_TMUX), or run dogwatch as the user who owns that one",
             ),
-            Self::ServerDying | Self::Disconnected => Some("Try again in a moment."),
+            Self::ServerDying | Self::Disconnected => Some("try again in a moment"),
             Self::DuplicateSession { .. } => {
-                Some("Choose another name, or close the existing session first.")
+                Some("choose another name, or end the existing session first")
             }
-            Self::NotFound { .. } => Some("List the sessions to see what is there."),
+            Self::NotFound { .. } => Some("`dogwatch ls` lists the sessions"),
             Self::Timeout { .. } => Some(
-                "The tmux server hangs or the machine is overloaded; see if `tmux ls` answers.",
+                "the tmux server hangs or the machine is overloaded; check whether `tmux ls` answers",
             ),
             Self::CommandTooLong { .. } => {
-                Some("Send long text through a buffer instead of the command line.")
+                Some("send long text through a buffer instead of the command line")
             }
-            Self::BadName(_) => Some("Use letters, digits, `-` and `_` in session names."),
+            Self::BadName(_) => Some("use letters, digits, `-` and `_` in session names"),
             Self::Failed { .. } | Self::Unsendable { .. } | Self::BadRow(_) | Self::Io { .. } => {
                 None
             }

@@ -39,13 +39,13 @@ impl SessionName {
 fn objection(name: &str) -> Option<&'static str> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if name.is_empty() {
-        Some("it is empty")
+        Some("empty")
     } else if name.contains([':', '.']) {
         Some("tmux replaces `:` and `.`")
     } else if name.contains(['$', '\\']) {
         Some("tmux escapes `$` and backslashes")
     } else if name.chars().any(char::is_control) {
-        Some("it has control characters")
+        Some("it contains control characters")
     } else if name.starts_with(['=', '@', '%']) {
         Some("tmux reads its first character as part of a target")
     } else if name.strip_prefix("client-").is_some_and(is_number)

@@ -136,7 +136,7 @@ impl Running {
         }
         pieces.truncate(at.unwrap_or(0));
         let message = if message.is_empty() {
-            format!("tmux ended without a word ({})", output.status)
+            format!("tmux ended without output ({})", output.status)
         } else {
             message
         };

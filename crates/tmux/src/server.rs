@@ -86,8 +86,9 @@ impl Server {
             .map_err(|source| Error::Io { action: "talk to tmux", source: source.into() })?
             .ok_or_else(|| Error::Timeout { command: "-V".into(), after: self.deadline })?;
         let text = String::from_utf8_lossy(&output.stdout);
-        Version::parse(&text)
-            .ok_or_else(|| failed(format!("{:?} is no version", text.trim()), output.status.code()))
+        Version::parse(&text).ok_or_else(|| {
+            failed(format!("{:?} is not a version", text.trim()), output.status.code())
+        })
     }
 
     pub(crate) fn spawn(

@@ -47,7 +47,7 @@ impl Socket {
             Some(Ok(meta)) if meta.is_dir() => Ok(()),
             Some(_) => Err(Error::Failed {
                 command: "new-session".to_owned(),
-                message: format!("error creating {} (there is no such folder)", path.display()),
+                message: format!("error creating {} (no such directory)", path.display()),
                 status: None,
             }),
         }

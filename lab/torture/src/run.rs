@@ -84,7 +84,7 @@ impl UnderWay {
         });
         let mut ended = match started {
             Ok(child) => self.follow(child, begun, cut),
-            Err(error) => failed(format!("could not be started: {error}")),
+            Err(error) => failed(format!("failed to start: {error}")),
         };
         ended.stdout = String::from_utf8_lossy(&fs::read(&out).unwrap_or_default()).into_owned();
         ended.stderr += &String::from_utf8_lossy(&fs::read(&err).unwrap_or_default());

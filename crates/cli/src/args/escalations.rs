@@ -1,4 +1,4 @@
-//! Questions to a person.
+//! Escalations: questions to a person.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use super::duration;
 
 /// List and answer open questions
 ///
-/// A question stays open until it is answered. The first answer counts; it is stored with its time and author.
+/// Agents and runs raise an escalation when they need a person. It stays open until it is answered. The first answer counts; it is stored with its time and author.
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  dogwatch escalations                                 # list open questions
+  dogwatch escalations                                 # list open escalations
   dogwatch escalations show 7
   dogwatch escalations answer 7 --option 2 --note 'I merged it by hand'
   dogwatch escalations wait 7 --timeout 1h --json
 
-Exit codes: 0 done, 2 no such option, 3 no such question, 4 already answered, 124 timeout"
+Exit codes: 0 done, 2 no such option, 3 no such escalation, 4 already settled, 124 timeout"
 )]
 pub(crate) struct Escalations {
     #[command(subcommand)]
@@ -51,14 +51,14 @@ impl Escalations {
     }
 }
 
-/// List open questions
+/// List open escalations
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch escalations ls
   dogwatch escalations ls --all --json")]
 pub(crate) struct EscalationLs {
-    /// Include answered questions
+    /// Include settled escalations
     #[arg(long, short)]
     pub(crate) all: bool,
     /// Print a JSON object
@@ -66,22 +66,22 @@ pub(crate) struct EscalationLs {
     pub(crate) json: bool,
 }
 
-/// Show a question and its options
+/// Show an escalation and its options
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch escalations show 7")]
 pub(crate) struct EscalationShow {
-    /// Number or id of the question
+    /// Number or id of the escalation
     pub(crate) id: String,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// Answer a question
+/// Answer an escalation
 ///
-/// Without --option, on a terminal, dogwatch shows the question and asks for the number.
+/// Without --option, on a terminal, dogwatch shows the escalation and asks for the number.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -89,7 +89,7 @@ Examples:
   dogwatch escalations answer 7 --option 2 --note 'I merged it by hand'
   dogwatch escalations answer 7 --option retry")]
 pub(crate) struct EscalationAnswer {
-    /// Number or id of the question
+    /// Number or id of the escalation
     pub(crate) id: String,
     /// Number of the option, or its action (`retry`)
     #[arg(long, short, value_name = "N|ACTION")]
@@ -105,14 +105,14 @@ pub(crate) struct EscalationAnswer {
     pub(crate) json: bool,
 }
 
-/// Wait until a question is answered and print the answer
+/// Wait until an escalation is settled and print the answer
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch escalations wait 7
   dogwatch escalations wait 7 --timeout 1h --json")]
 pub(crate) struct EscalationWait {
-    /// Number or id of the question
+    /// Number or id of the escalation
     pub(crate) id: String,
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
@@ -122,9 +122,9 @@ pub(crate) struct EscalationWait {
     pub(crate) json: bool,
 }
 
-/// Ask a person a question
+/// Raise an escalation
 ///
-/// For scripts and agents. With the --key of an open question, returns that question instead of asking a new one.
+/// For scripts and agents. With the --key of an open escalation, returns that one instead of raising a new one.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -136,19 +136,19 @@ pub(crate) struct EscalationRaise {
     pub(crate) trigger: String,
     /// Description of the problem
     pub(crate) problem: String,
-    /// Key that identifies the question [default: always a new question]
+    /// Key that identifies the escalation [default: always a new one]
     #[arg(long)]
     pub(crate) key: Option<String>,
-    /// Run that the question belongs to
+    /// Run that it belongs to
     #[arg(long)]
     pub(crate) run: Option<String>,
-    /// Story that the question is about
+    /// Story that it is about
     #[arg(long)]
     pub(crate) story: Option<String>,
     /// Step of the story
     #[arg(long)]
     pub(crate) step: Option<String>,
-    /// Name or id of the session that the question is about
+    /// Name or id of the session that it is about
     #[arg(long)]
     pub(crate) session: Option<String>,
     /// Other work depends on this (dev_failed)

@@ -67,8 +67,8 @@ pub(crate) struct Answer {
     pub(crate) target: String,
     /// Number of the option, its text, or the beginning of its text
     pub(crate) choice: String,
-    /// Answer only this dialog, by the `mark` that `status --json` shows
-    #[arg(long, value_name = "MARK")]
+    /// Answer only the dialog with this id (`mark` in `status --json`)
+    #[arg(long, value_name = "ID")]
     pub(crate) dialog: Option<String>,
     /// Print a JSON object
     #[arg(long)]

@@ -29,7 +29,7 @@ Examples:
   dogwatch status                                # what each session is doing
   dogwatch wait NAME --for idle,waiting          # until it is idle or needs you
   dogwatch send NAME 'Now write the tests'       # send a message, with proof
-  dogwatch escalations                           # list the open questions
+  dogwatch escalations                           # list open questions
   dogwatch kill NAME                             # end it and all it started
   dogwatch demo                                  # try it with scripted agents
 

@@ -23,7 +23,7 @@ pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
         }
         Err(error) => vec![
             doctor::tmux_program(&Server::new(Socket::Default)),
-            doctor::failed("state folder", error),
+            doctor::failed("state directory", error),
         ],
     };
     let healthy = checks.iter().all(|c| c.health != Health::Bad);

@@ -95,7 +95,7 @@ fn in_words(settlement: &Settlement) -> String {
             let note = note.as_ref().map_or_else(String::new, |note| format!(": {note}"));
             format!("{by} chose {option} ({}){note}", action.as_str())
         }
-        Settlement::Withdrawn { because } => format!("withdrawn, {because}"),
+        Settlement::Withdrawn { because } => format!("withdrawn: {because}"),
     }
 }
 

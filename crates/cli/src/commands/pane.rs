@@ -133,7 +133,7 @@ fn rebalance(context: &Context, args: &PaneRebalance) -> Result<u8, Error> {
 }
 
 fn no_window() -> Error {
-    let problem = "whose window is it? Run this in a pane of it, or name a pane with --master";
+    let problem = "not inside tmux; run this in a tmux pane or pass --master";
     Error::BadArgument { problem: problem.to_owned() }
 }
 

@@ -32,7 +32,7 @@ fn sessions(width: usize) -> Table {
     let mut table = Table::new(&header, Some(width)).spare(&["WHY"]);
     let row = |name: &str| -> [Cell; 6] {
         let folder = "~/projects/customers/acme/api";
-        let why = "its pane is alive and no end was recorded";
+        let why = "running";
         [name.into(), "claude".into(), "alive".into(), "12s".into(), folder.into(), why.into()]
     };
     table.row(row("api"));

@@ -313,17 +313,17 @@ fn stopped_by_a_person(agent: Agent, prompt: &str, deed: Deed, because: &str) {
     lab.end(&["--now"]);
 }
 
-const INTERRUPTED: &str = "its turn was interrupted";
+const INTERRUPTED: &str = "the turn was interrupted";
 
 #[test]
 fn claude_is_refused_a_permission() {
-    let because = "permission was refused: Bash echo dogwatch-tool-ran";
+    let because = "permission denied: Bash echo dogwatch-tool-ran";
     stopped_by_a_person(Agent::Claude, "[tool]", Deed::Refuses, because);
 }
 
 #[test]
 fn claude_is_refused_a_permission_by_escape() {
-    let because = "permission was refused: Bash echo dogwatch-tool-ran";
+    let because = "permission denied: Bash echo dogwatch-tool-ran";
     stopped_by_a_person(Agent::Claude, "[tool]", Deed::Presses("Escape"), because);
 }
 
@@ -339,13 +339,13 @@ fn claude_is_interrupted_by_ctrl_c() {
 
 #[test]
 fn codex_is_refused_a_permission() {
-    let because = "its turn was interrupted: apply_patch";
+    let because = "the turn was interrupted: apply_patch";
     stopped_by_a_person(Agent::Codex, "[write]", Deed::Refuses, because);
 }
 
 #[test]
 fn codex_is_refused_a_permission_by_escape() {
-    let because = "its turn was interrupted: apply_patch";
+    let because = "the turn was interrupted: apply_patch";
     stopped_by_a_person(Agent::Codex, "[write]", Deed::Presses("Escape"), because);
 }
 

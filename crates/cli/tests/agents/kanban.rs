@@ -146,7 +146,7 @@ fn a_card_is_claimed_told_and_blocked_when_asked_to_stop() {
     assert_eq!(card["latest_summary"], "stop-requested by ann");
     board.is_told(&task, &["[B] one", "[A] one", "stop", "[B] two"]);
     let again = board.env.run(&mut board.monitor(&task)).code(4).json();
-    assert_eq!(again["error"]["code"], "desk_taken", "{again}");
+    assert_eq!(again["error"]["code"], "report_target_taken", "{again}");
 }
 
 #[test]

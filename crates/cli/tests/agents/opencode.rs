@@ -86,7 +86,7 @@ fn a_stranger_on_its_port_is_not_believed() {
     let endpoint = json!({ "port": port, "user": "opencode", "password": "x" });
     fs::write(lab.env.session_dir(&session).join("endpoint.json"), endpoint.to_string()).unwrap();
     eventually("it is told", || {
-        said(&lab.why(), "own_word") == "another program listens on its port"
+        said(&lab.why(), "own_word") == "another program is listening on its port"
     });
     assert!(stranger.accept().is_err(), "the password is not given away");
     lab.end(&["--now"]);

@@ -17,7 +17,10 @@ impl Lab {
         let session = lab.spawn(&["--unattended", "--prompt", "[gate]"]);
         lab.env.wait_screen("a", "Waiting at the gate.");
         let sent = lab.dogwatch(&["send", "a", "[hello]", "--timeout", "300ms"]).code(124);
-        assert!(sent.text().starts_with("queued: a: it is working; it is delivered"), "{sent}");
+        assert!(
+            sent.text().starts_with("queued: a: the agent is working; it is delivered"),
+            "{sent}"
+        );
         Some((lab, session))
     }
 

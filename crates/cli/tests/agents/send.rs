@@ -185,7 +185,10 @@ fn while_it_works(agent: Agent) {
     lab.spawn(&["--unattended", "--prompt", "[gate]"]);
     lab.becomes("working");
     let waits = lab.send("in time", &["--timeout", "1s"]);
-    assert_eq!((&waits["outcome"], &waits["because"]), (&"queued".into(), &"it is working".into()));
+    assert_eq!(
+        (&waits["outcome"], &waits["because"]),
+        (&"queued".into(), &"the agent is working".into())
+    );
     let now = lab.delivers("steer", &["--when", "now", "--timeout", "20s"]);
     assert_eq!(now["while_working"], true, "it overtakes what waits for an idle agent: {now:#}");
     lab.double.release("gate");

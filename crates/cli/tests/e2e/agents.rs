@@ -31,7 +31,7 @@ fn bad_profiles() {
         found["error"].as_str().unwrap().to_owned()
     };
     assert!(error("broken").contains("titel"), "{}", error("broken"));
-    assert!(error("other").contains("the file name must agree"), "{}", error("other"));
+    assert!(error("other").contains("it must match the file name"), "{}", error("other"));
     let spawned = env.dogwatch(&["spawn", "--json", "broken"]).code(7);
     assert_eq!(spawned.json()["error"]["code"], "bad_profile");
     // The others work all the same.

@@ -99,6 +99,6 @@ fn without_a_terminal_or_session() {
     assert!(output.stderr.contains("terminal"), "{output}");
     let _ = env.dogwatch(&["kill", "x"]).success();
     let output = env.dogwatch(&["attach", "x"]).code(4);
-    assert!(output.stderr.starts_with("error: the session x is over: "), "{output}");
-    assert!(output.stderr.contains("hint: see what it showed: dogwatch capture x"), "{output}");
+    assert!(output.stderr.starts_with("error: session x has ended: "), "{output}");
+    assert!(output.stderr.contains("hint: to see its last screen: dogwatch capture x"), "{output}");
 }

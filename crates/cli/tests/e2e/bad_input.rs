@@ -19,8 +19,8 @@ fn an_unknown_agent() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["spawn", "cluade", "-p", "x"]), @r#"
     ------- stderr -------
-    error: there is no agent named "cluade"; known are claude, codex, gemini, opencode, agy
-    hint: `dogwatch agents` lists them; any program can be run with `dogwatch spawn -- PROGRAM`
+    error: unknown agent "cluade"; known agents: claude, codex, gemini, opencode, agy
+    hint: `dogwatch agents` lists the agents; `dogwatch spawn -- PROGRAM` runs any program
     [exit code: 7]
     "#);
     for bad in ["../../etc/passwd", "CLAUDE", "claude.toml", "a b", "é"] {
@@ -34,7 +34,7 @@ fn a_missing_command() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["spawn", "--", "no-such-program"]), @r"
     ------- stderr -------
-    error: no-such-program was not found on the path
+    error: no-such-program was not found in PATH
     [exit code: 7]
     ");
     env.write("not-executable", "");
@@ -50,7 +50,7 @@ fn a_missing_command() {
     let mut command = env.command(&["spawn", "claude"]);
     insta::assert_snapshot!(env.run(command.env("PATH", &empty)), @r"
     ------- stderr -------
-    error: claude was not found on the path
+    error: claude was not found in PATH
     hint: install it: npm install -g @anthropic-ai/claude-code
     [exit code: 7]
     ");
@@ -103,7 +103,7 @@ fn a_file_in_the_place_of_the_socket_is_not_removed() {
     insta::assert_snapshot!(env.dogwatch(&["--socket", "./notes.txt", "spawn", "--", "true"]), @r"
     ------- stderr -------
     error: ./notes.txt is not a tmux socket
-    hint: Give a path that does not exist yet, or the name of a socket.
+    hint: pass a path that does not exist yet, or the name of a socket
     [exit code: 5]
     ");
     assert_eq!(std::fs::read(&file).unwrap(), b"mine");

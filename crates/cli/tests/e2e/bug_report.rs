@@ -267,7 +267,7 @@ fn what_cannot_be_recorded() {
     }
     insta::assert_snapshot!(env.dogwatch(&["bug-report", "x", "--out", "no/such/folder"]), @r"
     ------- stderr -------
-    error: the folder no/such does not exist
+    error: the directory no/such does not exist
     [exit code: 2]
     ");
     let _ = env.dogwatch(&["debug", "screen", "--agent", "claude"]).code(2);

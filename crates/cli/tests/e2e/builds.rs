@@ -231,9 +231,12 @@ fn checkpoints_of_a_person_are_kept_and_needs_are_checked() {
     let other = Build::new(&["bmad-build-auto"]).with_folder(TWO);
     other.project.env.write("draft", "mine");
     let refused = other.run(&["--allow-dirty"]).code(2);
-    assert!(refused.stderr.contains("halts in a tree with uncommitted changes"), "{refused}");
+    assert!(refused.stderr.contains("stops on uncommitted changes"), "{refused}");
     let refused = other.run(&["--max-parallel", "2"]);
-    assert!(refused.stderr.contains("not clean") || refused.stderr.contains("order"), "{refused}");
+    assert!(
+        refused.stderr.contains("uncommitted") || refused.stderr.contains("order"),
+        "{refused}"
+    );
     fs::remove_file(other.project.env.work().join("_bmad/scripts/render_skill.py")).unwrap();
     let all = ["story", "validate", "--agent", "fake", "--json"];
     let said = other.project.env.run(&mut other.command(&all)).code(1).json();

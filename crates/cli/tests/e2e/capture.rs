@@ -169,8 +169,8 @@ fn what_cannot_be_captured() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["capture", "nosuch"]), @r#"
     ------- stderr -------
-    error: there is no session "nosuch"
-    hint: `dogwatch ls --all` lists them
+    error: no session "nosuch"
+    hint: `dogwatch ls --all` lists all sessions
     [exit code: 3]
     "#);
     env.spawn_script("x", "exec sleep 300");

@@ -101,7 +101,9 @@ fn dying_at(project: &Project, die_at: &str) -> u32 {
             Some(0) => return deaths,
             None => {}
             // It died right after its last write.
-            Some(2) if said.stderr.contains("is over since") => return deaths,
+            Some(2) if said.stderr.contains("to start another: dogwatch story run") => {
+                return deaths;
+            }
             Some(_) => panic!("{said}"),
         }
     }

@@ -83,7 +83,7 @@ fn that_cannot_be_read() {
     std::os::unix::fs::symlink("/dev/zero", env.work().join("endless")).unwrap();
     insta::assert_snapshot!(env.dogwatch(&["debug", "screen", "--agent", "claude", "--screen", "endless"]), @r"
     ------- stderr -------
-    error: endless: it is not a regular file but a device
+    error: endless: not a regular file but a device
     [exit code: 2]
     ");
     for (file, words) in [("nosuch", "No such file"), (".", "but a folder")] {

@@ -25,7 +25,7 @@ fn all_is_well() {
         let check = checks.iter().find(|c| c["check"] == subject).unwrap();
         check["health"].as_str().unwrap().to_owned()
     };
-    for subject in ["tmux", "tmux server", "state folder", "store"] {
+    for subject in ["tmux", "tmux server", "state directory", "store"] {
         assert_eq!(health(subject), "ok", "{subject}");
     }
     let text = env.dogwatch(&["doctor"]).success().text();
@@ -64,12 +64,12 @@ fn no_tmux() {
     fs::create_dir(&empty).unwrap();
     let without = |args: &[&str]| env.run(env.command(args).env("PATH", &empty));
     let doctor = without(&["doctor"]).code(1).text();
-    assert!(doctor.contains("tmux is not installed or not in PATH"), "{doctor}");
+    assert!(doctor.contains("tmux was not found in PATH"), "{doctor}");
     assert!(doctor.contains("apt install tmux"), "{doctor}");
     insta::assert_snapshot!(without(&["ls"]), @r"
     ------- stderr -------
-    error: tmux is not installed or not in PATH
-    hint: Install tmux: `apt install tmux` (Debian, Ubuntu), `dnf install tmux` (Fedora) or `brew install tmux` (macOS).
+    error: tmux was not found in PATH
+    hint: install tmux: `apt install tmux` (Debian, Ubuntu), `dnf install tmux` (Fedora) or `brew install tmux` (macOS)
     [exit code: 5]
     ");
     let output = without(&["spawn", "--json", "--", "/bin/true"]).code(5);
@@ -87,8 +87,8 @@ fn a_tmux_that_is_too_old() {
     add_old_tmux(&env);
     let with_old = |args: &[&str]| env.run(env.command(args).env("PATH", path_with(&env)));
     let doctor = with_old(&["doctor"]).code(1).text();
-    assert!(doctor.contains("tmux 3.1c is too old: 3.2 or newer is needed"), "{doctor}");
-    assert!(doctor.contains("Install tmux 3.2 or newer"), "{doctor}");
+    assert!(doctor.contains("tmux 3.1c is too old; dogwatch needs 3.2 or newer"), "{doctor}");
+    assert!(doctor.contains("install tmux 3.2 or newer"), "{doctor}");
     let output = with_old(&["spawn", "--json", "--", "true"]).code(5);
     assert_eq!(output.json()["error"]["code"], "tmux_too_old");
 }

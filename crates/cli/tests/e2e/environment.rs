@@ -97,7 +97,7 @@ fn bad_pairs_are_refused() {
     "#);
     insta::assert_snapshot!(refused("=x"), @r#"
     ------- stderr -------
-    error: "" cannot be the name of an environment variable
+    error: "" is not a valid name of an environment variable
     [exit code: 2]
     "#);
 }

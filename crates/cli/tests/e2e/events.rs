@@ -68,6 +68,6 @@ fn a_session_that_could_not_be_made_is_told_as_deleted() {
     let all = events(&env, &[]);
     let last = all.last().unwrap();
     assert_eq!((&last["kind"], &last["session"]["name"]), (&json!("deleted"), &json!("one")));
-    assert_eq!(last["data"]["because"], "it could not be started");
+    assert_eq!(last["data"]["because"], "it failed to start");
     let _ = env.dogwatch(&["kill", "one"]).success();
 }

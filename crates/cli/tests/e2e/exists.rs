@@ -40,7 +40,7 @@ fn a_session_of_somebody_elses_is_told_apart_from_none() {
     insta::assert_snapshot!(env.dogwatch(&["capture", "theirs"]), @r#"
     ------- stderr -------
     error: tmux has a session "theirs", but dogwatch did not start it
-    hint: dogwatch acts on its own sessions; use tmux for this one
+    hint: dogwatch changes only sessions that it started; use tmux for this one
     [exit code: 3]
     "#);
     let _ = env.dogwatch(&["kill", "theirs"]).code(3);

@@ -110,7 +110,7 @@ fn a_name_that_was_probably_meant() {
     env.spawn_script("build", "exec sleep 300");
     insta::assert_snapshot!(env.dogwatch(&["events", "buil"]).code(3), @r#"
     ------- stderr -------
-    error: there is no session "buil"
+    error: no session "buil"
     hint: did you mean build? `dogwatch ls --all` lists all sessions
     [exit code: 3]
     "#);

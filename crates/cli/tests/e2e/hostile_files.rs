@@ -325,7 +325,7 @@ fn only_regular_files_of_the_repository_are_read_and_none_without_a_limit() {
                 fault("it was read without a limit");
             }
             // What is no regular file is none to the commands that look for one by its name.
-            let none = ["not found", "not_found", "there is no session file"];
+            let none = ["not found", "not_found", "no session file"];
             let clear =
                 ["is a symbolic link", "regular file", "larger than the limit", "longer than"];
             let says = |words: &[&str]| words.iter().any(|words| said.contains(words));

@@ -144,7 +144,7 @@ fn what_is_wrong_is_said_at_once() {
     fs::write(board.file("hermes"), "#!/bin/sh\necho 'cannot claim t_1: status=done' >&2\n")
         .unwrap();
     let strange = board.env.run(&mut board.monitor()).code(1).json();
-    assert_eq!(strange["error"]["code"], "desk", "{strange}");
+    assert_eq!(strange["error"]["code"], "report_target", "{strange}");
 }
 
 /// Without a card, people are told by what they have set up.

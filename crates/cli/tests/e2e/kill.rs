@@ -209,12 +209,12 @@ fn an_unknown_name_changes_nothing() {
     }
     insta::assert_snapshot!(env.dogwatch(&["kill", "known", "nosuch"]), @r#"
     ------- stderr -------
-    error: there is no session "nosuch"
-    hint: `dogwatch ls --all` lists them
+    error: no session "nosuch"
+    hint: `dogwatch ls --all` lists all sessions
     [exit code: 3]
     "#);
     insta::assert_snapshot!(env.dogwatch(&["kill", "--json", "nosuch"]), @r#"
-    {"error":{"code":"no_such_session","message":"there is no session \"nosuch\"","hint":"`dogwatch ls --all` lists them"}}
+    {"error":{"code":"no_such_session","message":"no session \"nosuch\"","hint":"`dogwatch ls --all` lists all sessions"}}
     [exit code: 3]
     "#);
     assert!(process::is_alive(known.pid));

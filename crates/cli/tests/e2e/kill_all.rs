@@ -17,7 +17,7 @@ fn off_a_terminal_it_needs_a_yes() {
     ");
     let refused = env.dogwatch(&["kill-all", "--now", "--json"]).code(2).json();
     assert_eq!(refused["error"]["code"], "bad_argument");
-    assert!(process::is_alive(one.pid) && process::is_alive(two.pid), "nothing was done");
+    assert!(process::is_alive(one.pid) && process::is_alive(two.pid), "no signal was sent");
     insta::assert_snapshot!(env.dogwatch(&["kill-all", "--yes"]).success(), @r"
     one: ended by TERM (signal 15 (TERM))
     two: ended by TERM (signal 15 (TERM))

@@ -91,7 +91,7 @@ fn told_at_once_by_tmux_and_the_file() {
 
     let good = fs::read_to_string(&file).unwrap();
     fs::write(&file, "sessions: [\n").unwrap();
-    monitor.says("cannot be used: line ");
+    monitor.says("cannot read the registry ");
     fs::write(&file, good).unwrap();
     monitor.says("can be used again");
     monitor.end();

@@ -91,12 +91,12 @@ fn bad_ones() {
     ");
     insta::assert_snapshot!(refused("a b"), @r#"
     ------- stderr -------
-    error: the session name "a b" has ' ' in it; allowed are ASCII letters, digits, '-', '_' and '.'
+    error: the session name "a b" contains ' '; allowed are ASCII letters, digits, '-', '_' and '.'
     [exit code: 2]
     "#);
     insta::assert_snapshot!(refused(&"x".repeat(161)), @r"
     ------- stderr -------
-    error: the session name is 161 characters long; at most 160 are allowed
+    error: the session name has 161 characters; at most 160 are allowed
     [exit code: 2]
     ");
     insta::assert_snapshot!(refused("_dogwatch-x"), @r#"

@@ -246,7 +246,7 @@ fn a_layout_is_made_around_a_master_that_is_not_first() {
 fn verified_or_not() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["pane", "verify", "%7"]).code(1), @"
-    INVALID: there is no tmux server
+    INVALID: no tmux server is running
     [exit code: 1]
     ");
     env.open_window(200, 50);
@@ -258,8 +258,8 @@ fn verified_or_not() {
         all.extend(words);
         env.dogwatch(&all).code(1).text()
     };
-    assert_eq!(invalid(&["%7"]), "INVALID: there is no pane %7\n");
-    assert_eq!(invalid(&["nobody"]), "INVALID: there is no session \"nobody\"\n");
+    assert_eq!(invalid(&["%7"]), "INVALID: no pane %7\n");
+    assert_eq!(invalid(&["nobody"]), "INVALID: no session \"nobody\"\n");
     assert_eq!(invalid(&["%1", "--session", "x"]), "INVALID: %1 is in session w\n");
     assert_eq!(invalid(&["%1", "--window", "@9"]), "INVALID: %1 is in window @0\n");
     env.tmux(&["send-keys", "-t", "%1", "C-d"]);
@@ -274,8 +274,8 @@ fn closed_only_when_it_is_ready() {
     env.member("dev", "%0");
     insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%1"]).code(4), @r"
     ------- stderr -------
-    error: %1 may not be closed yet: it is not ready-to-close, its report-back was not received, its task is not done, its session id is not saved
-    hint: `dogwatch team` shows how far it is; to end it all the same: dogwatch pane close --force %1
+    error: %1 is not ready to close: not marked ready-to-close, no report received, task not done, session id not saved
+    hint: `dogwatch team` shows its progress; to close it anyway: dogwatch pane close --force %1
     [exit code: 4]
     ");
     let _ = env.dogwatch(&["task", "add", "--role", "dev", "It."]).success();
@@ -360,7 +360,7 @@ fn nobody_closes_their_own_pane() {
     let said = || std::fs::read_to_string(&file).unwrap_or_default();
     eventually("it has tried", || said().matches("code ").count() == 3);
     assert_eq!(said().matches("code 4").count(), 3, "{}", said());
-    assert!(said().contains("an agent never closes itself"), "{}", said());
+    assert!(said().contains("an agent cannot close itself"), "{}", said());
     assert_eq!(env.dogwatch(&["pane", "verify", "%1"]).success().text(), "VALID: %1 w @0 dev-%1\n");
 }
 
@@ -400,21 +400,17 @@ fn what_is_wrong_is_said_before_anything_is_done() {
         let output = env.dogwatch(&all).code(code);
         assert!(output.to_string().contains(said), "{output}");
     };
-    refused(&["Two Words", "--master", "%0", "--", "cat"], 2, "cannot be a role");
-    refused(&["dev", "--", "cat"], 2, "whose window is it?");
-    refused(&["dev", "--master", "%9", "--", "cat"], 3, "there is no pane \"%9\"");
-    refused(&["dev", "--master", "%0", "nosuch"], 7, "there is no agent named \"nosuch\"");
+    refused(&["Two Words", "--master", "%0", "--", "cat"], 2, "is not a valid role");
+    refused(&["dev", "--", "cat"], 2, "not inside tmux");
+    refused(&["dev", "--master", "%9", "--", "cat"], 3, "no pane \"%9\"");
+    refused(&["dev", "--master", "%0", "nosuch"], 7, "unknown agent \"nosuch\"");
     refused(&["dev", "--master", "%0", "--", "nosuch"], 7, "was not found");
     refused(&["dev", "--master", "%0", "--task", " ", "--", "cat"], 2, "the task is empty");
     refused(&["dev", "--master", "%0", "--task-id", "x", "--", "cat"], 2, "is no task");
     refused(&["dev", "--master", "%0", "--cwd", "nowhere", "--", "cat"], 2, "does not exist");
     env.member("dev", "%0");
-    refused(&["dev", "--master", "%0", "--name", "work-dev", "--", "cat"], 4, "exists already");
-    refused(
-        &["dev", "--master", "%0", "--task-id", "TASK-9", "--", "cat"],
-        3,
-        "there is no task TASK-009",
-    );
+    refused(&["dev", "--master", "%0", "--name", "work-dev", "--", "cat"], 4, "already exists");
+    refused(&["dev", "--master", "%0", "--task-id", "TASK-9", "--", "cat"], 3, "no task TASK-009");
     assert_eq!(env.places("%0").len(), 2);
 }
 

@@ -87,13 +87,13 @@ fn folders_that_cannot_be_worked_in() {
     let refused = |cwd: &str| env.dogwatch(&["spawn", "--cwd", cwd, "--", "true"]).code(2);
     insta::assert_snapshot!(refused("no/such"), @r"
     ------- stderr -------
-    error: the folder $WORK/no/such does not exist
+    error: the directory $WORK/no/such does not exist
     [exit code: 2]
     ");
     env.write("file", "");
     insta::assert_snapshot!(refused("file"), @r"
     ------- stderr -------
-    error: $WORK/file is not a folder
+    error: $WORK/file is not a directory
     [exit code: 2]
     ");
 }

@@ -137,12 +137,12 @@ fn refused_prompts() {
     ");
     insta::assert_snapshot!(refused(&["asked", "-p", " !rm"], b""), @r#"
     ------- stderr -------
-    error: the prompt begins with "!", which Test agent would run as a command instead of reading it
+    error: the prompt begins with "!", which Test agent would run as a command
     [exit code: 2]
     "#);
     insta::assert_snapshot!(refused(&["asked", "-"], b"a\0b"), @r"
     ------- stderr -------
-    error: the prompt has a NUL byte at 1, which no program can be given
+    error: the prompt contains a NUL byte at 1
     [exit code: 2]
     ");
     insta::assert_snapshot!(refused(&["asked", "-"], b"abc\xff"), @r"

@@ -126,12 +126,12 @@ fn created_talked_to_deleted_and_resumed() {
         (&"running".into(), &"alive".into(), &"writer".into())
     );
     assert_eq!(row["conversation"], Value::Null, "nothing was said yet");
-    insta::assert_snapshot!(env.roll(&["create", "claude"]).code(4), @r"
+    insta::assert_snapshot!(env.roll(&["create", "claude"]).code(4), @r#"
     ------- stderr -------
-    error: the registry has a session work-creator-claude already
-    hint: bring it back with its conversation: dogwatch resume work-creator-claude; or choose another name
+    error: the registry already has a session "work-creator-claude"
+    hint: to resume its conversation: dogwatch resume work-creator-claude; or choose another name
     [exit code: 4]
-    ");
+    "#);
     env.let_settle();
     assert_eq!(env.pass(&[]).0, [""; 0]);
     env.say(name, "one");
@@ -156,8 +156,8 @@ fn created_talked_to_deleted_and_resumed() {
     let _ = env.roll(&["resume", name]).success();
     insta::assert_snapshot!(env.roll(&["resume", name]).code(4), @r"
     ------- stderr -------
-    work-creator-claude: the session work-creator-claude runs already
-    hint: see it: dogwatch attach work-creator-claude; or end it: dogwatch delete work-creator-claude
+    work-creator-claude: session work-creator-claude is already running
+    hint: to see it: dogwatch attach work-creator-claude; to end it: dogwatch delete work-creator-claude
     [exit code: 4]
     ");
     env.say(name, "two");
@@ -254,7 +254,7 @@ fn started_by_hand_left_and_ended() {
     assert_eq!(env.listed("private")["role"], "own");
     assert_eq!(
         env.roll(&["adopt", "private", "--json"]).code(4).json()["error"]["code"],
-        "on_roll"
+        "registered"
     );
     assert_eq!(
         env.roll(&["adopt", "nobody", "--json"]).code(3).json()["error"]["code"],

@@ -45,7 +45,7 @@ fn closed(close: impl Fn(&TestEnv), open: impl Fn(&TestEnv)) {
     ] {
         let said = env.roll(args).code(6);
         for part in
-            ["agent-sessions.yaml", "cannot be written", "hint: make it", "writable for you"]
+            ["agent-sessions.yaml", "cannot write", "hint: make the file", "writable for you"]
         {
             assert!(said.stderr.contains(part), "{args:?} {said}");
         }
@@ -95,7 +95,7 @@ fn a_folder_that_is_read_only() {
         env.roll_command(&[]).get_envs().find(|(key, _)| *key == "PATH").unwrap().1.unwrap(),
     );
     let said = env.run(create.env("DOGWATCH_REGISTRY", &file)).code(6);
-    assert!(said.stderr.contains("roll.yaml.lock cannot be written"), "{said}");
+    assert!(said.stderr.contains("roll.yaml.lock"), "{said}");
     mode(&folder, 0o755);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     assert!(!env.socket().exists(), "nothing was started");

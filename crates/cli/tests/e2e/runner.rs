@@ -39,8 +39,8 @@ fn signals() {
         let session = env.spawn_script(&name, "exec sleep 300");
         process::signal(session.pid, signal);
         let (state, why) = match signal {
-            Signal::INT => ("stopped", "as by Ctrl-C"),
-            Signal::QUIT => ("stopped", "as by Ctrl-\\"),
+            Signal::INT => ("stopped", "probably Ctrl-C"),
+            Signal::QUIT => ("stopped", "probably Ctrl-\\"),
             _ => ("crashed", "recorded by the runner"),
         };
         let seen = env.wait_state(&name, state);
@@ -87,7 +87,7 @@ fn an_unknown_session_cannot_be_run() {
     let output = env.dogwatch(&["run", "no-such-id"]).code(6);
     insta::assert_snapshot!(output, @r"
     ------- stderr -------
-    error: $STATE/sessions/no-such-id/argv cannot be read: No such file or directory (os error 2)
+    error: cannot read $STATE/sessions/no-such-id/argv: No such file or directory (os error 2)
     [exit code: 6]
     ");
 }

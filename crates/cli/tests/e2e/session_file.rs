@@ -48,8 +48,8 @@ fn a_task_from_beginning_to_end() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["task", "list"]).code(3), @r"
     ------- stderr -------
-    error: there is no session file in $WORK
-    hint: make one with a first task: dogwatch task add --role dev 'What is to be done'
+    error: no session file in $WORK
+    hint: create one with a first task: dogwatch task add --role dev 'Write the parser'
     [exit code: 3]
     ");
     assert_eq!(env.add_task("dev", "Write the parser.\n\n## With a title of its own"), "TASK-001");
@@ -71,7 +71,7 @@ fn a_task_from_beginning_to_end() {
     insta::assert_snapshot!(env.dogwatch(&["agent", "complete", "--result", "pass", "--pane", "%1"]).code(3), @r"
     ------- stderr -------
     error: %1 has no task in progress
-    hint: `dogwatch task list` shows who is at what
+    hint: `dogwatch task list` lists assignments
     [exit code: 3]
     ");
     insta::assert_snapshot!(env.dogwatch(&["task", "list"]).success(), @r"
@@ -223,7 +223,7 @@ fn where_it_is() {
     );
     let mut bad = env.command(&["task", "list"]);
     let output = env.run(bad.env("BMAD_SESSION_ID", "../up")).code(2);
-    assert!(output.to_string().contains("cannot be the name of a folder"), "{output}");
+    assert!(output.to_string().contains("is not a valid folder name"), "{output}");
 }
 
 #[test]
@@ -233,14 +233,14 @@ fn a_file_that_cannot_be_used_is_left_as_it_is() {
     let words = ["task", "add", "--role", "dev", "It.", "--session-file", "mine.md"];
     insta::assert_snapshot!(env.dogwatch(&words).code(6), @r"
     ------- stderr -------
-    error: the session file $WORK/mine.md cannot be used: line 3 begins a code block or a comment that is never closed
-    hint: it was left as it is; put it right, then run this again
+    error: cannot use the session file $WORK/mine.md: line 3: a code block or comment is never closed
+    hint: the file was not changed; correct it and run the command again
     [exit code: 6]
     ");
     assert_eq!(fs::read_to_string(&file).unwrap(), "# x\n\n```\nnever closed\n");
     env.write("mine.md", b"a\xffb");
     let output = env.dogwatch(&words).code(6);
-    assert!(output.to_string().contains("not UTF-8"), "{output}");
+    assert!(output.to_string().contains("not valid UTF-8"), "{output}");
     env.write("mine.md", "## Active Agents\n\n| Who |\n| --- |\n| me |\n");
     env.open_window(200, 50);
     let words = ["agent", "register", "--pane", "%0", "--role", "dev", "--session-file", "mine.md"];
@@ -255,7 +255,7 @@ fn who_calls_must_be_in_a_pane() {
     let said = |words: &[&str], code: i32| env.dogwatch(words).code(code).to_string();
     assert!(said(&["agent", "register"], 2).contains("which pane is it?"));
     env.open_window(200, 50);
-    assert!(said(&["agent", "register", "--pane", "%0"], 2).contains("what is its role?"));
+    assert!(said(&["agent", "register", "--pane", "%0"], 2).contains("the role is unknown"));
     assert!(said(&["agent", "register", "--pane", "%9", "--role", "dev"], 3).contains("no pane"));
     assert!(
         said(&["agent", "complete", "--result", "pass", "--pane", "%0", "--role", "dev"], 3)

@@ -97,7 +97,7 @@ fn a_state_file_that_is_none() {
     check_busy();
     each_bad_file(&file, |what| {
         let verdict = verdict(&env);
-        assert_eq!(said_by(&verdict, "own_word"), "nothing from this process", "{what}");
+        assert_eq!(said_by(&verdict, "own_word"), "no report from this process", "{what}");
         assert_ne!(decided_by(&verdict), "own_word", "{what}");
         assert_ne!(verdict["state"], "working", "{what}");
     });
@@ -138,7 +138,7 @@ fn a_transcript_that_is_cut_or_none() {
     decided("with a line that is too long", "working");
     each_bad_file(&path, |what| {
         let verdict = verdict(&env);
-        assert_eq!(said_by(&verdict, "transcript"), "nothing yet", "{what}");
+        assert_eq!(said_by(&verdict, "transcript"), "no event yet", "{what}");
         assert_ne!(decided_by(&verdict), "transcript", "{what}");
     });
 }

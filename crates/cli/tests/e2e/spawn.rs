@@ -40,7 +40,7 @@ fn json_shape() {
           "agent": "command",
           "state": "running",
           "since": "[since]",
-          "reason": "its pane is alive and no end was recorded",
+          "reason": "running",
           "exit": null,
           "cause": null,
           "by": null,
@@ -136,7 +136,7 @@ fn a_program_that_cannot_be_executed_leaves_nothing_behind() {
     let output = env.dogwatch(&["spawn", "--name", "x", "--", &broken]).code(7);
     insta::assert_snapshot!(output, @r"
     ------- stderr -------
-    error: the session x could not be started: $ROOT/bin/broken: No such file or directory (os error 2)
+    error: cannot start session x: $ROOT/bin/broken: No such file or directory (os error 2)
     [exit code: 7]
     ");
     assert_eq!(env.dogwatch(&["ls", "--all", "--json"]).json()["sessions"], serde_json::json!([]));
@@ -151,8 +151,8 @@ fn a_name_in_use_is_refused_and_its_owner_untouched() {
     let output = env.dogwatch(&["spawn", "--name", "x", "--", "true"]).code(4);
     insta::assert_snapshot!(output, @r"
     ------- stderr -------
-    error: a session named x exists already
-    hint: choose another name, or end it first: dogwatch kill x
+    error: a session named x already exists
+    hint: choose another name, or end that session first: dogwatch kill x
     [exit code: 4]
     ");
     assert_eq!(env.seen("x")["id"], first.id);

@@ -39,9 +39,9 @@ fn a_damaged_database() {
         let _ = fs::remove_file(env.state_dir().join(file));
     }
     fs::write(database(&env), b"this is not a database ".repeat(400)).unwrap();
-    all_refuse(&env, "is damaged: file is not a database; it was left as it is");
+    all_refuse(&env, "is damaged: file is not a database; it was not changed");
     insta::assert_snapshot!(env.dogwatch(&["ls", "--json"]), @r#"
-    {"error":{"code":"store_corrupt","message":"$STATE/dogwatch.db is damaged: file is not a database; it was left as it is","hint":"move it away (mv $STATE/dogwatch.db $STATE/dogwatch.db.damaged) and run the command again; running sessions are not touched"}}
+    {"error":{"code":"store_corrupt","message":"$STATE/dogwatch.db is damaged: file is not a database; it was not changed","hint":"move it away (mv $STATE/dogwatch.db $STATE/dogwatch.db.damaged) and run the command again; running sessions are not affected"}}
     [exit code: 6]
     "#);
     assert!(crate::process::is_alive(session.pid));
@@ -78,7 +78,7 @@ fn a_database_of_a_newer_version() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     connection.pragma_update(None, "wal_checkpoint", "truncate").unwrap();
     drop(connection);
-    all_refuse(&env, "was written by a newer dogwatch (schema 99, this one knows ");
+    all_refuse(&env, "was written by a newer dogwatch (schema 99, this version supports ");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_state_folder_that_others_can_read() {
     }
     insta::assert_snapshot!(env.dogwatch(&["ls"]), @r"
     ------- stderr -------
-    error: $STATE can be read by others (mode 755)
+    error: $STATE is readable by other users (mode 755)
     hint: chmod 700 $STATE
     [exit code: 6]
     ");
@@ -118,7 +118,7 @@ fn a_state_folder_that_is_a_file() {
     fs::write(env.state_dir(), "mine").unwrap();
     insta::assert_snapshot!(env.dogwatch(&["ls"]), @r"
     ------- stderr -------
-    error: $STATE is not a folder
+    error: $STATE is not a directory
     hint: move $STATE away, or set DOGWATCH_STATE_DIR
     [exit code: 6]
     ");
@@ -133,8 +133,8 @@ fn no_place_for_state_at_all() {
     let output = env.run(command.env_remove("DOGWATCH_STATE_DIR").env_remove("HOME"));
     insta::assert_snapshot!(output, @r"
     ------- stderr -------
-    error: there is no place for dogwatch's state: neither HOME nor XDG_STATE_HOME is set
-    hint: set HOME, or DOGWATCH_STATE_DIR to a folder of your own
+    error: no state directory: neither HOME nor XDG_STATE_HOME is set
+    hint: set HOME, or set DOGWATCH_STATE_DIR to a directory of your own
     [exit code: 6]
     ");
 }
@@ -214,7 +214,7 @@ fn a_state_folder_that_cannot_be_written() {
     give_to_nobody(env.state_dir());
     for args in READERS {
         let output = env.run(&mut as_nobody(&env, args)).code(6);
-        assert!(output.stderr.contains("cannot be written"), "{args:?} {output}");
+        assert!(output.stderr.contains("cannot write"), "{args:?} {output}");
     }
     let doctor = env.run(&mut as_nobody(&env, &["doctor"])).code(1);
     assert!(doctor.text().contains("make it writable for you"), "{doctor}");
@@ -229,7 +229,7 @@ fn a_state_folder_that_cannot_be_written() {
     }
     fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o500)).unwrap();
     let output = env.run(&mut as_nobody(&env, &["spawn", "--", "true"])).code(6);
-    assert!(output.stderr.contains("cannot be written"), "{output}");
+    assert!(output.stderr.contains("cannot write"), "{output}");
     fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 

@@ -17,7 +17,10 @@ fn a_killed_runner_whose_agent_goes_on() {
     env.wait_screen("x", "ready");
     process::signal(runner_pid(&env, &session), Signal::KILL);
     let seen = env.wait_state("x", "lost");
-    assert_eq!(seen["reason"], "its runner was killed; the agent process still lives without it");
+    assert_eq!(
+        seen["reason"],
+        "the runner was killed; the agent process is still running without it"
+    );
     assert!(seen["exit"].is_null());
     let output = env.dogwatch(&["kill", "x"]).success();
     insta::assert_snapshot!(output, @"x: ended by KILL (signal 9 (KILL))");
@@ -30,9 +33,8 @@ fn a_killed_runner_whose_agent_went_with_it() {
     let session = env.spawn_script("x", "exec sleep 300");
     process::signal(runner_pid(&env, &session), Signal::KILL);
     process::wait_gone(session.pid);
-    eventually("its pane is dead", || {
-        env.seen("x")["reason"]
-            == "its runner was killed before it could record how the agent ended"
+    eventually("the pane is dead", || {
+        env.seen("x")["reason"] == "the runner was killed before it recorded how the agent ended"
     });
     assert_eq!(env.seen("x")["state"], "lost");
     let output = env.dogwatch(&["kill", "x"]).success();
@@ -87,7 +89,7 @@ fn server_and_runner_killed_at_once() {
     process::signal(server, Signal::KILL);
     let seen = env.wait_state("x", "lost");
     eventually("the agent is gone", || {
-        env.seen("x")["reason"] == "its tmux server is gone and left no exit record"
+        env.seen("x")["reason"] == "the tmux server is gone and there is no exit record"
     });
     assert!(seen["cause"].is_null());
 }
@@ -103,7 +105,7 @@ fn a_pane_that_a_person_closed() {
     let output = env.dogwatch(&["capture", "x"]).code(3);
     insta::assert_snapshot!(output, @r"
     ------- stderr -------
-    error: nothing was kept of the session x: its terminal was gone before the last screen could be kept
+    error: no screen of session x was saved: its terminal closed before dogwatch could read it
     [exit code: 3]
     ");
 }
@@ -133,5 +135,5 @@ fn a_server_that_does_not_answer() {
     process::signal(server, Signal::CONT);
     let seen = &listed.success().json()["sessions"][0];
     assert_eq!(seen["state"], "unknown", "{seen}");
-    assert!(seen["reason"].as_str().unwrap().starts_with("tmux could not be asked"), "{seen}");
+    assert!(seen["reason"].as_str().unwrap().starts_with("tmux did not answer"), "{seen}");
 }

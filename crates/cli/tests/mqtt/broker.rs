@@ -71,7 +71,7 @@ fn it_wants_a_password_where_there_is_one_and_does_not_open_up_without() {
     let port = free_port();
     write_config(&env, &format!("[mqtt]\nurl = 'mqtt://127.0.0.1:{port}'"));
     let open = env.dogwatch(&["broker", "--listen", "0.0.0.0:0"]).code(2);
-    assert!(open.stderr.contains("other machines could talk"), "{}", open.stderr);
+    assert!(open.stderr.contains("is reachable from other machines"), "{}", open.stderr);
     let password = env.home().join(".config/dogwatch/password");
     std::fs::write(&password, "hunter2").unwrap();
     std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -143,7 +143,7 @@ fn without_any_configuration_of_passwords_only_we_get_in() {
     }
     // A second one is refused, and an order that is to be retained too.
     let second = env.dogwatch(&["broker", "--listen", "127.0.0.1:0"]).code(4);
-    assert!(second.stderr.contains("runs already"), "{}", second.stderr);
+    assert!(second.stderr.contains("is already running"), "{}", second.stderr);
     let issued = jiff::Timestamp::now();
     let order = format!("{{\"id\":\"1\",\"session\":\"one\",\"issued\":\"{issued}\"}}");
     let mut retained = env.foreign("mosquitto_pub");

@@ -150,7 +150,7 @@ fn a_broker_that_was_never_there_and_then_is() {
     assert!(fleet.stderr.contains("cannot be reached"), "{}", fleet.stderr);
     eventually("the events wait", || waiting(&env) >= 4);
     let doctor = env.dogwatch(&["doctor"]).text();
-    assert!(doctor.contains("events wait"), "{doctor}");
+    assert!(doctor.contains("events queued"), "{doctor}");
     broker.run();
     relay.says("publishing");
     eventually("all is told", || waiting(&env) == 0);
@@ -179,7 +179,7 @@ fn changes_of_state_are_told_within_moments_also_by_watch() {
     sub.hears("the first word", is_state("working"));
     // The second one leaves it to the first.
     let second = Relay::start_with(&env, &["watch"], &[]);
-    second.says("relays the events of this state folder already");
+    second.says("already publishes the events of this state directory");
     let refused = env.dogwatch(&["relay"]).code(4);
     assert!(refused.stderr.contains("already"), "{}", refused.stderr);
     let mut hook = env.command(&["hook", "claude"]);

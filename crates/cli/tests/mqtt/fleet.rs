@@ -104,7 +104,7 @@ fn a_table_that_lives() {
 fn mistakes_in_the_configuration() {
     let env = TestEnv::new();
     let missing = env.dogwatch(&["relay"]).code(2);
-    assert!(missing.stderr.contains("no broker is set up"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("no broker is configured"), "{}", missing.stderr);
     configure(&env, 1, "desk/1", "");
     let bad = env.dogwatch(&["fleet", "--json"]).code(2).json();
     assert_eq!(bad["error"]["code"], "bad_config");

@@ -26,7 +26,7 @@ fn a_host_that_is_killed_is_said_to_be_gone() {
     eventually("both are known", || sessions() == 2);
     relay.killed();
     let will = sub.hears("its last will", |message| message.json()["state"] == "gone");
-    assert_eq!(will.json()["because"], "its connection was lost");
+    assert_eq!(will.json()["because"], "connection lost");
     let seen = env.dogwatch(&["fleet", "--json"]).success().json();
     assert_eq!(seen["hosts"][0]["online"], false);
     assert_eq!(seen["hosts"][0]["sessions"].as_array().unwrap().len(), 2);
@@ -39,7 +39,7 @@ fn a_host_that_is_killed_is_said_to_be_gone() {
     eventually("one is left", || sessions() == 1);
     relay.ended();
     let bye = sub.hears("goodbye", |message| message.json()["state"] == "gone");
-    assert_eq!(bye.json()["because"], "it was ended");
+    assert_eq!(bye.json()["because"], "it was killed");
     let _ = env.dogwatch(&["kill-all", "--yes", "--now"]).success();
 }
 

@@ -41,7 +41,7 @@ fn a_password_from_a_file_or_the_environment() {
     // Others could read it: it is not used.
     password_file(&env, "hunter2", 0o644);
     let open = env.dogwatch(&["relay"]).code(2);
-    assert!(open.stderr.contains("can be read by others") && open.stderr.contains("chmod 600"));
+    assert!(open.stderr.contains("readable by other users") && open.stderr.contains("chmod 600"));
     configure(&env, broker.port, "desk", "user = 'me'");
     let relay = Relay::start_with(&env, &["relay"], &[("DOGWATCH_MQTT_PASSWORD", "hunter2")]);
     relay.says("publishing");
@@ -61,7 +61,7 @@ fn a_wrong_password_is_said_and_tried_again_slowly() {
     configure(&env, broker.port, "desk", "user = 'me'\npassword_file = 'password'");
     password_file(&env, "wrong", 0o600);
     let relay = Relay::start(&env);
-    relay.says("refuses us: wrong user name or password");
+    relay.says("refused the connection: wrong user name or password");
     // Everything else works, and the broker is not pestered.
     env.spawn_script("one", "exec sleep 300");
     let fleet = env.dogwatch(&["fleet", "--json"]).code(1).json();
@@ -103,7 +103,7 @@ fn doctor_says_what_is_wrong_with_a_broker() {
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     configure(&env, silent.local_addr().unwrap().port(), "desk", "");
     let (health, said, _) = found(&env);
-    assert!(health == "bad" && said.contains("does not answer within 3 s"), "{said}");
+    assert!(health == "bad" && said.contains("did not answer within 3 s"), "{said}");
     drop(silent);
     let (health, said, remedy) = found(&env);
     assert!(health == "bad" && said.contains("cannot be reached"), "{said}");

@@ -57,16 +57,16 @@ impl MqttTable {
             && let Err(problem) = Topics::new(prefix.get_ref())
         {
             let named = prefix.get_ref();
-            return at(prefix, format!("the prefix {named:?} cannot be used: {problem}"));
+            return at(prefix, format!("invalid prefix {named:?}: {problem}"));
         }
         if let Some(host) = &self.host {
             let name = host.get_ref();
             if let Err(problem) = Topics::check_level(name) {
-                return at(host, format!("the host {name:?} cannot be used: {problem}"));
+                return at(host, format!("invalid host {name:?}: {problem}"));
             }
             // The branch of answers.
             if name == "reply" {
-                return at(host, "no host can be called \"reply\": answers go there".to_owned());
+                return at(host, "the host name \"reply\" is reserved for replies".to_owned());
             }
         }
         Ok(())
@@ -97,13 +97,13 @@ impl FleetTable {
             !folder.starts_with('/') && folder != "~" && !folder.starts_with("~/")
         };
         if let Some(folder) = self.spawn.folders.iter().find(is_named) {
-            let problem = format!("the folder {:?} is not absolute", folder.get_ref());
+            let problem = format!("{:?} is not an absolute path", folder.get_ref());
             return Err(ConfigError::at(text, folder.span().start, problem));
         }
         let unknown = self.allow.iter().find(|word| Verb::from_word(word.get_ref()).is_none());
         let Some(word) = unknown else { return Ok(()) };
         let known = Verb::ALL.map(Verb::as_str).join(", ");
-        let problem = format!("there is no verb {:?}; known are {known}", word.get_ref());
+        let problem = format!("unknown verb {:?}; known verbs: {known}", word.get_ref());
         Err(ConfigError::at(text, word.span().start, problem))
     }
 
@@ -136,7 +136,7 @@ impl Address {
             }
         };
         if rest.contains('@') {
-            return Err("user and password do not belong in the url; use `user`, and `password_file` or DOGWATCH_MQTT_PASSWORD".to_owned());
+            return Err("the url must not contain user or password; use `user`, and `password_file` or DOGWATCH_MQTT_PASSWORD".to_owned());
         }
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let (host, port) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -144,7 +144,7 @@ impl Address {
             None => rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port))),
         };
         if host.is_empty() || host.contains('/') {
-            return Err(format!("{url:?} names no host"));
+            return Err(format!("{url:?} has no host"));
         }
         let port = match port {
             Some(port) => port.parse().map_err(|_| format!("{port:?} is not a port"))?,
@@ -202,7 +202,7 @@ mod tests {
             ("[mqtt]\nurl = 'mqtt://x'\nhost = 'reply'", 3, "reply"),
             ("[mqtt]\nprefix = 'x'", 1, "url"),
             ("[fleet]\nallow = ['send',\n  'format']", 3, "format"),
-            ("[fleet.spawn]\nfolders = ['/x',\n 'src']", 3, "not absolute"),
+            ("[fleet.spawn]\nfolders = ['/x',\n 'src']", 3, "not an absolute path"),
             ("[fleet.spawn]\nfolder = ['/x']", 2, "folder"),
             ("[mqt]", 1, "mqt"),
         ];

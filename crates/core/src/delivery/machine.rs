@@ -72,9 +72,13 @@ impl Delivery {
         }
         if let Agent::Over(how) = &sight.agent {
             return failed(match self.phase {
-                Phase::Before => format!("it has ended: {how}"),
-                Phase::Staged => format!("it ended before the message was submitted: {how}"),
-                Phase::Submitted => format!("it ended before it was seen to take it: {how}"),
+                Phase::Before => format!("the session has ended: {how}"),
+                Phase::Staged => {
+                    format!("the session ended before the message was submitted: {how}")
+                }
+                Phase::Submitted => {
+                    format!("the session ended before the agent confirmed the message: {how}")
+                }
             });
         }
         match self.phase {
@@ -86,14 +90,22 @@ impl Delivery {
 
     fn before(&mut self, sight: &Sight, now: Timestamp) -> Step {
         let held = match (&sight.agent, &sight.input) {
-            (Agent::Dialog(question), _) => Held::Refused(format!("a dialog waits: {question}")),
-            (Agent::Starting, _) => Held::Queued("it is still starting".into()),
-            (Agent::Unclear(what), _) => Held::Queued(format!("its state is not known: {what}")),
-            (Agent::Working, _) if self.when == When::Idle => Held::Queued("it is working".into()),
-            (_, Input::Other(_)) => Held::Refused("draft: somebody's text is in its box".into()),
-            (_, Input::Unseen) => Held::Queued("its input box is not in sight".into()),
+            (Agent::Dialog(question), _) => Held::Refused(format!("a dialog is open: {question}")),
+            (Agent::Starting, _) => Held::Queued("the agent is still starting".into()),
+            (Agent::Unclear(what), _) => {
+                Held::Queued(format!("the agent's state is unknown: {what}"))
+            }
+            (Agent::Working, _) if self.when == When::Idle => {
+                Held::Queued("the agent is working".into())
+            }
+            (_, Input::Other(_)) => {
+                Held::Refused("draft: the input box contains other text".into())
+            }
+            (_, Input::Unseen) => Held::Queued("the input box is not visible".into()),
             // Ours before we put it there: somebody has typed the same.
-            (_, Input::Ours) => Held::Refused("draft: the same text is in its box already".into()),
+            (_, Input::Ours) => {
+                Held::Refused("draft: the input box already contains the same text".into())
+            }
             (agent, Input::Empty) => {
                 self.was_working = *agent == Agent::Working;
                 self.go_to(Phase::Staged, now);
@@ -113,7 +125,7 @@ impl Delivery {
         let waited = now.duration_since(self.since);
         match (&sight.agent, &sight.input) {
             (Agent::Dialog(question), _) if waited > ECHO => {
-                not_submitted(format!("a dialog came up: {question}"))
+                not_submitted(format!("a dialog opened: {question}"))
             }
             (Agent::Dialog(_), _) => Step::Look(AGAIN),
             (_, Input::Ours) => {
@@ -122,10 +134,10 @@ impl Delivery {
                 Step::Submit
             }
             (_, Input::Other(_)) if waited > ECHO => {
-                not_submitted("its box holds other text than ours".into())
+                not_submitted("the input box contains other text than the message".into())
             }
             (_, Input::Empty | Input::Unseen) if waited > ECHO => {
-                failed("the text was pasted and never showed in its box".into())
+                failed("the text was pasted but did not appear in the input box".into())
             }
             _ => Step::Look(AGAIN),
         }
@@ -136,7 +148,7 @@ impl Delivery {
         match (&sight.agent, &sight.input) {
             // An Enter now would answer it.
             (Agent::Dialog(question), Input::Ours) if waited > PROOF => {
-                not_submitted(format!("a dialog came up: {question}"))
+                not_submitted(format!("a dialog opened: {question}"))
             }
             // The agent was at rest and the command has left the box: this is what it brought up.
             (Agent::Dialog(_), Input::Empty | Input::Unseen)
@@ -151,15 +163,14 @@ impl Delivery {
                 self.since = now;
                 Step::Submit
             }
-            (_, Input::Ours) => not_submitted(format!("{MOST_ENTERS} times Enter had no effect")),
+            (_, Input::Ours) => not_submitted(format!("Enter had no effect, {MOST_ENTERS} times")),
             (Agent::Working, _) if !self.was_working && waited > STATE => {
                 self.delivered(Proof::State)
             }
             _ if sight.is_shown && waited > SCREEN => self.delivered(Proof::Screen),
-            _ if waited > PROOF => failed(
-                "it was submitted and left the box, but nothing proves that the agent took it"
-                    .into(),
-            ),
+            _ if waited > PROOF => {
+                failed("submitted, but nothing confirms that the agent received it".into())
+            }
             _ => Step::Look(AGAIN),
         }
     }

@@ -86,15 +86,18 @@ fn held_back_until_it_may_go() {
 #[test]
 fn when_time_is_over() {
     let table = [
-        (sight(dialog(), Input::Unseen), "refused: a dialog waits: May I?"),
-        (ready(other()), "refused: draft: somebody's text is in its box"),
-        (ready(Input::Ours), "refused: draft: the same text is in its box already"),
-        (sight(Agent::Working, Input::Empty), "queued: it is working"),
-        (sight(Agent::Starting, Input::Empty), "queued: it is still starting"),
-        (sight(Agent::Unclear("x".into()), Input::Empty), "queued: its state is not known: x"),
+        (sight(dialog(), Input::Unseen), "refused: a dialog is open: May I?"),
+        (ready(other()), "refused: draft: the input box contains other text"),
+        (ready(Input::Ours), "refused: draft: the input box already contains the same text"),
+        (sight(Agent::Working, Input::Empty), "queued: the agent is working"),
+        (sight(Agent::Starting, Input::Empty), "queued: the agent is still starting"),
+        (
+            sight(Agent::Unclear("x".into()), Input::Empty),
+            "queued: the agent's state is unknown: x",
+        ),
         (
             sight(Agent::Over("exit code 1".into()), Input::Unseen),
-            "failed: it has ended: exit code 1",
+            "failed: the session has ended: exit code 1",
         ),
     ];
     for (sight, end) in table {
@@ -112,7 +115,7 @@ fn a_swallowed_enter_is_pressed_again_and_not_for_ever() {
     assert_eq!(steps, ["paste", "submit", end], "the second submit follows the first");
     let never: Vec<(i64, Sight)> = (1..8).map(|n| (50 + n * 1600, ready(Input::Ours))).collect();
     let steps = play(When::Idle, None, &[pasted.as_slice(), &never].concat());
-    assert_eq!(steps, ["paste", "submit", "typed_not_submitted: 3 times Enter had no effect"]);
+    assert_eq!(steps, ["paste", "submit", "typed_not_submitted: Enter had no effect, 3 times"]);
 }
 
 #[test]
@@ -121,7 +124,7 @@ fn a_late_echo_is_waited_for_and_nothing_is_pasted_twice() {
     assert_eq!(play(When::Idle, None, &late), ["paste", "look", "submit"]);
     let never =
         [(0, ready(Input::Empty)), (9000, ready(Input::Empty)), (11_000, ready(Input::Empty))];
-    let end = "failed: the text was pasted and never showed in its box";
+    let end = "failed: the text was pasted but did not appear in the input box";
     assert_eq!(play(When::Idle, None, &never), ["paste", "look", end]);
 }
 
@@ -131,7 +134,7 @@ fn a_dialog_is_never_answered() {
     // It came up between the look and the paste, or after the paste.
     let then = [(20, sight(dialog(), Input::Ours)), (11_000, sight(dialog(), Input::Ours))];
     let steps = play(When::Now, None, &[std::slice::from_ref(&pasted), &then].concat());
-    assert_eq!(steps, ["paste", "look", "typed_not_submitted: a dialog came up: May I?"]);
+    assert_eq!(steps, ["paste", "look", "typed_not_submitted: a dialog opened: May I?"]);
     // It came up after the Enter, which had no effect.
     let then = [
         (20, sight(Agent::Working, Input::Ours)),
@@ -145,7 +148,7 @@ fn a_dialog_is_never_answered() {
 #[test]
 fn what_is_not_ours_is_not_submitted() {
     let sights = [(0, ready(Input::Empty)), (20, ready(other())), (11_000, ready(other()))];
-    let end = "typed_not_submitted: its box holds other text than ours";
+    let end = "typed_not_submitted: the input box contains other text than the message";
     assert_eq!(play(When::Idle, None, &sights), ["paste", "look", end]);
 }
 
@@ -164,7 +167,7 @@ fn weaker_proof_is_taken_when_no_better_one_comes() {
     let nothing = |ms| (ms, ready(Input::Empty));
     let steps =
         play(When::Idle, None, &[pasted.as_slice(), &[nothing(4000), nothing(21_000)]].concat());
-    assert!(steps[3].starts_with("failed: it was submitted and left the box"), "{steps:?}");
+    assert!(steps[3].starts_with("failed: submitted, but nothing confirms"), "{steps:?}");
 }
 
 #[test]
@@ -178,11 +181,14 @@ fn one_who_worked_before_proves_nothing_by_working() {
 fn an_end_in_between_is_told() {
     let over = || sight(Agent::Over("signal 9 (KILL)".into()), Input::Unseen);
     let steps = play(When::Idle, None, &[(0, ready(Input::Empty)), (20, over())]);
-    let end = "failed: it ended before the message was submitted: signal 9 (KILL)";
+    let end = "failed: the session ended before the message was submitted: signal 9 (KILL)";
     assert_eq!(steps, ["paste", end]);
     let sights = [(0, ready(Input::Empty)), (20, ready(Input::Ours)), (30, over())];
     let steps = play(When::Idle, None, &sights);
-    assert_eq!(steps[2], "failed: it ended before it was seen to take it: signal 9 (KILL)");
+    assert_eq!(
+        steps[2],
+        "failed: the session ended before the agent confirmed the message: signal 9 (KILL)"
+    );
 }
 
 #[test]
@@ -206,7 +212,7 @@ fn a_clock_that_is_set_back_does_not_hold_it_up() {
         (11_000, never_shown),
     ];
     let steps = play(When::Idle, None, &sights);
-    assert_eq!(steps[2], "failed: the text was pasted and never showed in its box");
+    assert_eq!(steps[2], "failed: the text was pasted but did not appear in the input box");
 }
 
 #[test]

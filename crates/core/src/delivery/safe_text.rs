@@ -31,11 +31,11 @@ pub enum BadText {
     #[error("the message is empty")]
     Empty,
     #[error(
-        "the message has {bytes} bytes, at most {MOST_BYTES} are sent; put it into a file and send its path"
+        "the message has {bytes} bytes, at most {MOST_BYTES} are allowed; write it to a file and send the path"
     )]
     TooLong { bytes: usize },
     #[error(
-        "the message begins with {prefix:?}, which this agent takes for a command; --slash sends a slash command"
+        "the message begins with {prefix:?}, which this agent treats as a command; --slash sends a slash command"
     )]
     Command { prefix: String },
     #[error("a slash command is one line that begins with a slash")]

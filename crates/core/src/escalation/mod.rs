@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | 1 | the review loop has used up its cycles | critical |
 //! | 2 | the output fits neither success nor failure | preference |
-//! | 3 | a session could not be started, in all its tries | critical |
+//! | 3 | a session failed to start, in all its tries | critical |
 //! | 4 | git did not take the commit | critical |
 //! | 5 | something unexpected | critical |
 //! | 6 | stories that run side by side may collide | preference |

@@ -97,12 +97,12 @@ impl Words {
             (_, Action::OtherAgent) => format!("Run the step again with {with_other}"),
             (Trigger::Permission, Action::Accept) => "Allow it".into(),
             (_, Action::Choose) => String::new(),
-            (Trigger::OutputUnclear, Action::Accept) => "Take it as done and continue".into(),
-            (_, Action::Accept) => format!("Take {item} as it is and continue"),
+            (Trigger::OutputUnclear, Action::Accept) => "Accept it as done and continue".into(),
+            (_, Action::Accept) => format!("Accept {item} as is and continue"),
             (_, Action::FixByHand) => format!("{by_hand}, then continue"),
             (_, Action::GoOnUncommitted) => "Continue without a commit".into(),
-            (_, Action::GoOn) if *is_merge => "Merge again (settle the conflict first)".into(),
-            (_, Action::GoOn) => "Run them in parallel all the same".into(),
+            (_, Action::GoOn) if *is_merge => "Merge again (resolve the conflict first)".into(),
+            (_, Action::GoOn) => "Run them in parallel anyway".into(),
             (_, Action::OneByOne) if *is_merge => {
                 format!("Run {item} again, starting from the others' work")
             }
@@ -111,9 +111,9 @@ impl Words {
             (_, Action::SkipStory) => format!("Skip {item}"),
             (_, Action::AbortStory) => format!("Give up {item}"),
             (_, Action::AbortRun) => "Abort the run".into(),
-            (_, Action::RaiseBudget) => "Allow as much again and continue".into(),
+            (_, Action::RaiseBudget) => "Grant the same budget again and continue".into(),
             (_, Action::Pause) => "Pause the run".into(),
-            (_, Action::Leave) => "Do without it".into(),
+            (_, Action::Leave) => "Continue without it".into(),
         }
     }
 }
@@ -184,7 +184,7 @@ mod tests {
             labels(Trigger::DependencyConflict, &merge)[..2],
             [
                 "Run story 1.2 again, starting from the others' work",
-                "Merge again (settle the conflict first)"
+                "Merge again (resolve the conflict first)"
             ]
         );
     }

@@ -56,7 +56,7 @@ mod tests {
              \x20 cycle 1   claude found 3, fixed 1\n  cycle 2   found 2\n\
              \x20 look      dogwatch capture sa-x\n\n\
              \x20 1  Run the step again\n  2  Run the step again with another agent\n\
-             \x20 3  Take the story as it is and continue\n  4  Skip the story\n  5  Pause the run\n"
+             \x20 3  Accept the story as is and continue\n  4  Skip the story\n  5  Pause the run\n"
         );
         assert_eq!(situation.headline(), "story 1.2, review: 5 cycles, 2 findings left");
     }

@@ -16,11 +16,11 @@ pub enum Order {
 /// Why a request could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrderError {
-    #[error("it is not JSON: {0}")]
+    #[error("not JSON: {0}")]
     NotJson(String),
-    #[error("it has no \"id\", by which it would be known again")]
+    #[error("\"id\" is missing")]
     NoId,
-    #[error("it does not say what is wanted: {0}")]
+    #[error("invalid request: {0}")]
     Bad(String),
 }
 
@@ -79,7 +79,7 @@ impl Order {
         let id = id.ok_or(OrderError::NoId)?.to_owned();
         let time = |key: &str| match text(key) {
             Some(time) => {
-                let bad = |_| OrderError::Bad(format!("{key:?} is no time: {time:?}"));
+                let bad = |_| OrderError::Bad(format!("{key:?} is not a time: {time:?}"));
                 time.parse().map(Some).map_err(bad)
             }
             None => Ok(None),

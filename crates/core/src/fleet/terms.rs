@@ -16,11 +16,11 @@ const SKEW: SignedDuration = SignedDuration::from_mins(2);
 /// Why an order is not carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stale {
-    #[error("it does not say when it was issued; add \"issued\" with the time")]
+    #[error("\"issued\" is missing; add the time of the request")]
     NoTime,
-    #[error("it was issued {0} s in the future; are both clocks right?")]
+    #[error("issued {0} s in the future; check the clocks of both hosts")]
     Future(i64),
-    #[error("it came too late")]
+    #[error("expired")]
     Late,
 }
 
@@ -52,13 +52,13 @@ pub struct SpawnTerms {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpawnRefused {
     #[error(
-        "its config.toml names no folders for remote spawns; add [fleet.spawn] folders = [\"…\"]"
+        "its config.toml allows no folders for remote spawns; add [fleet.spawn] folders = [\"…\"]"
     )]
     NoFolders,
-    #[error("{} is no folder below one that [fleet.spawn] of its config.toml names", .0.display())]
+    #[error("{} is not below a folder of [fleet.spawn] in its config.toml", .0.display())]
     Outside(PathBuf),
     #[error(
-        "it starts no unattended agents for other hosts; [fleet.spawn] unattended = true in its config.toml allows it"
+        "unattended agents are not allowed; set [fleet.spawn] unattended = true in its config.toml"
     )]
     Unattended,
 }

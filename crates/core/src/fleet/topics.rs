@@ -5,11 +5,11 @@ use crate::event::Subject;
 /// Why a word cannot be part of a topic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopicError {
-    #[error("it must not be empty")]
+    #[error("must not be empty")]
     Empty,
-    #[error("it has {0:?} in it, which means something else in a topic")]
+    #[error("contains {0:?}, which has a special meaning in a topic")]
     Forbidden(char),
-    #[error("it must not begin with '$', which brokers keep for themselves")]
+    #[error("must not begin with '$', which is reserved for brokers")]
     Dollar,
 }
 

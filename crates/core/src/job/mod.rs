@@ -8,7 +8,7 @@
 //! | delivered | its turn began, or the agent works, asks, or has finished since | running |
 //! | | the session is over | failed |
 //! | running | the turn of this very message is done | done, with the agent's last words |
-//! | | that turn was interrupted, or stopped because a permission was refused | cancelled if a person cancelled it, else failed |
+//! | | that turn was interrupted, or stopped because a permission denied | cancelled if a person cancelled it, else failed |
 //! | | that turn failed, or the session is over before it was done | failed |
 //! | | a dialog is open | running, and what it waits for is said |
 //!
@@ -134,13 +134,13 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
                     None => fail(at, because),
                 }
             };
-            let interrupted = |at, what| stopped(at, "its turn was interrupted", what);
+            let interrupted = |at, what| stopped(at, "the turn was interrupted", what);
             let answer = || sight.turn.as_ref().and_then(|turn| turn.answer.clone());
             match sight.turn.as_ref().and_then(|turn| turn.end.as_ref()) {
                 Some((at, TurnEnd::Done)) => return step(*at, JobState::Done { result: answer() }),
                 Some((at, TurnEnd::Interrupted(what))) => return interrupted(*at, what),
                 Some((at, TurnEnd::Refused(what))) => {
-                    return stopped(*at, "permission was refused", what);
+                    return stopped(*at, "permission denied", what);
                 }
                 Some((at, TurnEnd::Failed(because))) => return fail(*at, because.clone()),
                 None => {}
@@ -248,7 +248,7 @@ mod tests {
             (
                 Running,
                 Sight { agent: idle(15, true), ..turn(None) },
-                "failed (its turn was interrupted)",
+                "failed (the turn was interrupted)",
             ),
             (Running, Sight { agent: failed(), ..turn(None) }, "failed (rate_limit: x)"),
             (
@@ -257,7 +257,7 @@ mod tests {
                 "failed (the session ended: signal 9)",
             ),
             (Running, Sight { agent: over(), ..turn(Some(TurnEnd::Done)) }, "done (A.)"),
-            (Running, turn(Some(TurnEnd::Interrupted(None))), "failed (its turn was interrupted)"),
+            (Running, turn(Some(TurnEnd::Interrupted(None))), "failed (the turn was interrupted)"),
             (
                 Running,
                 Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Interrupted(None))) },
@@ -267,14 +267,14 @@ mod tests {
             (
                 Running,
                 turn(Some(TurnEnd::Interrupted(Some("Bash make".into())))),
-                "failed (its turn was interrupted: Bash make)",
+                "failed (the turn was interrupted: Bash make)",
             ),
             (
                 Running,
                 turn(Some(TurnEnd::Refused(Some("Bash make".into())))),
-                "failed (permission was refused: Bash make)",
+                "failed (permission denied: Bash make)",
             ),
-            (Running, turn(Some(TurnEnd::Refused(None))), "failed (permission was refused)"),
+            (Running, turn(Some(TurnEnd::Refused(None))), "failed (permission denied)"),
             (
                 Running,
                 Sight { cancelled_by: ann(), ..turn(Some(TurnEnd::Refused(None))) },

@@ -115,7 +115,7 @@ fn fill_in(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
             .collect::<serde_json::Map<_, _>>()
             .into()
     };
-    let message = format!("{name}: its conversation id appeared: {id}");
+    let message = format!("{name}: conversation id found: {id}");
     let drift = Drift::new(Kind::IdAppeared, name, id, message)
         .changing(with(Value::Null), with(id.into()));
     pass.edits.extend(fields.iter().map(|field| Edit::field(name, field, id)));
@@ -127,7 +127,7 @@ fn tell_stale(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
         Some(Artifact::Found(_)) => {}
         Some(Artifact::Missing(path)) => {
             let message =
-                format!("{name}: its conversation {id} is not on disk: {path}; the id is kept");
+                format!("{name}: the conversation {id} is not on disk: {path}; the id is kept");
             let fields = json!({ "agent": entry.agent, "session_id": id });
             pass.found.push(Drift::new(Kind::IdStale, name, id, message).about(fields));
         }
@@ -145,12 +145,11 @@ fn tell_changed(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
     if !matches!(pass.observed.artifacts.get(said), Some(Artifact::Found(_))) {
         return;
     }
-    let message =
-        format!("{name}: it is in another conversation by now: {said}; the registry has {id}");
+    let message = format!("{name}: now in another conversation: {said}; the registry has {id}");
     let fields = json!({ "agent": entry.agent, "session_id": id });
     let drift = Drift::new(Kind::IdChanged, name, said, message)
         .about(fields)
-        .hinted("put the id into the registry that should be resumed");
+        .hinted("write the id to resume into the registry");
     pass.found.push(drift);
 }
 
@@ -170,10 +169,10 @@ fn tell_shared(pass: &mut Pass<'_>) {
 fn shared(id: &str, names: &[&str]) -> Drift {
     let mark = format!("{id} {}", names.join(" "));
     let message =
-        format!("{}: one conversation, {id}, is claimed by {}", names[0], names.join(" and "));
+        format!("{}: the conversation {id} is claimed by {}", names[0], names.join(" and "));
     let mut drift = Drift::new(Kind::IdShared, names[0], &mark, message)
         .about(json!({ "session_id": id }))
-        .hinted("end one of them, or give it a conversation of its own");
+        .hinted("end one of them, or start it with its own conversation");
     drift.sessions = names.iter().map(|name| (*name).to_owned()).collect();
     drift
 }

@@ -63,21 +63,21 @@ fn tell_all_gone(pass: &mut Pass<'_>, gone: &[(&str, &Entry, bool)]) {
     }
     let rebooted = pass.observed.boot.zip(newest).filter(|(boot, newest)| boot > newest);
     let why = match rebooted {
-        Some((boot, _)) => format!("the host was booted at {}", stamp(boot)),
-        None => "the tmux server that they were in has ended".to_owned(),
+        Some((boot, _)) => format!("the host booted at {}", stamp(boot)),
+        None => "their tmux server has ended".to_owned(),
     };
-    let message = format!("all {} sessions are gone at once: {why}; marked terminated", gone.len());
+    let message = format!("all {} sessions ended at once: {why}; marked terminated", gone.len());
     let mark = newest.map(stamp).unwrap_or_default();
     let mut drift = Drift::new(Kind::AllGone, "", &mark, message)
         .changing(json!({ "status": "running" }), terminated_fields(pass.now))
-        .hinted("bring them back with their conversations: dogwatch resume --all");
+        .hinted("to resume their conversations: dogwatch resume --all");
     drift.sessions = gone.iter().map(|(name, _, _)| (*name).to_owned()).collect();
     pass.found.push(drift);
 }
 
 fn tell_dead(pass: &mut Pass<'_>, name: &str, entry: &Entry, has_dead_pane: bool) {
     mark_terminated(pass, name);
-    let what = if has_dead_pane { "its pane is dead" } else { "its tmux session is gone" };
+    let what = if has_dead_pane { "the pane is dead" } else { "the tmux session is gone" };
     let was = last_seen(&entry.pane);
     let message = format!("{name}: {what}{was}; marked terminated");
     let begun = entry.begun().map(stamp).unwrap_or_default();
@@ -138,10 +138,10 @@ fn check_agent(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane) 
     let instead = match &pane.agent {
         InPane::Unknown => return,
         InPane::Runs(found) if found == agent => return,
-        InPane::Runs(found) => format!("{found} runs in it instead"),
-        InPane::Nobody => format!("{} runs in it now", pane.cmd),
+        InPane::Runs(found) => format!("{found} is running instead"),
+        InPane::Nobody => format!("{} is running instead", pane.cmd),
     };
-    let message = format!("{name}: its pane is alive, but {agent} is gone: {instead}");
+    let message = format!("{name}: the pane exists, but {agent} has ended: {instead}");
     let mark = format!("{} {}", pane.id, pane.pid);
     let fields = json!({ "agent": agent, "pane": entry.pane.to_value() });
     pass.found.push(Drift::new(Kind::AgentGone, name, &mark, message).about(fields));
@@ -152,27 +152,27 @@ fn check_folder(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane)
     let is_its = matches!(&pane.agent, InPane::Runs(agent) if *agent == entry.agent);
     let (mark, what) = match pass.observed.folders.get(cwd) {
         None => return,
-        Some(None) => ("", "is not there any more".to_owned()),
+        Some(None) => ("", "no longer exists".to_owned()),
         Some(Some(_)) if !is_its || pane.cwd.is_empty() => return,
         Some(Some(real)) => {
             let rest = pane.cwd.strip_prefix(real.as_str());
             if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || real == "/") {
                 return;
             }
-            (pane.cwd.as_str(), format!("was left: it works in {}", pane.cwd))
+            (pane.cwd.as_str(), format!("is not its working directory any more; now {}", pane.cwd))
         }
     };
-    let message = format!("{name}: its folder {cwd} {what}");
+    let message = format!("{name}: the directory {cwd} {what}");
     let drift = Drift::new(Kind::FolderMoved, name, mark, message).about(json!({ "cwd": cwd }));
     pass.found.push(drift);
 }
 
 fn tell_alive(pass: &mut Pass<'_>, name: &str, pane: &SeenPane) {
-    let message = format!("{name}: it is terminated in the registry, but lives in tmux");
+    let message = format!("{name}: terminated in the registry, but running in tmux");
     let mark = format!("{} {}", pane.id, pane.pid);
     let drift = Drift::new(Kind::Alive, name, &mark, message)
         .about(json!({ "status": "terminated" }))
-        .hinted(format!("if it should be running: dogwatch adopt {name}"));
+        .hinted(format!("if that is intended: dogwatch adopt {name}"));
     pass.found.push(drift);
 }
 
@@ -187,10 +187,10 @@ fn renamed(pass: &Pass<'_>, name: &str, entry: &Entry) -> Option<String> {
 }
 
 fn tell_renamed(pass: &mut Pass<'_>, name: &str, entry: &Entry, now_called: &str) {
-    let message = format!("{name}: tmux calls its session {now_called} now");
+    let message = format!("{name}: the tmux session was renamed to {now_called}");
     let drift = Drift::new(Kind::Renamed, name, now_called, message)
         .about(json!({ "pane": entry.pane.to_value() }))
-        .hinted("give it its old name in tmux, or its new one in the registry");
+        .hinted("rename it back in tmux, or rename it in the registry");
     pass.found.push(drift);
 }
 

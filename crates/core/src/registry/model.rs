@@ -75,13 +75,13 @@ pub struct PaneRecord {
 /// What is wrong with a file that is YAML all the same.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("its top level is not a map with `sessions:`")]
+    #[error("the top level is not a map with `sessions:`")]
     NoMap,
     #[error("`sessions:` is not a map of names to sessions")]
     NoSessions,
-    #[error("the session {name:?} is not a map of fields")]
+    #[error("session {name:?} is not a map of fields")]
     NoEntry { name: String },
-    #[error("it is of version {found}, and this dogwatch knows {VERSION}")]
+    #[error("the file has version {found}; this dogwatch supports {VERSION}")]
     Version { found: String },
 }
 

@@ -16,7 +16,7 @@ impl NamePattern {
     pub fn parse(pattern: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{pattern:?} must have {WORKSPACE} and, after it, {AGENT}, such as {}",
+                "{pattern:?} must contain {WORKSPACE} followed by {AGENT}, for example {}",
                 Self::DEFAULT
             )
         };

@@ -268,7 +268,7 @@ fn a_dead_one_is_marked_and_said() {
     let outcome = world.look();
     assert_eq!(
         outcome.drifts[0].message,
-        "w-creator-claude: its tmux session is gone (was process 10, claude); marked terminated"
+        "w-creator-claude: the tmux session is gone (was process 10, claude); marked terminated"
     );
     world.pass();
     assert_eq!(world.entry()["status"], "terminated");

@@ -63,7 +63,7 @@ impl Pattern {
         let problem = match Regex::new(&self.source) {
             Err(error) => error.to_string(),
             Ok(_) if self.counts_further_than(LONGEST_RUN) => {
-                format!("counts further than {LONGEST_RUN}")
+                format!("repeats more than {LONGEST_RUN} times")
             }
             Ok(_) => return Ok(()),
         };

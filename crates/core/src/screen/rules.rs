@@ -72,7 +72,7 @@ fn from_toml<T: serde::de::DeserializeOwned>(source: &str) -> Result<T, MarkersE
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the markers cannot be used: {reason}")]
+#[error("invalid screen rules: {reason}")]
 pub struct MarkersError {
     /// Place and cause, in words.
     pub reason: String,

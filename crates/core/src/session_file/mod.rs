@@ -52,11 +52,11 @@ pub struct SessionFile {
 /// A part of the file that cannot be used as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileProblem {
-    #[error("line {line} begins a code block or a comment that is never closed")]
+    #[error("line {line}: a code block or comment is never closed")]
     Unclosed { line: usize },
     #[error("the table under \"{section}\" has no column \"Pane\"")]
     NoPaneColumn { section: &'static str },
-    #[error("there is no task {id}")]
+    #[error("no task {id}")]
     NoSuchTask { id: TaskId },
 }
 

@@ -22,7 +22,7 @@ pub enum Claimed {
 pub enum NoTask {
     #[error("{pane} has no task in progress")]
     None { pane: String },
-    #[error("{id} is not {pane}'s: it is {found}")]
+    #[error("{id} does not belong to {pane}: it is {found}")]
     NotYours { id: TaskId, pane: String, found: String },
     #[error(transparent)]
     File(#[from] FileProblem),
@@ -40,10 +40,10 @@ pub enum Missing {
 impl Missing {
     pub fn words(self) -> &'static str {
         match self {
-            Self::ReadyToClose => "it is not ready-to-close",
-            Self::ReportBack => "its report-back was not received",
-            Self::TaskDone => "its task is not done",
-            Self::SessionId => "its session id is not saved",
+            Self::ReadyToClose => "not marked ready-to-close",
+            Self::ReportBack => "no report received",
+            Self::TaskDone => "task not done",
+            Self::SessionId => "session id not saved",
         }
     }
 }

@@ -89,7 +89,7 @@ pub struct Turn {
 
 impl Turn {
     /// What a transcript tells of the process that was started then. Turns before that are of another one: in a
-    /// conversation that was brought back nothing has begun yet. A clock that was set back makes no difference.
+    /// conversation that was resumed nothing has begun yet. A clock that was set back makes no difference.
     #[must_use]
     pub fn of_one_started(self, started: Timestamp, now: Timestamp) -> Self {
         let is_before = self.edge.as_ref().is_some_and(|edge| edge.at < started && started <= now);

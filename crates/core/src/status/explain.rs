@@ -10,8 +10,8 @@ use super::{Reason, Role, Source, Status, Verdict};
 pub(super) fn explain(e: &Evidence, ruling: Ruling) -> Verdict {
     let mut reasons = vec![reason(Source::Exit, e.life.reason.clone(), e.life.since)];
     reasons.push(match &e.own_word {
-        OwnWord::Mute => reason(Source::OwnWord, "this agent does not tell", None),
-        OwnWord::Silent => reason(Source::OwnWord, "nothing from this process", None),
+        OwnWord::Mute => reason(Source::OwnWord, "not supported by this agent", None),
+        OwnWord::Silent => reason(Source::OwnWord, "no report from this process", None),
         OwnWord::Forged(why) => reason(Source::OwnWord, why.clone(), None),
         OwnWord::Says(word, at) => reason(Source::OwnWord, word_said(word), *at),
     });
@@ -29,8 +29,8 @@ pub(super) fn explain(e: &Evidence, ruling: Ruling) -> Verdict {
         None => reason(Source::Screen, "not read", None),
     });
     let moved = match e.movement {
-        Some(_) => "screen or processor time moved",
-        None => "movement was not watched",
+        Some(_) => "screen or CPU time changed",
+        None => "not measured",
     };
     reasons.push(reason(Source::Process, moved, e.movement));
     for one in &mut reasons {
@@ -60,7 +60,7 @@ fn turn_said(source: Source, turn: &Turn) -> Reason {
     if let Some(asked) = &turn.waiting {
         return reason(source, format!("asked for {}", asked.r#for.as_str()), Some(asked.at));
     }
-    let Some(edge) = &turn.edge else { return reason(source, "nothing yet", turn.last) };
+    let Some(edge) = &turn.edge else { return reason(source, "no event yet", turn.last) };
     let said = match &edge.what {
         EdgeKind::Ready => "session started".to_owned(),
         EdgeKind::Began => "turn began".to_owned(),
@@ -80,7 +80,7 @@ fn shows_said(shows: &Shows) -> &'static str {
         Shows::Failure(..) => "a failure",
         Shows::Prompt { .. } => "a prompt, nothing running",
         Shows::Shell => "a shell",
-        Shows::Unreadable => "not understood",
+        Shows::Unreadable => "not recognised",
     }
 }
 

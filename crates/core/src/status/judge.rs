@@ -3,7 +3,7 @@
 //! | rule | when | verdict |
 //! | --- | --- | --- |
 //! | over | an exit record, a dead or missing pane | exited, crashed, lost: final |
-//! | unreachable | tmux cannot be asked | what it was when last seen (stale), or unknown |
+//! | unreachable | tmux does not answer | what it was when last seen (stale), or unknown |
 //! | stopped | the kernel has stopped it | waiting: somebody must let it go on |
 //! | plain | a plain command that lives | working |
 //! | own waiting | the agent says that it waits | waiting |
@@ -129,7 +129,8 @@ fn unreachable(e: &Evidence) -> Option<Ruling> {
 }
 
 fn stopped(e: &Evidence) -> Option<Ruling> {
-    let question = Some("it is stopped; type fg in its pane, or send it SIGCONT".to_owned());
+    let question =
+        Some("the process is stopped; type fg in its pane, or send it SIGCONT".to_owned());
     let status = waiting(e, WaitFor::Other, question);
     if e.stopped { Ruling::asserted(status, Source::Process, None) } else { None }
 }
@@ -335,15 +336,17 @@ fn young(e: &Evidence) -> Option<Ruling> {
 
 fn nothing(e: &Evidence) -> Ruling {
     let missing = match (&e.own_word, e.screen.as_ref().map(|s| &s.shows)) {
-        (_, Some(Shows::Shell)) => "a shell's prompt is shown; the agent may have ended inside it",
+        (_, Some(Shows::Shell)) => {
+            "the screen shows a shell prompt; the agent may have exited to it"
+        }
         (OwnWord::Silent, _) => {
-            "it lives, but says nothing of itself, and its screen was not understood"
+            "the agent is running, but it has not reported its state and its screen was not recognised"
         }
         (OwnWord::Forged(_), _) => {
-            "its state file is of another process, and its screen was not understood"
+            "the state file belongs to another process, and the screen was not recognised"
         }
-        (_, None) => "its screen could not be read, and nothing else speaks",
-        _ => "its screen was not understood, and nothing else speaks",
+        (_, None) => "the screen could not be read, and there is no other evidence",
+        _ => "the screen was not recognised, and there is no other evidence",
     };
     let status = Status::Unknown { missing: missing.to_owned() };
     Ruling { status, by: Source::Process, basis: Basis::Inferred, since: None }

@@ -19,7 +19,7 @@ use crate::transcript::Dialect;
 const SET_BACK: SignedDuration = SignedDuration::from_mins(1);
 /// claude 2.1.325 closes an interrupted turn like any other, 37 ms after it wrote that it was interrupted.
 const CLOSING: SignedDuration = SignedDuration::from_secs(2);
-/// What claude writes in the person's name when a turn was cut short, the second when a permission was refused.
+/// What claude writes in the person's name when a turn was cut short, the second when a permission denied.
 const INTERRUPTED: [&str; 2] =
     ["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
 /// Longest text of a failure: it is handed on to tables and messages.

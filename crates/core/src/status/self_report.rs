@@ -22,12 +22,12 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
     if !is_of(&value, process) {
         let whose = match value["pid"].as_i64() {
             Some(pid) if pid == i64::from(process.pid) => {
-                format!("another process that had this pid ({pid})")
+                format!("an earlier process with the same pid ({pid})")
             }
             Some(pid) => format!("another process (pid {pid})"),
             None => "another process".to_owned(),
         };
-        return OwnWord::Forged(format!("a state file of {whose}"));
+        return OwnWord::Forged(format!("the state file belongs to {whose}"));
     }
     let word = match value["status"].as_str() {
         Some("busy") => Word::Busy,
@@ -144,7 +144,7 @@ mod tests {
         }
         let long = format!(r#"{{"pid":"{}"}}"#, "7".repeat(1 << 20));
         let OwnWord::Forged(why) = claude(long.as_bytes(), ME) else { panic!("believed") };
-        assert_eq!(why, "a state file of another process");
+        assert_eq!(why, "the state file belongs to another process");
     }
 
     /// Answers as they were seen, shortened.

@@ -338,7 +338,7 @@ impl Run {
     fn begin(&self, job: Job, step: &Step, state: &JobState) -> Decision {
         let item = job.item().and_then(|item| self.plan.item(item));
         if self.plan.skip.contains(&job.step) {
-            return Decision::Skip { job, why: "left out by setting".into() };
+            return Decision::Skip { job, why: "skipped by setting".into() };
         }
         if item.is_some_and(|item| item.done.contains(&job.step)) && state.attempts == 0 {
             return Decision::Skip { job, why: "done before this run".into() };
@@ -347,7 +347,7 @@ impl Run {
             && step.work.has_session()
         {
             let (id, trigger) = (self.question_id(&job), Trigger::Budget);
-            let why = format!("{} tokens were used up", self.spent(&item.id).tokens());
+            let why = format!("{} tokens were used", self.spent(&item.id).tokens());
             return Decision::Escalate { id, job, trigger, critical: true, why };
         }
         let crew = self.crew(&job);
@@ -381,7 +381,7 @@ impl Run {
         if step.defer_on_plateau
             && let Some(reached) = plateau(state, self.crew(&job).fallback.is_some())
         {
-            let why = format!("every attempt ended after {reached} tasks");
+            let why = format!("every attempt stopped after {reached} tasks");
             return Decision::Defer { job, why };
         }
         let gravity = Gravity { blocking: self.is_blocking(&job), retries_left: 0 };
@@ -445,6 +445,6 @@ pub fn outcome_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Verified { evidence } => evidence.clone(),
         Outcome::Skipped { why } | Outcome::Dropped { why } => why.clone(),
-        Outcome::Accepted => "taken as it is".into(),
+        Outcome::Accepted => "accepted as is".into(),
     }
 }

@@ -12,9 +12,9 @@ use crate::escalation::Action;
 /// What became of the work of an item that was given up.
 pub fn aside_words(branch: Option<&str>, files: u32, left: &[String]) -> Option<String> {
     let kept = branch.map(|branch| match files {
-        0 => format!("its commits are on the branch {branch}"),
-        1 => format!("1 changed file is on the branch {branch}"),
-        n => format!("{n} changed files are on the branch {branch}"),
+        0 => format!("the commits are on branch {branch}"),
+        1 => format!("1 changed file is on branch {branch}"),
+        n => format!("{n} changed files are on branch {branch}"),
     });
     let left = (!left.is_empty()).then(|| format!("not moved: {}", left.join(", ")));
     let parts: Vec<String> = kept.into_iter().chain(left).collect();

@@ -73,16 +73,13 @@ impl RawWorkflow {
     fn check(self) -> Result<Workflow, Problem> {
         word(&self.name, "the name of a workflow")?;
         if self.step.is_empty() {
-            return problem(self.name.span(), "the workflow has no steps: add a [[step]]");
+            return problem(self.name.span(), "the workflow has no steps; add a [[step]]");
         }
         let mut items = Vec::new();
         for item in self.items {
             word(&item, "an item")?;
             if items.contains(item.get_ref()) {
-                return problem(
-                    item.span(),
-                    format!("the item {:?} is there twice", item.get_ref()),
-                );
+                return problem(item.span(), format!("duplicate item {:?}", item.get_ref()));
             }
             items.push(item.into_inner());
         }
@@ -91,13 +88,13 @@ impl RawWorkflow {
         for raw in self.step {
             let (span, raw) = (raw.span(), raw.into_inner());
             if !ids.insert(raw.id.get_ref().clone()) {
-                let text = format!("there is another step with the id {:?}", raw.id.get_ref());
+                let text = format!("duplicate step id {:?}", raw.id.get_ref());
                 return problem(raw.id.span(), text);
             }
             steps.push(raw.check(span)?);
         }
         if !steps.iter().any(|step| step.per == Per::Item) {
-            return problem(self.name.span(), "no step is done per item");
+            return problem(self.name.span(), "no step runs per item");
         }
         Ok(Workflow { name: self.name.into_inner(), title: self.title, items, steps })
     }

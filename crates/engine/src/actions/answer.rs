@@ -73,7 +73,7 @@ pub fn answer(
         .map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
     let pane = judged.seen.pane_id().ok_or_else(|| Error::IsOver {
         name: name.clone(),
-        reason: "its pane is gone".to_owned(),
+        reason: "the pane is gone".to_owned(),
     })?;
     go_to(context, &mut reader, &session.id, pane, &first, wanted)?;
     let is_gone = |dialog: &Option<Dialog>| dialog.as_ref().is_none_or(|d| d.mark != first.mark);
@@ -107,7 +107,7 @@ fn go_to(
             return Err(Error::OtherDialog { name, question: String::new() });
         };
         let Some(marked) = dialog.marked else {
-            let problem = format!("{name} does not show which option is marked");
+            let problem = format!("{name} does not show which option is selected");
             return Err(Error::BadArgument { problem });
         };
         let Some(key) = answer::key(marked, wanted) else { return Ok(()) };
@@ -117,7 +117,7 @@ fn go_to(
         };
         until(context, reader, session, moved)?;
     }
-    let problem = "the mark did not reach the option; nothing was chosen".to_owned();
+    let problem = "the selection did not reach the option; nothing was chosen".to_owned();
     Err(Error::BadArgument { problem })
 }
 

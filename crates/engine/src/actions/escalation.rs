@@ -247,7 +247,7 @@ fn settled(escalation: &Escalation) -> Error {
         Some(Settlement::Answered { option, action, by, .. }) => {
             format!("{by} chose {option} ({})", action.as_str())
         }
-        Some(Settlement::Withdrawn { because }) => format!("withdrawn, {because}"),
+        Some(Settlement::Withdrawn { because }) => format!("withdrawn: {because}"),
         None => String::new(),
     };
     Error::Settled { number: escalation.number, at, how }
@@ -257,7 +257,7 @@ fn notice(escalation: &Escalation, occasion: Occasion) -> Notice {
     let Escalation { number, situation, .. } = escalation;
     let headline = situation.headline();
     let (title, text) = if occasion == Occasion::EscalationAnswered {
-        (format!("Decided: {headline}"), settled(escalation).to_string())
+        (format!("Answered: {headline}"), settled(escalation).to_string())
     } else {
         let how = format!("\nAnswer with: dogwatch escalations answer {number} --option N\n");
         (format!("Decision needed: {headline}"), dogwatch_core::escalation::text(situation) + &how)

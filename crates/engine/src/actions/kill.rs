@@ -55,7 +55,7 @@ pub fn kill(
 ) -> Result<Killed, Error> {
     let mut ended = kill_all(context, std::slice::from_ref(seen), at_once, now)?;
     ended.pop().unwrap_or_else(|| {
-        let (name, reason) = (seen.session.name.clone(), "nothing was done".to_owned());
+        let (name, reason) = (seen.session.name.clone(), "no signal was sent".to_owned());
         Err(Error::NotEnded { name, reason })
     })
 }
@@ -94,7 +94,7 @@ pub fn kill_all(
         killed.push(closed.and_then(|()| {
             let session = &one.session;
             if !left.is_empty() {
-                let reason = format!("processes {left:?} do not go away, even after KILL");
+                let reason = format!("processes {left:?} are still running after KILL");
                 return Err(Error::NotEnded { name: session.name.clone(), reason });
             }
             let noted = ended.as_ref().map_or(Ok(()), |ended| store.ended(&session.id, ended));

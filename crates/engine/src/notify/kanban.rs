@@ -72,7 +72,7 @@ impl Kanban {
     /// The card, if it is ours.
     fn own_card(&self) -> Result<Card, Trouble> {
         let card = self.card().map_err(Trouble::Passing)?;
-        let card = card.ok_or_else(|| Trouble::Lost("it is gone".to_owned()))?;
+        let card = card.ok_or_else(|| Trouble::Lost("it no longer exists".to_owned()))?;
         // A claim may have been taken off, say by a dispatcher that thought us dead.
         let is_ours = card.status == "running" || (card.status == "ready" && self.claim().is_ok());
         if is_ours { Ok(card) } else { Err(Trouble::Lost(format!("it is {}", card.status))) }

@@ -20,12 +20,12 @@ pub(super) fn run(
     input: &[u8],
     limit: Duration,
 ) -> Result<Ran, String> {
-    let (name, args) = words.split_first().ok_or("no program is named")?;
+    let (name, args) = words.split_first().ok_or("no program given")?;
     let mut command = Command::new(name);
     command.args(args).envs(env.iter().copied());
     let ended = program::run(command, input, limit)
-        .map_err(|error| format!("{name} cannot be started: {error}"))?;
-    let too_long = || format!("it took longer than {} s and was ended", limit.as_secs());
+        .map_err(|error| format!("cannot start {name}: {error}"))?;
+    let too_long = || format!("timeout after {} s; the process was killed", limit.as_secs());
     let status = ended.status.ok_or_else(too_long)?;
     Ok(Ran { status, stdout: ended.stdout.text(), stderr: ended.stderr.text() })
 }
@@ -43,8 +43,8 @@ mod tests {
         let failed = sh("cat; echo $X >&2; exit 3", 20).unwrap();
         let said = (failed.stdout.as_str(), failed.stderr.as_str());
         assert_eq!((failed.status.code(), said), (Some(3), ("in", "1\n")));
-        assert!(sh("exec sleep 60", 1).unwrap_err().contains("longer than 1 s"));
+        assert!(sh("exec sleep 60", 1).unwrap_err().contains("timeout after 1 s"));
         let missing = run(&["/no/such".into()], &[], b"", Duration::from_secs(1)).unwrap_err();
-        assert!(missing.starts_with("/no/such cannot be started"), "{missing}");
+        assert!(missing.starts_with("cannot start /no/such"), "{missing}");
     }
 }

@@ -77,7 +77,7 @@ pub fn capture(
     }
     let screen = folder.screen().or_else(|| dead_pane(context, seen));
     let Some(screen) = screen else {
-        let reason = "its terminal was gone before the last screen could be kept".to_owned();
+        let reason = "its terminal closed before dogwatch could read it".to_owned();
         return Err(Error::NothingKept { name: seen.session.name.clone(), reason });
     };
     let text = if ansi { screen.ansi } else { without_escapes(&screen.ansi) };

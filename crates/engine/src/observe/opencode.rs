@@ -37,7 +37,9 @@ fn ask_within(patience: Duration, agent: ProcessIdent, folder: &Path) -> OwnWord
         Ok([status, permissions, questions]) => {
             self_report::opencode(&status, &permissions, &questions)
         }
-        Err(Mute::Stranger) => OwnWord::Forged("another program listens on its port".to_owned()),
+        Err(Mute::Stranger) => {
+            OwnWord::Forged("another program is listening on its port".to_owned())
+        }
         Err(Mute::Silent) => OwnWord::Silent,
     }
 }

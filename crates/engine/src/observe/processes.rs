@@ -27,8 +27,8 @@ pub fn identify(pid: i32) -> Option<ProcessIdent> {
 /// Ourselves.
 pub fn myself() -> Result<ProcessIdent, crate::Error> {
     let pid = i32::try_from(std::process::id()).unwrap_or(0);
-    let gone = || std::io::Error::other("the kernel does not tell of our own process");
-    identify(pid).ok_or_else(|| crate::Error::io("find out who we are")(gone()))
+    let gone = || std::io::Error::other("the kernel does not list our own process");
+    identify(pid).ok_or_else(|| crate::Error::io("read our own process id")(gone()))
 }
 
 /// Whether this very process still lives. A zombie does not.

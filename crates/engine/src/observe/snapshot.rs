@@ -290,7 +290,8 @@ fn see(
     let (fact, pane) = if session.socket == context.socket {
         pane_of(&session, panes)
     } else {
-        let elsewhere = format!("it is on another server: --socket {}", session.socket.display());
+        let elsewhere =
+            format!("it is on another tmux server: --socket {}", session.socket.display());
         (Pane::Unreachable(elsewhere), None)
     };
     let (mut runner, mut agent) = (Process::Unasked, Process::Unasked);

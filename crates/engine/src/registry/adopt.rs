@@ -61,7 +61,7 @@ pub fn adopt(managed: &ManagedRegistry<'_>, adoption: &Adoption) -> Result<Entry
     };
     managed.file.must_be_writable()?;
     let data = json!({ "agent": agent, "workspace": entry.workspace, "role": entry.role });
-    write_down(managed, name, (Act::Adopted, "is as it was"), &data, |there| match there {
+    write_down(managed, name, (Act::Adopted, "is unchanged"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],
         Some(there) => {
             let again = if there.status == Status::Running {

@@ -28,7 +28,7 @@ pub fn create(
 ) -> Result<Spawned, Error> {
     let mut request = creation.request.clone();
     let What::Agent { name: agent, .. } = &request.what else {
-        let problem = "only agents are put on the registry".to_owned();
+        let problem = "only agents can be added to the registry".to_owned();
         return Err(Error::BadArgument { problem });
     };
     let name = request.name.clone();

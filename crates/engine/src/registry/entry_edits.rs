@@ -100,9 +100,8 @@ pub(super) fn must_be_here(
 ) -> Result<(), Error> {
     let socket = managed.context.socket.to_string_lossy();
     let elsewhere = |said: &Option<String>, here: &str| said.clone().filter(|said| said != here);
-    let place =
-        elsewhere(&entry.host, &managed.context.host).map(|host| format!("the host {host}"));
-    let server = || elsewhere(&entry.socket, &socket).map(|path| format!("the tmux server {path}"));
+    let place = elsewhere(&entry.host, &managed.context.host).map(|host| format!("host {host}"));
+    let server = || elsewhere(&entry.socket, &socket).map(|path| format!("tmux server {path}"));
     match place.or_else(server) {
         Some(place) => Err(Error::Elsewhere { name: name.to_owned(), place }),
         None => Ok(()),

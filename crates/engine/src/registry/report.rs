@@ -156,12 +156,12 @@ impl<'c> Reporter<'c> {
         let Pass { checked, standing, checked_at, .. } = &self.pass;
         let known = standing.len();
         let last = if *checked_at == Timestamp::default() {
-            "never looked at".to_owned()
+            "never checked".to_owned()
         } else {
-            format!("{checked} sessions, {known} known differences, looked at {checked_at:.0}")
+            format!("{checked} sessions, {known} known differences, checked at {checked_at:.0}")
         };
         match &self.troubles.looking {
-            Some(problem) => format!("it cannot be looked at now: {problem}; {last}"),
+            Some(problem) => format!("cannot check now: {problem}; {last}"),
             None => last,
         }
     }

@@ -76,7 +76,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
         let context = self.managed.context;
         let cwd = entry.cwd.clone().map(PathBuf::from);
         let cwd = cwd.ok_or_else(|| Error::BadArgument {
-            problem: format!("the registry does not say in which folder {name} works (cwd)"),
+            problem: format!("the registry has no directory (cwd) for {name}"),
         })?;
         let request = Request {
             what: What::Agent { name: entry.agent.clone(), extra_args: manner.extra_args.clone() },
@@ -96,7 +96,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
         be_at(self.managed, name)?;
         let spawned = spawn::spawn(context, &request, now)?;
         let data = json!({ "agent": spawned.agent, "id": spawned.id, "conversation": id });
-        write_down(self.managed, name, (Act::Resumed, "was brought back"), &data, |there| {
+        write_down(self.managed, name, (Act::Resumed, "was resumed"), &data, |there| {
             let mut edits =
                 running_again(name, self.managed, &pane_of(&spawned), "resumed", Timestamp::now());
             if there.is_none_or(|there| there.conversation().is_none()) {

@@ -31,7 +31,7 @@ impl Job {
     /// Executes the program and gives it the terminal. An error means that nothing runs.
     pub(super) fn start(argv: &[OsString], env: &[(OsString, OsString)]) -> io::Result<Self> {
         let (program, rest) =
-            argv.split_first().ok_or_else(|| io::Error::other("there is no command to run"))?;
+            argv.split_first().ok_or_else(|| io::Error::other("no command to run"))?;
         let terminal = Terminal::find();
         let mut command = Command::new(program);
         command.args(rest).env_clear().envs(env.iter().map(|(k, v)| (k, v))).process_group(0);

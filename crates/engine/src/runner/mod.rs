@@ -53,7 +53,7 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
         Ok(environment) => with_pane_variables(environment),
         // It was collected: `spawn` had ended, and tmux took over a minute to start us.
         Err(error) => {
-            return Ok(record.not_launched(126, format!("no environment for it: {error}")));
+            return Ok(record.not_launched(126, format!("cannot read its environment: {error}")));
         }
     };
 
@@ -218,8 +218,8 @@ impl Driver<'_> {
 /// What a person reads in the pane while the agent is stopped.
 fn say(notice: Notice) {
     let text = match notice {
-        Notice::Stopped => "\n[dogwatch] stopped. fg: let it go on; kill: end it.\n",
-        Notice::UnknownWord => "[dogwatch] fg: let it go on; kill: end it.\n",
+        Notice::Stopped => "\n[dogwatch] stopped. fg: continue it; kill: end it.\n",
+        Notice::UnknownWord => "[dogwatch] fg: continue it; kill: end it.\n",
     };
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -267,7 +267,7 @@ impl Record<'_> {
     }
 
     fn no_thread(&mut self, error: &io::Error) -> u8 {
-        self.not_launched(126, format!("no thread to watch the agent with: {error}"))
+        self.not_launched(126, format!("cannot start a thread to watch the agent: {error}"))
     }
 
     fn not_launched(&mut self, code: i32, reason: String) -> u8 {

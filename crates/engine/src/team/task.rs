@@ -34,9 +34,11 @@ pub(crate) fn check(text: &str) -> Result<(), Error> {
     let problem = if text.trim().is_empty() {
         "the task is empty".to_owned()
     } else if text.len() > MOST_BYTES {
-        format!("the task is longer than {MOST_BYTES} bytes; put it into a file and name that")
+        format!(
+            "the task is longer than {MOST_BYTES} bytes; write it to a file and refer to the file"
+        )
     } else if text.contains('\0') {
-        "the task has a NUL byte in it".to_owned()
+        "the task contains a NUL byte".to_owned()
     } else {
         return Ok(());
     };

@@ -50,7 +50,7 @@ pub(super) fn items(
     planned.settings.artifacts = stories.artifacts_below_root().map_err(|e| fault(&e))?;
     let file = stories.sprint_file().map_err(|e| fault(&e))?;
     let sprint = stories.sprint().map_err(|e| fault(&e))?.ok_or_else(|| {
-        bad(format!("there is no {}: let BMAD's sprint planning write it first", file.display()))
+        bad(format!("{} does not exist; run BMAD's sprint planning first", file.display()))
     })?;
     let known = stories.known_epics().map_err(|e| fault(&e))?;
     limits(planned, wanted, builds)?;
@@ -78,11 +78,11 @@ pub(super) fn items(
         .map(|(id, ..)| id.to_string())
         .collect();
     if !done.is_empty() && (wanted.items.is_some() || done.len() == found.len()) {
-        planned.notes.push(format!("done already: {}", done.join(", ")));
+        planned.notes.push(format!("already done: {}", done.join(", ")));
     }
     found.retain(|(.., status)| status != "done");
     if found.is_empty() {
-        return Err(bad("there is nothing to do: all of these stories are done"));
+        return Err(bad("nothing to do: all of these stories are done"));
     }
     let epics = epic_texts(&stories, &known, &found)?;
     let crews = Crews::find(context, wanted);
@@ -161,10 +161,9 @@ fn limits(planned: &mut Planned, wanted: &Wanted, builds: bool) -> Result<(), Er
         Ok(policy) => policy,
         Err(_) if builds => return Ok(()),
         Err(fault) => {
-            let policy = load::load(&home, None, Need::Texts).map_err(|fault| {
-                bad(format!("the policy of this project cannot be used: {fault}"))
-            })?;
-            planned.notes.push(format!("{fault}; agents are told the names of workflows only"));
+            let policy = load::load(&home, None, Need::Texts)
+                .map_err(|fault| bad(format!("invalid policy of this project: {fault}")))?;
+            planned.notes.push(format!("{fault}; agents get only the names of workflows"));
             policy
         }
     };
@@ -194,7 +193,7 @@ fn chosen(found: &[Found], list: &str, known: &KnownEpics) -> Result<Vec<Found>,
     let place = |text: &str| -> Result<usize, Error> {
         let meant = keys::read(text.trim(), known);
         let at = meant.and_then(|meant| at.get(&meant.id).copied());
-        at.ok_or_else(|| bad(format!("there is no story {text:?} in sprint status")))
+        at.ok_or_else(|| bad(format!("no story {text:?} in sprint status")))
     };
     let mut places = std::collections::BTreeSet::new();
     for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -205,7 +204,7 @@ fn chosen(found: &[Found], list: &str, known: &KnownEpics) -> Result<Vec<Found>,
         }
         let (from, to) = part
             .split_once('-')
-            .ok_or_else(|| bad(format!("there is no story {part:?} in sprint status")))?;
+            .ok_or_else(|| bad(format!("no story {part:?} in sprint status")))?;
         let (from, to) = (place(from)?, place(to)?);
         places.extend(from.min(to)..=from.max(to));
     }
@@ -231,7 +230,7 @@ fn epic_texts(
             length += text.len();
             if length > MOST_EPICS {
                 let limit = MOST_EPICS >> 20;
-                return Err(bad(format!("the files of all epics have more than {limit} MiB")));
+                return Err(bad(format!("the epic files are larger than {limit} MiB in total")));
             }
             read.push(EpicFile::read(&text, known));
         }
@@ -303,7 +302,7 @@ pub(super) fn can_be_side_by_side(planned: &Planned, tree: &Tree) -> Result<(), 
         return Ok(());
     }
     Err(bad(format!(
-        "stories side by side need {shown} to be committed: each works in a worktree of its own"
+        "parallel stories need {shown} to be committed: each runs in its own git worktree"
     )))
 }
 

@@ -68,7 +68,7 @@ pub(super) fn folder(planned: &Planned, wanted: &Wanted) -> Result<Option<String
         (None, []) => Ok(None),
         (None, [one]) => Ok(Some(one.clone())),
         (None, several) => Err(bad(format!(
-            "there are several spec folders with a {LIST}: name one with --epic ({})",
+            "several spec folders have a {LIST}; choose one with --epic ({})",
             several.join(", ")
         ))),
     }
@@ -109,20 +109,20 @@ pub(super) fn items(planned: &mut Planned, wanted: &Wanted, folder: &str) -> Res
         });
         if entry.done_checkpoint {
             planned.notes.push(format!(
-                "stops after story {}: its done_checkpoint asks you to look; run this again for the rest",
+                "stops after story {}: its done_checkpoint asks you to review it; run this again for the rest",
                 entry.id
             ));
             break;
         }
     }
     if !done.is_empty() {
-        planned.notes.push(format!("done already: {}", done.join(", ")));
+        planned.notes.push(format!("already done: {}", done.join(", ")));
     }
     if planned.plan.items.is_empty() {
         let note = planned.notes.iter().find(|note| note.starts_with("stops before"));
-        return Err(bad(note.cloned().unwrap_or_else(|| {
-            "there is nothing to do: all of these stories are done".to_owned()
-        })));
+        return Err(bad(note
+            .cloned()
+            .unwrap_or_else(|| "nothing to do: all of these stories are done".to_owned())));
     }
     Ok(())
 }
@@ -134,7 +134,7 @@ fn chosen<'e>(all: &'e [Entry], list: Option<&str>, folder: &str) -> Result<Vec<
     let wanted: Vec<&str> = list.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
     for id in &wanted {
         if !all.iter().any(|entry| entry.id == **id) {
-            return Err(bad(format!("there is no story {id:?} in {folder}/{LIST}")));
+            return Err(bad(format!("no story {id:?} in {folder}/{LIST}")));
         }
     }
     Ok(all.iter().filter(|entry| wanted.contains(&entry.id.as_str())).collect())
@@ -144,22 +144,21 @@ fn chosen<'e>(all: &'e [Entry], list: Option<&str>, folder: &str) -> Result<Vec<
 pub(super) fn refusals(context: &Context, planned: &Planned, is_dirty: bool) -> Vec<Error> {
     let mut found = Vec::new();
     if agents::find_program("uv", &context.path, &planned.project).is_none() {
-        let install = "see https://docs.astral.sh/uv/; bmad-build-auto cannot begin without it";
+        let install = "see https://docs.astral.sh/uv/; bmad-build-auto needs it";
         found.push(Error::ProgramNotFound { program: "uv".into(), install: install.into() });
     }
     if !planned.project.join("_bmad/scripts/render_skill.py").is_file() {
         found.push(bad(
-            "there is no _bmad/scripts/render_skill.py, which bmad-build-auto begins with: install BMAD in this project",
+            "_bmad/scripts/render_skill.py is missing, and bmad-build-auto needs it; install BMAD in this project",
         ));
     }
     if is_dirty {
         found.push(bad(
-            "bmad-build-auto halts in a tree with uncommitted changes, so --allow-dirty does not help: commit or stash them",
+            "bmad-build-auto stops on uncommitted changes, even with --allow-dirty; commit or stash them",
         ));
     }
     if planned.plan.has_worktrees() && planned.settings.spec_folder.is_some() {
-        found
-            .push(bad(format!("stories of a {LIST} run in their order: leave --max-parallel out")));
+        found.push(bad(format!("stories of a {LIST} run in order; remove --max-parallel")));
     }
     found
 }
@@ -228,12 +227,12 @@ pub(super) fn verify(site: &RunContext<'_>, job: &Job) -> Result<Finding, Error>
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
     if site.settings.spec_folder.is_some() && all.len() > 1 {
         let names: Vec<String> = all.iter().map(|(path, _)| shown(path)).collect();
-        return Ok(Finding::Refuted(format!("several specs of one story: {}", names.join(", "))));
+        return Ok(Finding::Refuted(format!("the story has several specs: {}", names.join(", "))));
     }
     let Some((path, spec)) = all.last() else {
         return Ok(match halted(site, job, &root)? {
             Some((path, spec)) => Finding::Refuted(blocked(&shown(&path), &spec)),
-            None => Finding::Not("there is no spec of the story".into()),
+            None => Finding::Not("the story has no spec".into()),
         });
     };
     let name = shown(path);
@@ -249,7 +248,7 @@ pub(super) fn verify(site: &RunContext<'_>, job: &Job) -> Result<Finding, Error>
 }
 
 fn blocked(name: &str, spec: &Spec) -> String {
-    let why = spec.blocking.as_deref().unwrap_or("it does not say why");
+    let why = spec.blocking.as_deref().unwrap_or("no reason given");
     format!("blocked: {why} ({name})")
 }
 

@@ -151,12 +151,11 @@ fn of_tree(
         let list: Vec<&str> = dirty.keys().take(5).map(String::as_str).collect();
         let more =
             if dirty.len() > 5 { format!(" and {} more", dirty.len() - 5) } else { String::new() };
-        let text =
-            format!("changed and not committed ({}): {}{more}", dirty.len(), list.join(", "));
+        let text = format!("uncommitted changes ({}): {}{more}", dirty.len(), list.join(", "));
         if wanted.allow_dirty {
-            planned.notes.push(format!(
-                "{text}; they are left out of all commits unless the work changes them"
-            ));
+            planned
+                .notes
+                .push(format!("{text}; commits leave them out unless the work changes them"));
         } else {
             found.push(Error::DirtyTree { files: text });
         }
@@ -167,13 +166,13 @@ fn of_tree(
     }
     if planned.plan.has_worktrees() {
         if tree.head().is_none() {
-            let problem = "stories in parallel need a first commit to start from".to_owned();
+            let problem = "parallel stories need an initial commit".to_owned();
             found.push(Error::BadArgument { problem });
         }
         if !dirty.is_empty() {
             planned
                 .notes
-                .push("work in parallel starts from the last commit, without these".into());
+                .push("parallel work starts from the last commit, without these changes".into());
         }
         if planned.settings.is_bmad && planned.settings.spec_folder.is_none() {
             found.extend(bmad::can_be_side_by_side(planned, &tree).err());

@@ -144,7 +144,7 @@ impl<'a> Dialogs<'a> {
 
     /// The session is over: nothing of it needs an answer.
     pub(super) fn over(&self) -> Result<(), Error> {
-        close(self.site.context, &self.prefix(), None, "its session is over")
+        close(self.site.context, &self.prefix(), None, "its session has ended")
     }
 }
 

@@ -280,7 +280,7 @@ impl Loop<'_> {
                 None if !is_open && run.has_asked(id) => {
                     let because = match run.standing {
                         Standing::Aborted { .. } => questions::ABORTED,
-                        _ => "the run went on without it",
+                        _ => "the run continued without it",
                     };
                     ask::withdraw(self.site.context, &escalation.key, because)?;
                 }

@@ -47,9 +47,7 @@ pub(super) fn choose(
         Generation::Build => there.build,
     };
     let chosen = match wanted {
-        Some(generation) => {
-            is_there(generation).then_some((generation, "it was asked for by name"))
-        }
+        Some(generation) => is_there(generation).then_some((generation, "requested by name")),
         None => builds::choose(there),
     };
     let (generation, why) = chosen.ok_or_else(|| Error::NoBmad { project: home.root.clone() })?;

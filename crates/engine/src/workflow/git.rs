@@ -64,11 +64,8 @@ impl Tree {
             return Ok(said.stdout.text());
         }
         let what = args.first().copied().unwrap_or_default().to_owned();
-        let said = if said.is_fine() {
-            "not all of its answer was heard".to_owned()
-        } else {
-            said.complaint()
-        };
+        let said =
+            if said.is_fine() { "its output was cut off".to_owned() } else { said.complaint() };
         Err(Error::Git { what, dir: self.dir.clone(), said })
     }
 
@@ -163,7 +160,9 @@ impl Tree {
                 changed.iter().filter(|c| c.is_unmerged()).map(Change::shown).collect();
             if !unmerged.is_empty() {
                 let files = unmerged.join(", ");
-                return Ok(GitOutcome::Badly(format!("a merge has left {files} to be settled")));
+                return Ok(GitOutcome::Badly(format!(
+                    "a merge has unresolved conflicts in {files}"
+                )));
             }
             let (mut ours, mut to_add): (Vec<&[u8]>, Vec<&[u8]>) = (Vec::new(), Vec::new());
             let marks = self.marks(&changed)?;
@@ -302,7 +301,7 @@ impl Tree {
                 Some(merging) if merging == tip => self.abort_merge(&tip),
                 Some(_) => {
                     let dir = self.tree.top().display();
-                    return Ok(GitOutcome::Badly(format!("another merge is under way in {dir}")));
+                    return Ok(GitOutcome::Badly(format!("another merge is in progress in {dir}")));
                 }
             }
             let said = self.git(&["merge", "-q", "--no-ff", "-m", message, branch], b"")?;
@@ -315,7 +314,7 @@ impl Tree {
                 let why = if unmerged.is_empty() {
                     said.complaint()
                 } else {
-                    format!("both changed {}", unmerged.join(", "))
+                    format!("conflict in {}", unmerged.join(", "))
                 };
                 return Ok(GitOutcome::Badly(why));
             }
@@ -327,7 +326,8 @@ impl Tree {
     fn merged_before(&self, commits: &[String]) -> Result<GitOutcome, Error> {
         for commit in commits {
             if !self.is_fine(&["merge-base", "--is-ancestor", commit, "HEAD"])? {
-                let why = format!("its branch is gone, and {commit} is not in the history");
+                let why =
+                    format!("its branch no longer exists, and {commit} is not in the history");
                 return Ok(GitOutcome::Badly(why));
             }
         }

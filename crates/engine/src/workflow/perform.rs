@@ -45,7 +45,7 @@ pub(super) fn perform(site: &RunContext<'_>, decision: &Decision) -> Result<(), 
             let (how, output) = (how.as_ref(), output.as_deref());
             let asked = Asked { job, n: *n, how, output, held: *held };
             write(verify::verify(site, &step(job)?, &asked).unwrap_or_else(|error| {
-                failed(job, *n, Failure::Error, format!("it could not be verified: {error}"))
+                failed(job, *n, Failure::Error, format!("verification failed: {error}"))
             }))
         }
         Decision::Commit { job, attempt } => write(commit(site, &step(job)?, job, attempt)?),
@@ -143,7 +143,7 @@ fn attempt(
     let has_session = step.work.has_session();
     let holds = if has_session { verify::holds(site, step, &job)? } else { None };
     if let Some(evidence) = holds.as_ref().filter(|_| look_first) {
-        return Ok(Fact::Skipped { job, why: format!("done before: {evidence}") });
+        return Ok(Fact::Skipped { job, why: format!("already done: {evidence}") });
     }
     let name = has_session.then(|| sessions::name_for(site, &job, step, n)).transpose()?;
     Ok(Fact::Attempted {
@@ -173,7 +173,7 @@ fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> R
     };
     let folder = site.folder(job);
     let Some(tree) = Tree::of(&folder) else {
-        let why = format!("{} is in no git repository", folder.display());
+        let why = format!("{} is not in a git repository", folder.display());
         return Ok(failed(job, n, Failure::Failed, why));
     };
     let mark = format!("Dogwatch-Run: {} {job}", site.journal.id);
@@ -199,7 +199,7 @@ fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> R
         }
         GitOutcome::Nothing => {
             let without = tree.left_out().unwrap_or_default();
-            let nothing = "there is nothing to commit";
+            let nothing = "nothing to commit";
             let why = if without.is_empty() {
                 nothing.to_owned()
             } else {
@@ -224,7 +224,7 @@ fn merge(site: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Er
             tree.remove_worktree(&dir, &branch);
             let evidence = match went {
                 GitOutcome::Well(sha) => sha,
-                _ => "there was nothing to merge".into(),
+                _ => "nothing to merge".into(),
             };
             Fact::Verified { job: job.clone(), n, evidence }
         }

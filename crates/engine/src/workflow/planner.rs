@@ -205,7 +205,7 @@ fn known_step(workflow: &Workflow, id: &str) -> Result<(), Error> {
         return Ok(());
     }
     let known: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).collect();
-    let problem = format!("there is no step {id:?}; there are {}", known.join(", "));
+    let problem = format!("no step {id:?}; steps: {}", known.join(", "));
     Err(Error::BadArgument { problem })
 }
 
@@ -222,17 +222,15 @@ fn plain_items(workflow: &Workflow, wanted: &Wanted) -> Result<Vec<Item>, Error>
     for (at, id) in ids.iter().enumerate() {
         if !id.chars().all(fine) || id.starts_with(['-', '.']) || id.len() > 60 {
             let problem =
-                format!("{id:?} cannot be an item: letters, digits, '-', '_' and '.' make one");
+                format!("{id:?} is not a valid item: use letters, digits, '-', '_' and '.'");
             return Err(Error::BadArgument { problem });
         }
         if ids[..at].contains(id) {
-            return Err(Error::BadArgument { problem: format!("the item {id} is named twice") });
+            return Err(Error::BadArgument { problem: format!("duplicate item {id}") });
         }
     }
     if ids.is_empty() {
-        return Err(Error::BadArgument {
-            problem: "there is nothing to do: no item is named".into(),
-        });
+        return Err(Error::BadArgument { problem: "nothing to do: no items given".into() });
     }
     let group = workflow.steps_per(Per::Group).next().map(|_| workflow.name.clone());
     Ok(ids

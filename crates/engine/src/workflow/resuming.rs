@@ -39,8 +39,7 @@ pub fn to_resume(
     }
     let kept = kept?;
     let at = kept.over.unwrap_or_default();
-    let problem =
-        format!("the run {} is over since {at:.0}; begin another: dogwatch story run", kept.id);
+    let problem = format!("run {} ended at {at:.0}; to start another: dogwatch story run", kept.id);
     Err(Error::BadArgument { problem })
 }
 
@@ -120,7 +119,7 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
             ),
             None if facts.is_empty() => {}
             None => {
-                issues.push(format!("{file} is gone; it is written again when the run is resumed"));
+                issues.push(format!("{file} is missing; resuming the run writes it again"));
             }
         }
     }
@@ -133,13 +132,13 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
             match snapshot::find(context, session) {
                 Ok(seen) if seen.life.state.is_over() => {
                     issues.push(format!(
-                        "{job}: its session is over ({}); resume the run",
+                        "{job}: its session has ended ({}); resume the run",
                         seen.life.reason
                     ));
                 }
                 Ok(_) => {}
                 Err(Error::NoSuchSession { .. }) => {
-                    issues.push(format!("{job}: nobody knows its session {session} any more"));
+                    issues.push(format!("{job}: its session {session} was removed"));
                 }
                 Err(error) => return Err(error),
             }
@@ -150,8 +149,7 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
         let session = &seen.session;
         let of_a_story = session.story.is_some() && session.project == kept.project;
         if of_a_story && !seen.life.state.is_over() && !ours.contains(&session.id.as_str()) {
-            issues
-                .push(format!("the session {} belongs to no step that is under way", session.name));
+            issues.push(format!("session {} does not belong to a running step", session.name));
         }
     }
     Ok(issues)

@@ -46,7 +46,7 @@ impl Settings {
         serde_json::from_value(kept.settings.clone()).map_err(|error| {
             let id = &kept.id;
             let problem = format!(
-                "the settings of the run {id} cannot be read ({error}); was it begun by another version of dogwatch?"
+                "cannot read the settings of run {id} ({error}); it may have been started by another version of dogwatch"
             );
             Error::BadArgument { problem }
         })

@@ -167,7 +167,7 @@ pub(super) fn wait(
             Ok(judged) => judged,
             Err(Error::NoSuchSession { .. }) => {
                 dialogs.over()?;
-                return Ok(Some(failed(Failure::Lost, "its session is not known any more")));
+                return Ok(Some(failed(Failure::Lost, "its session was removed")));
             }
             Err(error) => return Err(error),
         };
@@ -184,7 +184,7 @@ pub(super) fn wait(
         }
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             dialogs.over()?;
-            return Ok(Some(failed(Failure::Stuck, &format!("it took longer than {limit:#}"))));
+            return Ok(Some(failed(Failure::Stuck, &format!("timeout after {limit:#}"))));
         }
         if site.stop_is_wanted() {
             return Ok(None);
@@ -232,15 +232,15 @@ fn end_of(judged: &SessionStatus, now: Timestamp) -> Option<How> {
             Some(How::Failed { failure: Failure::Limit, why: text.clone(), until })
         }
         Status::Error { kind, text } => Some(failed(Failure::Error, &format!("{kind}: {text}"))),
-        Status::Stuck { .. } => Some(failed(Failure::Stuck, "no sign of life")),
+        Status::Stuck { .. } => Some(failed(Failure::Stuck, "no activity")),
         // It never began, and whoever answers it decides about more than this run.
         Status::Waiting { r#for: WaitFor::Trust, .. } if lasts > SETTLED => Some(failed(
             Failure::Waiting,
-            "it asks whether you trust the folder: start it there once and answer that you do",
+            "the agent asks whether you trust the folder; start it there once and confirm",
         )),
         Status::Waiting { question, .. } if lasts > PERSON => {
-            let question = question.as_deref().unwrap_or("it does not say for what");
-            Some(failed(Failure::Waiting, &format!("it waits for a person: {question}")))
+            let question = question.as_deref().unwrap_or("no question given");
+            Some(failed(Failure::Waiting, &format!("waiting for you: {question}")))
         }
         Status::Waiting { .. }
         | Status::Idle { .. }

@@ -96,7 +96,7 @@ pub(super) fn by_policy(
         let reason = verdict.reason.clone().unwrap_or_else(|| "not verified".into());
         let (sprint, file) = (said("sprint_status"), said("story_file_status"));
         let more = match verdict.report.get("actualMatches").and_then(serde_json::Value::as_i64) {
-            Some(count) => format!(": {count} files are {}", said("pattern")),
+            Some(count) => format!(": {count} files match {}", said("pattern")),
             None if sprint.is_empty() => String::new(),
             None => format!(": sprint status says {sprint}, the story's file {file}"),
         };

@@ -120,7 +120,7 @@ fn in_words(found: &[(bool, Finding)]) -> String {
         .iter()
         .filter_map(|(_, f)| if let Finding::Holds(text) = f { Some(text.as_str()) } else { None })
         .collect();
-    if words.is_empty() { "it ended well".into() } else { words.join("; ") }
+    if words.is_empty() { "exited cleanly".into() } else { words.join("; ") }
 }
 
 fn one(
@@ -134,7 +134,7 @@ fn one(
     Ok(match verifier {
         Verifier::SessionExit => match asked.how {
             Some(How::Failed { why, .. }) => Finding::Not(why.clone()),
-            Some(How::Finished) | None => Finding::Holds("its session ended well".into()),
+            Some(How::Finished) | None => Finding::Holds("its session exited cleanly".into()),
         },
         Verifier::Files { glob, count } => matching_files(&folder, &text(glob), *count),
         Verifier::Status { is } => {
@@ -174,14 +174,14 @@ fn one(
 
 fn work_tree(site: &RunContext<'_>, folder: &Path, wanted: Wanted) -> Result<Finding, Error> {
     let Some(git) = Tree::of(folder) else {
-        return Ok(Finding::Not(format!("{} is in no git repository", folder.display())));
+        return Ok(Finding::Not(format!("{} is not in a git repository", folder.display())));
     };
     // What was so before the run is none of its work.
     let mut changed = git.changes()?;
     changed.retain(|path, mark| site.settings.dirty.get(path) != Some(mark));
     Ok(match (wanted, changed.len()) {
         (Wanted::Dirty, 0) => Finding::Not("no file was changed".into()),
-        (Wanted::Clean, 0) => Finding::Holds("nothing is left uncommitted".into()),
+        (Wanted::Clean, 0) => Finding::Holds("no uncommitted changes".into()),
         (Wanted::Dirty, n) => Finding::Holds(format!("{n} files changed")),
         (Wanted::Clean, n) => Finding::Not(format!("{n} files are uncommitted")),
     })
@@ -193,7 +193,7 @@ fn command(folder: &Path, run: &str, timeout: SignedDuration) -> Result<Finding,
     shell.args(["-c", run]).current_dir(folder);
     let ended = program::run(shell, b"", limit).map_err(Error::io(format!("run {run}")))?;
     Ok(if ended.is_fine() {
-        Finding::Holds(format!("`{run}` ended with 0"))
+        Finding::Holds(format!("`{run}` succeeded"))
     } else {
         Finding::Not(format!("`{run}`: {}", ended.complaint()))
     })
@@ -215,7 +215,7 @@ fn words(output: Option<&str>, success: Option<&str>, failure: Option<&str>) -> 
             Finding::Holds(format!("it says {line:?}"))
         }
         (_, Some((_, line))) => Finding::Refuted(format!("it says {line:?}")),
-        (_, None) => Finding::Silent("what it said last is neither success nor failure".into()),
+        (_, None) => Finding::Silent("its last message states neither success nor failure".into()),
     }
 }
 
@@ -223,7 +223,7 @@ fn said(who: &str, what: Option<&str>, wanted: &[String]) -> Finding {
     match what {
         Some(word) if one_of(wanted, word) => Finding::Holds(format!("{who} says {word}")),
         Some(word) => Finding::Not(format!("{who} says {word}, not {}", wanted.join(" or "))),
-        None => Finding::Not(format!("{who} says nothing of it")),
+        None => Finding::Not(format!("{who} has no entry for it")),
     }
 }
 
@@ -233,7 +233,7 @@ fn one_of(words: &[String], word: &str) -> bool {
 
 fn matching_files(folder: &Path, pattern: &str, count: Count) -> Finding {
     if !stays_inside(Path::new(pattern)) {
-        return Finding::Not(format!("{pattern} leads out of the project"));
+        return Finding::Not(format!("{pattern} is outside the project"));
     }
     let found = matching(folder, pattern);
     let names: Vec<String> =
@@ -246,9 +246,9 @@ fn matching_files(folder: &Path, pattern: &str, count: Count) -> Finding {
     if fits {
         Finding::Holds(if list.is_empty() { format!("no {pattern}") } else { list })
     } else if names.is_empty() {
-        Finding::Not(format!("there is no {pattern}"))
+        Finding::Not(format!("no file matches {pattern}"))
     } else {
-        Finding::Not(format!("{} files are {pattern}: {list}", names.len()))
+        Finding::Not(format!("{} files match {pattern}: {list}", names.len()))
     }
 }
 

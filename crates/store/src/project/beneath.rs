@@ -13,7 +13,7 @@ use super::folder::Folder;
 /// A link stands where the project has no business to have one.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{} is a symbolic link, and dogwatch follows none below a project; put the file or folder itself there",
+    "{} is a symbolic link, and dogwatch follows no links below a project; replace it with the file or directory itself",
     path.display()
 )]
 pub struct LinkInProject {

@@ -76,7 +76,7 @@ impl Folder {
         let file = self.open(name, flags | OFlags::CREATE, Mode::from(0o666))?;
         self.must_be_regular(name, &rustix::fs::fstat(&file)?)?;
         if file.metadata()?.nlink() > 1 {
-            return Err(io::Error::other("it has a second name (a hard link)"));
+            return Err(io::Error::other("it has another hard link"));
         }
         Ok(file)
     }

@@ -14,7 +14,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<(Value, Registry), StoreEr
     let bad =
         |place, message: String| StoreError::BadRegistry { path: path.to_owned(), place, message };
     if text.len() > MOST_BYTES {
-        let message = format!("it has {} bytes, and at most {MOST_BYTES} are read", text.len());
+        let message = format!("{} bytes; at most {MOST_BYTES} are allowed", text.len());
         return Err(bad(None, message));
     }
     let value: Value = parse(text).map_err(|(place, message)| bad(place, message))?;

@@ -200,7 +200,7 @@ fn what_cannot_be_read_is_left_and_said() {
     }
     let desk = Desk::new("");
     fs::write(desk.file.path(), b"sessions: \xff\n").unwrap();
-    assert!(desk.file.read().unwrap_err().to_string().contains("not UTF-8"));
+    assert!(desk.file.read().unwrap_err().to_string().contains("not valid UTF-8"));
     let folder = RegistryFile::new(desk.folder.path().to_owned());
     assert!(folder.read().unwrap_err().to_string().contains("not a regular file"));
 }

@@ -20,7 +20,7 @@ pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, String> {
         text
     };
     let document = Document::from_str(text).map_err(|error| error.to_string())?;
-    let root = document.as_mapping().ok_or("its top level is no map")?;
+    let root = document.as_mapping().ok_or("the top level is not a map")?;
     let mut known = Known::default();
     for edit in edits {
         known.carry_out(&root, edit)?;
@@ -33,7 +33,7 @@ pub(super) fn must_say(text: &str, meant: &Value) -> Result<(), String> {
     let said: Value = read::parse(text).map_err(|(_, message)| message)?;
     // `sessions:` with nothing in it, or none at all, says the same.
     let is_same = said == *meant || plain(&said) == plain(meant);
-    if is_same { Ok(()) } else { Err("the edited text would say something else".to_owned()) }
+    if is_same { Ok(()) } else { Err("the edited text would have another meaning".to_owned()) }
 }
 
 /// Without what we add to a file that was empty.
@@ -109,7 +109,7 @@ fn child(map: &Mapping, key: &str) -> Result<Mapping, String> {
         return Ok(found);
     }
     map.set(key, Mapping::new_pending_block());
-    map.get_mapping(key).ok_or_else(|| format!("{key:?} cannot be made a map"))
+    map.get_mapping(key).ok_or_else(|| format!("cannot turn {key:?} into a map"))
 }
 
 fn set(map: &Mapping, key: &str, value: &Value) {

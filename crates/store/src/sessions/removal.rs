@@ -67,7 +67,7 @@ fn forget(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     }
     tx.prepare_cached("DELETE FROM sessions WHERE id = ?")?.execute([id])?;
     if subject.is_some() {
-        let (at, data) = (Timestamp::now(), json!({ "because": "it was forgotten" }));
+        let (at, data) = (Timestamp::now(), json!({ "because": "the session was removed" }));
         journal::append_of(tx, at, id, subject.as_ref(), kind::DELETED, &data)?;
     }
     Ok(())

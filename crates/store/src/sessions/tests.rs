@@ -178,5 +178,5 @@ fn many_are_forgotten_at_once() {
     let most: Vec<&str> = ids[1..].iter().map(String::as_str).collect();
     store.forget_all(&most).unwrap();
     assert_eq!(store.all_ids().unwrap(), ["id-0"]);
-    assert_eq!(store.journal("id-7").unwrap().len(), 1, "only that it was forgotten");
+    assert_eq!(store.journal("id-7").unwrap().len(), 1, "only that the session was removed");
 }

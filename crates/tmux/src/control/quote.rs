@@ -15,7 +15,7 @@ pub(super) fn line(command: &Command) -> Result<Vec<u8>, Error> {
     let mut line = Vec::new();
     for word in command.words() {
         if word.as_bytes().contains(&0) {
-            return refuse("it holds a NUL");
+            return refuse("it contains a NUL byte");
         }
         if !line.is_empty() {
             line.push(b' ');

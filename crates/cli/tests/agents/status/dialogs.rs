@@ -122,7 +122,7 @@ fn claude_does_not_trust_the_folder() {
     fs::create_dir(&elsewhere).unwrap();
     lab.spawn(&["--cwd", &elsewhere.to_string_lossy()]);
     let waiting = waits(&lab, "screen", "trust", "");
-    assert_eq!(said(&waiting, "own_word"), "nothing from this process", "{waiting:#}");
+    assert_eq!(said(&waiting, "own_word"), "no report from this process", "{waiting:#}");
     lab.end(&["--now"]);
 }
 

@@ -26,10 +26,10 @@ pub(super) fn placeholders(text: &Spanned<String>) -> Result<(), Problem> {
     for (at, _) in text.get_ref().match_indices('{') {
         let Some(word) = word_in_braces(&text.get_ref()[at..]) else { continue };
         if !PLACEHOLDERS.contains(&word) {
-            let known = PLACEHOLDERS.map(|word| format!("`{word}`")).join(", ");
+            let known = PLACEHOLDERS.map(|word| format!("`{{{word}}}`")).join(", ");
             return problem(
                 text.span(),
-                format!("`{word}` in braces stands for nothing; known are {known}"),
+                format!("unknown placeholder `{{{word}}}`; known placeholders: {known}"),
             );
         }
     }

@@ -62,7 +62,7 @@ impl RawStep {
     pub(super) fn check(self, span: Range<usize>) -> Result<Step, Problem> {
         word(&self.id, "the id of a step")?;
         if self.id.get_ref() == MERGE {
-            return problem(self.id.span(), "the id \"merge\" is kept for stories side by side");
+            return problem(self.id.span(), "the id \"merge\" is reserved for parallel runs");
         }
         let id = self.id.get_ref().clone();
         let verify: Vec<Verifier> =
@@ -71,7 +71,7 @@ impl RawStep {
         let work = match (prompt, self.run, self.commit) {
             (Some(prompt), None, None) => Work::Agent { prompt },
             (None, Some(run), None) if run.get_ref().is_empty() => {
-                return problem(run.span(), "there is no program to run");
+                return problem(run.span(), "no program to run");
             }
             (None, Some(run), None) => Work::Command { run: run.into_inner() },
             (None, None, Some(message)) => {
@@ -79,11 +79,11 @@ impl RawStep {
                 Work::Commit { message: message.into_inner() }
             }
             (None, None, None) => {
-                let text = format!("the step {id:?} does nothing: give it a prompt, run or commit");
+                let text = format!("step {id:?} does nothing; add prompt, run or commit");
                 return problem(span, text);
             }
             _ => {
-                let text = format!("the step {id:?} has more than one of prompt, run and commit");
+                let text = format!("step {id:?} has more than one of prompt, run and commit");
                 return problem(span, text);
             }
         };
@@ -93,7 +93,7 @@ impl RawStep {
         {
             return problem(
                 agent.span(),
-                format!("the step {id:?} has no prompt, so no agent does it"),
+                format!("step {id:?} has no prompt, so it takes no agent"),
             );
         }
         if let Some(asked) = self.done_before.as_ref().filter(|asked| *asked.get_ref())
@@ -101,14 +101,11 @@ impl RawStep {
         {
             return problem(
                 asked.span(),
-                "without a verifier nobody can know whether it is done before",
+                "this needs a verifier to check whether the step is already done",
             );
         }
         if !work.has_session() && verify.contains(&Verifier::SessionExit) {
-            return problem(
-                self.id.span(),
-                format!("the step {id:?} has no session that could exit"),
-            );
+            return problem(self.id.span(), format!("step {id:?} has no session that could exit"));
         }
         let mut retry = BTreeMap::new();
         for (failure, raw) in self.retry {
@@ -149,7 +146,7 @@ impl RawRetry {
     fn check(self, failure: Failure) -> Result<Retry, Problem> {
         let limit = |value: Option<&Spanned<u32>>| match value {
             Some(value) if *value.get_ref() > MOST => {
-                problem(value.span(), format!("more than {MOST} retries are not meant, are they?"))
+                problem(value.span(), format!("at most {MOST} retries"))
             }
             value => Ok(value.map(|value| *value.get_ref())),
         };
@@ -159,7 +156,7 @@ impl RawRetry {
             times_if_blocking: limit(self.times_if_blocking.as_ref())?,
             delay: match self.delay {
                 Some(delay) if delay.get_ref().is_negative() => {
-                    return problem(delay.span(), "a delay cannot be negative");
+                    return problem(delay.span(), "the delay must not be negative");
                 }
                 Some(delay) => delay.into_inner(),
                 None => usual.delay,
@@ -175,11 +172,11 @@ fn prompt(
     extra: Option<Spanned<String>>,
 ) -> Result<Option<Prompt>, Problem> {
     if let (Some(extra), None) = (&extra, &policy) {
-        return problem(extra.span(), "there is no policy's prompt that it could be added to");
+        return problem(extra.span(), "there is no policy prompt to add it to");
     }
     Ok(match (own, policy) {
         (Some(_), Some(policy)) => {
-            return problem(policy.span(), "the policy has a prompt of its own: leave one out");
+            return problem(policy.span(), "the policy already has a prompt; remove one of them");
         }
         (Some(own), None) => {
             placeholders(&own)?;
@@ -188,7 +185,8 @@ fn prompt(
         (None, Some(policy)) => {
             if !POLICY_STEPS.contains(&policy.get_ref().as_str()) {
                 let known = POLICY_STEPS.map(|word| format!("`{word}`")).join(", ");
-                let text = format!("`{}` is no step of a policy; {known} are", policy.get_ref());
+                let text =
+                    format!("`{}` is not a step of the policy; steps: {known}", policy.get_ref());
                 return problem(policy.span(), text);
             }
             let extra = extra.map(Spanned::into_inner).unwrap_or_default();

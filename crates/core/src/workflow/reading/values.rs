@@ -11,7 +11,7 @@ pub(super) const MOST: u32 = 1000;
 pub(super) fn count(value: Option<&Spanned<u32>>) -> Result<Option<u32>, Problem> {
     match value {
         Some(value) if !(1..=MOST).contains(value.get_ref()) => {
-            problem(value.span(), format!("from 1 to {MOST} are possible"))
+            problem(value.span(), format!("must be from 1 to {MOST}"))
         }
         value => Ok(value.map(|value| *value.get_ref())),
     }
@@ -23,7 +23,7 @@ pub(super) fn duration(
 ) -> Result<SignedDuration, Problem> {
     match value {
         Some(value) if !value.get_ref().is_positive() => {
-            problem(value.span(), "the time must be longer than nothing")
+            problem(value.span(), "the duration must be greater than zero")
         }
         value => Ok(value.map_or(usual, Spanned::into_inner)),
     }
@@ -31,7 +31,7 @@ pub(super) fn duration(
 
 pub(super) fn name(value: Option<Spanned<String>>) -> Result<Option<String>, Problem> {
     match value {
-        Some(value) if value.get_ref().trim().is_empty() => problem(value.span(), "it is empty"),
+        Some(value) if value.get_ref().trim().is_empty() => problem(value.span(), "empty"),
         value => Ok(value.map(Spanned::into_inner)),
     }
 }
@@ -46,7 +46,7 @@ pub(super) fn word(text: &Spanned<String>, what: &str) -> Result<(), Problem> {
         || value.starts_with(['-', '.'])
     {
         let text_ = format!(
-            "{what} is made of letters, digits, '-', '_' and '.', 60 at most, and begins with neither '-' nor '.'"
+            "{what} may contain letters, digits, '-', '_' and '.', at most 60, and must not begin with '-' or '.'"
         );
         return problem(text.span(), text_);
     }

@@ -58,7 +58,7 @@ impl RawVerifier {
                     (None, Some(least)) => Count::AtLeast(least.into_inner()),
                     (None, None) => Count::AtLeast(1),
                     (Some(_), Some(least)) => {
-                        return problem(least.span(), "count and at_least exclude each other");
+                        return problem(least.span(), "use count or at_least, not both");
                     }
                 };
                 Verifier::Files { glob: glob.into_inner(), count }
@@ -92,7 +92,7 @@ impl RawVerifier {
     fn words(&mut self, span: &Range<usize>) -> Result<Vec<String>, Problem> {
         let is = self.is.take().ok_or_else(|| missing(span, "is"))?;
         if is.get_ref().is_empty() {
-            return problem(is.span(), "there is no word that it could say");
+            return problem(is.span(), "the list of words is empty");
         }
         Ok(is.into_inner())
     }
@@ -112,7 +112,7 @@ impl RawVerifier {
         ];
         match left.into_iter().find_map(|(key, span)| Some((key, span?))) {
             Some((key, span)) => {
-                problem(span, format!("{key:?} means nothing to this kind of verifier"))
+                problem(span, format!("this kind of verifier does not take {key:?}"))
             }
             None => Ok(()),
         }
@@ -127,7 +127,7 @@ fn pattern(text: Option<Spanned<String>>) -> Result<Option<String>, Problem> {
     match text {
         Some(text) => match Regex::new(text.get_ref()) {
             Ok(_) => Ok(Some(text.into_inner())),
-            Err(error) => problem(text.span(), format!("not a regular expression: {error}")),
+            Err(error) => problem(text.span(), format!("invalid regular expression: {error}")),
         },
         None => Ok(None),
     }

@@ -55,13 +55,13 @@ fn what_is_wrong_is_said_with_its_place() {
         ("name = \"w\"\n".to_owned(), "1:8", "no steps"),
         ("name = \"a b\"\n".to_owned(), "1:8", "letters, digits"),
         (format!("{step}prompt = \"x\"\npromt = \"x\"\n"), "5:1", "unknown field `promt`"),
-        (format!("{step}prompt = \"{{sotry}}\"\n"), "4:10", "stands for nothing"),
+        (format!("{step}prompt = \"{{sotry}}\"\n"), "4:10", "unknown placeholder"),
         (step.to_owned(), "2:1", "does nothing"),
         (format!("{step}prompt = \"x\"\ncommit = \"y\"\n"), "2:1", "more than one of"),
         (format!("{step}run = []\n"), "4:7", "no program"),
-        (format!("{step}run = [\"x\"]\nagent = \"claude\"\n"), "5:9", "no agent does it"),
+        (format!("{step}run = [\"x\"]\nagent = \"claude\"\n"), "5:9", "takes no agent"),
         (format!("{step}prompt = \"x\"\ntimeout = \"soon\"\n"), "5:11", ""),
-        (format!("{step}prompt = \"x\"\ntimeout = \"0s\"\n"), "5:11", "longer than nothing"),
+        (format!("{step}prompt = \"x\"\ntimeout = \"0s\"\n"), "5:11", "greater than zero"),
         (format!("{step}prompt = \"x\"\nattempts = 0\n"), "5:12", "from 1 to"),
         (format!("{step}prompt = \"x\"\ncycles = -1\n"), "5:10", ""),
         (
@@ -77,14 +77,14 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             format!("{step}prompt = \"x\"\nverify = [{{ kind = \"policy\", glob = \"x\" }}]\n"),
             "5:37",
-            "means nothing",
+            "does not take",
         ),
         (
             format!("{step}prompt = \"x\"\nverify = [{{ kind = \"output\", success = \"(\" }}]\n"),
             "5:40",
             "regular expression",
         ),
-        (format!("{step}prompt = \"x\"\ndone_before = true\n"), "5:15", "without a verifier"),
+        (format!("{step}prompt = \"x\"\ndone_before = true\n"), "5:15", "needs a verifier"),
         (
             format!("{step}commit = \"x\"\nverify = [{{ kind = \"session_exit\" }}]\n"),
             "3:6",
@@ -99,7 +99,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             format!("{step}prompt = \"x\"\n[[step]]\nid = \"a\"\nprompt = \"y\"\n"),
             "6:6",
-            "another step",
+            "duplicate step",
         ),
         (format!("{step}prompt = \"x\"\nper = \"group\"\n"), "1:8", "per item"),
         (format!("{step}prompt = \"x\n"), "4:12", ""),
@@ -120,7 +120,7 @@ fn what_was_probably_meant() {
     );
     assert_eq!(
         hint("name = \"w\"\n[[step]]\nid = \"a\"\nprompt = \"{sotry}\"\n"),
-        "did you mean `story`?"
+        "did you mean `{story}`?"
     );
 }
 

@@ -56,7 +56,8 @@ fn take_back(
             find(context, &job.id)
         }
         Some(_) => {
-            let reason = "its prompt is in the agent's box this moment; try again".to_owned();
+            let reason =
+                "its prompt is being typed into the input box right now; try again".to_owned();
             Err(Error::NotCancelled { id: job.id.clone(), reason })
         }
     }
@@ -87,12 +88,12 @@ fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Res
         (Status::Waiting { .. }, _) => {
             let name = &session.name;
             return refuse(format!(
-                "a dialog is open, and a key could answer it; see to that first: dogwatch answer {name}"
+                "a dialog is open and a key could answer it; answer it first: dogwatch answer {name}"
             ));
         }
         (_, Some(pane)) if typing.is_some() && is_at_it(&judged) => {
             if keys.is_empty() {
-                return refuse(format!("it is not known how to interrupt {}", session.agent));
+                return refuse(format!("dogwatch cannot interrupt {}", session.agent));
             }
             tmux_input::press(&context.tmux, pane, &keys)?;
         }

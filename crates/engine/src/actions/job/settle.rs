@@ -45,8 +45,7 @@ fn settle_by(
 ) -> Result<(Job, bool), Error> {
     let now = Timestamp::now();
     let message = reader.store.message(&job.id)?;
-    let agent =
-        judged.map_or_else(|| Agent::Over("nothing is known of it any more".to_owned()), agent);
+    let agent = judged.map_or_else(|| Agent::Over("its session was removed".to_owned()), agent);
     let (has_transcript, turn) = match (judged, &message) {
         (Some(judged), Some(message)) => turn_of(context, reader, judged, message, &job, &agent),
         _ => (false, None),

@@ -113,7 +113,7 @@ fn pane(judged: &SessionStatus) -> Result<PaneId, Error> {
     let session = &judged.seen.session;
     judged.seen.pane_id().ok_or_else(|| Error::IsOver {
         name: session.name.clone(),
-        reason: "its pane is gone".to_owned(),
+        reason: "the pane is gone".to_owned(),
     })
 }
 

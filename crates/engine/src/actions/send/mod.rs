@@ -105,7 +105,8 @@ pub(crate) fn checked(
     request: &Request<'_>,
 ) -> Result<SafeText, Error> {
     if session.agent == profile::COMMAND {
-        let problem = format!("{} runs a plain command, which takes no messages", session.name);
+        let problem =
+            format!("{} runs a plain command, which cannot receive messages", session.name);
         return Err(Error::BadArgument { problem });
     }
     let rules = agents::profile(context, &session.agent)?.input;
@@ -151,7 +152,7 @@ fn go_on(
     let outcome = match &message.outcome {
         Some(outcome) => outcome.clone(),
         None if message.sender != me && processes::is_alive(message.sender) => {
-            Outcome::Queued { because: "another process is sending it".to_owned() }
+            Outcome::Queued { because: "another process is delivering it".to_owned() }
         }
         None => {
             reader.store.take_over(&message.id, message.sender, me)?;

@@ -140,7 +140,7 @@ fn agent(judged: &SessionStatus, screen: Option<&Screen>) -> Agent {
         return Agent::Dialog(question.clone().unwrap_or_else(|| what.as_str().to_owned()));
     }
     if judged.verdict.basis == Basis::Stale {
-        return Agent::Unclear("tmux cannot be asked".to_owned());
+        return Agent::Unclear("tmux does not answer".to_owned());
     }
     match &judged.verdict.status {
         Status::Starting => Agent::Starting,

@@ -51,7 +51,7 @@ pub(super) fn take(
                     deliverer::give_up(reader, &message.id, me, &outcome)?;
                     context.state.tell_news(session);
                     if matches!(outcome, Outcome::Queued { .. }) {
-                        let because = "a message that was posted before it is queued";
+                        let because = "an earlier message is still queued";
                         return queued(reader, ours, me, because);
                     }
                 }
@@ -62,7 +62,7 @@ pub(super) fn take(
             }
         }
         if until.is_some_and(|until| Timestamp::now() >= until) {
-            let because = "messages that were posted before it are not delivered yet";
+            let because = "earlier messages are not delivered yet";
             return queued(reader, ours, me, because);
         }
     }

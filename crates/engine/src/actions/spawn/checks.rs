@@ -77,7 +77,7 @@ pub(super) fn prompt(prompt: Option<&str>) -> Result<(), Error> {
             format!("is longer than {MAX_PROMPT} bytes")
         }
         Some(text) => match text.find('\0') {
-            Some(at) => format!("has a NUL byte at {at}, which no program can be given"),
+            Some(at) => format!("contains a NUL byte at {at}"),
             None => return Ok(()),
         },
     };
@@ -91,7 +91,7 @@ pub(super) fn prefix(prompt: Option<&str>, profile: &Profile) -> Result<(), Erro
     match refused.iter().find(|prefix| prompt.starts_with(prefix.as_str())) {
         Some(prefix) => Err(Error::BadPrompt {
             problem: format!(
-                "begins with {prefix:?}, which {} would run as a command instead of reading it",
+                "begins with {prefix:?}, which {} would run as a command",
                 profile.title
             ),
         }),
@@ -105,7 +105,7 @@ pub(super) fn env(env: &[(String, String)]) -> Result<(), Error> {
         .find(|(key, value)| key.is_empty() || key.contains(['=', '\0']) || value.contains('\0'));
     match bad {
         Some((key, _)) => Err(Error::BadArgument {
-            problem: format!("{key:?} cannot be the name of an environment variable"),
+            problem: format!("{key:?} is not a valid name of an environment variable"),
         }),
         None => Ok(()),
     }

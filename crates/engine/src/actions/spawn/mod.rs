@@ -336,7 +336,7 @@ fn confirm(folder: &SessionFolder, name: &SessionName) -> Result<Started, Error>
         Some(Word::Started(started)) => Ok(started),
         Some(Word::Ended(ended)) => Err(Error::LaunchFailed {
             name: name.to_string(),
-            reason: ended.error.unwrap_or_else(|| "its runner ended at once".into()),
+            reason: ended.error.unwrap_or_else(|| "the runner ended immediately".into()),
         }),
         None => Err(Error::StartNotConfirmed {
             name: name.to_string(),

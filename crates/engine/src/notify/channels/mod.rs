@@ -102,7 +102,7 @@ fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
         // Looking up a host's name cannot be cut short: who takes too long is left behind.
         let tell = move || drop(told.send((place, sink.tell(&notice, limit))));
         if let Err(error) = thread::Builder::new().name("notify".to_owned()).spawn(tell) {
-            let _ = sender.send((place, Err(format!("no thread for it: {error}"))));
+            let _ = sender.send((place, Err(format!("cannot start a thread: {error}"))));
         }
     }
     drop(sender);
@@ -117,9 +117,8 @@ fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
             problems.push(format!("{name}: {problem}"));
         }
     }
-    let late = |(name, limit): (String, Duration)| {
-        format!("{name}: it took longer than {} s", limit.as_secs())
-    };
+    let late =
+        |(name, limit): (String, Duration)| format!("{name}: timeout after {} s", limit.as_secs());
     problems.extend(open.into_iter().flatten().map(late));
     problems
 }
@@ -150,7 +149,7 @@ mod tests {
         let begun = Instant::now();
         let sinks = vec![fake(0, Ok(())), fake(60, Ok(())), fake(0, Err("no".to_owned()))];
         let problems = tell_all(sinks, &notice);
-        assert_eq!(problems, ["fake: no", "fake: it took longer than 0 s"]);
+        assert_eq!(problems, ["fake: no", "fake: timeout after 0 s"]);
         assert!(begun.elapsed() < Duration::from_secs(30));
         assert_eq!(tell_all(Vec::new(), &notice), [""; 0]);
     }

@@ -46,16 +46,17 @@ impl Sink for Webhook {
 impl Webhook {
     fn token(&self) -> Result<Option<String>, String> {
         let token = match (&self.token_env, &self.token_file) {
-            (Some(name), _) => {
-                Some(std::env::var(name).map_err(|_| format!("the variable {name} is not set"))?)
-            }
+            (Some(name), _) => Some(
+                std::env::var(name)
+                    .map_err(|_| format!("environment variable {name} is not set"))?,
+            ),
             (None, Some(file)) => Some(read_secret(file)?),
             (None, None) => None,
         };
         let token = token.map(|token| token.trim().to_owned());
         if token.as_deref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            return Err("the token has characters that a header cannot have".to_owned());
+            return Err("the token contains characters that are not allowed in a header".to_owned());
         }
         Ok(token)
     }
@@ -63,10 +64,12 @@ impl Webhook {
 
 fn read_secret(path: &Path) -> Result<String, String> {
     let shown = path.display();
-    let failed = |error: std::io::Error| format!("{shown} cannot be read: {error}");
+    let failed = |error: std::io::Error| format!("cannot read {shown}: {error}");
     let mode = std::fs::metadata(path).map_err(failed)?.mode() & 0o777;
     if mode & 0o077 != 0 {
-        return Err(format!("{shown} can be read by others (mode {mode:03o}); chmod 600 {shown}"));
+        return Err(format!(
+            "{shown} is readable by other users (mode {mode:03o}); chmod 600 {shown}"
+        ));
     }
     let bytes = dogwatch_store::read_regular(path, 64 * 1024).map_err(failed)?;
     String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8"))
@@ -100,8 +103,8 @@ fn post(url: &Uri, token: Option<&str>, body: &str, limit: Duration) -> Result<u
 
 fn explain(error: ureq::Error) -> String {
     match error {
-        ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
-        ureq::Error::Protocol(_) => "what answers there does not speak HTTP".to_owned(),
+        ureq::Error::Timeout(_) => "timeout".to_owned(),
+        ureq::Error::Protocol(_) => "the server does not speak HTTP".to_owned(),
         ureq::Error::Io(error) => error.to_string(),
         other => other.to_string(),
     }
@@ -174,7 +177,7 @@ mod tests {
         assert_eq!(tell(&url, None), Err("the server answered 500".to_owned()));
         asked.join().unwrap();
         let (url, asked) = answer("220 smtp\r\n\r\n");
-        assert_eq!(tell(&url, None), Err("what answers there does not speak HTTP".to_owned()));
+        assert_eq!(tell(&url, None), Err("the server does not speak HTTP".to_owned()));
         asked.join().unwrap();
         assert!(tell(&url, None).unwrap_err().contains("refused"));
     }
@@ -184,7 +187,7 @@ mod tests {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri: Uri = format!("http://{}/", silent.local_addr().unwrap()).parse().unwrap();
         let said = post(&uri, None, "{}", Duration::from_millis(200));
-        assert_eq!(said, Err("it did not answer in time".to_owned()));
+        assert_eq!(said, Err("timeout".to_owned()));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri: Uri = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
         let talk = move || {

@@ -39,7 +39,7 @@ impl<'c> Finder<'c> {
     ) -> Artifact {
         // An id is part of a path here.
         if !dogwatch_core::id::is_id(id) {
-            return Artifact::Missing(format!("no file can be of the id {id:?}"));
+            return Artifact::Missing(format!("{id:?} is not a valid conversation id"));
         }
         let Some(rules) = &profile.conversations else {
             return self.find_transcript(profile, id);

@@ -87,7 +87,7 @@ fn tell(
         return Ok(Told::InFile);
     };
     let not_told = |reason: String| Error::NotReported { task, spawner: spawner.clone(), reason };
-    let pane: PaneId = spawner.parse().map_err(|_| not_told("it is no pane".to_owned()))?;
+    let pane: PaneId = spawner.parse().map_err(|_| not_told("not a pane".to_owned()))?;
     let row = member.panes.iter().find(|row| row.pane_id == pane && !row.dead);
     if row.is_none_or(|row| super::server_of(row) != member.server()) {
         return Err(not_told("the pane is gone".to_owned()));
@@ -119,7 +119,8 @@ fn shown(conversation: &str) -> &str {
 fn one_line(result: &str) -> Result<String, Error> {
     let line = result.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
     if line.is_empty() || line.len() > name::MAX_LEN {
-        let problem = format!("a result is a few words, such as pass, fail or blocked: {result:?}");
+        let problem =
+            format!("the result must be a short text such as pass, fail or blocked: {result:?}");
         return Err(Error::BadArgument { problem });
     }
     Ok(line)

@@ -50,7 +50,7 @@ impl Member {
         let seat = session.as_ref().and_then(|session| session.seat.as_ref());
         let role = caller.role.as_deref().or(seat.map(|seat| seat.role.as_str()));
         let role = role.ok_or_else(|| Error::BadArgument {
-            problem: "what is its role? Give it with --role, or DOGWATCH_ROLE".to_owned(),
+            problem: "the role is unknown; pass --role or set DOGWATCH_ROLE".to_owned(),
         })?;
         let role = roles::role(role)
             .map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;

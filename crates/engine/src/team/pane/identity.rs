@@ -33,7 +33,7 @@ pub(super) fn introduce(
     let mut warnings = Vec::new();
     for command in [color, rename].into_iter().flatten() {
         if let Some(because) = tell(context, session, &command)? {
-            warnings.push(format!("{command} was not taken: {because}"));
+            warnings.push(format!("{command} was not delivered: {because}"));
         }
     }
     Ok(warnings)

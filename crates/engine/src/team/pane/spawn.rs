@@ -111,7 +111,8 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     for tries in 1..=TRIES {
         match job.attempt() {
             Ok(done) => {
-                let _ = escalation::withdraw(context, &job.key(), "one could be started since");
+                let _ =
+                    escalation::withdraw(context, &job.key(), "an agent has been started since");
                 return Ok(SpawnedPane { tries, ..done });
             }
             Err(Failure::Final(error)) => return Err(error),
@@ -140,8 +141,7 @@ impl From<Error> for Failure {
 /// Who is told of what it has done, and who leads the window.
 fn leaders(context: &Context, request: &Request) -> Result<(PaneId, PaneId), Error> {
     let spawner = request.spawner.or(request.master).ok_or_else(|| Error::BadArgument {
-        problem: "whose window is it? Run this in a pane of it, or name a pane with --master"
-            .to_owned(),
+        problem: "not inside tmux; run this in a tmux pane or pass --master".to_owned(),
     })?;
     let window = window_of(context, spawner)?;
     let is_here = |master: &PaneId| window.pane(*master).is_some();
@@ -266,7 +266,7 @@ impl Job<'_> {
         identity::mark(self.context, spawned.pane, &self.role)?;
         let balanced = rebalance(self.context, self.master, Some(side))?;
         if !balanced.is_proven {
-            warnings.push("the panes could not be arranged around the master".to_owned());
+            warnings.push("cannot arrange the panes around the master".to_owned());
         }
         let handed = if can_be_told { self.hand_over(spawned)? } else { Handed::Prompt };
         Ok((handed, balanced, warnings))
@@ -361,7 +361,7 @@ impl Job<'_> {
                 Some(Status::Waiting { r#for, question, .. }) => {
                     let question = question.clone().unwrap_or_default();
                     Err(Failure::Hopeless(format!(
-                        "it waits for a person: {} {question}; settle that once by hand",
+                        "it is waiting for you: {} {question}; answer it once by hand",
                         r#for.as_str()
                     )))
                 }
@@ -374,7 +374,7 @@ impl Job<'_> {
                 let state = judged.first().map_or("unknown", |one| one.verdict.status.as_str());
                 let seconds = self.request.ready.as_secs_f32();
                 Err(Failure::Again(format!(
-                    "it was not at its prompt after {seconds} s, but {state}"
+                    "it was not at its prompt after {seconds} s; its state is {state}"
                 )))
             }
         }
@@ -395,7 +395,7 @@ impl Job<'_> {
         match receipt.outcome {
             Outcome::Delivered { proof, .. } => Ok(Handed::Message(proof.as_str())),
             other => Err(Failure::Again(format!(
-                "it did not take its task: {}",
+                "its task was not delivered: {}",
                 other.because().unwrap_or_default()
             ))),
         }

@@ -38,12 +38,14 @@ pub fn verify(
     let query = RowQuery::new();
     let reply = match context.tmux.run_one(query.faces_command()) {
         Ok(reply) => reply,
-        Err(error) if error.is_no_server() => return Ok(Err("there is no tmux server".to_owned())),
+        Err(error) if error.is_no_server() => {
+            return Ok(Err("no tmux server is running".to_owned()));
+        }
         Err(error) => return Err(error.into()),
     };
     let faces = query.parse_faces(&reply).map_err(dogwatch_tmux::Error::from)?;
     let mut here = faces.into_iter().filter(|face| face.row.pane_id == pane).peekable();
-    let Some(first) = here.peek() else { return Ok(Err(format!("there is no pane {pane}"))) };
+    let Some(first) = here.peek() else { return Ok(Err(format!("no pane {pane}"))) };
     if first.row.dead {
         return Ok(Err(format!("the program in {pane} has ended")));
     }

@@ -59,13 +59,13 @@ impl Tree {
         before: &BTreeMap<String, String>,
     ) -> Result<Stays, Error> {
         if change.is_unmerged() {
-            return Ok(Stays::Because("a merge has left it to be settled".into()));
+            return Ok(Stays::Because("unresolved merge conflict".into()));
         }
         if let Some(mark) = before.get(&change.shown()) {
             return Ok(if self.marks(std::slice::from_ref(change))?.contains(mark) {
                 Stays::Untouched
             } else {
-                Stays::Because("it had changes of yours before".into())
+                Stays::Because("it had uncommitted changes of yours".into())
             });
         }
         Ok(why_not(&self.tree, change).map_or(Stays::Not, Stays::Because))
