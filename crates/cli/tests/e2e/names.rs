@@ -101,7 +101,7 @@ fn bad_ones() {
     ");
     insta::assert_snapshot!(refused("_dogwatch-x"), @r#"
     ------- stderr -------
-    error: session names starting with "_dogwatch" are dogwatch's own
+    error: session names starting with "_dogwatch" are reserved for dogwatch
     [exit code: 2]
     "#);
     for bad in ["a:b", "=a", "%1", "$1", "a\nb", "é", "a/b", "../a", "*", ".hidden"] {
