@@ -2,8 +2,10 @@
 //!
 //! - [`program`] runs a program to its end, or ends it.
 //! - [`git`] asks git about a work tree, and commits.
+//! - [`glob`] has patterns of file names.
 //! - [`private`] names the variables that no other program is given.
 
 pub mod git;
+pub mod glob;
 pub mod private;
 pub mod program;

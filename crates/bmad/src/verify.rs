@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::glob::Pattern;
+
 use crate::format::artifact_glob::{self, Wanted};
 use crate::format::review::{self, Contract, Outcome, Seen};
 use crate::policy::fault::PolicyFault;
@@ -152,8 +154,8 @@ fn created(
 
 /// Files of a folder whose names are as the pattern says, sorted. A link is none.
 fn matching(root: &Path, folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, StoryError> {
-    let fits = |name: &str| artifact_glob::is_match(pattern, name);
-    files::list(root, folder, false, fits)
+    let pattern = Pattern::new(pattern);
+    files::list(root, folder, false, |name| pattern.fits(name))
         .map_err(|source| StoryError::Unreadable { path: folder.to_owned(), source })
 }
 

@@ -92,7 +92,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     pub fn at(text: &str, offset: usize, problem: impl Into<String>) -> Self {
-        let (line, column) = crate::slips::place(text, offset);
+        let (line, column) = crate::suggest::place(text, offset);
         Self { line, column, problem: problem.into() }
     }
 }

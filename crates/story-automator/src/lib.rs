@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use call::Call;
 use commands::{runs, sessions, stories};
-use dogwatch_core::slips::distance;
+use dogwatch_core::suggest::distance;
 use reply::Reply;
 
 /// The name that makes the binary speak this language.

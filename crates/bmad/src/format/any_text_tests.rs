@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::fields::{Fields, set, written};
 use super::schema::{Schema, find_fitting};
-use super::{artifact_glob, marker, state_document};
+use super::{marker, state_document};
 
 /// Texts with the marks that these files are made of.
 fn any_file() -> impl Strategy<Value = String> {
@@ -34,7 +34,6 @@ proptest! {
         let schema = Schema::read(include_str!("../../data/parse/dev.json")).unwrap();
         let _ = find_fitting(&text, &schema);
         let _ = (Schema::read(&text), marker::Marker::read(&text));
-        let _ = artifact_glob::is_match(&text, &text);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::policy::fault::PolicyFault;
 pub struct Expected {
     /// As it is seen from the project.
     pub pattern: String,
-    /// The last part of it, with `*`, `?` and `[…]`.
+    /// The last part of it: a [`dogwatch_base::glob::Pattern`].
     pub name: String,
     /// The folder that it is in, as it is seen from the project.
     pub folder: String,
@@ -86,50 +86,6 @@ fn parts_below(path: &str) -> Option<Vec<&str>> {
     Some(parts)
 }
 
-/// Whether a file's name is as the pattern says: `*` any letters, `?` any one, `[ab]`, `[a-z]`, `[!a]` one of them.
-pub fn is_match(pattern: &str, name: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    let (mut p, mut n) = (0, 0);
-    // Where to go on if a star has to take one letter more.
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        if pattern.get(p) == Some(&'*') {
-            star = Some((p + 1, n));
-            p += 1;
-        } else if let Some(next) = one(&pattern, p, name[n]) {
-            p = next;
-            n += 1;
-        } else if let Some((after, taken)) = star {
-            p = after;
-            n = taken + 1;
-            star = Some((after, n));
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|letter| *letter == '*')
-}
-
-/// Where the pattern goes on behind one letter, if the letter fits.
-fn one(pattern: &[char], at: usize, letter: char) -> Option<usize> {
-    match *pattern.get(at)? {
-        '?' => Some(at + 1),
-        '[' => {
-            let close = pattern[at + 1..].iter().skip(1).position(|c| *c == ']')? + at + 2;
-            let set = &pattern[at + 1..close];
-            let (not, set) = match set.first() {
-                Some('!' | '^') => (true, &set[1..]),
-                _ => (false, set),
-            };
-            let in_range = set.windows(3).any(|w| w[1] == '-' && (w[0]..=w[2]).contains(&letter));
-            let is_in = set.contains(&letter) || in_range;
-            (is_in != not).then_some(close + 1)
-        }
-        known => (known == letter).then_some(at + 1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -166,22 +122,5 @@ mod tests {
             assert!(fault.ends_with(words), "{fault}");
         }
         assert_eq!(expected(None, Some(&json!("2")), STORY, "a").unwrap().matches, 2);
-    }
-
-    #[test]
-    fn names() {
-        for (pattern, name, fits) in [
-            ("1-2-*.md", "1-2-reset.md", true),
-            ("1-2-*.md", "1-2-.md", true),
-            ("1-2-*.md", "1-20-x.md", false),
-            ("1-2-*.md", "1-2-x.md.bak", false),
-            ("*", "", true),
-            ("*a*b*", "xxaxxbx", true),
-            ("*a*b", "ba", false),
-            ("?[a-c][!x].md", "zbé.md", true),
-            ("[a", "[a", false),
-        ] {
-            assert_eq!(is_match(pattern, name), fits, "{pattern} {name}");
-        }
     }
 }

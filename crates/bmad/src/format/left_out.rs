@@ -2,13 +2,16 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+
+use dogwatch_base::glob::Pattern;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rules {
     /// Names that are examples, whatever else they look like.
-    examples: Vec<String>,
+    #[serde(deserialize_with = "patterns")]
+    examples: Vec<Pattern>,
     #[serde(rename = "rule")]
     rules: Vec<Rule>,
 }
@@ -18,11 +21,16 @@ struct Rules {
 struct Rule {
     reason: String,
     /// Names of files; `*` stands for anything.
-    #[serde(default)]
-    names: Vec<String>,
+    #[serde(default, deserialize_with = "patterns")]
+    names: Vec<Pattern>,
     /// Names of folders somewhere above.
     #[serde(default)]
     folders: Vec<String>,
+}
+
+fn patterns<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Pattern>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    Ok(texts.iter().map(|text| Pattern::stars(text)).collect())
 }
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| {
@@ -35,7 +43,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| {
 pub fn by_name(path: &str) -> Option<&'static str> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let name = name.to_lowercase();
-    let is_like = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, &name));
+    let is_like = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(&name));
     let is_below =
         |rule: &Rule| folders.split('/').any(|part| rule.folders.iter().any(|f| f == part));
     if is_like(&RULES.examples) {
@@ -51,15 +59,6 @@ pub fn by_content(now: &str, committed: &str) -> Option<String> {
     let mut new = dogwatch_core::mask::keys_in(now);
     new.retain(|key| !before.contains(key));
     new.first().map(|(kind, _)| format!("has a secret in it ({kind})"))
-}
-
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            (0..=name.len()).any(|at| name.get(at..).is_some_and(|name| matches(rest, name)))
-        }),
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! A captured screen, masked cell by cell.
 
+use std::ops::Range;
+
 use unicode_width::UnicodeWidthChar;
 
 use super::Masks;
 use super::chains::{self, Block};
 use super::flat::{Fill, Span};
-use crate::screen::ansi::{Piece, Scanner};
+use crate::screen::ansi::{self, Painter};
+use crate::screen::style::Style;
 
 /// One character on the screen.
 #[derive(Debug, Clone, Copy)]
@@ -34,30 +37,52 @@ pub(super) fn mask(masks: &Masks, text: &str, width: usize) -> String {
 }
 
 /// The cells of a capture, and which of them make up each row.
-fn cells(text: &str) -> (Vec<Cell>, Vec<std::ops::Range<usize>>) {
-    let mut scanner = Scanner::new(text);
-    let (mut cells, mut rows) = (Vec::new(), Vec::new());
-    let (mut column, mut begin) = (0, 0);
-    while let Some(piece) = scanner.next() {
-        let end = text.len() - scanner.rest().len();
-        let length = text[..end].chars().next_back().map_or(0, char::len_utf8);
-        let (shown, width) = match piece {
-            Piece::NewLine => {
-                rows.push(begin..cells.len());
-                (column, begin) = (0, cells.len());
-                continue;
-            }
-            Piece::Tab => (' ', 8 - column % 8),
-            Piece::Print(shown) => (shown, shown.width().unwrap_or(0)),
-        };
+fn cells(text: &str) -> (Vec<Cell>, Vec<Range<usize>>) {
+    let mut found = Capture::default();
+    ansi::paint_by_character(text, &mut found);
+    found.new_line();
+    (found.cells, found.rows)
+}
+
+#[derive(Default)]
+struct Capture {
+    cells: Vec<Cell>,
+    rows: Vec<Range<usize>>,
+    column: usize,
+    begin: usize,
+    /// Of the character that is read.
+    at: usize,
+    length: usize,
+}
+
+impl Capture {
+    fn add(&mut self, shown: char, width: usize) {
+        let Self { at, length, column, .. } = *self;
         // What takes no column is between the cells, as escape codes are.
         if width > 0 {
-            cells.push(Cell { at: end - length, length, shown, column, width });
+            self.cells.push(Cell { at, length, shown, column, width });
         }
-        column += width;
+        self.column += width;
     }
-    rows.push(begin..cells.len());
-    (cells, rows)
+}
+
+impl Painter for Capture {
+    fn print(&mut self, printed: char, _: Style) {
+        self.add(printed, printed.width().unwrap_or(0));
+    }
+
+    fn tab(&mut self, _: Style) {
+        self.add(' ', 8 - self.column % 8);
+    }
+
+    fn new_line(&mut self) {
+        self.rows.push(self.begin..self.cells.len());
+        (self.column, self.begin) = (0, self.cells.len());
+    }
+
+    fn place(&mut self, at: usize, length: usize) {
+        (self.at, self.length) = (at, length);
+    }
 }
 
 /// Cells as a text in which can be searched.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::ansi::{Piece, Scanner};
+use super::ansi::{self, Painter};
 use super::style::Style;
 
 /// Rows kept: the last ones, where agents draw. Far more than any terminal has.
@@ -74,26 +74,13 @@ impl Grid {
         // What is valid, as nearly all is, is found to be so much faster than by the lossy way.
         let valid = std::str::from_utf8(bytes).map(Cow::Borrowed);
         let text = valid.unwrap_or_else(|_| String::from_utf8_lossy(bytes));
-        let mut scanner = Scanner::new(&text);
-        let mut rows = VecDeque::new();
-        let mut row = RowBuilder::default();
-        while let Some(piece) = scanner.next() {
-            match piece {
-                Piece::Print(printed) => row.print(printed, scanner.style),
-                Piece::Tab => row.tab(scanner.style),
-                Piece::NewLine => {
-                    if rows.len() == MAX_ROWS {
-                        rows.pop_front();
-                    }
-                    rows.push_back(row.finish());
-                }
-            }
-        }
-        let last = row.finish();
+        let mut builder = Builder::default();
+        let styled = ansi::paint(&text, &mut builder);
+        let last = builder.row.finish();
         if !last.is_blank() {
-            rows.push_back(last);
+            builder.rows.push_back(last);
         }
-        Self { rows: rows.into(), styled: scanner.styled }
+        Self { rows: builder.rows.into(), styled }
     }
 
     /// Drops what lies above the visible part: signals are never looked for in scrollback.
@@ -113,6 +100,29 @@ impl Grid {
 
     pub fn widest(&self) -> usize {
         self.rows.iter().map(Row::columns).max().unwrap_or(0)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Builder {
+    rows: VecDeque<Row>,
+    row: RowBuilder,
+}
+
+impl Painter for Builder {
+    fn print(&mut self, printed: char, style: Style) {
+        self.row.print(printed, style);
+    }
+
+    fn tab(&mut self, style: Style) {
+        self.row.tab(style);
+    }
+
+    fn new_line(&mut self) {
+        if self.rows.len() == MAX_ROWS {
+            self.rows.pop_front();
+        }
+        self.rows.push_back(self.row.finish());
     }
 }
 

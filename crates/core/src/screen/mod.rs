@@ -25,6 +25,7 @@ mod tests;
 
 use std::sync::LazyLock;
 
+pub use ansi::plain;
 pub use reading::{Details, Exit, Hands, Need, Reading, Reason, Region, State, Todos};
 pub use rules::{Markers, MarkersError};
 

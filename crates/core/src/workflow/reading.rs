@@ -14,7 +14,7 @@ use toml::Spanned;
 use self::step::RawStep;
 use self::values::word;
 use super::definition::{Per, Workflow};
-use crate::slips::{distance, place};
+use crate::suggest::{distance, place};
 
 pub use self::placeholders::{PLACEHOLDERS, fill};
 pub use self::step::POLICY_STEPS;

@@ -80,7 +80,7 @@ pub fn capture(
         let reason = "its terminal closed before dogwatch could read it".to_owned();
         return Err(Error::NothingKept { name: seen.session.name.clone(), reason });
     };
-    let text = if ansi { screen.ansi } else { without_escapes(&screen.ansi) };
+    let text = if ansi { screen.ansi } else { plain(&screen.ansi).into_bytes() };
     Ok(Captured { from: From::Kept, text: last_lines(&text, lines.or(Some(HISTORY))) })
 }
 
@@ -98,7 +98,7 @@ pub fn said(context: &Context, seen: &SessionSnapshot) -> Option<String> {
 
 /// Text without colours and attributes.
 pub fn plain(text: &[u8]) -> String {
-    String::from_utf8_lossy(&without_escapes(text)).into_owned()
+    dogwatch_core::screen::plain(&String::from_utf8_lossy(text))
 }
 
 /// What tmux still has of a session whose runner was killed before it could keep anything.
@@ -112,8 +112,8 @@ fn dead_pane(context: &Context, seen: &SessionSnapshot) -> Option<KeptScreen> {
 fn without_tmux_line(screen: &[u8]) -> &[u8] {
     let text = screen.trim_ascii_end();
     let start = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let last = without_escapes(&text[start..]);
-    let is_tmux = last.starts_with(b"Pane is dead") && (last.ends_with(b")") || last.len() == 12);
+    let last = plain(&text[start..]);
+    let is_tmux = last.starts_with("Pane is dead") && (last.ends_with(')') || last.len() == 12);
     if is_tmux { &screen[..start] } else { screen }
 }
 
@@ -158,35 +158,6 @@ fn last_lines(text: &[u8], count: Option<u32>) -> Vec<u8> {
     out
 }
 
-/// Leaves colour and attribute codes out of what tmux printed with `-e`, which writes no others.
-fn without_escapes(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match (byte, after.first()) {
-            (0x1b, Some(b'[')) => {
-                let end = after.iter().skip(1).position(|b| (0x40..=0x7e).contains(b));
-                rest = end.map_or(&[], |end| &after[end + 2..]);
-            }
-            // A link or title: up to BEL or ESC \.
-            (0x1b, Some(b']')) => {
-                let end = after.iter().position(|b| *b == 0x07 || *b == 0x1b);
-                rest = match end {
-                    Some(end) if after[end] == 0x07 => &after[end + 1..],
-                    Some(end) => after.get(end + 2..).unwrap_or_default(),
-                    None => &[],
-                };
-            }
-            (0x1b, Some(_)) => rest = &after[1..],
-            // Shift in and out: tmux's line-drawing characters.
-            (0x0e | 0x0f, _) => {}
-            _ => out.push(byte),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,14 +181,5 @@ mod tests {
         assert_eq!(lines("a\nb\n\n   \n", None), "a\nb\n");
         assert_eq!(lines("a\nb\nc\n", Some(2)), "b\nc\n");
         assert_eq!(lines("\n\n", Some(2)), "");
-    }
-
-    #[test]
-    fn escapes_are_left_out() {
-        let plain = |text: &str| String::from_utf8(without_escapes(text.as_bytes())).unwrap();
-        assert_eq!(plain("\x1b[1;38;5;9mred\x1b[0m é"), "red é");
-        assert_eq!(plain("\x1b]8;;http://x\x1b\\link\x1b]8;;\x07."), "link.");
-        assert_eq!(plain("cut \x1b[3"), "cut ");
-        assert_eq!(plain("cut \x1b"), "cut \x1b");
     }
 }

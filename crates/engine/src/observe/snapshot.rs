@@ -5,7 +5,7 @@ use std::path::Path;
 use dogwatch_core::event::Subject;
 use dogwatch_core::liveness::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
-use dogwatch_core::slips;
+use dogwatch_core::suggest;
 use dogwatch_core::superseded::{Row, superseded};
 use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{ListedPane, PaneId, PaneList};
@@ -183,7 +183,8 @@ pub(crate) fn meant<T>(
 fn near(context: &Context, target: &str) -> Option<String> {
     let store = context.store().ok()?;
     let known = store.sessions(&context.socket, Which::current(Timestamp::now())).ok()?;
-    slips::nearest(target, known.iter().map(|session| session.name.as_str())).map(ToOwned::to_owned)
+    suggest::nearest(target, known.iter().map(|session| session.name.as_str()))
+        .map(ToOwned::to_owned)
 }
 
 pub(crate) fn candidates(

@@ -1,6 +1,8 @@
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use dogwatch_base::glob::Pattern;
 use dogwatch_core::id::is_id;
 use dogwatch_core::profile::TranscriptRules;
 use dogwatch_core::status::evidence::Turn;
@@ -78,28 +80,18 @@ pub(crate) fn entries(dir: &Path, part: &str) -> Vec<PathBuf> {
         let path = dir.join(part);
         return path.exists().then_some(path).into_iter().collect();
     }
+    // Most often a part is nothing but a star.
+    let pattern = (part != "*").then(|| Pattern::stars(part));
+    let fits = |name: &OsStr| pattern.as_ref().is_none_or(|p| p.fits(&name.to_string_lossy()));
     let mut found: Vec<PathBuf> = fs::read_dir(dir)
         .into_iter()
         .flatten()
         .flatten()
-        .filter(|entry| fits(&entry.file_name().to_string_lossy(), part))
+        .filter(|entry| fits(&entry.file_name()))
         .map(|entry| entry.path())
         .collect();
     found.sort();
     found
-}
-
-/// Whether a name fits a pattern in which `*` stands for anything.
-fn fits(name: &str, pattern: &str) -> bool {
-    match pattern.split_once('*') {
-        None => name == pattern,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|left| {
-            left.char_indices()
-                .map(|(at, _)| at)
-                .chain([left.len()])
-                .any(|at| fits(&left[at..], rest))
-        }),
-    }
 }
 
 /// The readable end of a transcript; empty if it cannot be read.

@@ -1,26 +1,12 @@
-//! Slips of the pen: where they are, and what was probably meant.
+//! Typing errors: where they are, and what was probably meant.
+
+pub use strsim::levenshtein as distance;
 
 /// Line and column, counted from 1, of a byte.
 pub fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-/// How many letters must be changed, added or left out to make another word of one.
-pub fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let swap = before + usize::from(a != *b);
-            before = row[j + 1];
-            row[j + 1] = swap.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 /// The word that was probably meant: near enough for its length.
