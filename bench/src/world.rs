@@ -1,11 +1,12 @@
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use dogwatch_testkit::isolate;
 use dogwatch_tmux::{Server, Socket};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tempfile::TempDir;
@@ -94,16 +95,11 @@ impl World {
     /// Any program, in this world's environment and no other.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        command
-            .env_clear()
+        isolate(&mut command, &self.home(), &self.state(), &self.socket())
             .env("PATH", self.search_path())
-            .env("HOME", self.home())
             .env("LC_ALL", "C.UTF-8")
             .env("TERM", "xterm-256color")
-            .env("DOGWATCH_STATE_DIR", self.state())
-            .env("DOGWATCH_TMUX", self.socket())
-            .current_dir(self.home())
-            .stdin(Stdio::null());
+            .current_dir(self.home());
         command
     }
 

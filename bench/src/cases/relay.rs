@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -98,8 +98,7 @@ fn cost(world: &World, relay: &Guard, sessions: usize) -> Result<Vec<Cost>, Erro
 }
 
 pub(crate) fn free_port() -> Result<u16, Error> {
-    let probe = TcpListener::bind(("127.0.0.1", 0)).and_then(|probe| probe.local_addr());
-    probe.map(|address| address.port()).map_err(Error::io("find a free port"))
+    dogwatch_testkit::free_port().map_err(Error::io("find a free port"))
 }
 
 /// Starts a broker and tells dogwatch where it is.

@@ -10,10 +10,10 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::process;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::process;
 use crate::world::World;
 
 /// What the subscriber heard.
@@ -104,7 +104,7 @@ impl Broker {
     /// Stops it as an administrator does, or as a crash does.
     pub(crate) fn stop(&mut self, with: Signal) {
         if let Some(mut child) = self.child.take() {
-            process::signal(i32::try_from(child.id()).unwrap_or(0), with);
+            process::try_signal(i32::try_from(child.id()).unwrap_or(0), with);
             let _ = child.wait();
         }
     }

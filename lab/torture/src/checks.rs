@@ -3,10 +3,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::process;
+
 use crate::judge::{self, Told};
 use crate::ledger;
 use crate::plan::Role;
-use crate::process;
 use crate::stage::Stage;
 
 /// How long the truth may take to arrive after a fault is over.
@@ -190,7 +191,7 @@ fn processes(stage: &Stage, known: &[i32]) {
             for pid in left {
                 let line = format!("{} of {:?}", process::command_line(pid), process::parent(pid));
                 stage.violation(format_args!("growth: process {pid} is left: {line}"));
-                process::signal(pid, rustix::process::Signal::KILL);
+                process::try_signal(pid, rustix::process::Signal::KILL);
             }
             return;
         }

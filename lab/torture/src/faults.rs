@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::process;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -12,7 +13,6 @@ use crate::broker::Broker;
 use crate::deeds;
 use crate::disk::Disk;
 use crate::plan::{Fault, Round, Service};
-use crate::process;
 use crate::service::Daemon;
 use crate::stage::Stage;
 use crate::story::Stories;
@@ -115,7 +115,7 @@ fn kill_runner(stage: &Stage, pick: u64, targets: &Targets) -> bool {
     let Some((name, pid)) = pick_runner(stage, pick) else { return false };
     stage.ledger().change(&name, |entry| entry.truth.runner_killed = true);
     stage.log(format_args!("runner of {name}, {pid}"));
-    process::signal(pid, Signal::KILL)
+    process::try_signal(pid, Signal::KILL)
 }
 
 fn kill_story_runner(stage: &Stage) -> bool {
@@ -127,7 +127,7 @@ fn kill_story_runner(stage: &Stage) -> bool {
     let mut hit = false;
     for pid in runners {
         stage.log(format_args!("a story's script, {pid}"));
-        hit |= process::signal(pid, Signal::KILL);
+        hit |= process::try_signal(pid, Signal::KILL);
     }
     hit
 }
@@ -140,7 +140,7 @@ fn kill_agent(stage: &Stage, pick: u64) -> bool {
     ledger.change(&name, |entry| entry.truth.agent_killed = true);
     drop(ledger);
     stage.log(format_args!("agent of {name}, {pid}"));
-    process::signal(pid, Signal::KILL)
+    process::try_signal(pid, Signal::KILL)
 }
 
 fn end_server(stage: &Stage, fault: Fault) -> bool {
@@ -150,7 +150,7 @@ fn end_server(stage: &Stage, fault: Fault) -> bool {
         entry.truth.spawn_disturbed |= entry.spawning;
     });
     let done = match fault {
-        Fault::KillServer => process::signal(pid, Signal::KILL),
+        Fault::KillServer => process::try_signal(pid, Signal::KILL),
         _ => stage.world.tmux(&["kill-server"]).is_some(),
     };
     disturb_spawns(stage);
@@ -163,7 +163,7 @@ fn kill_control_client(pick: u64, targets: &Targets) -> bool {
         clients.extend(process::children(pid).into_iter().filter(|&pid| is_tmux(pid)));
     }
     let at = usize::try_from(pick).unwrap_or(0) % clients.len().max(1);
-    clients.get(at).is_some_and(|&pid| process::signal(pid, Signal::KILL))
+    clients.get(at).is_some_and(|&pid| process::try_signal(pid, Signal::KILL))
 }
 
 fn is_tmux(pid: i32) -> bool {
@@ -177,7 +177,7 @@ fn kill_tmux_command(stage: &Stage) -> bool {
             let tmux = process::children(command).into_iter().find(|&pid| is_tmux(pid));
             if let Some(pid) = tmux {
                 disturb_spawns(stage);
-                return process::signal(pid, Signal::KILL);
+                return process::try_signal(pid, Signal::KILL);
             }
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -187,10 +187,10 @@ fn kill_tmux_command(stage: &Stage) -> bool {
 
 fn stop(pids: Vec<i32>, hold: Duration) -> bool {
     let stopped: Vec<i32> =
-        pids.into_iter().filter(|&pid| process::signal(pid, Signal::STOP)).collect();
+        pids.into_iter().filter(|&pid| process::try_signal(pid, Signal::STOP)).collect();
     std::thread::sleep(hold);
     for &pid in &stopped {
-        process::signal(pid, Signal::CONT);
+        process::try_signal(pid, Signal::CONT);
     }
     !stopped.is_empty()
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use dogwatch_testkit::process;
 use serde_json::Value;
 
 use crate::judge::{End, Told, Truth};
 use crate::plan::Role;
-use crate::process;
 use crate::world::World;
 
 /// A session, from the moment in which its `spawn` begins to the moment in which its ending was found to be right.

@@ -11,7 +11,6 @@ mod faults;
 mod judge;
 mod ledger;
 mod plan;
-mod process;
 mod report;
 mod run;
 mod service;

@@ -8,10 +8,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::process;
 use rustix::process::Signal;
 use serde_json::Value;
-
-use crate::process;
 
 /// Far beyond what a command takes on a busy machine: one that is still there has hung.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
@@ -100,7 +99,8 @@ impl UnderWay {
         let mut ended = failed(String::new());
         if let Some(cut) = cut {
             std::thread::sleep(cut.saturating_sub(begun.elapsed()));
-            ended.cut = matches!(child.try_wait(), Ok(None)) && process::signal(pid, Signal::KILL);
+            ended.cut =
+                matches!(child.try_wait(), Ok(None)) && process::try_signal(pid, Signal::KILL);
         }
         loop {
             match child.try_wait() {
@@ -112,7 +112,7 @@ impl UnderWay {
                 }
                 Ok(None) if begun.elapsed() > DEADLINE => {
                     ended.hung = Some(process::where_it_is(pid));
-                    process::signal(pid, Signal::KILL);
+                    process::try_signal(pid, Signal::KILL);
                     let _ = child.wait();
                     break;
                 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Child;
 
+use dogwatch_testkit::process;
 use rustix::process::Signal;
 
-use crate::process;
 use crate::run;
 use crate::world::World;
 
@@ -103,7 +103,7 @@ impl Daemon {
         self.note_growth();
         let pid = self.pid()?;
         let mut child = self.child.take()?;
-        process::signal(pid, Signal::TERM);
+        process::try_signal(pid, Signal::TERM);
         let begun = std::time::Instant::now();
         while matches!(child.try_wait(), Ok(None)) {
             if begun.elapsed() > run::DEADLINE {

@@ -1,49 +1,15 @@
 //! A run of stories that is killed and resumed until it is done; then its outcome is checked, and the next one begins.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use dogwatch_testkit::story;
 
 use crate::run::{self, UnderWay};
 use crate::world::World;
 
-/// Two items, a review that must be repeated, commits, and a last step for the group; retries as many as are needed.
-const FLOW: &str = r#"
-name = "hard"
-items = ["a", "b"]
-[[step]]
-id = "write"
-attempts = 1000
-run = ["sh", "-c", "sleep 0.3; echo text of {item} > {item}.new; mv {item}.new {item}.txt"]
-verify = [{ kind = "command", run = "grep -q text {item}.txt" }]
-retry = { crash = { times = 1000 }, lost = { times = 1000 }, unverified = { times = 1000 } }
-[[step]]
-id = "review"
-cycles = 1000
-run = ["sh", "-c", "sleep 0.3; if [ -e $NOTES/seen-{item} ]; then echo ok > {item}.new; mv {item}.new {item}.ok; else touch $NOTES/seen-{item}; fi"]
-verify = [{ kind = "files", glob = "{item}.ok" }]
-retry = { crash = { times = 1000 }, lost = { times = 1000 } }
-[[step]]
-id = "commit"
-commit = "work: {item}"
-[[step]]
-id = "wrap"
-per = "group"
-attempts = 1000
-run = ["sh", "-c", "cat a.txt b.txt > all.new; mv all.new all.md"]
-verify = [{ kind = "files", glob = "all.md" }]
-retry = { crash = { times = 1000 }, lost = { times = 1000 }, unverified = { times = 1000 } }
-[[step]]
-id = "wrap-commit"
-per = "group"
-commit = "docs: all"
-"#;
-
-const COMMITS: [&str; 4] = ["first", "work: a", "work: b", "docs: all"];
 /// A run takes seconds; this is for one that faults hit all the time.
 const PATIENCE: Duration = Duration::from_mins(5);
 /// A driver that ends at once is not resumed in a tight loop.
@@ -146,21 +112,14 @@ impl Stories {
         self.number += 1;
         self.forgotten = false;
         let (project, notes) = (self.project(world), self.notes(world));
-        let flow = FLOW.replace("$NOTES", &notes.display().to_string());
+        let flow = story::with_notes(&story::flow("0.3"), &notes);
         let made = fs::create_dir_all(&project)
             .and_then(|()| fs::create_dir_all(&notes))
             .and_then(|()| fs::write(project.join("flow.toml"), flow));
         if let Err(error) = made {
             return vec![format!("story: no project: {error}")];
         }
-        let steps: [&[&str]; 5] = [
-            &["init", "-q", "-b", "main"],
-            &["config", "user.name", "T"],
-            &["config", "user.email", "t@example.invalid"],
-            &["add", "-A"],
-            &["commit", "-q", "-m", "first"],
-        ];
-        for args in steps {
+        for args in story::FIRST_COMMIT {
             if let Err(error) = self.git(world, args) {
                 return vec![format!("story: {error}")];
             }
@@ -205,7 +164,7 @@ impl Stories {
         }
         let mut complaints = Vec::new();
         match self.git(world, &["log", "--reverse", "--format=%s"]) {
-            Ok(commits) if commits.lines().eq(COMMITS) => {}
+            Ok(commits) if commits.lines().eq(story::COMMITS) => {}
             Ok(commits) => complaints.push(format!("twice: a run has the commits {commits:?}")),
             Err(error) => complaints.push(format!("story: {error}")),
         }
@@ -216,41 +175,8 @@ impl Stories {
         let logs = world.path("logs");
         let log = commands.run(self.command(world, &["story", "log", "--json"]), &logs, None);
         let facts = log.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_default());
-        complaints.extend(done_twice(facts));
+        complaints.extend(story::done_twice(facts));
         self.completed += 1;
         complaints
-    }
-}
-
-/// Nothing that was verified is attempted again, and nothing is verified twice.
-fn done_twice(facts: impl Iterator<Item = Value>) -> Vec<String> {
-    let mut verified = BTreeSet::new();
-    let mut complaints = Vec::new();
-    for fact in facts {
-        let job = fact["job"].as_str().unwrap_or_default().to_owned();
-        let again = match fact["fact"].as_str().unwrap_or_default() {
-            "verified" => !verified.insert(job),
-            "attempted" | "spawned" => verified.contains(&job),
-            _ => false,
-        };
-        if again {
-            complaints.push(format!("twice: {fact}"));
-        }
-    }
-    complaints
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_step_that_is_done_twice_is_seen() {
-        let fact = |fact: &str, job: &str| json!({ "fact": fact, "job": job });
-        let calm = [fact("attempted", "a"), fact("attempted", "a"), fact("verified", "a")];
-        assert!(done_twice(calm.iter().cloned()).is_empty());
-        let twice = calm.into_iter().chain([fact("attempted", "a"), fact("verified", "a")]);
-        assert_eq!(done_twice(twice).len(), 2);
     }
 }

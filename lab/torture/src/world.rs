@@ -5,12 +5,11 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{isolate, process};
 use rustix::process::Signal;
-
-use crate::process;
 
 /// In the environment of every agent; must not stay on disk.
 pub(crate) const SECRET: &str = "tk-torture-0f9d8c7b6a5e4d3c";
@@ -84,20 +83,12 @@ impl World {
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         let path = std::env::var("PATH").unwrap_or_default();
-        command
-            .env_clear()
+        isolate(&mut command, &self.path("home"), &self.state(), &self.path("tmux"))
             .env("PATH", format!("{path}:/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"))
-            .env("HOME", self.path("home"))
             .env("TMPDIR", self.path("tmp"))
-            .env("LANG", "C.UTF-8")
-            .env("TZ", "UTC")
-            .env("SHELL", "/bin/sh")
             .env("RUST_BACKTRACE", "1")
-            .env("DOGWATCH_STATE_DIR", self.state())
-            .env("DOGWATCH_TMUX", self.path("tmux"))
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .current_dir(self.path("work"))
-            .stdin(Stdio::null());
+            .current_dir(self.path("work"));
         command
     }
 
@@ -134,7 +125,7 @@ impl World {
             }
             for pid in left {
                 killed.push(format!("{pid} {}", process::command_line(pid)));
-                process::signal(pid, Signal::KILL);
+                process::try_signal(pid, Signal::KILL);
             }
             std::thread::sleep(Duration::from_millis(50));
         }

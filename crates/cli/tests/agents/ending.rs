@@ -1,8 +1,8 @@
+use dogwatch_testkit::process;
 use model_double::homes::Agent;
 use rustix::process::Signal;
 
 use crate::lab::Lab;
-use crate::process;
 
 /// In the middle of a turn, with a model that does not answer.
 fn ended_in_mid_turn(agent: Agent) {

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use dogwatch_testkit::{TestEnv, dogwatch, eventually};
 use model_double::homes::Agent;
 
-use crate::env::{TestEnv, dogwatch, eventually};
 use crate::lab::Lab;
 
 /// dogwatch in a folder whose name a shell would do much with.

@@ -3,10 +3,10 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{eventually, eventually_or};
 use model_double::homes::Agent;
 use serde_json::Value;
 
-use crate::env::{eventually, eventually_or};
 use crate::lab::Lab;
 
 impl Lab {

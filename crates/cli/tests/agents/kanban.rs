@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::TestEnv;
 use serde_json::Value;
-
-use crate::env::TestEnv;
 
 const VERSION: &str = include_str!("../../../../lab/kanban/version");
 

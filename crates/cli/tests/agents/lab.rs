@@ -3,12 +3,10 @@ use std::fs;
 use std::process::Command;
 
 use dogwatch_store::{StateDir, Store};
+use dogwatch_testkit::{CommandOutput, Spawned, TestEnv, eventually};
 use model_double::homes::{Agent, Place};
 use model_double::{ModelDouble, Options, Scenario, agents};
 use serde_json::Value;
-
-use crate::env::{Spawned, TestEnv, eventually};
-use crate::output::CommandOutput;
 
 const SCENARIO: &str = include_str!("../../../../lab/scenarios/basic.toml");
 

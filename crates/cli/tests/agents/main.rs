@@ -10,16 +10,7 @@
     reason = "a test that cannot go on fails, and says why"
 )]
 
-#[expect(dead_code, reason = "shared with the other end-to-end tests")]
-#[path = "../e2e/env.rs"]
-mod env;
 mod lab;
-#[expect(dead_code, reason = "shared with the other end-to-end tests")]
-#[path = "../e2e/output.rs"]
-mod output;
-#[expect(dead_code, reason = "shared with the other end-to-end tests")]
-#[path = "../e2e/process.rs"]
-mod process;
 
 mod builds;
 mod ending;

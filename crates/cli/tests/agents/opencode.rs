@@ -4,10 +4,10 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{Spawned, eventually};
 use model_double::homes::Agent;
 use serde_json::{Value, json};
 
-use crate::env::{Spawned, eventually};
 use crate::lab::Lab;
 use crate::verdict::said;
 

@@ -2,10 +2,10 @@
 
 use std::process::{Child, Stdio};
 
+use dogwatch_testkit::eventually_or;
 use model_double::homes::Agent;
 use serde_json::Value;
 
-use crate::env::eventually_or;
 use crate::lab::Lab;
 
 const FLOW: &str = r#"

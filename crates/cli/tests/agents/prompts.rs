@@ -1,6 +1,6 @@
+use dogwatch_testkit::eventually;
 use model_double::homes::Agent;
 
-use crate::env::eventually;
 use crate::lab::Lab;
 
 /// Everything a shell or tmux could trip over; no tag of the scenario in it.

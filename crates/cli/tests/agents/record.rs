@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use dogwatch_testkit::eventually;
 use model_double::Scenario;
 use model_double::homes::Agent;
 use serde_json::Value;
 
-use crate::env::eventually;
 use crate::lab::Lab;
 
 /// An answer with a key that is longer than a row, in a pane of 60 columns.

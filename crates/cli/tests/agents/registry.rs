@@ -1,10 +1,10 @@
 //! Sessions of the registry with real agents: ids found, and conversations gone on with.
 
+use dogwatch_testkit::eventually_or;
 use model_double::Options;
 use model_double::homes::Agent;
 use serde_json::Value;
 
-use crate::env::eventually_or;
 use crate::lab::Lab;
 
 impl Lab {

@@ -2,13 +2,12 @@
 
 use std::process::Stdio;
 
+use dogwatch_testkit::{Spawned, eventually, eventually_or, process};
 use model_double::homes::Agent;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::env::{Spawned, eventually, eventually_or};
 use crate::lab::Lab;
-use crate::process;
 
 impl Lab {
     /// Sends a text, given on standard input; the receipt.

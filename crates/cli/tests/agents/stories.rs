@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use dogwatch_testkit::eventually_or;
 use model_double::Scenario;
 use model_double::homes::Agent;
 use serde_json::Value;
 
-use crate::env::eventually_or;
 use crate::lab::Lab;
 
 /// What an agent's shell does for each step.

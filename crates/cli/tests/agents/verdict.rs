@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::eventually_or;
 use serde_json::Value;
 
-use crate::env::eventually_or;
 use crate::lab::Lab;
 
 /// How often in a row a verdict must be the same to be no flicker.

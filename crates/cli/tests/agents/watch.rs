@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
+use dogwatch_testkit::{PATIENCE, eventually, eventually_or};
 use model_double::homes::Agent;
 use serde_json::Value;
 
-use crate::env::{PATIENCE, eventually, eventually_or};
 use crate::lab::Lab;
 
 struct Watch {

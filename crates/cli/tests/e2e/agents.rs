@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 #[test]
 fn known_ones_and_what_was_found() {
@@ -64,7 +64,7 @@ fn settings_are_put_in_without_touching_the_users_own() {
         env.command(&["spawn", "--json", "--name", "x", "--unattended", "--model", "opus"]);
     let said = env.run(command.args(["claude", "-p", "doctor"]).env("PATH", path)).success().json();
     let args = env.work().join("args");
-    crate::env::eventually("the arguments were written down", || args.exists());
+    dogwatch_testkit::eventually("the arguments were written down", || args.exists());
     let text = fs::read_to_string(args).unwrap();
     let words: Vec<&str> = text.lines().collect();
     let after = |flag: &str| words[words.iter().position(|w| *w == flag).unwrap() + 1];
@@ -75,7 +75,7 @@ fn settings_are_put_in_without_touching_the_users_own() {
     let settings: serde_json::Value =
         serde_json::from_slice(&fs::read(after("--settings")).unwrap()).unwrap();
     let hook = &settings["hooks"]["Stop"][0]["hooks"][0];
-    assert_eq!(hook["command"], format!("'{}' hook claude", crate::env::dogwatch()));
+    assert_eq!(hook["command"], format!("'{}' hook claude", dogwatch_testkit::dogwatch()));
     assert_eq!(fs::read_to_string(&user).unwrap(), "{\"mine\": true}");
     // The status line is a line for a shell, and it works as one.
     let line = settings["statusLine"]["command"].as_str().unwrap();

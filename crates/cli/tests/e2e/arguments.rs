@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
 
 const WRITE_DOWN: &str =
     r#"for a; do printf '%s\0' "$a"; done > part && mv part got; exec sleep 300"#;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::env::{TestEnv, dogwatch, eventually};
+use dogwatch_testkit::{TestEnv, dogwatch, eventually};
 
 /// A terminal: a tmux server of its own, with a shell in it.
 struct Terminal<'a> {

@@ -1,6 +1,6 @@
 //! What a person gets wrong is said in a sentence, with an exit code of its own, and changes nothing.
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 #[test]
 fn nothing_to_start() {

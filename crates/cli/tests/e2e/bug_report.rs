@@ -2,9 +2,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use dogwatch_testkit::{Spawned, TestEnv};
 use serde_json::Value;
-
-use crate::env::{Spawned, TestEnv};
 
 /// A key that nobody who searches for keys finds here.
 fn key() -> String {
@@ -30,7 +29,7 @@ fn idle_claude(env: &TestEnv, last_line: &str) -> Spawned {
         screen.display()
     );
     let scenario = env.write("claude.toml", scenario);
-    let dogwatch = crate::env::dogwatch();
+    let dogwatch = dogwatch_testkit::dogwatch();
     let version = "[ \"$1\" = --version ] && exec echo '9.8.7 (Claude Code)'";
     let play = format!("exec '{dogwatch}' lab actor '{}'", scenario.display());
     env.write_program("claude", &format!("{version}\n{play}"));
@@ -301,7 +300,7 @@ fn an_agent_that_others_started() {
     let start = ["new-session", "-d", "-s", "my/own", "-x", "80", "-y", "24", "-e"];
     env.tmux(&[&start[..], &[&format!("MY_TOKEN={TOKEN}"), &claude]].concat());
     let mut said = Value::Null;
-    crate::env::eventually("it is seen idle", || {
+    dogwatch_testkit::eventually("it is seen idle", || {
         let record = env.dogwatch(&["bug-report", "my/own", "--json"]);
         said = if record.code == Some(0) { record.json() } else { Value::Null };
         said["state"] == "idle"

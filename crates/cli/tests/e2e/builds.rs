@@ -4,9 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use dogwatch_testkit::Project;
 use serde_json::Value;
-
-use crate::workflows::Project;
 
 /// Does what the skill does, as its mood says: `done` commits, `blocked` writes why, `half` stops in between.
 const AGENT: &str = r#"
@@ -103,7 +102,7 @@ impl Build {
         command
     }
 
-    fn run(&self, more: &[&str]) -> crate::output::CommandOutput {
+    fn run(&self, more: &[&str]) -> dogwatch_testkit::CommandOutput {
         let args = [&["story", "run", "--agent", "fake"], more].concat();
         self.project.env.run(&mut self.command(&args))
     }

@@ -1,4 +1,4 @@
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
 
 /// Waits until the runner has kept the last screen, then puts the session away: tmux forgets it.
 fn forgotten_by_tmux(env: &TestEnv, name: &str) {
@@ -200,10 +200,10 @@ fn a_reader_that_leaves_early_is_no_error() {
     env.wait_state("x", "exited");
     let script = format!(
         "'{}' capture x --lines 4000 2>/dev/null | head -1; echo ${{PIPESTATUS[0]}}",
-        crate::env::dogwatch()
+        dogwatch_testkit::dogwatch()
     );
     let output = env.run(env.foreign("bash").args(["-c", &script]));
     assert_eq!(output.text(), "1\n0\n");
-    let script = format!("'{}' capture x > /dev/full", crate::env::dogwatch());
+    let script = format!("'{}' capture x > /dev/full", dogwatch_testkit::dogwatch());
     let _ = env.run(env.foreign("bash").args(["-c", &script])).code(1);
 }

@@ -1,46 +1,16 @@
 //! Whoever carries a run out may be killed at any moment, and tmux and the agents too: the run ends as if nothing had been.
 
-use std::collections::BTreeSet;
 use std::process::Child;
 use std::time::Duration;
 
+use dogwatch_testkit::{Project, process, story};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::process;
-use crate::workflows::Project;
-
-/// Two items, a review that must be repeated, commits, and last words for the group. Retries are as many as are needed.
-const FLOW: &str = r#"
-name = "hard"
-items = ["a", "b"]
-[[step]]
-id = "write"
-attempts = 1000
-run = ["sh", "-c", "echo {item}/write >> $NOTES/log; sleep 0.05; echo text of {item} > {item}.new; mv {item}.new {item}.txt"]
-verify = [{ kind = "command", run = "grep -q text {item}.txt" }]
-retry = { crash = { times = 1000 }, lost = { times = 1000 }, unverified = { times = 1000 } }
-[[step]]
-id = "review"
-cycles = 1000
-run = ["sh", "-c", "echo {item}/review >> $NOTES/log; sleep 0.05; if [ -e $NOTES/seen-{item} ]; then echo ok > {item}.new; mv {item}.new {item}.ok; else touch $NOTES/seen-{item}; fi"]
-verify = [{ kind = "files", glob = "{item}.ok" }]
-retry = { lost = { times = 1000 } }
-[[step]]
-id = "commit"
-commit = "work: {item}"
-[[step]]
-id = "wrap"
-per = "group"
-attempts = 1000
-run = ["sh", "-c", "echo wrap >> $NOTES/log; cat a.txt b.txt > all.new; mv all.new all.md"]
-verify = [{ kind = "files", glob = "all.md" }]
-retry = { crash = { times = 1000 }, lost = { times = 1000 }, unverified = { times = 1000 } }
-[[step]]
-id = "wrap-commit"
-per = "group"
-commit = "docs: all"
-"#;
+/// Its scripts are short: the moments of a kill are spread over them.
+fn project() -> Project {
+    Project::new(&story::flow("0.05"))
+}
 
 /// What must be the same, however often somebody died.
 fn outcome(project: &Project) -> (Vec<String>, String, Vec<(String, String)>) {
@@ -57,17 +27,9 @@ fn outcome(project: &Project) -> (Vec<String>, String, Vec<(String, String)>) {
     (project.commits(), project.git(&["ls-files", "-s", "--", ":!flow.toml"]), states)
 }
 
-/// Nothing that was verified is attempted again, and nothing is verified twice.
 fn nothing_was_done_twice(project: &Project) {
-    let mut verified = BTreeSet::new();
-    for fact in project.facts() {
-        let job = fact["job"].as_str().unwrap_or_default().to_owned();
-        match fact["fact"].as_str().unwrap() {
-            "verified" => assert!(verified.insert(job), "{fact}"),
-            "attempted" | "spawned" => assert!(!verified.contains(&job), "{fact}"),
-            _ => {}
-        }
-    }
+    let twice = story::done_twice(project.facts());
+    assert!(twice.is_empty(), "{twice:#?}");
     assert_eq!(project.git(&["status", "--porcelain"]), "");
 }
 
@@ -81,10 +43,9 @@ fn outcome_side_by_side(project: &Project) -> (Vec<String>, String, Vec<(String,
 }
 
 fn undisturbed() -> (Vec<String>, String, Vec<(String, String)>) {
-    let project = Project::new(FLOW);
+    let project = project();
     let _ = project.run(&[]).success();
-    let log = ["a/write", "a/review", "a/review", "b/write", "b/review", "b/review", "wrap"];
-    assert_eq!(project.noted("log"), log);
+    assert_eq!(project.noted("log"), story::LOG);
     outcome(&project)
 }
 
@@ -114,7 +75,7 @@ fn dying_at(project: &Project, die_at: &str) -> u32 {
 fn killed_at_every_write_of_the_journal() {
     let wanted = undisturbed();
     for die_at in ["1", "2-", "2", "5-"] {
-        let project = Project::new(FLOW);
+        let project = project();
         let deaths = dying_at(&project, die_at);
         assert_eq!(outcome(&project), wanted, "{die_at}");
         nothing_was_done_twice(&project);
@@ -129,8 +90,7 @@ fn killed_at_every_write_of_the_journal() {
         };
         assert_eq!(deaths as usize, expected, "{die_at}: {facts:?}");
         // Only dogwatch died: no script ran more often than without that.
-        let log = ["a/write", "a/review", "a/review", "b/write", "b/review", "b/review", "wrap"];
-        assert_eq!(project.noted("log"), log, "{die_at}");
+        assert_eq!(project.noted("log"), story::LOG, "{die_at}");
     }
 }
 
@@ -161,7 +121,7 @@ fn killed(seed: u64, kills: u32, others: bool, args: &[&str], check: impl Fn(&Pr
     let mut dice = Dice(seed);
     let mut done = 0;
     while done < kills {
-        let project = Project::new(FLOW);
+        let project = project();
         let mut child = project.begin(args);
         let mut is_over = false;
         // Leave some for the next world, or it would never come to an end.
@@ -241,7 +201,7 @@ fn killed_at_random_with_tmux_and_agents_2() {
 
 #[test]
 fn killed_at_random_side_by_side() {
-    let calm = Project::new(FLOW);
+    let calm = project();
     let _ = calm.run(&["--max-parallel", "2"]).success();
     let wanted = outcome_side_by_side(&calm);
     killed(0x6789_abcd_ef01, 40, false, &["--max-parallel", "2"], |project| {

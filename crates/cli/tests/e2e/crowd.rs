@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::thread;
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 #[test]
 fn fifty_spawns_in_the_same_second() {
@@ -98,5 +98,5 @@ fn one_session_ended_by_many_at_once() {
     });
     let _ = env.dogwatch(&["kill", "x", "x", &session.id]).success();
     assert_eq!(env.seen("x")["cause"], "request");
-    crate::process::wait_gone(session.pid);
+    dogwatch_testkit::process::wait_gone(session.pid);
 }

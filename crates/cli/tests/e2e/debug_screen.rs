@@ -1,7 +1,6 @@
 //! One screen alone, however bad: no panic, no hang, and never more than what it shows.
 
-use crate::env::TestEnv;
-use crate::output::CommandOutput;
+use dogwatch_testkit::{CommandOutput, TestEnv};
 
 const EDGE: &str = "────────────────────────────────────────";
 

@@ -1,7 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use crate::env::{TestEnv, eventually};
-use crate::process;
+use dogwatch_testkit::{TestEnv, eventually, process};
 
 #[test]
 fn runs_through_without_a_terminal_and_leaves_nothing() {
@@ -46,7 +45,7 @@ fn can_be_interrupted() {
 fn shows_a_table_on_a_terminal() {
     let env = TestEnv::new();
     let socket = env.another_socket("terminal");
-    let line = format!("{} demo; echo code $?; exec cat", crate::env::dogwatch());
+    let line = format!("{} demo; echo code $?; exec cat", dogwatch_testkit::dogwatch());
     env.tmux_on(&socket, &["new-session", "-d", "-x", "110", "-y", "30", &line]);
     let screen = || env.tmux_on(&socket, &["capture-pane", "-p"]);
     eventually("the table is drawn", || {
@@ -79,7 +78,7 @@ fn nothing_is_left(temporary: &Path) {
 #[test]
 fn a_terminal_that_is_closed_leaves_nothing() {
     let env = TestEnv::new();
-    let temporary = in_a_terminal(&env, &format!("{} demo", crate::env::dogwatch()));
+    let temporary = in_a_terminal(&env, &format!("{} demo", dogwatch_testkit::dogwatch()));
     let of_the_demo = format!("{}/dogwatch-demo", temporary.display());
     eventually("the play has begun", || process::carrying(&of_the_demo).len() > 3);
     env.tmux_on(&env.root().join("terminal"), &["kill-server"]);
@@ -89,7 +88,7 @@ fn a_terminal_that_is_closed_leaves_nothing() {
 #[test]
 fn a_reader_that_leaves_early_leaves_nothing() {
     let env = TestEnv::new();
-    let line = format!("{} demo 2>&1 | head -n 4; touch ended", crate::env::dogwatch());
+    let line = format!("{} demo 2>&1 | head -n 4; touch ended", dogwatch_testkit::dogwatch());
     let temporary = in_a_terminal(&env, &line);
     eventually("the pipe has ended", || env.work().join("ended").exists());
     nothing_is_left(&temporary);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::env::{TestEnv, is_root};
+use dogwatch_testkit::{TestEnv, is_root};
 
 /// A small disk of its own for the state. Unmounted on drop, after the test's processes are gone.
 struct SmallDisk {
@@ -113,14 +113,14 @@ fn an_end_is_recorded_though_the_disk_has_filled_up() {
     disk.fill();
     env.write("go", "");
     let ended = env.session_dir(&session).join("ended");
-    crate::env::eventually("the end is recorded", || {
+    dogwatch_testkit::eventually("the end is recorded", || {
         fs::read_to_string(&ended).is_ok_and(|text| text.contains(r#""code":3"#))
     });
     // Nothing can be looked up without room for the database's own files; that is said as such.
     let output = env.dogwatch(&["ls"]);
     assert!(output.code == Some(0) || output.stderr.contains("no space left"), "{output}");
-    crate::process::signal(killed.pid, rustix::process::Signal::KILL);
-    crate::process::wait_gone(killed.pid);
+    dogwatch_testkit::process::signal(killed.pid, rustix::process::Signal::KILL);
+    dogwatch_testkit::process::wait_gone(killed.pid);
     disk.make_room();
     assert_eq!(env.wait_state("x", "crashed")["exit"]["code"], 3);
     assert_eq!(env.wait_state("y", "crashed")["exit"]["signal"], 9);

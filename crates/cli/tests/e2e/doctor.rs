@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 fn path_with(env: &TestEnv) -> String {
     format!("{}:{}", env.root().join("bin").display(), std::env::var("PATH").unwrap())

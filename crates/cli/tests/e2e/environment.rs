@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::env::{Spawned, TestEnv, eventually};
+use dogwatch_testkit::{Spawned, TestEnv, eventually};
 
 const WRITE_DOWN: &str = "env -0 > part && mv part got; exec sleep 300";
 

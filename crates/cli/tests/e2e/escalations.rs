@@ -5,11 +5,17 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{PATIENCE, TestEnv, eventually};
 use serde_json::Value;
 
-use crate::env::{PATIENCE, TestEnv, eventually};
+/// Questions and their answers.
+trait Escalations {
+    fn raise(&self, args: &[&str]) -> Value;
+    fn escalation(&self, number: i64) -> Value;
+    fn configure(&self, text: &str);
+}
 
-impl TestEnv {
+impl Escalations for TestEnv {
     #[track_caller]
     fn raise(&self, args: &[&str]) -> Value {
         let mut command = self.command(&["escalations", "raise", "--json"]);

@@ -3,11 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use dogwatch_testkit::{TestEnv, eventually, process};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-
-use crate::env::{TestEnv, eventually};
-use crate::process;
 
 fn events(env: &TestEnv, args: &[&str]) -> Vec<Value> {
     let mut command = env.command(&["events", "--json"]);

@@ -1,4 +1,4 @@
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 #[test]
 fn exactly_and_by_exit_code() {

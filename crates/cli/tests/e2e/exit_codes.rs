@@ -1,7 +1,6 @@
 //! Exit codes are an interface: each command is held to the table in `docs/protocol.md`.
 
-use crate::env::TestEnv;
-use crate::output::CommandOutput;
+use dogwatch_testkit::{CommandOutput, TestEnv};
 
 const PROTOCOL: &str = include_str!("../../../../docs/protocol.md");
 

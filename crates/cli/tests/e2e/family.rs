@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::env::{Spawned, TestEnv, eventually};
-use crate::process;
+use dogwatch_testkit::{Spawned, TestEnv, eventually, process};
 
 /// Spawns a script that leaves children, each of which writes its pid into a file of the work folder.
 fn spawn_with_children(env: &TestEnv, script: &str, files: &[&str]) -> (Spawned, Vec<i32>) {

@@ -1,8 +1,7 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use crate::env::{TestEnv, eventually};
-use crate::process;
+use dogwatch_testkit::{TestEnv, eventually, process};
 
 #[test]
 fn forgets_what_ended_and_spares_what_lives() {

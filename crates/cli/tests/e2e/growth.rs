@@ -9,9 +9,8 @@ use dogwatch_core::launch::Launch;
 use dogwatch_core::name::SessionName;
 use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent, Started};
 use dogwatch_store::{NewSession, StateDir, Store, Wanted};
+use dogwatch_testkit::{TestEnv, eventually};
 use jiff::{SignedDuration, Timestamp};
-
-use crate::env::{TestEnv, eventually};
 
 /// Sessions that ended some hours ago, as a real end leaves them, but for their panes.
 fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {

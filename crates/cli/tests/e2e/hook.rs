@@ -3,8 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::env::TestEnv;
-use crate::output::CommandOutput;
+use dogwatch_testkit::{CommandOutput, TestEnv};
 
 fn database(env: &TestEnv) -> PathBuf {
     env.state_dir().join("dogwatch.db")
@@ -170,7 +169,8 @@ fn it_exits_with_0_if_its_output_goes_nowhere() {
         command.env("DOGWATCH_SESSION", "s");
         let status = command.stdout(writer).status().unwrap();
         assert_eq!(status.code(), Some(0), "{words:?}, a closed pipe");
-        let line = format!("exec '{}' {} <&- >&- 2>&-", crate::env::dogwatch(), words.join(" "));
+        let line =
+            format!("exec '{}' {} <&- >&- 2>&-", dogwatch_testkit::dogwatch(), words.join(" "));
         let status = env.foreign("sh").args(["-c", &line]).status().unwrap();
         assert_eq!(status.code(), Some(0), "{words:?}, nothing open");
     }
@@ -208,7 +208,7 @@ fn hooks_of_a_real_session_are_its_own() {
         &format!(
             "[[step]]\nhook = {{ event = \"SessionStart\", command = [{:?}, \"hook\", \"claude\"] }}\n\
              [[step]]\nprint = \"told\\n\"\n[[step]]\nstall = \"forever\"\n",
-            crate::env::dogwatch()
+            dogwatch_testkit::dogwatch()
         ),
     );
     env.wait_screen("x", "told");
@@ -298,7 +298,7 @@ fn a_pipe_that_stays_open_is_not_waited_for() {
         stdin.write_all(payload).unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         let gone = std::thread::spawn(move || child.wait().unwrap());
-        crate::env::eventually("it ends", || gone.is_finished());
+        dogwatch_testkit::eventually("it ends", || gone.is_finished());
         assert!(gone.join().unwrap().success(), "{pid}");
         drop(stdin);
         assert_eq!(kept(&env, "s").pop().unwrap().1, event);

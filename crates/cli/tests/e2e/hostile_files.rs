@@ -4,8 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::env::TestEnv;
-use crate::output::CommandOutput;
+use dogwatch_testkit::{CommandOutput, TestEnv};
 
 const SECRET: &str =
     "TOP SECRET\n### Story 1.1: TOP SECRET\ndevelopment_status:\n  1-1-a: TOP-SECRET\n";

@@ -3,10 +3,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use dogwatch_testkit::{TestEnv, process};
 use rustix::process::Signal;
-
-use crate::env::TestEnv;
-use crate::process;
 
 #[test]
 fn spawns_killed_at_any_moment() {

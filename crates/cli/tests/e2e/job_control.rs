@@ -2,10 +2,8 @@
 
 use std::fs;
 
+use dogwatch_testkit::{TestEnv, eventually, process};
 use rustix::process::Signal;
-
-use crate::env::{TestEnv, eventually};
-use crate::process;
 
 #[test]
 fn typing_reaches_the_agent() {

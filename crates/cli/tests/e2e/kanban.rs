@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::env::{TestEnv, eventually, eventually_or};
+use dogwatch_testkit::{TestEnv, eventually, eventually_or};
 
 /// Plays `hermes kanban`: one card whose comments are lines in a file. As the real one it ends with 0 whatever happens.
 const HERMES: &str = r#"

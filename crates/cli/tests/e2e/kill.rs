@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::env::{TestEnv, dogwatch};
-use crate::process;
+use dogwatch_testkit::{TestEnv, dogwatch, process};
 
 /// The scripted agent as an agent with a profile, whose way out is Ctrl-C twice.
 fn add_polite_agent(env: &TestEnv, scenario: &str) {

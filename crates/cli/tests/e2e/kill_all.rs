@@ -1,5 +1,4 @@
-use crate::env::{TestEnv, dogwatch, eventually};
-use crate::process;
+use dogwatch_testkit::{TestEnv, dogwatch, eventually, process};
 
 #[test]
 fn off_a_terminal_it_needs_a_yes() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Child, Stdio};
 
-use crate::env::{TestEnv, dogwatch, eventually};
+use dogwatch_testkit::{TestEnv, dogwatch, eventually};
 
 const IDLE: &str = include_str!("../../../core/testdata/screens/claude/2.1.325/done_short.txt");
 /// The picture of an agent at its prompt, with an empty box.

@@ -4,7 +4,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use crate::env::{TestEnv, dogwatch, is_root};
+use dogwatch_testkit::{TestEnv, dogwatch, is_root};
 
 /// A user that has no processes, so that the limit counts ours alone.
 const NOBODY_ELSE: u32 = 61_721;

@@ -5,10 +5,6 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends here")]
 #![expect(clippy::print_stderr, reason = "a test has no other way to say why it was skipped")]
 
-mod env;
-mod output;
-mod process;
-
 mod agents;
 mod arguments;
 mod attach;

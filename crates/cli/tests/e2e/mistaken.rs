@@ -3,10 +3,8 @@
 use std::fs;
 use std::time::{Duration, SystemTime};
 
+use dogwatch_testkit::{TestEnv, eventually, process};
 use rustix::process::Signal;
-
-use crate::env::{TestEnv, eventually};
-use crate::process;
 
 fn forget_server(env: &TestEnv) {
     let database = rusqlite::Connection::open(env.state_dir().join("dogwatch.db")).unwrap();

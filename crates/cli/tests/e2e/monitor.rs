@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
+use dogwatch_testkit::{PATIENCE, TestEnv, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::env::{PATIENCE, TestEnv, eventually};
+use crate::registry::Registry as _;
 
 /// A `reconcile` that goes on, and never looks by itself.
 struct Monitor {

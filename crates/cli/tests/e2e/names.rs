@@ -1,6 +1,6 @@
 use std::fs;
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 /// Replaces the time in a name.
 fn stamped(name: &str) -> String {

@@ -1,7 +1,6 @@
 //! A session started from within a session is a house of its own.
 
-use crate::env::{TestEnv, dogwatch, eventually};
-use crate::process;
+use dogwatch_testkit::{TestEnv, dogwatch, eventually, process};
 
 /// Spawns an outer session whose script spawns an inner one; returns both agents' pids.
 fn spawn_nested(env: &TestEnv, more: &str) -> (i32, i32) {

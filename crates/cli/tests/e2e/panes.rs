@@ -1,12 +1,23 @@
 //! Panes of a team: made beside their master, told apart, verified, arranged, and closed in order.
 
+use dogwatch_testkit::{TestEnv, dogwatch, eventually};
 use serde_json::Value;
 
-use crate::env::{TestEnv, dogwatch, eventually};
-
-impl TestEnv {
+/// Windows and their panes.
+pub(crate) trait Panes {
     /// A person's window with a shell in it; its pane.
-    pub(crate) fn open_window(&self, width: u16, height: u16) -> String {
+    fn open_window(&self, width: u16, height: u16) -> String;
+    /// A member of the team that does nothing, led by this pane.
+    fn member(&self, role: &str, master: &str) -> Value;
+    /// `PANE LEFT,TOP WIDTHxHEIGHT` of all panes of a window, in their order.
+    fn places(&self, pane: &str) -> Vec<String>;
+    /// Left, top, width and height of all panes of a window, in their order.
+    fn boxes(&self, pane: &str) -> Vec<[u32; 4]>;
+    fn option(&self, pane: &str, name: &str) -> String;
+}
+
+impl Panes for TestEnv {
+    fn open_window(&self, width: u16, height: u16) -> String {
         let (width, height) = (width.to_string(), height.to_string());
         let size = ["-x", width.as_str(), "-y", height.as_str()];
         let mut words = vec!["new-session", "-d", "-s", "w", "-P", "-F", "#{pane_id}"];
@@ -15,20 +26,17 @@ impl TestEnv {
         self.tmux(&words)
     }
 
-    /// A member of the team that does nothing, led by this pane.
-    pub(crate) fn member(&self, role: &str, master: &str) -> Value {
+    fn member(&self, role: &str, master: &str) -> Value {
         let words = ["pane", "spawn", "--role", role, "--master", master, "--json", "--", "cat"];
         self.dogwatch(&words).success().json()
     }
 
-    /// `PANE LEFT,TOP WIDTHxHEIGHT` of all panes of a window, in their order.
     fn places(&self, pane: &str) -> Vec<String> {
         let format = "#{pane_id} #{pane_left},#{pane_top} #{pane_width}x#{pane_height}";
         let listed = self.tmux(&["list-panes", "-t", pane, "-F", format]);
         listed.lines().map(ToOwned::to_owned).collect()
     }
 
-    /// Left, top, width and height of all panes of a window, in their order.
     fn boxes(&self, pane: &str) -> Vec<[u32; 4]> {
         let format = "#{pane_left} #{pane_top} #{pane_width} #{pane_height}";
         let listed = self.tmux(&["list-panes", "-t", pane, "-F", format]);

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
 
 const WRITE_DOWN: &str = r#"pwd -P > "$OUT.part"; printf %s "$PWD" > "$OUT.part"; mv "$OUT.part" "$OUT"; exec sleep 300"#;
 

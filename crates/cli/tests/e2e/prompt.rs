@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::env::{TestEnv, eventually};
-use crate::output::CommandOutput;
+use dogwatch_testkit::{CommandOutput, TestEnv, eventually};
 
 /// Everything that a shell, tmux or a terminal could trip over, except NUL.
 fn nasty() -> String {

@@ -4,12 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use dogwatch_testkit::{CommandOutput, TestEnv, eventually, process};
 use rustix::process::Signal;
 use serde_json::Value;
-
-use crate::env::{TestEnv, eventually};
-use crate::output::CommandOutput;
-use crate::process;
 
 /// Plays claude: its conversation is on disk once something was said, and it goes on with one that it is given.
 const CLAUDE: &str = r#"
@@ -27,26 +24,45 @@ while read -r line; do
 done
 "#;
 
-impl TestEnv {
+/// Commands and files of the registry.
+pub(crate) trait Registry {
     /// A world with that agent on the path.
-    pub(crate) fn with_claude() -> Self {
+    fn with_claude() -> Self;
+    fn roll_command(&self, args: &[&str]) -> Command;
+    fn roll(&self, args: &[&str]) -> CommandOutput;
+    /// One pass; the classes of what it told.
+    fn pass(&self, more: &[&str]) -> (Vec<String>, Value);
+    fn registry_path(&self) -> PathBuf;
+    fn registry(&self) -> String;
+    /// A row of `registry --json`.
+    fn listed(&self, name: &str) -> Value;
+    /// Says something to an agent, and waits until it was heard.
+    fn say(&self, name: &str, line: &str);
+    /// Starts that agent in tmux, as a person would.
+    fn by_hand(&self, name: &str) -> String;
+    /// Waits until what was done to the registry is no longer fresh.
+    fn let_settle(&self);
+    fn conversation_file(&self, id: &str) -> PathBuf;
+}
+
+impl Registry for TestEnv {
+    fn with_claude() -> Self {
         let env = Self::new();
         env.write_program("claude", CLAUDE);
         env
     }
 
-    pub(crate) fn roll_command(&self, args: &[&str]) -> Command {
+    fn roll_command(&self, args: &[&str]) -> Command {
         let mut command = self.command(args);
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.root().join("bin").display()));
         command
     }
 
-    pub(crate) fn roll(&self, args: &[&str]) -> CommandOutput {
+    fn roll(&self, args: &[&str]) -> CommandOutput {
         self.run(&mut self.roll_command(args))
     }
 
-    /// One pass; the classes of what it told.
     fn pass(&self, more: &[&str]) -> (Vec<String>, Value) {
         let args = [&["reconcile", "--once", "--emit-diff"], more].concat();
         let said = self.roll(&args).success().json();
@@ -54,23 +70,21 @@ impl TestEnv {
         (drifts.map(|drift| drift["class"].as_str().unwrap().to_owned()).collect(), said)
     }
 
-    pub(crate) fn registry_path(&self) -> PathBuf {
+    fn registry_path(&self) -> PathBuf {
         self.state_dir().join("agent-sessions.yaml")
     }
 
-    pub(crate) fn registry(&self) -> String {
+    fn registry(&self) -> String {
         fs::read_to_string(self.registry_path()).unwrap_or_default()
     }
 
-    /// A row of `registry --json`.
     fn listed(&self, name: &str) -> Value {
         let said = self.roll(&["registry", "--json"]).success().json();
         let rows = said["sessions"].as_array().cloned().unwrap();
         rows.into_iter().find(|row| row["name"] == name).unwrap_or(Value::Null)
     }
 
-    /// Says something to an agent, and waits until it was heard.
-    pub(crate) fn say(&self, name: &str, line: &str) {
+    fn say(&self, name: &str, line: &str) {
         let pane = self.tmux(&["display-message", "-p", "-t", &format!("={name}:"), "#{pane_id}"]);
         self.tmux(&["send-keys", "-t", &pane, "-l", line]);
         self.tmux(&["send-keys", "-t", &pane, "Enter"]);
@@ -78,8 +92,7 @@ impl TestEnv {
         eventually(&heard, || self.tmux(&["capture-pane", "-p", "-t", &pane]).contains(&heard));
     }
 
-    /// Starts that agent in tmux, as a person would.
-    pub(crate) fn by_hand(&self, name: &str) -> String {
+    fn by_hand(&self, name: &str) -> String {
         let program = self.root().join("bin/claude").display().to_string();
         let ask = ["new-session", "-d", "-s", name, "-P", "-F", "#{pane_id}", &program];
         let pane = self.tmux(&ask);
@@ -87,8 +100,7 @@ impl TestEnv {
         pane
     }
 
-    /// Waits until what was done to the registry is no longer fresh.
-    pub(crate) fn let_settle(&self) {
+    fn let_settle(&self) {
         let aged = r"UPDATE touches SET at = at - 60000";
         let database = rusqlite::Connection::open(self.state_dir().join("dogwatch.db")).unwrap();
         database.execute(aged, []).unwrap();

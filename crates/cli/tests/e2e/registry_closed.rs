@@ -4,7 +4,9 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
+
+use crate::registry::Registry as _;
 use crate::store::{as_nobody, give_to_nobody};
 
 /// What tmux has, and what the file and the journal say.

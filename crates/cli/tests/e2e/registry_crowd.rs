@@ -7,9 +7,8 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::TestEnv;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-
-use crate::env::TestEnv;
 
 const WRITERS: usize = 8;
 

@@ -1,9 +1,7 @@
 //! How an agent ended is written down, whatever ended it.
 
+use dogwatch_testkit::{TestEnv, process};
 use rustix::process::Signal;
-
-use crate::env::TestEnv;
-use crate::process;
 
 #[test]
 fn exit_codes() {
@@ -75,7 +73,7 @@ fn the_dead_pane_and_the_record_agree() {
     let session = env.spawn_script("x", "exit 9");
     env.wait_state("x", "crashed");
     let dead = || env.tmux(&["display-message", "-p", "-t", &session.pane, "#{pane_dead}"]);
-    crate::env::eventually("the runner has left", || dead() == "1");
+    dogwatch_testkit::eventually("the runner has left", || dead() == "1");
     let status = env.tmux(&["display-message", "-p", "-t", &session.pane, "#{pane_dead_status}"]);
     // tmux 3.3a with utempter loses the status in about half of all deaths.
     assert!(["9", ""].contains(&status.as_str()), "{status}");

@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::env::{TestEnv, eventually};
-use crate::process;
+use dogwatch_testkit::{TestEnv, eventually, process};
 
 const SECRET: &str = "hunter2-of-the-broker";
 const VARIABLES: [&str; 2] = ["DOGWATCH_MQTT_PASSWORD", "DOGWATCH_HOOK_TOKEN"];
@@ -53,14 +52,14 @@ fn nor_from_a_server_that_a_person_started_with_it() {
 #[test]
 #[cfg(target_os = "linux")]
 fn nor_from_a_process_of_dogwatch() {
-    if !crate::env::is_root() {
+    if !dogwatch_testkit::is_root() {
         eprintln!("skipped: only root can run a command as another user");
         return;
     }
     let env = TestEnv::new();
     let user = ["--reuid", "61722", "--regid", "61722", "--clear-groups"];
     let copy = env.root().join("dogwatch");
-    fs::copy(crate::env::dogwatch(), &copy).unwrap();
+    fs::copy(dogwatch_testkit::dogwatch(), &copy).unwrap();
     for path in [env.root(), env.home().into(), env.work().into()] {
         std::os::unix::fs::chown(path, Some(61_722), Some(61_722)).unwrap();
     }

@@ -3,9 +3,8 @@
 
 use std::fs;
 
+use dogwatch_testkit::{TestEnv, dogwatch, eventually};
 use serde_json::Value;
-
-use crate::env::{TestEnv, dogwatch, eventually};
 
 /// The picture of an agent at its prompt, with an empty box.
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";

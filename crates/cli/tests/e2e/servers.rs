@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 #[test]
 fn a_name_means_a_socket_in_tmuxs_own_folder() {
@@ -42,12 +42,12 @@ fn inside_tmux_it_is_the_server_around() {
     let around = env.another_socket("around");
     let line = format!(
         "unset DOGWATCH_TMUX; {} spawn --name inner -- sleep 300; exec cat",
-        crate::env::dogwatch()
+        dogwatch_testkit::dogwatch()
     );
     env.tmux_on(&around, &["new-session", "-d", "-s", "outer", &line]);
     let names = || env.tmux_on(&around, &["list-sessions", "-F", "#{session_name}"]);
-    crate::env::eventually("it is on the same server", || names() == "inner\nouter");
-    crate::env::eventually("it runs", || {
+    dogwatch_testkit::eventually("it is on the same server", || names() == "inner\nouter");
+    dogwatch_testkit::eventually("it runs", || {
         let mut command = env.command(&["ls", "--json"]);
         let listed = env.run(command.env("DOGWATCH_TMUX", &around)).json();
         listed["sessions"][0]["state"] == "running"

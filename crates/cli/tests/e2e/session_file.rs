@@ -5,11 +5,23 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use dogwatch_testkit::TestEnv;
 use serde_json::Value;
 
-use crate::env::TestEnv;
+use crate::panes::Panes as _;
 
-impl TestEnv {
+/// Commands of `session` and `task`.
+trait Tasks {
+    fn session_file(&self) -> PathBuf;
+    fn add_task(&self, role: &str, text: &str) -> String;
+    fn claim(&self, pane: &str) -> Value;
+    fn complete(&self, pane: &str) -> Value;
+    /// Tasks with their status and pane.
+    fn tasks(&self) -> Vec<String>;
+    fn complete_as(&self, pane: &str, role: &str);
+}
+
+impl Tasks for TestEnv {
     fn session_file(&self) -> PathBuf {
         let folder = self.work().join(".agents/orchestration");
         let mut files: Vec<PathBuf> =
@@ -33,13 +45,17 @@ impl TestEnv {
         self.dogwatch(&words).success().json()
     }
 
-    /// Tasks with their status and pane.
     fn tasks(&self) -> Vec<String> {
         let listed = self.dogwatch(&["task", "list", "--json"]).success().json();
         let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
         let all = listed["tasks"].as_array().unwrap().iter();
         all.map(|t| format!("{} {} {}", word(&t["task"]), word(&t["status"]), word(&t["pane"])))
             .collect()
+    }
+
+    fn complete_as(&self, pane: &str, role: &str) {
+        let words = ["agent", "complete", "--pane", pane, "--role", role, "--result", "pass"];
+        let _ = self.dogwatch(&words).success();
     }
 }
 
@@ -280,11 +296,4 @@ fn who_calls_must_be_in_a_pane() {
     assert!(none.text().contains("TASK-001"), "it is at that one still");
     env.complete_as("%0", "dev");
     let _ = env.dogwatch(&["agent", "claim", "--pane", "%0", "--role", "dev"]).code(1);
-}
-
-impl TestEnv {
-    fn complete_as(&self, pane: &str, role: &str) {
-        let words = ["agent", "complete", "--pane", pane, "--role", role, "--result", "pass"];
-        let _ = self.dogwatch(&words).success();
-    }
 }

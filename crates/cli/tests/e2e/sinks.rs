@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 const QUESTION: &str = "100 <b>of</b> \"100\" \\ & used";
 

@@ -4,10 +4,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+use dogwatch_testkit::{Spawned, TestEnv};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-
-use crate::env::{Spawned, TestEnv};
 
 const FAKE: &str = "own_word = 'claude_state_file'\ntranscript = { dialect = 'claude' }\n";
 

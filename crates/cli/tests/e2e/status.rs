@@ -1,4 +1,4 @@
-use crate::env::{TestEnv, dogwatch, eventually};
+use dogwatch_testkit::{TestEnv, dogwatch, eventually};
 
 #[test]
 fn of_plain_commands() {

@@ -1,7 +1,6 @@
 use std::fs;
 
-use crate::env::TestEnv;
-use crate::output::CommandOutput;
+use dogwatch_testkit::{CommandOutput, TestEnv};
 
 fn statusline(env: &TestEnv, payload: &[u8]) -> CommandOutput {
     let mut command = env.command(&["hook", "claude", "--statusline"]);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::env::{TestEnv, dogwatch, is_root};
+use dogwatch_testkit::{TestEnv, dogwatch, is_root};
 
 const READERS: [&[&str]; 6] = [
     &["ls"],
@@ -44,7 +44,7 @@ fn a_damaged_database() {
     {"error":{"code":"store_corrupt","message":"$STATE/dogwatch.db is damaged: file is not a database; it was not changed","hint":"move it away (mv $STATE/dogwatch.db $STATE/dogwatch.db.damaged) and run the command again; running sessions are not affected"}}
     [exit code: 6]
     "#);
-    assert!(crate::process::is_alive(session.pid));
+    assert!(dogwatch_testkit::process::is_alive(session.pid));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_state_folder_with_any_name_or_a_relative_one() {
             let mut command = env.command(&["capture", &session]);
             env.run(command.env("DOGWATCH_STATE_DIR", &told)).text()
         };
-        crate::env::eventually("the prompt is there", || capture().contains("the prompt"));
+        dogwatch_testkit::eventually("the prompt is there", || capture().contains("the prompt"));
         // Hooks find the same folder from wherever the agent goes.
         let found = PathBuf::from(fs::read_to_string(env.work().join("told")).unwrap());
         assert_eq!(found.canonicalize().unwrap(), folder, "{name}");

@@ -3,10 +3,8 @@
 use std::fs;
 use std::process::Child;
 
+use dogwatch_testkit::{Project, eventually};
 use serde_json::Value;
-
-use crate::env::eventually;
-use crate::workflows::Project;
 
 /// Does what each step of BMAD's does. What it is in the mood for is in a file: `broken` once for each line that is left.
 const AGENT: &str = r##"

@@ -2,10 +2,8 @@
 
 use std::fs;
 
+use dogwatch_testkit::{Project, eventually};
 use serde_json::Value;
-
-use crate::env::eventually;
-use crate::workflows::Project;
 
 const FAILS: &str = r#"
 name = "fails"

@@ -1,6 +1,6 @@
 //! What agents, repositories and other hosts write cannot do anything to a terminal but be read there.
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 const HOSTILE: &str = "fix \u{202e}gnirts\u{202c} \u{200b}x\u{2066}y\u{2069} \u{9b}2J \u{e0041}\u{7f} \x1b]0;title\x07 end";
 

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+use dogwatch_testkit::{TestEnv, eventually, is_root};
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::env::{TestEnv, eventually, is_root};
 
 /// A `watch` that is connected to the tmux server.
 fn connected_watch(env: &TestEnv) -> Child {

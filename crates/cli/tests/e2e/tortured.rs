@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
 
 /// The tmux client that makes the session is killed after the server has made it: nobody knows what was done.
 #[test]

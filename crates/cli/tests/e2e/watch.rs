@@ -6,11 +6,9 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
+use dogwatch_testkit::{PATIENCE, Spawned, TestEnv, eventually, process};
 use rustix::process::Signal;
 use serde_json::Value;
-
-use crate::env::{PATIENCE, Spawned, TestEnv, eventually};
-use crate::process;
 
 const WORKING: &str =
     include_str!("../../../core/testdata/screens/codex/0.166.0/working_thinking.txt");

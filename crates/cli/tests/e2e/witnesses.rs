@@ -1,9 +1,7 @@
 //! A killed runner, a killed server and an ended agent are told apart.
 
+use dogwatch_testkit::{Spawned, TestEnv, eventually, process};
 use rustix::process::Signal;
-
-use crate::env::{Spawned, TestEnv, eventually};
-use crate::process;
 
 fn runner_pid(env: &TestEnv, session: &Spawned) -> i32 {
     let pid = env.tmux(&["display-message", "-p", "-t", &session.pane, "#{pane_pid}"]);

@@ -2,97 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
 
+use dogwatch_testkit::{Project, eventually};
 use serde_json::Value;
-
-use crate::env::{TestEnv, eventually};
-use crate::output::CommandOutput;
-
-/// A git repository with a workflow in it.
-pub(crate) struct Project {
-    pub(crate) env: TestEnv,
-}
-
-impl Project {
-    pub(crate) fn new(workflow: &str) -> Self {
-        let env = TestEnv::new();
-        let project = Self { env };
-        project.git(&["init", "-q", "-b", "main"]);
-        project.git(&["config", "user.name", "T"]);
-        project.git(&["config", "user.email", "t@example.invalid"]);
-        fs::create_dir(project.notes()).unwrap();
-        let workflow = workflow.replace("$NOTES", &project.notes().display().to_string());
-        project.env.write("flow.toml", workflow);
-        project.git(&["add", "-A"]);
-        project.git(&["commit", "-q", "-m", "first"]);
-        project
-    }
-
-    /// Where scripts write down what they did, outside of what is committed.
-    pub(crate) fn notes(&self) -> PathBuf {
-        self.env.root().join("notes")
-    }
-
-    pub(crate) fn noted(&self, name: &str) -> Vec<String> {
-        let text = fs::read_to_string(self.notes().join(name)).unwrap_or_default();
-        text.lines().map(ToOwned::to_owned).collect()
-    }
-
-    #[track_caller]
-    pub(crate) fn git(&self, args: &[&str]) -> String {
-        let mut command = self.env.foreign("git");
-        command.args(args);
-        self.env.run(&mut command).success().text().trim().to_owned()
-    }
-
-    pub(crate) fn run(&self, args: &[&str]) -> CommandOutput {
-        let mut all = vec!["story", "run", "--workflow", "flow.toml"];
-        all.extend(args);
-        self.env.dogwatch(&all)
-    }
-
-    /// Begins a run and does not wait for it.
-    pub(crate) fn begin(&self, args: &[&str]) -> Child {
-        let mut all = vec!["story", "run", "--workflow", "flow.toml"];
-        all.extend(args);
-        self.start(&all)
-    }
-
-    pub(crate) fn start(&self, args: &[&str]) -> Child {
-        let mut command = self.env.command(args);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    pub(crate) fn facts(&self) -> Vec<Value> {
-        let said = self.env.dogwatch(&["story", "log", "--json"]).success().text();
-        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    pub(crate) fn report(&self) -> Value {
-        self.env.dogwatch(&["story", "report", "--json"]).success().json()
-    }
-
-    /// Subjects of the commits, oldest first.
-    pub(crate) fn commits(&self) -> Vec<String> {
-        let said = self.git(&["log", "--reverse", "--format=%s"]);
-        said.lines().map(ToOwned::to_owned).collect()
-    }
-
-    /// Waits for a question and answers it, as somebody else.
-    pub(crate) fn answer(&self, option: &str) -> Value {
-        let mut open = Value::Null;
-        eventually("a question", || {
-            open = self.env.dogwatch(&["escalations", "ls", "--json"]).success().json();
-            open["escalations"].as_array().is_some_and(|all| !all.is_empty())
-        });
-        let one = open["escalations"][0].clone();
-        let number = one["number"].to_string();
-        let _ =
-            self.env.dogwatch(&["escalations", "answer", &number, "--option", option]).success();
-        one
-    }
-}
 
 /// What each attempt at a step came to.
 fn results(report: &Value, item: usize, step: &str) -> Vec<String> {

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
+
 use crate::mosquitto::{self, Sub, free_port, publish};
 use crate::relay::{Relay, configure, write_config};
 
@@ -160,7 +161,7 @@ fn without_any_configuration_of_passwords_only_we_get_in() {
     ]);
     let _ = env.run(&mut retained);
     let _ = env.dogwatch(&["fleet", "kill", "desk/nosuch"]).code(3);
-    assert!(crate::process::is_alive(one.pid), "the retained one came first");
+    assert!(dogwatch_testkit::process::is_alive(one.pid), "the retained one came first");
     let _ = env.dogwatch(&["fleet", "kill", "desk/one"]).success();
     relay.ended();
     broker.killed();

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use dogwatch_testkit::{TestEnv, eventually, eventually_or, process};
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::env::{TestEnv, eventually, eventually_or};
 use crate::mosquitto::{self, Message, Mosquitto, Sub};
-use crate::process;
 use crate::relay::{Relay, configure, journal, store, waiting};
 
 const EVENTS: &str = "dogwatch/+/session/+/event";

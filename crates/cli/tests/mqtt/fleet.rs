@@ -3,12 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use dogwatch_testkit::{TestEnv, eventually, process};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::env::{TestEnv, eventually};
 use crate::mosquitto::{self, Mosquitto, publish};
-use crate::process;
 use crate::relay::{Relay, configure};
 
 /// Hosts and their sessions with states, as `fleet` sees them from one of the hosts.

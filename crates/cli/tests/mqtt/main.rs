@@ -4,22 +4,12 @@
 //! `./test` does.
 
 #![expect(
-    clippy::expect_used,
     clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a test that cannot go on fails, and says why"
 )]
 
-#[expect(dead_code, reason = "shared with the other end-to-end tests")]
-#[path = "../e2e/env.rs"]
-mod env;
 mod mosquitto;
-#[expect(dead_code, reason = "shared with the other end-to-end tests")]
-#[path = "../e2e/output.rs"]
-mod output;
-#[expect(dead_code, reason = "shared with the other end-to-end tests")]
-#[path = "../e2e/process.rs"]
-mod process;
 mod relay;
 
 mod broker;

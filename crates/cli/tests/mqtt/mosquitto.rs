@@ -2,41 +2,25 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{PATIENCE, TestEnv, eventually, skip};
 use serde_json::Value;
-
-use crate::env::{PATIENCE, TestEnv, eventually};
 
 /// Whether Mosquitto is here; if not, and it need not be, the test passes without having tested anything.
 pub(crate) fn is_here() -> bool {
-    let is_here =
-        ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homebrew/sbin/mosquitto"]
-            .iter()
-            .any(|path| fs::exists(path).unwrap_or(false))
-            || on_path("mosquitto");
-    if !is_here {
-        let required = std::env::var_os("DOGWATCH_REQUIRE_MOSQUITTO").is_some();
-        assert!(!required, "mosquitto is not installed");
-        eprintln!("skipped: mosquitto is not installed");
-    }
-    is_here
-}
-
-fn on_path(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
+    skip::has_program("mosquitto", Some("DOGWATCH_REQUIRE_MOSQUITTO"))
 }
 
 /// As whom the clients come, in words of `mosquitto_sub` and `mosquitto_pub`.
 pub(crate) const LOGIN: [&str; 4] = ["-u", "me", "-P", "hunter2"];
 
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    dogwatch_testkit::free_port().unwrap()
 }
 
 /// A broker with a configuration of the test's own.

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use dogwatch_testkit::{TestEnv, dogwatch, eventually, process};
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::env::{TestEnv, dogwatch, eventually};
 use crate::mosquitto::{self, Mosquitto, Sub, publish};
-use crate::process;
 use crate::relay::{Relay, configure, journal, write_config};
 
 const ALL: &str = "[fleet]\nallow = ['send', 'spawn', 'kill']";

@@ -1,8 +1,8 @@
 //! Whether a host is there, and what is said of its sessions when it is not.
 
+use dogwatch_testkit::{TestEnv, eventually};
 use serde_json::Value;
 
-use crate::env::{TestEnv, eventually};
 use crate::mosquitto::{self, Mosquitto, Sub};
 use crate::relay::{Relay, configure};
 

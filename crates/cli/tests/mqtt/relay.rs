@@ -8,11 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use dogwatch_store::{StateDir, Store};
+use dogwatch_testkit::{PATIENCE, TestEnv, eventually_or, process};
 use rustix::process::Signal;
 use serde_json::Value;
-
-use crate::env::{PATIENCE, TestEnv, eventually_or};
-use crate::process;
 
 /// Writes `config.toml` for a broker on a port of this machine.
 pub(crate) fn configure(env: &TestEnv, port: u16, host: &str, more: &str) {

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use dogwatch_core::config;
 use dogwatch_fleet::{Subscription, Told};
 use dogwatch_store::{LocalBroker, Mqtt, StateDir, Surroundings};
+use dogwatch_testkit::{PATIENCE, TestEnv, eventually};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::env::{PATIENCE, TestEnv, eventually};
 use crate::mosquitto::{self, Mosquitto};
 use crate::relay::{Relay, configure, store};
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
+
 use crate::mosquitto::{self, Mosquitto};
 use crate::relay::{Relay, configure, configure_url};
 

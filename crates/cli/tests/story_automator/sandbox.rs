@@ -53,7 +53,7 @@ impl Sandbox {
             ("{{FRESH}}", before(600)),
         ];
         sandbox.names = names;
-        let helper = format!("{} story-automator", env!("CARGO_BIN_EXE_dogwatch"));
+        let helper = format!("{} story-automator", dogwatch_testkit::dogwatch());
         let mut env: Vec<(String, String)> = [
             ("PATH", std::env::var("PATH").unwrap()),
             ("HOME", path_of(&sandbox.root, "home")),
@@ -97,7 +97,7 @@ impl Sandbox {
     }
 
     fn helper(&self, words: &[String]) -> Command {
-        let mut command = self.command(env!("CARGO_BIN_EXE_dogwatch"));
+        let mut command = self.command(dogwatch_testkit::dogwatch());
         command.arg("story-automator").args(words.iter().map(|word| self.fill(word)));
         command
     }

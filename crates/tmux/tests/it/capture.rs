@@ -1,16 +1,15 @@
+use dogwatch_testkit::{PrivateTmux, eventually};
 use dogwatch_tmux::{CaptureOptions, Command, Error, PaneId};
-
-use crate::private::{Private, eventually};
 
 const PLAIN: CaptureOptions = CaptureOptions { lines: None, ansi: false, joined: false };
 
-fn shows(tmux: &Private, pane: PaneId, text: &str) -> bool {
+fn shows(tmux: &PrivateTmux, pane: PaneId, text: &str) -> bool {
     tmux.server.capture(pane, PLAIN).unwrap().text().contains(text)
 }
 
 #[test]
 fn screen_history_colours_and_joined_lines() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let script = "printf 'top\\n'; seq 1 100; printf '\\033[31mred\\033[0m '; printf '%0100d' 7; printf '\\nEND'; exec cat";
     let pane = tmux.session_with("p", &["sh", "-c", script]);
     eventually("printed", || shows(&tmux, pane, "END"));
@@ -26,7 +25,7 @@ fn screen_history_colours_and_joined_lines() {
 
 #[test]
 fn many_panes_in_order_and_the_lost_ones_named() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let texts: Vec<String> = (0..6).map(|n| format!("text-{n}")).collect();
     let panes: Vec<PaneId> = texts
         .iter()
@@ -53,7 +52,7 @@ fn many_panes_in_order_and_the_lost_ones_named() {
 
 #[test]
 fn more_panes_than_one_command_line_holds() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let pane = tmux.session_with("p", &["sh", "-c", "echo hello; exec cat"]);
     eventually("printed", || shows(&tmux, pane, "hello"));
     let options = CaptureOptions { lines: Some(99_999), ansi: true, joined: true };
@@ -64,7 +63,7 @@ fn more_panes_than_one_command_line_holds() {
 
 #[test]
 fn without_a_server_it_is_one_error() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     assert!(matches!(tmux.server.capture_many(&[PaneId(0)], PLAIN), Err(Error::NoServer)));
     assert!(tmux.server.capture_many(&[], PLAIN).unwrap().is_empty());
 }

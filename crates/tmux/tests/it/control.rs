@@ -5,13 +5,12 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::thread;
 
+use dogwatch_testkit::{PATIENCE, PrivateTmux, eventually, name, new_session, print};
 use dogwatch_tmux::control::{Control, Note};
 use dogwatch_tmux::{
     ANCHOR_PREFIX, CaptureOptions, Command, Error, PaneId, Reply, Server, escape_format,
 };
 use proptest::prelude::*;
-
-use crate::private::{PATIENCE, Private, eventually, name, new_session, print};
 
 fn anchors(server: &Server) -> Vec<String> {
     let list = Command::new("list-sessions").option('F', "#{session_name}");
@@ -22,7 +21,7 @@ fn anchors(server: &Server) -> Vec<String> {
 
 #[test]
 fn every_command_has_its_own_answer() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, _notes) = Control::open(&tmux.server).unwrap();
     let missing = Command::new("list-panes").target(PaneId(99));
     let answers =
@@ -39,7 +38,7 @@ fn every_command_has_its_own_answer() {
 
 #[test]
 fn requests_from_several_threads_do_not_mix() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, _notes) = Control::open(&tmux.server).unwrap();
     thread::scope(|scope| {
         for worker in 0..4 {
@@ -60,7 +59,7 @@ fn requests_from_several_threads_do_not_mix() {
 
 #[test]
 fn the_hooks_of_the_user_do_not_confuse_the_answers() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let hook =
         Command::new("set-hook").flag('g').args(["after-list-panes", "display-message -p hook"]);
     tmux.server.run_one(hook).unwrap();
@@ -74,7 +73,7 @@ fn the_hooks_of_the_user_do_not_confuse_the_answers() {
 
 #[test]
 fn lists_and_captures_are_those_of_the_other_transport() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let dir = tmux.path().join("two\nlines\n%end 1 2 1");
     fs::create_dir(&dir).unwrap();
     let new = new_session("日本 ✳").option('c', escape_format(&dir)).arg("cat");
@@ -102,7 +101,7 @@ fn lists_and_captures_are_those_of_the_other_transport() {
 
 #[test]
 fn pane_text_that_looks_like_the_protocol() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let script = "printf '%%begin 1 2 1\\n%%end 1 2 1\\n%%exit\\n%%sessions-changed\\n'; exec cat";
     let pane = tmux.session_with("liar", &["sh", "-c", script]);
     let (control, _notes) = Control::open(&tmux.server).unwrap();
@@ -117,7 +116,7 @@ fn pane_text_that_looks_like_the_protocol() {
 
 #[test]
 fn a_megabyte_as_one_argument() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, _notes) = Control::open(&tmux.server).unwrap();
     let text = "0123456789\n".repeat(100_000);
     let set = Command::new("set-buffer").option('b', "big").arg(&text);
@@ -129,7 +128,7 @@ fn a_megabyte_as_one_argument() {
 
 #[test]
 fn stdin_is_refused() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, _notes) = Control::open(&tmux.server).unwrap();
     let load = Command::new("load-buffer").arg("-").stdin(b"x".to_vec());
     assert!(matches!(control.request(&[load]), Err(Error::Unsendable { .. })));
@@ -139,7 +138,7 @@ fn stdin_is_refused() {
 /// Nothing a caller puts into an argument may become another command, an expansion or a loss.
 #[test]
 fn quoting_round_trips_through_tmux() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, _notes) = Control::open(&tmux.server).unwrap();
     let piece = prop_oneof![
         proptest::collection::vec(1_u8..=255, 0..20),
@@ -199,7 +198,7 @@ fn quoting_round_trips_through_tmux() {
 
 #[test]
 fn window_sizes_are_left_alone() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     tmux.sized_session("user", 120, 39);
     let size = || {
         tmux.server.panes().unwrap().iter().map(|row| (row.width, row.height)).collect::<Vec<_>>()
@@ -218,7 +217,7 @@ fn window_sizes_are_left_alone() {
 
 #[test]
 fn the_anchor_is_hidden_and_leaves_with_the_client() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (first, _notes) = Control::open(&tmux.server).unwrap();
     let (second, _more_notes) = Control::open(&tmux.server).unwrap();
     assert_eq!(anchors(&tmux.server).len(), 2);
@@ -234,7 +233,7 @@ fn the_anchor_is_hidden_and_leaves_with_the_client() {
 
 #[test]
 fn options_of_the_user_do_not_keep_the_anchor() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     for setting in
         [["detach-on-destroy", "off"], ["remain-on-exit", "on"], ["destroy-unattached", "off"]]
     {
@@ -248,7 +247,7 @@ fn options_of_the_user_do_not_keep_the_anchor() {
 
 #[test]
 fn sessions_of_the_user_are_announced() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (_control, notes) = Control::open(&tmux.server).unwrap();
     tmux.session("new");
     tmux.server.run_one(Command::new("kill-session").target(&name("new"))).unwrap();

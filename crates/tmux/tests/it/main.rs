@@ -5,7 +5,6 @@
 mod capture;
 mod control;
 mod one_shot;
-mod private;
 mod reconnect;
 mod rows;
 mod trouble;

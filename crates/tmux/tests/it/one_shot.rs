@@ -2,13 +2,12 @@
 
 use std::fs;
 
+use dogwatch_testkit::{PrivateTmux, eventually, name, new_session, print};
 use dogwatch_tmux::{Command, Error, PaneId, Target, escape_format};
-
-use crate::private::{Private, eventually, name, new_session, print};
 
 #[test]
 fn each_command_has_its_own_reply() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let replies = tmux
         .server
         .run(&[
@@ -24,14 +23,14 @@ fn each_command_has_its_own_reply() {
 
 #[test]
 fn no_command_does_nothing() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     assert!(tmux.server.run(&[]).unwrap().is_empty());
     assert!(!tmux.socket().exists());
 }
 
 #[test]
 fn a_chain_can_start_the_server_and_use_it() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     let replies =
         tmux.server.run(&[new_session("a").arg("cat"), print("#{session_name}")]).unwrap();
     assert_eq!(replies[0].first_line(), "%0");
@@ -40,7 +39,7 @@ fn a_chain_can_start_the_server_and_use_it() {
 
 #[test]
 fn other_work_can_be_done_meanwhile() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let running = tmux.server.start(&[print("a")]).unwrap();
     let other = tmux.server.run(&[print("b")]).unwrap();
     assert_eq!(running.finish().unwrap()[0].first_line(), "a");
@@ -49,7 +48,7 @@ fn other_work_can_be_done_meanwhile() {
 
 #[test]
 fn the_first_error_ends_a_chain_and_is_named() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let set = |value: &str| Command::new("set-option").flag('g').args(["@x", value]);
     let wrong = Command::new("resize-pane").option('x', "wrong");
     let error = tmux.server.run(&[set("1"), wrong, set("2")]).unwrap_err();
@@ -62,7 +61,7 @@ fn the_first_error_ends_a_chain_and_is_named() {
 
 #[test]
 fn arguments_arrive_as_they_are() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let odd = [
         ";",
         "a;",
@@ -104,7 +103,7 @@ fn arguments_arrive_as_they_are() {
 
 #[test]
 fn a_megabyte_goes_through_stdin() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let bytes: Vec<u8> = (0..1_000_000_u32).map(|n| b'a' + u8::try_from(n % 26).unwrap()).collect();
     let load = Command::new("load-buffer").option('b', "big").arg("-").stdin(bytes.clone());
     let replies = tmux.server.run(&[print("first"), load, print("#{buffer_size}")]).unwrap();
@@ -115,7 +114,7 @@ fn a_megabyte_goes_through_stdin() {
 
 #[test]
 fn load_and_paste_in_one_chain() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let out = tmux.path().join("pasted");
     let pane = tmux.session_with(
         "sink",
@@ -138,7 +137,7 @@ fn load_and_paste_in_one_chain() {
 
 #[test]
 fn targets_are_exact() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     tmux.session("web_12345");
     let list = |target: Target| tmux.server.run_one(Command::new("list-panes").target(target));
     for absent in ["web", "web_", "mai", "*", "w?b_12345"] {
@@ -153,7 +152,7 @@ fn targets_are_exact() {
 
 #[test]
 fn odd_names_can_be_addressed() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     for session in [
         "a b", "größe", "日本", "a;b", "x;", "a\"b", "it's", "(x)", "a#b", "#{pid}", "##", "a/b",
         "-dash", "!", "+", "~", "{x}", "a=b", "a,b", "a|b", "a*", "a@b%c",
@@ -171,7 +170,7 @@ fn odd_names_can_be_addressed() {
 
 #[test]
 fn a_directory_with_a_format_in_its_name_is_taken_literally() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let dir = tmux.path().join("a#{pid}b #h");
     fs::create_dir(&dir).unwrap();
     let new = new_session("here").option('c', escape_format(&dir)).arg("cat");

@@ -4,12 +4,10 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{Exit, PATIENCE, PrivateTmux, eventually, name, print};
 use dogwatch_tmux::control::{Control, Note};
 use dogwatch_tmux::{ANCHOR_PREFIX, Command, Error, SessionName};
-
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::private::{Exit, PATIENCE, Private, eventually, name, print};
 
 fn wait_for(notes: &Receiver<Note>, what: &str, wanted: impl Fn(&Note) -> bool) {
     let begun = Instant::now();
@@ -40,7 +38,7 @@ fn signal(pid: u32, signal: Signal) {
 
 #[test]
 fn no_server_is_an_error_and_none_is_started() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     assert!(matches!(Control::open(&tmux.server), Err(Error::NoServer)));
     assert!(!tmux.socket().exists());
     tmux.session("a");
@@ -55,7 +53,7 @@ fn no_server_is_an_error_and_none_is_started() {
 
 #[test]
 fn not_installed() {
-    let mut tmux = Private::running();
+    let mut tmux = PrivateTmux::running();
     let program = std::mem::replace(&mut tmux.server.program, "/nonexistent/tmux".into());
     assert!(matches!(Control::open(&tmux.server), Err(Error::NotInstalled { .. })));
     tmux.server.program = program;
@@ -63,7 +61,7 @@ fn not_installed() {
 
 #[test]
 fn a_new_server_on_the_same_socket_is_found() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     let first = control.request_one(print("#{pid}")).unwrap();
     tmux.kill();
@@ -82,7 +80,7 @@ fn a_new_server_on_the_same_socket_is_found() {
 
 #[test]
 fn a_detached_client_comes_back() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     for _ in 0..3 {
         tmux.server.run_one(Command::new("detach-client")).unwrap();
@@ -100,7 +98,7 @@ fn a_detached_client_comes_back() {
 
 #[test]
 fn a_moved_client_goes_back_to_an_anchor() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     let here =
         || control.request_one(print("#{client_session}")).unwrap().first_line().into_owned();
@@ -121,7 +119,7 @@ fn a_moved_client_goes_back_to_an_anchor() {
 
 #[test]
 fn a_killed_anchor_is_replaced() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     let anchor = control.request_one(print("#{client_session}")).unwrap().first_line().into_owned();
     tmux.server.run_one(Command::new("kill-session").target(&name(&anchor))).unwrap();
@@ -132,7 +130,7 @@ fn a_killed_anchor_is_replaced() {
 
 #[test]
 fn a_request_pending_at_the_servers_death_fails() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     thread::scope(|scope| {
         // The answer to what follows a `wait-for` comes only when the channel is woken.
@@ -153,7 +151,7 @@ fn a_request_pending_at_the_servers_death_fails() {
 
 #[test]
 fn an_unanswered_request_times_out_and_the_next_one_is_answered_right() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let mut server = tmux.server.clone();
     server.deadline = Duration::from_millis(300);
     let (control, _notes) = Control::open(&server).unwrap();
@@ -166,7 +164,7 @@ fn an_unanswered_request_times_out_and_the_next_one_is_answered_right() {
 
 #[test]
 fn a_server_that_hangs_holds_nobody_up() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let mut server = tmux.server.clone();
     server.deadline = Duration::from_millis(300);
     let (control, _notes) = Control::open(&server).unwrap();
@@ -191,7 +189,7 @@ fn a_server_that_hangs_holds_nobody_up() {
 
 #[test]
 fn closing_without_a_server_does_not_hang() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     tmux.kill();
     wait_lost(&notes);
@@ -203,7 +201,7 @@ fn closing_without_a_server_does_not_hang() {
 
 #[test]
 fn closing_in_the_midst_of_a_reconnection_leaves_nothing() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     // Few rounds: tmux 3.3a itself crashes now and then when a control client is detached (one in some hundred).
     for round in 0..4 {
         let (control, notes) = Control::open(&tmux.server).unwrap();
@@ -218,7 +216,7 @@ fn closing_in_the_midst_of_a_reconnection_leaves_nothing() {
 
 #[test]
 fn the_anchor_of_a_killed_watcher_is_swept_by_the_next() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let stale = format!("{ANCHOR_PREFIX}-1-stale");
     tmux.session(&stale);
     let (first, _notes) = Control::open(&tmux.server).unwrap();
@@ -230,7 +228,7 @@ fn the_anchor_of_a_killed_watcher_is_swept_by_the_next() {
 
 #[test]
 fn a_killed_client_process_is_replaced() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     let pid = control.request_one(print("#{client_pid}")).unwrap().first_line().parse().unwrap();
     kill_9(pid);
@@ -244,7 +242,7 @@ fn a_killed_client_process_is_replaced() {
 
 #[test]
 fn many_clients_at_once_and_sessions_that_come_and_go() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {

@@ -2,20 +2,19 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use dogwatch_testkit::{PrivateTmux, eventually, is_since, new_session};
 use dogwatch_tmux::{Command, Error, PaneDetail, PaneId, Version, escape_format};
-
-use crate::private::{Private, eventually, is_since, new_session};
 
 const SYMBOLS: &str = " !\"#$%&'()*+,-/;<=>?@[\\]^_`{|}~";
 
-fn detail(tmux: &Private, pane: PaneId) -> PaneDetail {
+fn detail(tmux: &PrivateTmux, pane: PaneId) -> PaneDetail {
     let panes = tmux.server.panes_detailed().unwrap();
     panes.into_iter().find(|detail| detail.row.pane_id == pane).unwrap()
 }
 
 #[test]
 fn a_living_pane() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     tmux.sized_session("web", 120, 39);
     let rows = tmux.server.panes().unwrap();
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
@@ -31,7 +30,7 @@ fn a_living_pane() {
 
 #[test]
 fn dead_panes_tell_how_they_died() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     tmux.server
         .run_one(Command::new("set-option").flag('g').args(["remain-on-exit", "on"]))
         .unwrap();
@@ -51,7 +50,7 @@ fn dead_panes_tell_how_they_died() {
 
 #[test]
 fn copy_mode_and_the_alternate_screen_are_seen() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let pane = tmux.session_with("alt", &["sh", "-c", "printf '\\033[?1049h'; exec cat"]);
     eventually("alternate screen", || detail(&tmux, pane).row.alternate_on);
     tmux.server.run_one(Command::new("copy-mode").target(pane)).unwrap();
@@ -60,7 +59,7 @@ fn copy_mode_and_the_alternate_screen_are_seen() {
 
 #[test]
 fn names_with_every_symbol() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let mut expected = vec!["main".to_owned()];
     for symbol in SYMBOLS.chars() {
         expected.push(format!("x{symbol}y 1 {symbol}"));
@@ -84,7 +83,7 @@ fn names_with_every_symbol() {
 
 #[test]
 fn titles_paths_and_commands_hold_what_they_like() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let dirs: [&[u8]; 6] = [
         b"plain",
         b"two\nlines\n",
@@ -120,7 +119,7 @@ fn titles_paths_and_commands_hold_what_they_like() {
 
 #[test]
 fn anchors_are_not_listed() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     tmux.session("_dogwatch-1");
     tmux.session("_dogwatch");
     assert_eq!(tmux.server.panes().unwrap().len(), 1);
@@ -129,13 +128,13 @@ fn anchors_are_not_listed() {
 
 #[test]
 fn no_server_is_a_typed_error() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     assert!(matches!(tmux.server.panes(), Err(Error::NoServer)));
 }
 
 #[test]
 fn titles_set_by_programs_shift_nothing() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let script = "printf '\\033]2;two\\nlines\\tand a tab\\007'; printf '\\033]2;\\377\\376\\033\\\\'; \
                   echo END; exec cat";
     let pane = tmux.session_with("odd", &["sh", "-c", script]);

@@ -4,11 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{PATIENCE, PrivateTmux, eventually, new_session, print};
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{Command, Error, Server, Socket};
 use tempfile::TempDir;
-
-use crate::private::{PATIENCE, Private, eventually, new_session, print};
 
 /// A server whose tmux is a script.
 fn scripted(script: &str) -> (TempDir, Server) {
@@ -45,7 +44,7 @@ echo "usage: tmux [-2CluvV] [-c shell-command] [command [flags]]" >&2; exit 1"#;
 
 #[test]
 fn a_usage_error_of_a_good_tmux_is_shown_as_it_is() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let error = tmux.server.run_one(Command::new("list-panes").flag('Z')).unwrap_err();
     let Error::Failed { message, .. } = error else { panic!("{error}") };
     assert!(message.contains('Z') && message.contains("list-panes"), "{message}");
@@ -53,7 +52,7 @@ fn a_usage_error_of_a_good_tmux_is_shown_as_it_is() {
 
 #[test]
 fn no_server_whether_the_socket_exists_or_not() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let list = || tmux.server.run_one(Command::new("list-sessions"));
     assert!(list().is_ok());
     tmux.kill();
@@ -71,7 +70,7 @@ fn no_server_whether_the_socket_exists_or_not() {
 
 #[test]
 fn running_only_starts_nothing() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     let error = tmux.server.running_only().run_one(new_session("a")).unwrap_err();
     assert!(matches!(error, Error::NoServer), "{error}");
     assert!(!tmux.socket().exists());
@@ -79,14 +78,14 @@ fn running_only_starts_nothing() {
 
 #[test]
 fn a_duplicate_session() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let error = tmux.server.run_one(new_session("main")).unwrap_err();
     assert!(matches!(&error, Error::DuplicateSession { name } if name == "main"), "{error}");
 }
 
 #[test]
 fn a_missing_pane() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let error = tmux
         .server
         .run_one(Command::new("list-panes").target(dogwatch_tmux::PaneId(99)))
@@ -108,7 +107,7 @@ fn a_socket_that_cannot_be_made() {
 
 #[test]
 fn a_command_line_that_is_too_long() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     for size in [20_000, 3_000_000] {
         let error = tmux.server.run_one(print(&"x".repeat(size))).unwrap_err();
         assert!(matches!(error, Error::CommandTooLong { .. }), "{size}: {error}");
@@ -129,7 +128,7 @@ fn the_deadline_ends_a_tmux_that_hangs() {
 /// As when a session is made by a call that was taken before the `kill-server`: it keeps the server, which refuses everyone.
 #[test]
 fn a_server_that_does_not_come_to_its_end_is_told_again() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let late = "set-hook -gu session-closed ; new-session -d -s late cat";
     let hook = Command::new("set-hook").flag('g').arg("session-closed").arg(late);
     tmux.server.run_one(hook).unwrap();
@@ -141,7 +140,7 @@ fn a_server_that_does_not_come_to_its_end_is_told_again() {
 
 #[test]
 fn a_new_session_outwaits_a_dying_server() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     for round in 0..5 {
         for at in 0..10 {
             tmux.session(&format!("filler-{at}"));

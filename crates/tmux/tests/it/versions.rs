@@ -4,16 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dogwatch_testkit::{PrivateTmux, name, new_session, print};
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{CaptureOptions, Command, Error, PaneId, RowQuery, fitting};
-
-use crate::private::{Private, name, new_session, print};
 
 /// 3.2a follows a null pointer when a format names the activity of the window of a pane that is gone, and the server ends with all
 /// sessions (`display-message -p -t %99 '#{window_activity}'`).
 #[test]
 fn asking_for_a_pane_that_is_gone_ends_nothing() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let pid = tmux.server_pid();
     let gone = PaneId(99);
     let query = RowQuery::new();
@@ -31,7 +30,7 @@ fn asking_for_a_pane_that_is_gone_ends_nothing() {
 /// Of a pane in a window with others, only that pane is told of.
 #[test]
 fn a_pane_is_asked_for_alone() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let first = tmux.server.panes().unwrap()[0].pane_id;
     let split = Command::new("split-window").flag('d').target(first).arg("cat");
     tmux.server.run_one(split).unwrap();
@@ -48,7 +47,7 @@ fn a_pane_is_asked_for_alone() {
 /// 3.7 refuses more than 1,000 words in one command line.
 #[test]
 fn long_chains_are_done_in_parts() {
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let texts: Vec<String> = (0..600).map(|n| format!("text {n}")).collect();
     let commands: Vec<Command> = texts.iter().map(|text| print(text)).collect();
     let replies = tmux.server.run(&commands).unwrap();
@@ -80,7 +79,7 @@ fn long_chains_are_done_in_parts() {
 #[test]
 fn clients_connect_while_sessions_come_and_go() {
     const TIME: Duration = Duration::from_secs(4);
-    let tmux = Private::running();
+    let tmux = PrivateTmux::running();
     let pid = tmux.server_pid();
     let server = &tmux.server;
     let stop = AtomicBool::new(false);

@@ -1,10 +1,9 @@
+use dogwatch_testkit::PrivateTmux;
 use dogwatch_tmux::{Command, PaneId, WindowView};
-
-use crate::private::Private;
 
 #[test]
 fn a_window_and_where_its_panes_are() {
-    let tmux = Private::idle();
+    let tmux = PrivateTmux::idle();
     let first = tmux.sized_session("team", 200, 50);
     let split = Command::new("split-window").flag('h').flag('d').target(first).arg("cat");
     tmux.server

@@ -1,9 +1,10 @@
 //! Children that a session leaves behind, or does not.
 
+use dogwatch_testkit::{process::is_alive, wait_until};
 use rustix::process::{Pid, Signal, getsid, kill_process};
 
 use crate::pane::Pane;
-use crate::script::{Script, is_alive, wait_until};
+use crate::script::Script;
 
 /// A process that is ended with the test, whatever happens.
 struct Stray(Pid);
@@ -15,7 +16,7 @@ impl Stray {
     }
 
     fn lives(&self) -> bool {
-        is_alive(self.0)
+        is_alive(self.0.as_raw_nonzero().get())
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 
+use dogwatch_testkit::wait_until;
 use rustix::termios::{LocalModes, tcgetattr};
 
 use crate::pane::Pane;
-use crate::script::{Script, wait_until};
+use crate::script::Script;
 
 const RAW_AND_READY: &str = r#"
     record = "received"

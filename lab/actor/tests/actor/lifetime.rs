@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 
+use dogwatch_testkit::wait_until;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::script::{ACTOR, Script, wait_until};
+use crate::script::{ACTOR, Script};
 
 #[test]
 fn exit_codes_are_the_scenarios() {

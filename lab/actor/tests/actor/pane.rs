@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use rustix::process::Pid;
+use dogwatch_testkit::{process::is_alive, wait_until};
 
-use crate::script::{ACTOR, Script, is_alive, wait_until};
+use crate::script::{ACTOR, Script};
 
 /// Ends its server when it is dropped, and waits for that.
 pub(crate) struct Pane<'a> {
@@ -105,7 +105,7 @@ impl<'a> Pane<'a> {
 
 impl Drop for Pane<'_> {
     fn drop(&mut self) {
-        let Some(server) = self.server.and_then(Pid::from_raw) else {
+        let Some(server) = self.server else {
             return;
         };
         if is_alive(server) {

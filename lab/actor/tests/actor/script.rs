@@ -3,16 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, test_kill_process};
+use dogwatch_testkit::wait_until;
 use tempfile::TempDir;
 
 pub(crate) const ACTOR: &str = env!("CARGO_BIN_EXE_actor");
-
-/// Far longer than anything here takes, also on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Script {
     folder: TempDir,
@@ -60,22 +55,4 @@ impl Script {
             .stderr(Stdio::piped());
         command
     }
-}
-
-pub(crate) fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Whether a process runs. One that has ended and that its new parent has not yet collected, which
-/// some inits do every other second only, does not.
-pub(crate) fn is_alive(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    test_kill_process(pid).is_ok() && !stat.contains(") Z ")
 }

@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use dogwatch_testkit::process;
 use model_double::homes::Agent;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::lab::Lab;
-use crate::process;
 use crate::verdict::said;
 
 /// It left by itself, as a person would make it.

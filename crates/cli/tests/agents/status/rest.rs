@@ -1,11 +1,11 @@
 //! Alive at its prompt, nothing running.
 
+use dogwatch_testkit::process;
 use model_double::homes::Agent;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::lab::Lab;
-use crate::process;
 use crate::verdict::said;
 
 /// Who says that it is at rest: claude itself; of codex, the last line of its transcript, or its screen before any.
@@ -130,7 +130,7 @@ fn background(agent: Agent) -> Option<Lab> {
 
 #[track_caller]
 fn nothing_in_the_background(lab: &Lab) {
-    crate::env::eventually("the background is empty", || lab.why()["background"] == 0);
+    dogwatch_testkit::eventually("the background is empty", || lab.why()["background"] == 0);
     let idle = rests(lab, true, false);
     assert_eq!(idle["background"], 0, "{idle:#}");
 }
@@ -214,7 +214,7 @@ fn a_stopped_agent_waits() {
     let session = lab.spawn(&["--unattended", "--prompt", "[gate]"]);
     lab.is("working", "own_word");
     process::signal(session.pid, Signal::STOP);
-    crate::env::eventually("it waits", || lab.why()["state"] == "waiting");
+    dogwatch_testkit::eventually("it waits", || lab.why()["state"] == "waiting");
     let waiting = lab.why();
     assert_eq!((&waiting["for"], &waiting["basis"]), (&"other".into(), &"asserted".into()));
     process::signal(session.pid, Signal::CONT);

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use dogwatch_testkit::eventually;
 use model_double::homes::Agent;
 
-use crate::env::eventually;
 use crate::lab::Lab;
 use crate::verdict::said;
 

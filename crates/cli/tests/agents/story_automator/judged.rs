@@ -1,8 +1,8 @@
 //! Completion is judged by what the agent says, not matched on its screen.
 
+use dogwatch_testkit::eventually_or;
 use model_double::homes::Agent;
 
-use crate::env::eventually_or;
 use crate::lab::Lab;
 
 const CLAUDE: &str = "unset CLAUDECODE && claude --dangerously-skip-permissions";

@@ -5,8 +5,9 @@ mod reading;
 mod real_run;
 mod stop_hook;
 
+use dogwatch_testkit::CommandOutput;
+
 use crate::lab::Lab;
-use crate::output::CommandOutput;
 
 impl Lab {
     /// A call of the drop-in.

@@ -6,11 +6,11 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use dogwatch_testkit::dogwatch;
 use model_double::homes::Agent;
 use model_double::{Scenario, agents};
 use serde_json::Value;
 
-use crate::env::dogwatch;
 use crate::lab::Lab;
 
 const SKILLS: [&str; 4] =

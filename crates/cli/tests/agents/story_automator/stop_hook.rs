@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use dogwatch_testkit::{dogwatch, eventually_or};
 use model_double::Scenario;
 use model_double::homes::Agent;
 use serde_json::Value;
 
-use crate::env::{dogwatch, eventually_or};
 use crate::lab::Lab;
 
 /// The lead gives up too early. Sent back, it works on until the gate opens.

@@ -1,6 +1,6 @@
 //! Errors as JSON: a line on standard output, and the exit code.
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 #[test]
 fn errors() {

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
+
 use crate::json_shapes::shape;
 
 /// What a command that is told of an event reads from its standard input.

@@ -1,6 +1,6 @@
 //! Messages, answers and jobs.
 
-use crate::env::{TestEnv, dogwatch, eventually};
+use dogwatch_testkit::{TestEnv, dogwatch, eventually};
 
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
 const DIALOG: &str =

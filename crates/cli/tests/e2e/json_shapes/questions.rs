@@ -1,6 +1,6 @@
 //! Escalations: raised, listed, answered, waited for.
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
 
 #[test]
 fn escalations() {

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
+
+use crate::registry::Registry as _;
 
 #[test]
 fn the_registry() {

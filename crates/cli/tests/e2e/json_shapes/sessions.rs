@@ -1,9 +1,9 @@
 //! Sessions: started, listed, judged, waited for, captured, ended, forgotten.
 
+use dogwatch_testkit::{TestEnv, eventually, process};
 use rustix::process::Signal;
 
-use crate::env::{TestEnv, eventually};
-use crate::process;
+use crate::registry::Registry as _;
 
 fn hook(env: &TestEnv, session: &str, payload: &str) {
     let mut command = env.command(&["hook", "claude"]);

@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use dogwatch_testkit::CommandOutput;
 use regex_lite::Regex;
 use serde_json::Value;
-
-use crate::output::CommandOutput;
 
 /// Sentences for people, which may change: `docs/protocol.md` promises that they are texts, and no more.
 const SENTENCES: [&str; 17] = [

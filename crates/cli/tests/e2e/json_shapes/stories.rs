@@ -2,11 +2,10 @@
 
 use std::fs;
 
+use dogwatch_testkit::{CommandOutput, Project};
 use serde_json::Value;
 
 use crate::json_shapes::shape;
-use crate::output::CommandOutput;
-use crate::workflows::Project;
 
 const TWO: &str = r#"
 name = "two"

@@ -3,11 +3,10 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
+use dogwatch_testkit::{CommandOutput, TestEnv, process};
 use rustix::process::Signal;
 
-use crate::env::TestEnv;
-use crate::output::CommandOutput;
-use crate::process;
+use crate::registry::Registry as _;
 
 /// A command that goes on, and the lines it has printed so far.
 struct Stream {

@@ -1,6 +1,8 @@
 //! Teams: panes, tasks, members.
 
-use crate::env::TestEnv;
+use dogwatch_testkit::TestEnv;
+
+use crate::panes::Panes as _;
 
 #[test]
 fn a_team() {

@@ -1,7 +1,8 @@
 //! Tools: doctor, agents, judge, record.
 
-use crate::env::TestEnv;
-use crate::output::CommandOutput;
+use dogwatch_testkit::{CommandOutput, TestEnv};
+
+use crate::registry::Registry as _;
 
 fn alone(env: &TestEnv, args: &[&str]) -> CommandOutput {
     let mut command = env.roll_command(args);

@@ -3,10 +3,17 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
 
-impl TestEnv {
+use crate::story_automator::Helper as _;
+
+/// Outputs of monitored sessions.
+trait Outputs {
     /// How a session ended, and the file of what it showed.
+    fn monitored(&self, session: &str) -> (String, PathBuf);
+}
+
+impl Outputs for TestEnv {
     fn monitored(&self, session: &str) -> (String, PathBuf) {
         let ended = self.helper(&["monitor-session", session, "--json", "--initial-wait", "0"]);
         let ended = ended.success().json();

@@ -2,14 +2,25 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use dogwatch_testkit::{TestEnv, dogwatch};
 use serde_json::{Value, json};
 
-use crate::env::{TestEnv, dogwatch};
+use crate::story_automator::Helper as _;
 
 const TEMPLATE: &str = "---\nepic: \"\"\nstatus: \"\"\nstoryRange: []\npolicyVersion: 0\npolicySnapshotFile: \"\"\npolicySnapshotHash: \"\"\nlegacyPolicy: false\n---\nstatus: body\n";
 
-impl TestEnv {
+/// Runs of the drop-in.
+trait Runs {
     /// The skills that a run needs, as any text will do for them.
+    fn install_skills(&self);
+    fn put(&self, name: &str, content: &str) -> PathBuf;
+    fn build_state(&self) -> PathBuf;
+    /// Makes the marker of a run one that was last heard of years ago.
+    fn age_marker(&self);
+    fn stop_hook(&self) -> String;
+}
+
+impl Runs for TestEnv {
     fn install_skills(&self) {
         for skill in ["bmad-create-story", "bmad-dev-story", "bmad-retrospective"] {
             self.put(&format!(".claude/skills/{skill}/SKILL.md"), "x");
@@ -36,7 +47,6 @@ impl TestEnv {
         self.work().join(self.helper(&build).success().json()["path"].as_str().unwrap())
     }
 
-    /// Makes the marker of a run one that was last heard of years ago.
     fn age_marker(&self) {
         let file = self.work().join(".claude/.story-automator-active");
         let mut marker: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();

@@ -1,7 +1,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
+
+use crate::story_automator::Helper as _;
 
 #[test]
 fn targets_are_exact() {
@@ -175,7 +177,7 @@ fn heartbeats() {
 fn a_copy_in_the_helpers_place_works_as_a_link_does() {
     let env = TestEnv::new();
     let copy = env.root().join("story-automator");
-    fs::copy(crate::env::dogwatch(), &copy).unwrap();
+    fs::copy(dogwatch_testkit::dogwatch(), &copy).unwrap();
     let call = |words: &[&str]| env.run(env.foreign(&copy).args(words)).success().text();
     let spawn = ["tmux-wrapper", "spawn", "dev", "1", "1.1", "--command", "echo hello"];
     let session = call(&spawn).trim().to_owned();

@@ -2,7 +2,9 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
-use crate::env::{TestEnv, eventually};
+use dogwatch_testkit::{TestEnv, eventually};
+
+use crate::story_automator::Helper as _;
 
 /// A command that works until a file is there.
 const GATED: &str = "echo Working; until [ -e go ]; do sleep 0.05; done; exit 3";

@@ -15,13 +15,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::output::CommandOutput;
-use crate::process;
+use crate::{CommandOutput, PATIENCE, isolate, process};
 
-/// Long enough for a loaded machine; no test waits for it unless it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-pub(crate) struct TestEnv {
+#[derive(Debug)]
+pub struct TestEnv {
     root: TempDir,
     home: PathBuf,
     state: PathBuf,
@@ -32,15 +29,21 @@ pub(crate) struct TestEnv {
 
 /// What `spawn --json` said.
 #[derive(Debug, Clone)]
-pub(crate) struct Spawned {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) pane: String,
-    pub(crate) pid: i32,
+pub struct Spawned {
+    pub id: String,
+    pub name: String,
+    pub pane: String,
+    pub pid: i32,
+}
+
+impl Default for TestEnv {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl TestEnv {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         // Short, because a unix socket's path may have about 100 bytes.
         let root = tempfile::Builder::new().prefix("dw").tempdir().expect("a temporary folder");
         let path = root.path().canonicalize().expect("it was just made");
@@ -52,20 +55,20 @@ impl TestEnv {
         Self { root, home, state: path.join("state"), work, sockets }
     }
 
-    pub(crate) fn root(&self) -> PathBuf {
+    pub fn root(&self) -> PathBuf {
         self.work.parent().expect("made in the root").to_owned()
     }
 
-    pub(crate) fn home(&self) -> &Path {
+    pub fn home(&self) -> &Path {
         &self.home
     }
 
-    pub(crate) fn state_dir(&self) -> &Path {
+    pub fn state_dir(&self) -> &Path {
         &self.state
     }
 
     /// The folder that commands run in.
-    pub(crate) fn work(&self) -> &Path {
+    pub fn work(&self) -> &Path {
         &self.work
     }
 
@@ -73,48 +76,38 @@ impl TestEnv {
         self.sockets.lock().expect("nobody panics while holding it")
     }
 
-    pub(crate) fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.sockets()[0].clone()
     }
 
-    pub(crate) fn session_dir(&self, session: &Spawned) -> PathBuf {
+    pub fn session_dir(&self, session: &Spawned) -> PathBuf {
         self.state.join("sessions").join(&session.id)
     }
 
     /// A dogwatch command, not started yet.
-    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+    pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = self.foreign(dogwatch());
         command.args(args);
         command
     }
 
     /// Any program in the environment of the test.
-    pub(crate) fn foreign(&self, program: impl AsRef<OsStr>) -> Command {
+    pub fn foreign(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        command
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &self.home)
-            .env("LANG", "C.UTF-8")
-            .env("TZ", "UTC")
-            .env("SHELL", "/bin/sh")
-            .env("DOGWATCH_STATE_DIR", &self.state)
-            .env("DOGWATCH_TMUX", self.socket())
-            .current_dir(&self.work)
-            .stdin(Stdio::null());
+        isolate(&mut command, &self.home, &self.state, &self.socket()).current_dir(&self.work);
         command
     }
 
-    pub(crate) fn dogwatch<S: AsRef<OsStr>>(&self, args: &[S]) -> CommandOutput {
+    pub fn dogwatch<S: AsRef<OsStr>>(&self, args: &[S]) -> CommandOutput {
         self.run(&mut self.command(args))
     }
 
-    pub(crate) fn run(&self, command: &mut Command) -> CommandOutput {
+    pub fn run(&self, command: &mut Command) -> CommandOutput {
         let output = command.output().expect("the program can be started");
         CommandOutput::new(output, self.known())
     }
 
-    pub(crate) fn run_with_input(&self, command: &mut Command, input: &[u8]) -> CommandOutput {
+    pub fn run_with_input(&self, command: &mut Command, input: &[u8]) -> CommandOutput {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("it was asked for");
@@ -127,7 +120,7 @@ impl TestEnv {
     }
 
     /// What a program said that was started before and ends now.
-    pub(crate) fn ended(&self, child: Child) -> CommandOutput {
+    pub fn ended(&self, child: Child) -> CommandOutput {
         let output = child.wait_with_output().expect("its output can be read");
         CommandOutput::new(output, self.known())
     }
@@ -147,7 +140,7 @@ impl TestEnv {
 
     /// Spawns a session with these arguments; it must succeed.
     #[track_caller]
-    pub(crate) fn spawn<S: AsRef<OsStr>>(&self, args: &[S]) -> Spawned {
+    pub fn spawn<S: AsRef<OsStr>>(&self, args: &[S]) -> Spawned {
         let mut command = self.command(&["spawn", "--json"]);
         command.args(args);
         let said = self.run(&mut command).success().json();
@@ -158,20 +151,20 @@ impl TestEnv {
 
     /// Spawns a shell script under a name.
     #[track_caller]
-    pub(crate) fn spawn_script(&self, name: &str, script: &str) -> Spawned {
+    pub fn spawn_script(&self, name: &str, script: &str) -> Spawned {
         self.spawn(&["--name", name, "--", "sh", "-c", script])
     }
 
     /// Spawns the scripted agent under a name.
     #[track_caller]
-    pub(crate) fn spawn_actor(&self, name: &str, scenario: &str) -> Spawned {
+    pub fn spawn_actor(&self, name: &str, scenario: &str) -> Spawned {
         let file = self.write(&format!("{name}.toml"), scenario);
         let file = file.to_string_lossy();
         self.spawn(&["--name", name, "--", dogwatch(), "lab", "actor", &file])
     }
 
     /// An agent profile of the user's own, for a script that plays the agent.
-    pub(crate) fn add_profile(&self, name: &str, more: &str, script: &str) {
+    pub fn add_profile(&self, name: &str, more: &str, script: &str) {
         let folder = self.home.join(".config/dogwatch/agents");
         fs::create_dir_all(&folder).expect("a folder for profiles");
         let program = self.write_program(name, script);
@@ -182,14 +175,14 @@ impl TestEnv {
     }
 
     /// A file in the work folder.
-    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.work.join(name);
         fs::write(&path, content).expect("a file in the work folder");
         path
     }
 
     /// An executable script in a folder of programs.
-    pub(crate) fn write_program(&self, name: &str, script: &str) -> PathBuf {
+    pub fn write_program(&self, name: &str, script: &str) -> PathBuf {
         let folder = self.root().join("bin");
         fs::create_dir_all(&folder).expect("a folder for programs");
         let path = folder.join(name);
@@ -199,7 +192,7 @@ impl TestEnv {
     }
 
     /// The session of that name as `ls --all --json` tells of it; the newest if there are several.
-    pub(crate) fn seen(&self, name: &str) -> Value {
+    pub fn seen(&self, name: &str) -> Value {
         let listed = self.dogwatch(&["ls", "--all", "--json"]).success().json();
         let all = listed["sessions"].as_array().cloned().unwrap_or_default();
         all.into_iter().rfind(|s| s["name"] == name).unwrap_or(Value::Null)
@@ -207,7 +200,7 @@ impl TestEnv {
 
     /// Waits until the session of that name is in a state, and returns what is then said of it.
     #[track_caller]
-    pub(crate) fn wait_state(&self, name: &str, state: &str) -> Value {
+    pub fn wait_state(&self, name: &str, state: &str) -> Value {
         let mut seen = Value::Null;
         let begun = Instant::now();
         while seen["state"] != state {
@@ -220,7 +213,7 @@ impl TestEnv {
 
     /// Waits until the session's screen shows a text.
     #[track_caller]
-    pub(crate) fn wait_screen(&self, name: &str, text: &str) {
+    pub fn wait_screen(&self, name: &str, text: &str) {
         let begun = Instant::now();
         let mut screen = String::new();
         while !screen.contains(text) {
@@ -230,25 +223,25 @@ impl TestEnv {
         }
     }
 
-    pub(crate) fn screen(&self, name: &str) -> String {
+    pub fn screen(&self, name: &str) -> String {
         self.dogwatch(&["capture", name]).text()
     }
 
     /// Asks the tmux server of dogwatch directly.
     #[track_caller]
-    pub(crate) fn tmux(&self, args: &[&str]) -> String {
+    pub fn tmux(&self, args: &[&str]) -> String {
         self.tmux_on(&self.socket(), args)
     }
 
     #[track_caller]
-    pub(crate) fn tmux_on(&self, socket: &Path, args: &[&str]) -> String {
+    pub fn tmux_on(&self, socket: &Path, args: &[&str]) -> String {
         let output = self.tmux_command(socket, args).output().expect("tmux can be started");
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "tmux {args:?}: {error}");
         String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
     }
 
-    pub(crate) fn tmux_command(&self, socket: &Path, args: &[&str]) -> Command {
+    pub fn tmux_command(&self, socket: &Path, args: &[&str]) -> Command {
         let mut command = self.foreign("tmux");
         command.args(["-u", "-f", "/dev/null", "-S"]).arg(socket);
         if args.first() == Some(&"new-session") && args.contains(&"-x") && is_tmux_3_2() {
@@ -262,20 +255,20 @@ impl TestEnv {
     }
 
     /// Types keys into the session's pane.
-    pub(crate) fn keys(&self, session: &Spawned, keys: &[&str]) {
+    pub fn keys(&self, session: &Spawned, keys: &[&str]) {
         let mut args = vec!["send-keys", "-t", &session.pane];
         args.extend(keys);
         self.tmux(&args);
     }
 
     /// The socket of another tmux server; it ends with the test too.
-    pub(crate) fn another_socket(&self, name: &str) -> PathBuf {
+    pub fn another_socket(&self, name: &str) -> PathBuf {
         let socket = self.root().join(name);
         self.sockets().push(socket.clone());
         socket
     }
 
-    pub(crate) fn server_pid(&self) -> i32 {
+    pub fn server_pid(&self) -> i32 {
         self.tmux(&["display-message", "-p", "#{pid}"]).parse().expect("a pid")
     }
 
@@ -327,11 +320,16 @@ impl Drop for TestEnv {
 }
 
 /// The binary under test: where cargo has built it, unless the tests were copied elsewhere with it (`scripts/tmux-matrix`).
-pub(crate) fn dogwatch() -> &'static str {
+pub fn dogwatch() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {
-        let told = std::env::var("DOGWATCH_TEST_BINARY");
-        told.unwrap_or_else(|_| env!("CARGO_BIN_EXE_dogwatch").to_owned())
+        std::env::var("DOGWATCH_TEST_BINARY").unwrap_or_else(|_| {
+            // Tests are in `deps` beside it.
+            let me = std::env::current_exe().expect("we run");
+            let built = me.ancestors().nth(2).expect("deps is in a folder").join("dogwatch");
+            assert!(built.exists(), "{} is not built", built.display());
+            built.to_str().expect("cargo's folders are text").to_owned()
+        })
     })
 }
 
@@ -343,23 +341,7 @@ fn is_tmux_3_2() -> bool {
     })
 }
 
-/// Waits for a condition that nobody tells us of.
-#[track_caller]
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    eventually_or(what, || if condition() { Ok(()) } else { Err("not so".to_owned()) });
-}
-
-/// The same for a condition that can say what it sees instead.
-#[track_caller]
-pub(crate) fn eventually_or(what: &str, mut condition: impl FnMut() -> Result<(), String>) {
-    let begun = Instant::now();
-    while let Err(instead) = condition() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}; but: {instead}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// Whether the tests run as root, who may do things that others may not.
-pub(crate) fn is_root() -> bool {
+pub fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }

@@ -1,7 +1,9 @@
 //! A tmux server of the test's own.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(not(target_os = "linux"))]
+use std::time::Instant;
 
 use dogwatch_tmux::{Command, PaneId, Server, SessionName, Socket, Version, escape_format};
 #[cfg(target_os = "linux")]
@@ -11,18 +13,18 @@ use rustix::process::Pid;
 use rustix::process::{PidfdFlags, pidfd_open};
 use tempfile::TempDir;
 
-/// Long enough for a loaded machine; no test waits for it unless it fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+use crate::PATIENCE;
 
 /// Ends its server on drop and waits until that is gone.
-pub(crate) struct Private {
-    pub(crate) server: Server,
+#[derive(Debug)]
+pub struct PrivateTmux {
+    pub server: Server,
     dir: TempDir,
 }
 
-impl Private {
+impl PrivateTmux {
     /// Nothing runs yet.
-    pub(crate) fn idle() -> Self {
+    pub fn idle() -> Self {
         let dir = TempDir::new().unwrap();
         let mut server = Server::new(Socket::Path(dir.path().join("s")));
         server.config = Some("/dev/null".into());
@@ -31,27 +33,27 @@ impl Private {
     }
 
     /// With one session `main`.
-    pub(crate) fn running() -> Self {
+    pub fn running() -> Self {
         let private = Self::idle();
         private.session("main");
         private
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(crate) fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.dir.path().join("s")
     }
 
     /// A new session that only waits.
-    pub(crate) fn session(&self, session: &str) -> PaneId {
+    pub fn session(&self, session: &str) -> PaneId {
         self.session_with(session, &["cat"])
     }
 
     /// A new session that only waits, in a window of that size. 3.2a takes no size for a new session.
-    pub(crate) fn sized_session(&self, session: &str, width: u16, height: u16) -> PaneId {
+    pub fn sized_session(&self, session: &str, width: u16, height: u16) -> PaneId {
         let (width, height) = (width.to_string(), height.to_string());
         let new = new_session(session).option('x', &width).option('y', &height).arg("cat");
         let pane = self.server.run_one(new).unwrap().first_line().parse().unwrap();
@@ -61,27 +63,27 @@ impl Private {
         pane
     }
 
-    pub(crate) fn session_with(&self, session: &str, program: &[&str]) -> PaneId {
+    pub fn session_with(&self, session: &str, program: &[&str]) -> PaneId {
         let reply = self.server.run_one(new_session(session).args(program)).unwrap();
         reply.first_line().parse().unwrap()
     }
 
-    pub(crate) fn server_pid(&self) -> Option<u32> {
+    pub fn server_pid(&self) -> Option<u32> {
         self.ask("#{pid}")?.parse().ok()
     }
 
     /// A format's value, or `None` without a server.
-    pub(crate) fn ask(&self, format: &str) -> Option<String> {
+    pub fn ask(&self, format: &str) -> Option<String> {
         let reply = self.server.run_one(Command::new("display-message").flag('p').arg(format));
         Some(reply.ok()?.first_line().into_owned())
     }
 
-    pub(crate) fn has_session(&self, session: &str) -> bool {
+    pub fn has_session(&self, session: &str) -> bool {
         self.server.run_one(Command::new("has-session").target(&name(session))).is_ok()
     }
 
     /// Ends the server and waits for its end.
-    pub(crate) fn kill(&self) {
+    pub fn kill(&self) {
         if let Some(pid) = self.server_pid() {
             let gone = Exit::of(pid);
             let _ = self.server.run_one(Command::new("kill-server"));
@@ -90,23 +92,23 @@ impl Private {
     }
 }
 
-impl Drop for Private {
+impl Drop for PrivateTmux {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
-pub(crate) fn name(session: &str) -> SessionName {
+pub fn name(session: &str) -> SessionName {
     SessionName::new(session).unwrap()
 }
 
 /// Whether the tmux that is tested is at least this version.
-pub(crate) fn is_since(version: &str) -> bool {
+pub fn is_since(version: &str) -> bool {
     Server::default().version().unwrap() >= Version::parse(version).unwrap()
 }
 
 /// Detached; answers with the pane's id.
-pub(crate) fn new_session(session: &str) -> Command {
+pub fn new_session(session: &str) -> Command {
     Command::new("new-session")
         .flag('d')
         .flag('P')
@@ -114,22 +116,14 @@ pub(crate) fn new_session(session: &str) -> Command {
         .option('s', escape_format(session))
 }
 
-pub(crate) fn print(text: &str) -> Command {
+pub fn print(text: &str) -> Command {
     Command::new("display-message").flag('p').arg(text)
-}
-
-/// Waits for a condition that tmux tells nobody about.
-pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// The end of a process that is not ours to wait for. Taken before the end, so that another
 /// process with the same number is not mistaken for it.
-pub(crate) struct Exit {
+#[derive(Debug)]
+pub struct Exit {
     #[cfg(target_os = "linux")]
     fd: Option<rustix::fd::OwnedFd>,
     #[cfg(not(target_os = "linux"))]
@@ -137,7 +131,7 @@ pub(crate) struct Exit {
 }
 
 impl Exit {
-    pub(crate) fn of(pid: u32) -> Self {
+    pub fn of(pid: u32) -> Self {
         let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
         #[cfg(target_os = "linux")]
         let exit = Self { fd: pidfd_open(pid, PidfdFlags::empty()).ok() };
@@ -147,19 +141,20 @@ impl Exit {
     }
 
     #[cfg(target_os = "linux")]
-    pub(crate) fn within(&self, patience: Duration) -> bool {
+    pub fn within(&self, patience: Duration) -> bool {
         let Some(fd) = &self.fd else { return true };
         let timeout = Timespec::try_from(patience).unwrap();
         poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)).unwrap() == 1
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn within(&self, patience: Duration) -> bool {
+    pub fn within(&self, patience: Duration) -> bool {
         let begun = Instant::now();
         while rustix::process::test_kill_process(self.pid).is_ok() {
             if begun.elapsed() > patience {
                 return false;
             }
+            // sleep: the interval of a poll; only Linux reports the end of a process that is not a child.
             std::thread::sleep(Duration::from_millis(10));
         }
         true

@@ -6,17 +6,18 @@ use std::process::Output;
 use serde_json::Value;
 
 /// The outcome of one command.
+#[derive(Debug)]
 #[must_use = "snapshot the output, or assert the exit code"]
-pub(crate) struct CommandOutput {
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: String,
-    pub(crate) code: Option<i32>,
+pub struct CommandOutput {
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+    pub code: Option<i32>,
     /// Texts of this run, and the words that stand for them in snapshots.
-    pub(crate) known: Vec<(String, &'static str)>,
+    pub known: Vec<(String, &'static str)>,
 }
 
 impl CommandOutput {
-    pub(crate) fn new(output: Output, known: Vec<(String, &'static str)>) -> Self {
+    pub fn new(output: Output, known: Vec<(String, &'static str)>) -> Self {
         Self {
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -25,32 +26,32 @@ impl CommandOutput {
         }
     }
 
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
     /// Fails the test unless the command succeeded.
     #[track_caller]
-    pub(crate) fn success(self) -> Self {
+    pub fn success(self) -> Self {
         self.code(0)
     }
 
     /// Fails the test unless the command ended with this exit code.
     #[track_caller]
-    pub(crate) fn code(self, code: i32) -> Self {
+    pub fn code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
     }
 
     /// The one JSON object that was printed.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self}"))
     }
 
     /// The JSON with everything that differs from run to run replaced by its key.
     #[track_caller]
-    pub(crate) fn json_shape(&self) -> String {
+    pub fn json_shape(&self) -> String {
         let mut value = self.json();
         redact(&mut value);
         let text = serde_json::to_string_pretty(&value).unwrap_or_default();

@@ -1,45 +1,70 @@
 //! Processes as the kernel shows them.
 
 use std::fs;
+use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::eventually;
+
 /// Whether a process lives; a zombie does not.
-pub(crate) fn is_alive(pid: i32) -> bool {
+pub fn is_alive(pid: i32) -> bool {
+    // Without `/proc` a zombie counts as alive; the tests only wait longer then.
+    if !Path::new("/proc/self/stat").exists() {
+        return Pid::from_raw(pid).is_some_and(|p| rustix::process::test_kill_process(p).is_ok());
+    }
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
+/// Sends a signal to a process that must be there.
+#[track_caller]
+pub fn signal(pid: i32, signal: Signal) {
+    assert!(try_signal(pid, signal), "process {pid} is not there, or not ours");
+}
+
 /// Whether the signal was sent. The process may have ended since it was chosen.
-pub(crate) fn signal(pid: i32, signal: Signal) -> bool {
+pub fn try_signal(pid: i32, signal: Signal) -> bool {
     pid > 1 && Pid::from_raw(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
 }
 
-pub(crate) fn pids() -> Vec<i32> {
+#[track_caller]
+pub fn wait_gone(pid: i32) {
+    eventually(&format!("process {pid} is gone"), || !is_alive(pid));
+}
+
+/// Waits for a process to write its pid to a file.
+#[track_caller]
+pub fn pid_in(file: &Path) -> i32 {
+    let read = || fs::read_to_string(file).ok()?.trim().parse().ok();
+    crate::wait_until(&format!("a pid in {}", file.display()), read)
+}
+
+pub fn pids() -> Vec<i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-pub(crate) fn environment(pid: i32) -> Vec<u8> {
+pub fn environment(pid: i32) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
 }
 
-pub(crate) fn command_line(pid: i32) -> String {
+pub fn command_line(pid: i32) -> String {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).replace('\0', " ").trim_end().to_owned()
 }
 
-pub(crate) fn name(pid: i32) -> String {
+pub fn name(pid: i32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     name.trim_end().to_owned()
 }
 
-pub(crate) fn contains(bytes: &[u8], text: &str) -> bool {
+pub fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
 /// Living processes, but for ourselves, that have `text` in their environment, command line or working folder.
-pub(crate) fn carrying(text: &str) -> Vec<i32> {
+pub fn carrying(text: &str) -> Vec<i32> {
     let me = i32::try_from(std::process::id()).unwrap_or(0);
     let in_folder = |pid: i32| {
         fs::read_link(format!("/proc/{pid}/cwd"))
@@ -57,25 +82,25 @@ pub(crate) fn carrying(text: &str) -> Vec<i32> {
 }
 
 /// Resident memory in KiB, and how many files are open.
-pub(crate) fn weight(pid: i32) -> Option<(u64, usize)> {
+pub fn weight(pid: i32) -> Option<(u64, usize)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let memory = line.split_whitespace().next()?.parse().ok()?;
     Some((memory, fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count()))
 }
 
-pub(crate) fn parent(pid: i32) -> Option<i32> {
+pub fn parent(pid: i32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 /// The processes that have this one for a parent.
-pub(crate) fn children(of: i32) -> Vec<i32> {
+pub fn children(of: i32) -> Vec<i32> {
     pids().into_iter().filter(|&pid| parent(pid) == Some(of)).collect()
 }
 
 /// What a process waits for, for a report on one that hangs.
-pub(crate) fn where_it_is(pid: i32) -> String {
+pub fn where_it_is(pid: i32) -> String {
     let read = |file: &str| {
         fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default().trim().to_owned()
     };

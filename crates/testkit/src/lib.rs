@@ -1,0 +1,27 @@
+//! What tests share. Nothing of this is in a released program.
+//!
+//! - [`TestEnv`]: home, state directory, work folder and tmux server of one test; [`PrivateTmux`]: only the server.
+//! - [`eventually`] and its relatives: wait for a condition, never for a time.
+//! - [`process`]: processes as the kernel shows them.
+//! - [`Project`] and [`story`]: a repository with a workflow in it, and the workflow that is killed again and again.
+//! - [`skip`]: how a test says that it did not run.
+
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails here")]
+#![expect(clippy::print_stderr, reason = "the test runner shows it")]
+
+mod env;
+mod isolate;
+mod output;
+mod private_tmux;
+pub mod process;
+mod project;
+pub mod skip;
+pub mod story;
+mod wait;
+
+pub use env::{Spawned, TestEnv, dogwatch, is_root};
+pub use isolate::{free_port, isolate};
+pub use output::CommandOutput;
+pub use private_tmux::{Exit, PrivateTmux, is_since, name, new_session, print};
+pub use project::Project;
+pub use wait::{PATIENCE, eventually, eventually_or, wait_until};

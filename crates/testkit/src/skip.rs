@@ -1,0 +1,42 @@
+//! Tests that did not run say so. `./test` and `.ci/run` print the list at the end.
+
+use std::fs::File;
+use std::io::Write;
+
+/// The file that the list goes to, one line each: what, a tab, why.
+const LIST: &str = "DOGWATCH_SKIPPED";
+
+/// Whether the caller asked that these tests run (`DOGWATCH_REQUIRE_…`): then what is missing is a failure.
+pub fn is_required(variable: &str) -> bool {
+    std::env::var_os(variable).is_some()
+}
+
+/// Notes that a test, or a part of it, did not run. Fails instead if `required` names a variable that is set.
+#[track_caller]
+pub fn skipped(required: Option<&str>, why: &str) {
+    let test = std::thread::current().name().unwrap_or("?").to_owned();
+    if let Some(variable) = required.filter(|variable| is_required(variable)) {
+        panic!("{why}, and {variable} is set");
+    }
+    eprintln!("SKIPPED: {why}");
+    if let Some(list) = std::env::var_os(LIST) {
+        let line = format!("{test}\t{why}\n");
+        // One write of a short line to a file that is only appended to: lines of several processes do not mix.
+        let file = File::options().create(true).append(true).open(list);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list can be written");
+    }
+}
+
+/// Whether a program is there; notes the skip if it is not.
+#[track_caller]
+pub fn has_program(program: &str, required: Option<&str>) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Debian keeps servers where only root looks.
+    let more = ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"];
+    let mut folders = std::env::split_paths(&path).chain(more.map(Into::into));
+    let is_here = folders.any(|folder| folder.join(program).exists());
+    if !is_here {
+        skipped(required, &format!("{program} is not installed"));
+    }
+    is_here
+}
