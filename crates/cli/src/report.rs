@@ -4,18 +4,20 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use dogwatch_engine::Error;
-use serde_json::json;
+use dogwatch_protocol::error::{ErrorDetail, ErrorReport};
 
 use crate::ui;
+
+/// An error beside other results: without the hint.
+pub(crate) fn detail(error: &Error) -> ErrorDetail {
+    ErrorDetail { code: error.code().to_owned(), message: error.to_string(), hint: None }
+}
 
 /// Says what went wrong, where, and what to do: on stderr for people, as JSON on stdout for machines.
 pub(crate) fn failure(error: &Error, as_json: bool) -> ExitCode {
     if as_json {
-        let mut object = json!({ "error": { "code": error.code(), "message": error.to_string() } });
-        if let Some(hint) = error.hint() {
-            object["error"]["hint"] = hint.into();
-        }
-        ui::json(&object);
+        let hint = error.hint();
+        ui::json(&ErrorReport { error: ErrorDetail { hint, ..detail(error) } });
     } else {
         let red = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
         ui::talk(format_args!("{red}error:{red:#} {error}"));

@@ -14,7 +14,6 @@ use dogwatch_core::record::Exit;
 use dogwatch_core::terminal;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::environment;
 use crate::table::{Cell, Table};
@@ -35,8 +34,9 @@ pub(crate) fn raw(bytes: &[u8]) {
     ignore_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()));
 }
 
-pub(crate) fn json(value: &Value) {
-    raw(format!("{}\n", terminal::json(&value.to_string())).as_bytes());
+/// Prints a result as one line of JSON.
+pub(crate) fn json(value: &impl Serialize) {
+    ignore_closed_pipe(try_json(value));
 }
 
 /// A JSON object a line, for who has something to clean up first if nobody reads any more.
@@ -126,6 +126,11 @@ pub(crate) fn state(state: State) -> Cell {
     // `running` would be taken for what `status` calls `working`; that it lives is all that is known here.
     let word = if state == State::Running { "alive" } else { state.as_str() };
     Cell::painted(word, colour)
+}
+
+/// A path in JSON: what is not UTF-8 is replaced.
+pub(crate) fn path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// A path as people write it: the home folder as `~`.

@@ -114,7 +114,7 @@ fn end(host: &Host, order: &Kill) -> Result<(Value, u8), Error> {
     let result = json!({
         "session": seen.session.name,
         "id": seen.session.id,
-        "by": killed.by.as_str(),
+        "by": killed.by,
         "exit": killed.ended.map(|ended| ended.exit),
     });
     Ok((result, exit_code::OK))

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::record::{Ended, Started};
 
@@ -83,4 +84,18 @@ pub struct ScreenAlone {
     pub before: String,
     pub after: String,
     pub same: bool,
+}
+
+/// A line of `signals.jsonl`: what a hook of the agent told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct RecordedSignal {
+    pub at: Timestamp,
+    pub agent: String,
+    /// The name of the hook's event.
+    pub event: String,
+    /// The database had no time for it, so it may have come in late.
+    pub spooled: bool,
+    /// As the agent wrote it.
+    pub payload: Value,
 }

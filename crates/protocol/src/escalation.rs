@@ -1,5 +1,6 @@
 //! Questions to a person: why one is asked, about what, and what can be answered.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Longest first line of a problem in a headline.
@@ -301,4 +302,74 @@ pub struct Dialog {
     #[serde(default)]
     pub request: String,
     pub options: Vec<String>,
+}
+
+/// Questions, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Escalations {
+    pub escalations: Vec<Escalation>,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Escalation {
+    /// What people call it.
+    pub number: i64,
+    pub id: String,
+    /// What whoever raised it knows it by.
+    pub key: String,
+    /// 1 to 10, see `docs/escalations.md`.
+    pub trigger: u32,
+    pub kind: Kind,
+    /// One line for people: what it is about, and the problem.
+    pub headline: String,
+    pub situation: Situation,
+    pub options: Vec<NumberedChoice>,
+    pub raised: Timestamp,
+    pub deadline: Option<Timestamp>,
+    /// The option that counts at the deadline.
+    pub default: Option<u32>,
+    /// Null while it is open.
+    pub settled: Option<Settled>,
+}
+
+/// One thing that can be answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct NumberedChoice {
+    pub number: usize,
+    pub action: Action,
+    /// For people.
+    pub label: String,
+}
+
+/// When and how a question was settled.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Settled {
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub outcome: Settlement,
+}
+
+/// How a question was settled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Settlement {
+    Answered {
+        option: u32,
+        action: Action,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        /// Who chose: a person, an agent, or the deadline.
+        by: String,
+        /// Of an agent's dialog: keys are pressed once, by whoever wrote this down.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        carried_out: bool,
+    },
+    /// It need no longer be answered.
+    Withdrawn { because: String },
 }

@@ -223,3 +223,30 @@ pub struct Reply {
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub result: Value,
 }
+
+/// All hosts and their sessions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Fleet {
+    pub hosts: Vec<Host>,
+}
+
+/// All hosts and their sessions, whenever there is news.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct FleetNews {
+    pub hosts: Vec<Host>,
+    /// Why the broker cannot be reached right now.
+    pub trouble: Option<String>,
+}
+
+/// One host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Host {
+    pub host: String,
+    /// Of a host that is not, `sessions` is what was last known.
+    pub online: bool,
+    pub status: Option<HostStatus>,
+    pub sessions: Vec<SessionState>,
+}

@@ -1,5 +1,6 @@
 //! Jobs: how far one has come.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// How far a job has come.
@@ -50,4 +51,43 @@ impl JobState {
             _ => None,
         }
     }
+}
+
+/// Jobs, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Jobs {
+    pub jobs: Vec<Job>,
+}
+
+/// A prompt that was given to a session, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Job {
+    /// Also the id of the message that carries the prompt.
+    pub id: String,
+    /// Id of the session.
+    pub session: String,
+    /// Name of the session, if it is still known.
+    pub name: Option<String>,
+    pub prompt: String,
+    pub submitted: Timestamp,
+    pub delivered: Option<Timestamp>,
+    pub running: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
+    /// The dialog that holds it up.
+    pub waiting: Option<String>,
+    #[serde(flatten)]
+    pub state: JobState,
+}
+
+/// The job of a session, beside the session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct JobBrief {
+    pub id: String,
+    /// As in `job show`.
+    pub state: String,
+    /// The dialog that holds it up.
+    pub waiting: Option<String>,
 }

@@ -19,9 +19,14 @@
 //! | [`event`] | what happened: the journal, `dogwatch events`, MQTT |
 //! | [`notice`] | what commands and webhooks are told |
 //! | [`fleet`] | what hosts tell each other over MQTT |
+//! | [`team`] | teams: panes, tasks, members |
+//! | [`registry`] | the registry, and differences from it |
+//! | [`tools`] | what `doctor`, `agents`, `bug-report` and `monitor` print |
+//! | [`error`] | what is printed when a command fails |
 //! | [`exit_code`] | exit codes |
 
 pub mod bug_report;
+pub mod error;
 pub mod escalation;
 pub mod event;
 pub mod exit_code;
@@ -30,7 +35,10 @@ pub mod job;
 pub mod message;
 pub mod notice;
 pub mod record;
+pub mod registry;
 pub mod run;
 pub mod screen;
 pub mod session;
 pub mod status;
+pub mod team;
+pub mod tools;

@@ -1,5 +1,6 @@
 //! Messages to agents: when one may be delivered, what became of it, and what proves that.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// When a message may be put into the agent's box.
@@ -100,4 +101,104 @@ pub enum Change {
     Continued,
     /// Line ends at its end.
     TrailingLineEnds,
+}
+
+/// Messages, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Messages {
+    pub messages: Vec<Message>,
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Message {
+    #[serde(flatten)]
+    pub posted: PostedMessage,
+    #[serde(flatten)]
+    pub outcome: MessageOutcome,
+}
+
+/// What `send` did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Receipt {
+    #[serde(flatten)]
+    pub posted: PostedMessage,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What was changed to make the text safe.
+    pub changes: Vec<Change>,
+}
+
+/// A message, without what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct PostedMessage {
+    /// `messages --cancel` takes it.
+    pub id: String,
+    /// Id of the session.
+    pub session: String,
+    /// Name of the session, if it is still known.
+    pub name: Option<String>,
+    /// As it was pasted or typed.
+    pub text: String,
+    /// It is a slash command of the agent.
+    pub slash: bool,
+    /// When it was kept.
+    pub posted: Timestamp,
+    /// When it was put into the input box.
+    pub staged: Option<Timestamp>,
+    /// When it was submitted, the last time.
+    pub submitted: Option<Timestamp>,
+    /// When its outcome was known.
+    pub done: Option<Timestamp>,
+}
+
+/// What became of a message, or that it is still to be delivered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum MessageOutcome {
+    Settled(Outcome),
+    Pending { outcome: Pending },
+}
+
+/// A message that is still to be delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Pending {
+    Queued,
+}
+
+/// A message that was taken back.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct CancelledMessage {
+    /// Its id.
+    pub cancelled: String,
+}
+
+/// An answer to a dialog.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Answered {
+    pub name: String,
+    /// The mark of the dialog.
+    pub dialog: String,
+    pub question: Option<String>,
+    /// The option that was chosen.
+    pub choice: String,
+    pub outcome: AnswerOutcome,
+}
+
+/// Whether the dialog is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerOutcome {
+    Answered,
+    Unproven,
 }

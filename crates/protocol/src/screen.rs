@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::status::Need;
+use crate::status::{Basis, Need};
 
 /// What the agent is doing, as far as its screen tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -113,4 +113,63 @@ pub enum Region {
     Shell,
     /// What stands right above the shell prompt.
     AboveShell,
+}
+
+impl Region {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::OwnTitle => "own-title",
+            Self::Box => "box",
+            Self::Activity => "activity",
+            Self::Notices => "notices",
+            Self::Asked => "asked",
+            Self::Turn => "turn",
+            Self::Transcript => "transcript",
+            Self::Footer => "footer",
+            Self::Dialog => "dialog",
+            Self::Tail => "tail",
+            Self::LastLine => "last-line",
+            Self::Shell => "shell",
+            Self::AboveShell => "above-shell",
+        }
+    }
+}
+
+/// What one screen says, without any other source.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Reading {
+    #[serde(flatten)]
+    pub state: State,
+    pub details: Details,
+    /// Every rule that matched, the deciding one first.
+    pub reasons: Vec<Reason>,
+    /// Always `inferred`.
+    pub basis: Basis,
+}
+
+/// What else could be read off; each is absent if it could not.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Details {
+    /// Text that a person typed and did not send.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// What the agent says it is doing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elapsed_secs: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub todos: Option<Todos>,
+    /// Shells, terminals or helpers that run on beside the turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Exit>,
 }

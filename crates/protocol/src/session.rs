@@ -1,6 +1,10 @@
 //! Sessions: how they are listed, started, captured and ended.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+
+use crate::error::ErrorDetail;
+use crate::record::{Cause, Exit};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
@@ -47,4 +51,192 @@ pub struct StoryStep {
     pub story: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<String>,
+}
+
+/// A session that was started.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Spawned {
+    /// The session's identity, a UUID that sorts by time.
+    pub id: String,
+    /// The name it got, which may be numbered.
+    pub name: String,
+    /// Name of the profile; `command` for a plain command.
+    pub agent: String,
+    /// Pane id on its tmux server.
+    pub pane: String,
+    /// Process of the agent.
+    pub pid: i32,
+    /// When the program was executed.
+    pub started: Timestamp,
+    /// Folder, links resolved.
+    pub cwd: String,
+    /// The agent's own id of the conversation; null where it is not known beforehand.
+    pub conversation: Option<String>,
+    /// The prompt was too long for a command line; the agent was asked to read it from its file.
+    pub prompt_in_file: bool,
+}
+
+/// Sessions, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Sessions {
+    pub sessions: Vec<Session>,
+    /// How many ended sessions are not listed; `--all` lists them.
+    pub left_out: usize,
+}
+
+/// A session as it is remembered, and whether it lives.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Session {
+    pub id: String,
+    pub name: String,
+    pub agent: String,
+    pub state: State,
+    /// When it started, for a living one; when it ended, for one that is over. Null for `lost` and `unknown`.
+    pub since: Option<Timestamp>,
+    /// The sentence that explains the state.
+    pub reason: String,
+    /// Null while it lives, and if its end was not recorded.
+    pub exit: Option<Exit>,
+    /// Null with `exit`.
+    pub cause: Option<Cause>,
+    /// Who asked for the end; null if nobody did, or it is not known.
+    pub by: Option<String>,
+    /// Root of the project.
+    pub project: String,
+    pub cwd: String,
+    /// Its place in a story, as given to `spawn`.
+    pub story: Option<StoryStep>,
+    pub model: Option<String>,
+    pub conversation: Option<String>,
+    /// The command line, without the prompt.
+    pub command: Vec<String>,
+    /// Pane id, also after the pane is gone; null if it was never made.
+    pub pane: Option<String>,
+    /// Process of the agent, also after its end; null if its start was not recorded.
+    pub pid: Option<i32>,
+    /// Whether a client is attached; null if tmux has no such pane any more.
+    pub attached: Option<bool>,
+    /// When `spawn` was called.
+    pub created: Timestamp,
+    /// Ended by `kill` or `kill-all`; listed only with `--all`.
+    pub put_away: bool,
+}
+
+/// What a session shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Capture {
+    pub name: String,
+    pub id: String,
+    pub state: State,
+    pub from: CaptureFrom,
+    /// The visible screen, or the last `--lines`. What is not UTF-8 is replaced.
+    pub text: String,
+}
+
+/// Where a captured text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CaptureFrom {
+    /// What its pane shows now.
+    Pane,
+    /// Its last screen, kept by the runner.
+    Kept,
+    /// The end of the agent's own transcript, because it drew on the alternate screen.
+    Transcript,
+}
+
+impl CaptureFrom {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pane => "pane",
+            Self::Kept => "kept",
+            Self::Transcript => "transcript",
+        }
+    }
+}
+
+/// Sessions that were ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct KilledSessions {
+    pub killed: Vec<KilledSession>,
+}
+
+/// One session, and how it ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct KilledSession {
+    pub name: String,
+    pub id: String,
+    #[serde(flatten)]
+    pub result: KillResult,
+}
+
+/// How a session was ended, or why it could not be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum KillResult {
+    Ended {
+        by: KilledBy,
+        /// Null if its end was not recorded.
+        exit: Option<Exit>,
+    },
+    Failed {
+        error: ErrorDetail,
+    },
+}
+
+/// What ended a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum KilledBy {
+    AlreadyEnded,
+    /// Its own exit keys.
+    OwnExit,
+    Term,
+    Kill,
+}
+
+impl KilledBy {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AlreadyEnded => "already_ended",
+            Self::OwnExit => "own_exit",
+            Self::Term => "term",
+            Self::Kill => "kill",
+        }
+    }
+}
+
+/// Whether tmux has a session of exactly this name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Exists {
+    pub name: String,
+    pub exists: bool,
+}
+
+/// What `gc` has removed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Collected {
+    /// Nothing was removed; this is what would be.
+    pub dry_run: bool,
+    /// Names of sessions.
+    pub sessions: Vec<String>,
+    /// Session folders that belonged to no session.
+    pub folders: Vec<String>,
+    /// Processes that had outlived their session and were killed.
+    pub processes: Vec<i32>,
+    /// Half-written files, locks of no session, sockets of tmux servers that are gone.
+    pub files: Vec<String>,
+    /// Why the database file could not be made smaller.
+    pub not_shrunk: Option<String>,
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::job::JobBrief;
 use crate::record::{Cause, Exit};
 
 /// What a session is doing. Each state carries what belongs to it.
@@ -253,4 +254,84 @@ impl Need {
             Self::Other => "other",
         }
     }
+}
+
+/// What sessions are doing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Statuses {
+    pub sessions: Vec<StatusRow>,
+    /// How many ended sessions are not listed; `--all` lists them.
+    pub left_out: usize,
+}
+
+/// A session with its newest job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct StatusRow {
+    #[serde(flatten)]
+    pub session: StatusReport,
+    pub job: Option<JobBrief>,
+}
+
+/// What one session is doing, with the reasons.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct StatusReport {
+    /// Of a session that dogwatch started, a UUID; of another, made of its pane and process.
+    pub id: String,
+    /// Its name; of a session that dogwatch did not start, that of its tmux session.
+    pub name: String,
+    pub agent: String,
+    /// Whether dogwatch started it.
+    pub ours: bool,
+    pub pane: Option<String>,
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// What `wait` saw.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct WaitResult {
+    pub outcome: WaitOutcome,
+    /// All that were named; with `impossible`, the one that ended.
+    pub sessions: Vec<StatusReport>,
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WaitOutcome {
+    Happened,
+    /// A session ended in a state that was not waited for.
+    Impossible,
+    Timeout,
+}
+
+/// One line of `watch --json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct WatchLine {
+    pub event: WatchEvent,
+    /// When that was noticed.
+    pub at: Timestamp,
+    /// The state before.
+    pub from: Option<String>,
+    #[serde(flatten)]
+    pub session: StatusReport,
+}
+
+/// What a line of `watch` is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WatchEvent {
+    /// The first line on a session.
+    Seen,
+    /// It is in another state.
+    Changed,
+    /// It has left the lists; the rest is the last status.
+    Gone,
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use dogwatch_protocol::{event, fleet};
+use dogwatch_protocol::{
+    bug_report, error, escalation, event, fleet, job, message, notice, record, registry, run,
+    screen, session, status, team, tools,
+};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
@@ -34,6 +37,63 @@ fn all() -> BTreeMap<&'static str, Schema> {
         ("host-status", printed::<fleet::HostStatus>()),
         ("session-state", printed::<fleet::SessionState>()),
         ("reply", printed::<fleet::Reply>()),
+        ("fleet", printed::<fleet::Fleet>()),
+        ("fleet-watch", printed::<fleet::FleetNews>()),
+        ("error", printed::<error::ErrorReport>()),
+        ("notice", printed::<notice::Notice>()),
+        ("started", printed::<record::Started>()),
+        ("ended", printed::<record::Ended>()),
+        ("spawn", printed::<session::Spawned>()),
+        ("ls", printed::<session::Sessions>()),
+        ("capture", printed::<session::Capture>()),
+        ("kill", printed::<session::KilledSessions>()),
+        ("exists", printed::<session::Exists>()),
+        ("gc", printed::<session::Collected>()),
+        ("status", printed::<status::Statuses>()),
+        ("why", printed::<status::StatusReport>()),
+        ("wait", printed::<status::WaitResult>()),
+        ("watch", printed::<status::WatchLine>()),
+        ("send", printed::<message::Receipt>()),
+        ("messages", printed::<message::Messages>()),
+        ("messages-cancel", printed::<message::CancelledMessage>()),
+        ("answer", printed::<message::Answered>()),
+        ("job", printed::<job::Job>()),
+        ("job-ls", printed::<job::Jobs>()),
+        ("escalation", printed::<escalation::Escalation>()),
+        ("escalations-ls", printed::<escalation::Escalations>()),
+        ("pane-spawn", printed::<team::SpawnedPane>()),
+        ("pane-verify", printed::<team::PaneCheck>()),
+        ("pane-rebalance", printed::<team::Layout>()),
+        ("pane-close", printed::<team::ClosedPane>()),
+        ("team", printed::<team::Team>()),
+        ("task-add", printed::<team::AddedTask>()),
+        ("task-list", printed::<team::Tasks>()),
+        ("agent-claim", printed::<team::Claim>()),
+        ("agent-register", printed::<team::Registered>()),
+        ("agent-complete", printed::<team::CompletedTask>()),
+        ("reconcile", printed::<registry::Pass>()),
+        ("registry", printed::<registry::Registry>()),
+        ("create", printed::<registry::Created>()),
+        ("resume", printed::<registry::ResumedSessions>()),
+        ("delete", printed::<registry::Deleted>()),
+        ("adopt", printed::<registry::Adopted>()),
+        ("story-plan", printed::<run::PlannedRun>()),
+        ("story-begun", printed::<run::BegunRun>()),
+        ("story-fact", printed::<run::LogLine>()),
+        ("story-left", printed::<run::LeftRun>()),
+        ("story-report", printed::<run::Report>()),
+        ("story-status", printed::<run::RunStatus>()),
+        ("story-ls", printed::<run::Runs>()),
+        ("story-run", printed::<run::RunRow>()),
+        ("story-told", printed::<run::ToldRun>()),
+        ("story-validate", printed::<run::Validation>()),
+        ("doctor", printed::<tools::Diagnosis>()),
+        ("agents", printed::<tools::Agents>()),
+        ("bug-report", printed::<tools::BugReport>()),
+        ("monitor", printed::<tools::MonitorLine>()),
+        ("bug-report-meta", printed::<bug_report::Meta>()),
+        ("bug-report-signal", printed::<bug_report::RecordedSignal>()),
+        ("debug-screen", printed::<screen::Reading>()),
         ("request-send", request::<fleet::Send>("Request: send")),
         ("request-spawn", request::<fleet::Spawn>("Request: spawn")),
         ("request-kill", request::<fleet::Kill>("Request: kill")),
@@ -44,7 +104,8 @@ fn all() -> BTreeMap<&'static str, Schema> {
 fn schemas_are_those_of_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
     let update = std::env::var_os("UPDATE_SCHEMAS").is_some();
-    for (name, schema) in all() {
+    let all = all();
+    for (name, schema) in &all {
         let path = folder.join(format!("{name}.json"));
         let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
         if update {
@@ -55,5 +116,10 @@ fn schemas_are_those_of_the_types() {
             there == text,
             "{name}.json is not what the types say; UPDATE_SCHEMAS=1 cargo test writes it"
         );
+    }
+    let there = fs::read_dir(&folder).expect("the folder of the schemas");
+    let there = there.flatten().filter_map(|file| file.file_name().into_string().ok());
+    for file in there.filter(|file| file.ends_with(".json")) {
+        assert!(all.contains_key(file.trim_end_matches(".json")), "{file} describes no type");
     }
 }

@@ -4,7 +4,6 @@ use dogwatch_core::escalation::{Action, Choice, Kind, Situation, choices};
 use dogwatch_core::event::kind;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{Store, StoreError, journal};
@@ -48,23 +47,7 @@ pub struct Settled {
     pub outcome: Settlement,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "how", rename_all = "snake_case")]
-pub enum Settlement {
-    Answered {
-        option: u32,
-        action: Action,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
-        /// Who chose: a person, an agent, or the deadline.
-        by: String,
-        /// Of an agent's dialog: keys are pressed once, by whoever wrote this down.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        carried_out: bool,
-    },
-    /// It need no longer be answered.
-    Withdrawn { because: String },
-}
+pub use dogwatch_protocol::escalation::Settlement;
 
 /// An answer.
 #[derive(Debug, Clone, Copy)]

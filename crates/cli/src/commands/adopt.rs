@@ -2,6 +2,8 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::registry::adopt::{self, Adoption};
 use dogwatch_engine::{Context, Error};
 
+use dogwatch_protocol::registry::Adopted;
+
 use crate::args::Adopt;
 use crate::{environment, ui};
 
@@ -15,9 +17,7 @@ pub(crate) fn adopt(context: &Context, args: &Adopt) -> Result<u8, Error> {
     };
     let entry = adopt::adopt(&managed, &adoption)?;
     if args.json {
-        let mut said = entry.to_value();
-        said["name"] = args.name.as_str().into();
-        ui::json(&said);
+        ui::json(&Adopted { entry: entry.shape(), name: args.name.clone() });
     } else {
         ui::line(format_args!("{}: {} is on the registry now", args.name, entry.agent));
     }

@@ -3,7 +3,7 @@ use dogwatch_core::session_file::{Claimed, TaskId};
 use dogwatch_engine::team::agent::{self, Caller, Completed, Completion, Registered, Told};
 use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::{Context, Error};
-use serde_json::{Value, json};
+use dogwatch_protocol::team::{self as printed, ClaimOutcome};
 
 use crate::args::{Agent, AgentCommand, AgentComplete, Who};
 use crate::{environment, ui};
@@ -22,7 +22,7 @@ fn register(context: &Context, who: &Who) -> Result<u8, Error> {
     let file = TeamFile::find_or_name(&about, &environment::local_time())?.made()?;
     let registered = agent::register(context, &file, &caller(context, who)?, &project)?;
     if who.json {
-        ui::json(&registered_json(&registered));
+        ui::json(&registered_shape(&registered));
     } else {
         let Registered { agent, file, claimed } = &registered;
         ui::line(format_args!("registered: {} {} in {}", agent.pane, agent.role, file.display()));
@@ -34,7 +34,7 @@ fn register(context: &Context, who: &Who) -> Result<u8, Error> {
 fn claim(context: &Context, who: &Who) -> Result<u8, Error> {
     let claimed = agent::claim(context, &file(who)?, &caller(context, who)?)?;
     if who.json {
-        ui::json(&claimed_json(&claimed));
+        ui::json(&claim_shape(&claimed));
     } else {
         tell_task(&claimed, "its role");
     }
@@ -50,11 +50,13 @@ fn complete(context: &Context, args: &AgentComplete) -> Result<u8, Error> {
     };
     let done = agent::complete(context, &file(who)?, &caller(context, who)?, &completion)?;
     if who.json {
-        ui::json(&completed_json(&done));
+        ui::json(&completed_shape(&done));
         return Ok(exit_code::OK);
     }
     let told = match &done.told {
-        Told::Message { pane, proof } => format!("{pane} was told, proven by its {proof}"),
+        Told::Message { pane, proof } => {
+            format!("{pane} was told, proven by its {}", proof.as_str())
+        }
         Told::InFile => "no agent is there to be told; it is in the session file".to_owned(),
     };
     ui::line(format_args!("{}: done, result: {}; {told}", done.task.id, done.result));
@@ -103,40 +105,43 @@ fn tell_task(claimed: &Claimed, role: &str) {
     }
 }
 
-fn claimed_json(claimed: &Claimed) -> Value {
-    let (how, task) = match claimed {
-        Claimed::Got(task) => ("claimed", Some(task)),
-        Claimed::Has(task) => ("had", Some(task)),
-        Claimed::Nothing => ("none", None),
+fn claim_shape(claimed: &Claimed) -> printed::Claim {
+    let (outcome, task) = match claimed {
+        Claimed::Got(task) => (ClaimOutcome::Claimed, Some(task)),
+        Claimed::Has(task) => (ClaimOutcome::Had, Some(task)),
+        Claimed::Nothing => (ClaimOutcome::None, None),
     };
-    json!({ "outcome": how, "task": task.map(super::task::to_json) })
+    printed::Claim { outcome, task: task.map(super::task::shape) }
 }
 
-fn registered_json(registered: &Registered) -> Value {
+fn registered_shape(registered: &Registered) -> printed::Registered {
     let agent = &registered.agent;
-    json!({
-        "pane": agent.pane,
-        "session": agent.session,
-        "window": agent.window,
-        "role": agent.role,
-        "name": agent.name,
-        "conversation": (!agent.conversation.is_empty()).then_some(&agent.conversation),
-        "session_file": registered.file.to_string_lossy(),
-        "claim": claimed_json(&registered.claimed),
-    })
+    let conversation = Some(&agent.conversation).filter(|conversation| !conversation.is_empty());
+    printed::Registered {
+        pane: agent.pane.clone(),
+        session: agent.session.clone(),
+        window: agent.window.clone(),
+        role: agent.role.clone(),
+        name: agent.name.clone(),
+        conversation: conversation.cloned(),
+        session_file: ui::path(&registered.file),
+        claim: claim_shape(&registered.claimed),
+    }
 }
 
-fn completed_json(done: &Completed) -> Value {
+fn completed_shape(done: &Completed) -> printed::CompletedTask {
     let told = match &done.told {
-        Told::Message { pane, proof } => json!({ "by": "message", "pane": pane, "proof": proof }),
-        Told::InFile => json!({ "by": "session_file" }),
+        Told::Message { pane, proof } => {
+            printed::Told::Message { pane: pane.clone(), proof: *proof }
+        }
+        Told::InFile => printed::Told::SessionFile,
     };
-    json!({
-        "task": done.task.id.to_string(),
-        "result": done.result,
-        "conversation": done.conversation,
-        "told": told,
-        "next": claimed_json(&done.next),
-        "ready_to_close": done.next == Claimed::Nothing,
-    })
+    printed::CompletedTask {
+        task: done.task.id.to_string(),
+        result: done.result.clone(),
+        conversation: done.conversation.clone(),
+        told,
+        next: claim_shape(&done.next),
+        ready_to_close: done.next == Claimed::Nothing,
+    }
 }

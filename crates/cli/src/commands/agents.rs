@@ -2,7 +2,7 @@ use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_engine::Context;
 use dogwatch_engine::observe::agents::{self, Found};
-use serde_json::{Value, json};
+use dogwatch_protocol::tools;
 
 use crate::args::Agents;
 use crate::table::Cell;
@@ -12,14 +12,14 @@ pub(crate) fn agents(context: &Context, args: &Agents) -> u8 {
     let survey = agents::survey(context);
     let broken = survey.iter().any(|(_, found)| found.is_err());
     if args.json {
-        let agents: Vec<Value> = survey
+        let agents = survey
             .iter()
             .map(|(name, found)| match found {
-                Ok(found) => to_json(found),
-                Err(error) => json!({ "name": name, "error": error.to_string() }),
+                Ok(found) => shape(found),
+                Err(error) => tools::Agent::Broken { name: name.clone(), error: error.to_string() },
             })
             .collect();
-        ui::json(&json!({ "agents": agents }));
+        ui::json(&tools::Agents { agents });
     } else {
         let mut table = ui::table(&["AGENT", "TITLE", "VERSION", "PROGRAM"]);
         for (name, found) in &survey {
@@ -50,13 +50,13 @@ fn row(found: &Found) -> [Cell; 4] {
     ]
 }
 
-fn to_json(found: &Found) -> Value {
-    json!({
-        "name": found.profile.name,
-        "title": found.profile.title,
-        "found": found.path.is_some(),
-        "path": found.path.as_ref().map(|path| path.to_string_lossy()),
-        "version": found.version,
-        "install": found.profile.install,
-    })
+fn shape(found: &Found) -> tools::Agent {
+    tools::Agent::Known {
+        name: found.profile.name.clone(),
+        title: found.profile.title.clone(),
+        found: found.path.is_some(),
+        path: found.path.as_deref().map(ui::path),
+        version: found.version.clone(),
+        install: found.profile.install.clone(),
+    }
 }

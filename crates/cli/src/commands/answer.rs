@@ -1,7 +1,7 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::answer;
 use dogwatch_engine::{Context, Error};
-use serde_json::json;
+use dogwatch_protocol::message::{self, AnswerOutcome};
 
 use crate::args::Answer;
 use crate::ui;
@@ -10,13 +10,17 @@ pub(crate) fn answer(context: &Context, args: &Answer) -> Result<u8, Error> {
     let answered = answer::answer(context, &args.target, &args.choice, args.dialog.as_deref())?;
     let (name, choice) = (&answered.name, &answered.choice);
     if args.json {
-        ui::json(&json!({
-            "name": name,
-            "dialog": answered.dialog,
-            "question": answered.question,
-            "choice": choice,
-            "outcome": if answered.is_proven { "answered" } else { "unproven" },
-        }));
+        ui::json(&message::Answered {
+            name: name.clone(),
+            dialog: answered.dialog,
+            question: answered.question,
+            choice: choice.clone(),
+            outcome: if answered.is_proven {
+                AnswerOutcome::Answered
+            } else {
+                AnswerOutcome::Unproven
+            },
+        });
     } else if answered.is_proven {
         ui::line(format_args!("{name}: answered {choice:?}"));
     } else {

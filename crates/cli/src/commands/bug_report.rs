@@ -5,9 +5,9 @@ use dogwatch_core::recording::ScreenAlone;
 use dogwatch_engine::actions::bug_report;
 use dogwatch_engine::actions::bug_report::materials;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::tools;
 use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::args::BugReport;
 use crate::commands::status;
@@ -26,19 +26,19 @@ pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Erro
         let name = session.name.replace(|c| !allowed(c), "-");
         (context.state.records()?, format!("{name}-{time}"))
     };
-    let verdict = status::to_json(&materials.judged);
+    let verdict = status::shape(&materials.judged);
     let around = environment::surroundings();
-    let recorded = bug_report::record(context, &materials, verdict, &around, (&parent, &name))?;
+    let recorded = bug_report::record(context, &materials, &verdict, &around, (&parent, &name))?;
     let alone = recorded.meta.screen_alone.as_ref();
     if args.json {
-        ui::json(&json!({
-            "name": session.name,
-            "id": session.id,
-            "state": recorded.meta.state,
-            "folder": recorded.folder,
-            "files": recorded.meta.files,
-            "screen_alone": alone,
-        }));
+        ui::json(&tools::BugReport {
+            name: session.name.clone(),
+            id: session.id.clone(),
+            state: recorded.meta.state.clone(),
+            folder: ui::path(&recorded.folder),
+            files: recorded.meta.files.clone(),
+            screen_alone: alone.cloned(),
+        });
         return Ok(exit_code::OK);
     }
     ui::line(recorded.folder.display());

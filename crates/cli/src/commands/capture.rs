@@ -2,7 +2,7 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::observe::capture;
 use dogwatch_engine::observe::status;
 use dogwatch_engine::{Context, Error};
-use serde_json::json;
+use dogwatch_protocol::session;
 
 use crate::args::Capture;
 use crate::ui;
@@ -11,13 +11,13 @@ pub(crate) fn capture(context: &Context, args: &Capture) -> Result<u8, Error> {
     let seen = status::shown(context, &args.session)?;
     let captured = capture::capture(context, &seen, args.lines, args.ansi)?;
     if args.json {
-        ui::json(&json!({
-            "name": seen.session.name,
-            "id": seen.session.id,
-            "state": seen.life.state,
-            "from": captured.from.as_str(),
-            "text": String::from_utf8_lossy(&captured.text),
-        }));
+        ui::json(&session::Capture {
+            name: seen.session.name,
+            id: seen.session.id,
+            state: seen.life.state,
+            from: captured.from,
+            text: String::from_utf8_lossy(&captured.text).into_owned(),
+        });
         return Ok(exit_code::OK);
     }
     match captured.from {

@@ -2,7 +2,7 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::actions::spawn::{Place, Request, What};
 use dogwatch_engine::registry::create::{self, Creation};
 use dogwatch_engine::{Context, Error};
-use serde_json::Value;
+use dogwatch_protocol::registry::Created;
 
 use crate::args::Create;
 use crate::commands::{job, spawn};
@@ -40,11 +40,12 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
         ui::talk(format_args!("warning: the job is not delivered yet: {trouble}"));
     }
     if args.json {
-        let mut said = spawn::to_json(&spawned);
-        said["workspace"] = creation.workspace.into();
-        said["registry"] = managed.file.path().to_string_lossy().into();
-        said["job"] = job.as_ref().map_or(Value::Null, |submitted| job::beside(&submitted.job));
-        ui::json(&said);
+        ui::json(&Created {
+            spawned: spawn::shape(&spawned),
+            workspace: creation.workspace,
+            registry: ui::path(managed.file.path()),
+            job: job.as_ref().map(|submitted| job::beside(&submitted.job)),
+        });
     } else {
         ui::line(&spawned.name);
     }

@@ -2,10 +2,11 @@ use std::path::Path;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::recording::{self, Meta};
-use dogwatch_core::screen::{self, Reading, Screen};
+use dogwatch_core::screen::{self, Reading, Screen, State};
+use dogwatch_core::status::Basis;
 use dogwatch_engine::Error;
+use dogwatch_protocol::screen as printed;
 use dogwatch_store::{open_own, read_up_to};
-use serde_json::json;
 
 use crate::args::DebugScreen;
 use crate::ui;
@@ -32,23 +33,38 @@ pub(crate) fn screen(args: &DebugScreen) -> Result<u8, Error> {
             return Err(Error::BadArgument { problem });
         }
     };
-    let mut answer = serde_json::to_value(&reading).unwrap_or_else(|_| json!({}));
-    // A screen alone is never the agent's own report.
-    answer["basis"] = "inferred".into();
     if args.json {
-        ui::json(&answer);
+        ui::json(&shape(reading));
         return Ok(exit_code::OK);
     }
-    let need = answer["for"].as_str().map(|need| format!(" for {need}")).unwrap_or_default();
+    let need = match &reading.state {
+        State::Waiting { need } => format!(" for {}", need.as_str()),
+        _ => String::new(),
+    };
     ui::line(format_args!("{}{need} (inferred)", reading.state.as_str()));
-    for reason in answer["reasons"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let word = |key: &str| reason[key].as_str().unwrap_or_default().to_owned();
-        ui::line(format_args!("  {} in {}: {}", word("rule"), word("region"), word("text")));
+    for reason in &reading.reasons {
+        ui::line(format_args!("  {} in {}: {}", reason.rule, reason.region.as_str(), reason.text));
     }
-    if answer["reasons"].as_array().is_none_or(Vec::is_empty) {
+    if reading.reasons.is_empty() {
         ui::line("  no rule matched");
     }
     Ok(exit_code::OK)
+}
+
+fn shape(reading: Reading) -> printed::Reading {
+    let Reading { state, details, reasons } = reading;
+    let details = printed::Details {
+        draft: details.draft,
+        question: details.question,
+        options: details.options,
+        label: details.label,
+        elapsed_secs: details.elapsed_secs,
+        todos: details.todos,
+        background: details.background,
+        exit: details.exit,
+    };
+    // A screen alone is never the agent's own report.
+    printed::Reading { state, details, reasons, basis: Basis::Inferred }
 }
 
 /// The screen in a folder that `bug-report` wrote.

@@ -1,7 +1,7 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::registry::delete;
 use dogwatch_engine::{Context, Error};
-use serde_json::json;
+use dogwatch_protocol::registry::Deleted;
 
 use crate::args::Delete;
 use crate::{environment, ui};
@@ -10,12 +10,12 @@ pub(crate) fn delete(context: &Context, args: &Delete) -> Result<u8, Error> {
     let managed = environment::managed_registry(context, &args.which_registry, false)?;
     let deleted = delete::delete(&managed, &args.name, args.purge_conversation)?;
     if args.json {
-        ui::json(&json!({
-            "name": args.name,
-            "by": deleted.by.as_str(),
-            "conversation": deleted.conversation,
-            "purged": deleted.purged,
-        }));
+        ui::json(&Deleted {
+            name: args.name.clone(),
+            by: deleted.by,
+            conversation: deleted.conversation,
+            purged: deleted.purged.iter().map(|file| ui::path(file)).collect(),
+        });
         return Ok(exit_code::OK);
     }
     let how = super::kill::by(deleted.by);

@@ -2,8 +2,8 @@ use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_engine::doctor::{self, Check, Health};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::tools;
 use dogwatch_tmux::{Server, Socket};
-use serde_json::{Value, json};
 
 use crate::args::Doctor;
 use crate::table::Cell;
@@ -28,8 +28,8 @@ pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
     };
     let healthy = checks.iter().all(|c| c.health != Health::Bad);
     if args.json {
-        let checks: Vec<Value> = checks.iter().map(to_json).collect();
-        ui::json(&json!({ "ok": healthy, "checks": checks }));
+        let checks = checks.iter().map(shape).collect();
+        ui::json(&tools::Diagnosis { ok: healthy, checks });
     } else {
         print_table(&checks);
     }
@@ -54,11 +54,11 @@ fn print_table(checks: &[Check]) {
     ui::line(table);
 }
 
-fn to_json(check: &Check) -> Value {
-    json!({
-        "check": check.subject,
-        "health": check.health.as_str(),
-        "found": check.found,
-        "remedy": check.remedy,
-    })
+fn shape(check: &Check) -> tools::Check {
+    tools::Check {
+        check: check.subject.clone(),
+        health: check.health.as_str().to_owned(),
+        found: check.found.clone(),
+        remedy: check.remedy.clone(),
+    }
 }

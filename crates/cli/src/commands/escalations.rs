@@ -1,13 +1,13 @@
 use std::io::IsTerminal;
 
 use anstyle::AnsiColor;
-use dogwatch_core::escalation::{Kind, Situation, Trigger};
+use dogwatch_core::escalation::{Choice, Kind, Situation, Trigger};
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::escalation::{self, Raised, Request};
 use dogwatch_engine::{Context, Error};
-use dogwatch_store::{Escalation, Settlement};
+use dogwatch_protocol::escalation::{self as printed, NumberedChoice};
+use dogwatch_store::{Escalation, Settled, Settlement};
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::args::{EscalationAnswer, EscalationRaise, EscalationVerb, EscalationWait, Escalations};
 use crate::table::{Cell, Table};
@@ -20,7 +20,7 @@ pub(crate) fn escalations(context: &Context, args: &Escalations) -> Result<u8, E
         Some(EscalationVerb::Show(args)) => {
             let found = escalation::find(context, &args.id)?;
             if args.json {
-                ui::json(&to_json(&found));
+                ui::json(&shape(&found));
             } else {
                 show(&found);
             }
@@ -35,8 +35,7 @@ pub(crate) fn escalations(context: &Context, args: &Escalations) -> Result<u8, E
 fn ls(context: &Context, all: bool, as_json: bool) -> Result<u8, Error> {
     let found = escalation::list(context, all)?;
     if as_json {
-        let all: Vec<Value> = found.iter().map(to_json).collect();
-        ui::json(&json!({ "escalations": all }));
+        ui::json(&printed::Escalations { escalations: found.iter().map(shape).collect() });
     } else if found.is_empty() {
         ui::talk("nothing waits for a decision");
     } else {
@@ -109,7 +108,7 @@ fn answer(context: &Context, args: &EscalationAnswer) -> Result<u8, Error> {
         escalation::answer(context, &args.id, &option, args.note.as_deref(), &by)?;
     complain(&problems);
     if args.json {
-        ui::json(&to_json(&escalation));
+        ui::json(&shape(&escalation));
     } else if let Some(settled) = &escalation.settled {
         let how = ui::harmless(in_words(&settled.outcome));
         ui::line(format_args!("{}: {how}", escalation.number));
@@ -140,7 +139,7 @@ fn wait(context: &Context, args: &EscalationWait) -> Result<u8, Error> {
         None => escalation::find(context, &args.id)?,
     };
     if args.json {
-        ui::json(&to_json(&found));
+        ui::json(&shape(&found));
     } else {
         match &found.settled {
             Some(settled) => ui::line(ui::harmless(in_words(&settled.outcome))),
@@ -184,7 +183,7 @@ fn raise(context: &Context, args: &EscalationRaise) -> Result<u8, Error> {
     let Raised { escalation, problems } = escalation::raise(context, &request)?;
     complain(&problems);
     if args.json {
-        ui::json(&to_json(&escalation));
+        ui::json(&shape(&escalation));
     } else {
         ui::line(escalation.number);
     }
@@ -197,35 +196,27 @@ fn complain(problems: &[String]) {
     }
 }
 
-/// The stable shape of an escalation, documented in `docs/protocol.md`.
-fn to_json(one: &Escalation) -> Value {
-    let options: Vec<Value> = (1..)
-        .zip(&one.options)
-        .map(|(number, choice)| {
-            json!({ "number": number, "action": choice.action, "label": choice.label })
-        })
-        .collect();
-    let settled = one.settled.as_ref().map(|settled| {
-        let mut object = json!({ "at": settled.at });
-        if let (Some(object), Ok(Value::Object(how))) =
-            (object.as_object_mut(), serde_json::to_value(&settled.outcome))
-        {
-            object.extend(how);
-        }
-        object
-    });
-    json!({
-        "number": one.number,
-        "id": one.id,
-        "key": one.key,
-        "trigger": one.situation.trigger.number(),
-        "kind": one.kind,
-        "headline": one.situation.headline(),
-        "situation": one.situation,
-        "options": options,
-        "raised": one.raised,
-        "deadline": one.deadline,
-        "default": one.default_option,
-        "settled": settled,
-    })
+/// A question as it is printed.
+fn shape(one: &Escalation) -> printed::Escalation {
+    let numbered = |(number, choice): (usize, &Choice)| NumberedChoice {
+        number,
+        action: choice.action,
+        label: choice.label.clone(),
+    };
+    let settled =
+        |settled: &Settled| printed::Settled { at: settled.at, outcome: settled.outcome.clone() };
+    printed::Escalation {
+        number: one.number,
+        id: one.id.clone(),
+        key: one.key.clone(),
+        trigger: one.situation.trigger.number(),
+        kind: one.kind,
+        headline: one.situation.headline(),
+        situation: one.situation.clone(),
+        options: (1..).zip(&one.options).map(numbered).collect(),
+        raised: one.raised,
+        deadline: one.deadline,
+        default: one.default_option,
+        settled: one.settled.as_ref().map(settled),
+    }
 }

@@ -1,6 +1,6 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::{Context, Error, observe};
-use serde_json::json;
+use dogwatch_protocol::session;
 
 use crate::args::Exists;
 use crate::ui;
@@ -8,7 +8,7 @@ use crate::ui;
 pub(crate) fn exists(context: &Context, args: &Exists) -> Result<u8, Error> {
     let exists = observe::exists::session(context, &args.name)?;
     if args.json {
-        ui::json(&json!({ "name": args.name, "exists": exists }));
+        ui::json(&session::Exists { name: args.name.clone(), exists });
     } else if ui::stdout_is_terminal() {
         ui::line(if exists { "yes" } else { "no" });
     }

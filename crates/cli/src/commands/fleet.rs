@@ -11,9 +11,10 @@ use dogwatch_core::fleet::{
 use dogwatch_core::status::Status;
 use dogwatch_engine::{Context, Error};
 use dogwatch_fleet::{self, Viewer};
+use dogwatch_protocol::fleet as printed;
 use dogwatch_store::Mqtt;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::status as words;
@@ -31,7 +32,7 @@ pub(crate) fn fleet(context: &Context, args: Fleet) -> Result<u8, Error> {
         None => {
             let picture = dogwatch_fleet::picture(&mqtt)?;
             if args.json {
-                ui::json(&to_json(&picture));
+                ui::json(&printed::Fleet { hosts: hosts(&picture) });
             } else if picture.hosts.is_empty() {
                 ui::talk("no hosts; make one known: dogwatch relay");
             } else {
@@ -91,7 +92,7 @@ fn ask(
 ) -> Result<u8, Error> {
     let reply = dogwatch_fleet::ask(mqtt, host, order, common.expires, patience)?;
     if common.json {
-        ui::json(&serde_json::to_value(&reply).unwrap_or_default());
+        ui::json(&reply);
     } else if reply.state == ReplyState::Done {
         ui::line(ui::harmless(in_words(&reply)));
     } else {
@@ -145,9 +146,8 @@ fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
             if !has_news {
                 continue;
             }
-            let mut line = to_json(viewer.picture());
-            line["trouble"] = json!(viewer.trouble());
-            ui::try_json(&line)
+            let trouble = viewer.trouble();
+            ui::try_json(&printed::FleetNews { hosts: hosts(viewer.picture()), trouble })
         } else {
             let trouble = viewer.trouble().map(|t| format!("{t}; trying again\n\n"));
             let table = table(viewer.picture(), Timestamp::now());
@@ -213,15 +213,12 @@ fn session(host: &HostPicture, state: &SessionState) -> (Cell, String) {
 }
 
 /// The stable shape of the picture, documented in `docs/mqtt.md`.
-fn to_json(picture: &Picture) -> Value {
-    let host = |(name, seen): (&String, &HostPicture)| {
-        let sessions: Vec<&SessionState> = seen.sessions.values().collect();
-        json!({
-            "host": name,
-            "online": seen.is_online(),
-            "status": seen.status,
-            "sessions": sessions,
-        })
+fn hosts(picture: &Picture) -> Vec<printed::Host> {
+    let host = |(name, seen): (&String, &HostPicture)| printed::Host {
+        host: name.clone(),
+        online: seen.is_online(),
+        status: seen.status.clone(),
+        sessions: seen.sessions.values().cloned().collect(),
     };
-    json!({ "hosts": picture.hosts.iter().map(host).collect::<Vec<_>>() })
+    picture.hosts.iter().map(host).collect()
 }

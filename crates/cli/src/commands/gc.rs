@@ -1,8 +1,8 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::gc;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::session;
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::args::Gc;
 use crate::ui;
@@ -10,15 +10,14 @@ use crate::ui;
 pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
     let collected = gc::gc(context, args.older_than, args.dry_run, Timestamp::now())?;
     if args.json {
-        let names: Vec<&str> = collected.sessions.iter().map(|s| s.name.as_str()).collect();
-        ui::json(&json!({
-            "dry_run": args.dry_run,
-            "sessions": names,
-            "folders": collected.folders,
-            "processes": collected.processes,
-            "files": collected.files,
-            "not_shrunk": collected.not_shrunk,
-        }));
+        ui::json(&session::Collected {
+            dry_run: args.dry_run,
+            sessions: collected.sessions.into_iter().map(|session| session.name).collect(),
+            folders: collected.folders,
+            processes: collected.processes,
+            files: collected.files.iter().map(|file| ui::path(file)).collect(),
+            not_shrunk: collected.not_shrunk,
+        });
         return Ok(exit_code::OK);
     }
     let verb = if args.dry_run { "would forget" } else { "forgot" };

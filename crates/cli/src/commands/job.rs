@@ -5,9 +5,9 @@ use dogwatch_core::exit_code;
 use dogwatch_core::job::JobState;
 use dogwatch_engine::actions::job;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::job::{self as printed, JobBrief};
 use dogwatch_store::Job;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::args::{Job as JobArgs, JobSubmit, JobVerb};
 use crate::commands::told;
@@ -20,9 +20,8 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
         JobVerb::Ls(args) => {
             let found = job::list(context, args.target.as_deref(), args.last)?;
             if args.json {
-                let all: Vec<Value> =
-                    found.iter().map(|(name, job)| to_json(name.as_deref(), job)).collect();
-                ui::json(&json!({ "jobs": all }));
+                let shape = |(name, job): &(Option<String>, Job)| shape(name.as_deref(), job);
+                ui::json(&printed::Jobs { jobs: found.iter().map(shape).collect() });
             } else if found.is_empty() {
                 ui::talk("no jobs; give one: dogwatch job submit NAME '…'");
             } else {
@@ -164,31 +163,30 @@ pub(super) fn state(job: &Job) -> String {
 }
 
 fn print_json(context: &Context, job: &Job) {
-    ui::json(&to_json(job::name_of(context, job).as_deref(), job));
+    ui::json(&shape(job::name_of(context, job).as_deref(), job));
 }
 
-/// The stable shape of a job, documented in `docs/protocol.md`.
-fn to_json(name: Option<&str>, job: &Job) -> Value {
-    let mut object = json!({
-        "id": job.id,
-        "session": job.session,
-        "name": name,
-        "prompt": job.prompt,
-        "submitted": job.submitted,
-        "delivered": job.delivered,
-        "running": job.running,
-        "ended": job.ended,
-        "waiting": job.waiting,
-    });
-    if let (Some(object), Ok(Value::Object(state))) =
-        (object.as_object_mut(), serde_json::to_value(&job.state))
-    {
-        object.extend(state);
+/// A job as it is printed.
+fn shape(name: Option<&str>, job: &Job) -> printed::Job {
+    printed::Job {
+        id: job.id.clone(),
+        session: job.session.clone(),
+        name: name.map(ToOwned::to_owned),
+        prompt: job.prompt.clone(),
+        submitted: job.submitted,
+        delivered: job.delivered,
+        running: job.running,
+        ended: job.ended,
+        waiting: job.waiting.clone(),
+        state: job.state.clone(),
     }
-    object
 }
 
 /// What goes beside the state of a session.
-pub(super) fn beside(job: &Job) -> Value {
-    json!({ "id": job.id, "state": job.state.as_str(), "waiting": job.waiting })
+pub(super) fn beside(job: &Job) -> JobBrief {
+    JobBrief {
+        id: job.id.clone(),
+        state: job.state.as_str().to_owned(),
+        waiting: job.waiting.clone(),
+    }
 }

@@ -2,11 +2,11 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::actions::kill::{self, By, Killed};
 use dogwatch_engine::observe::snapshot::{self, SessionSnapshot};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::session::{KillResult, KilledSession, KilledSessions};
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::args::Kill;
-use crate::ui;
+use crate::{report, ui};
 
 pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
     // All are looked up before any is ended: a mistyped name changes nothing.
@@ -16,19 +16,18 @@ pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
         .map(|target| snapshot::find(context, target))
         .collect::<Result<Vec<SessionSnapshot>, Error>>()?;
     let results = kill::kill_all(context, &seen, args.now, Timestamp::now())?;
-    Ok(report(&seen, &results, args.json))
+    Ok(tell(&seen, &results, args.json))
 }
 
 /// Tells what became of each; the first failure decides the exit code.
-pub(super) fn report(
+pub(super) fn tell(
     seen: &[SessionSnapshot],
     results: &[Result<Killed, Error>],
     as_json: bool,
 ) -> u8 {
     if as_json {
-        let killed: Vec<Value> =
-            seen.iter().zip(results).map(|(seen, r)| to_json(seen, r)).collect();
-        ui::json(&json!({ "killed": killed }));
+        let killed = seen.iter().zip(results).map(|(seen, result)| shape(seen, result)).collect();
+        ui::json(&KilledSessions { killed });
     } else {
         for (seen, result) in seen.iter().zip(results) {
             match result {
@@ -49,8 +48,8 @@ pub(super) fn report(
 /// What ended it, for people.
 pub(super) fn by(by: By) -> &'static str {
     match by {
-        By::Nobody => "had ended before",
-        By::ItsOwnExit => "left by its own exit",
+        By::AlreadyEnded => "had ended before",
+        By::OwnExit => "left by its own exit",
         By::Term => "ended by TERM",
         By::Kill => "ended by KILL",
     }
@@ -64,18 +63,12 @@ pub(super) fn words(killed: &Killed) -> String {
     }
 }
 
-fn to_json(seen: &SessionSnapshot, result: &Result<Killed, Error>) -> Value {
-    match result {
-        Ok(killed) => json!({
-            "name": seen.session.name,
-            "id": seen.session.id,
-            "by": killed.by.as_str(),
-            "exit": killed.ended.as_ref().map(|e| e.exit),
-        }),
-        Err(error) => json!({
-            "name": seen.session.name,
-            "id": seen.session.id,
-            "error": { "code": error.code(), "message": error.to_string() },
-        }),
-    }
+fn shape(seen: &SessionSnapshot, result: &Result<Killed, Error>) -> KilledSession {
+    let result = match result {
+        Ok(killed) => {
+            KillResult::Ended { by: killed.by, exit: killed.ended.as_ref().map(|ended| ended.exit) }
+        }
+        Err(error) => KillResult::Failed { error: report::detail(error) },
+    };
+    KilledSession { name: seen.session.name.clone(), id: seen.session.id.clone(), result }
 }

@@ -31,5 +31,5 @@ pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
     if !args.json && results.is_empty() {
         ui::talk("no sessions");
     }
-    Ok(kill::report(&seen, &results, args.json))
+    Ok(kill::tell(&seen, &results, args.json))
 }

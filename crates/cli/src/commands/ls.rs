@@ -1,9 +1,9 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::observe::snapshot::{self, SessionSnapshot};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::session::{Session, Sessions};
 use dogwatch_store::Which;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::args::Ls;
 use crate::{environment, ui};
@@ -19,8 +19,7 @@ pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
         seen.retain(|s| snapshot::is_of_project(s, &project));
     }
     if args.json {
-        let sessions: Vec<Value> = seen.iter().map(to_json).collect();
-        ui::json(&json!({ "sessions": sessions, "left_out": left_out }));
+        ui::json(&Sessions { sessions: seen.iter().map(shape).collect(), left_out });
         return Ok(exit_code::OK);
     }
     if seen.is_empty() && left_out == 0 {
@@ -48,29 +47,30 @@ fn print_table(seen: &[SessionSnapshot]) {
     ui::line(table);
 }
 
-/// The stable shape of a session, documented in `docs/protocol.md`.
-pub(crate) fn to_json(seen: &SessionSnapshot) -> Value {
+/// A session as it is printed.
+fn shape(seen: &SessionSnapshot) -> Session {
     let session = &seen.session;
-    json!({
-        "id": session.id,
-        "name": session.name,
-        "agent": session.agent,
-        "state": seen.life.state,
-        "since": seen.life.since,
-        "reason": seen.life.reason,
-        "exit": session.ended.as_ref().map(|e| e.exit),
-        "cause": session.ended.as_ref().map(|e| e.cause),
-        "by": session.ended.as_ref().and_then(|e| e.by.as_deref()),
-        "project": session.project,
-        "cwd": session.cwd,
-        "story": session.story,
-        "model": session.model,
-        "conversation": session.conversation,
-        "command": session.command,
-        "pane": session.pane,
-        "pid": session.started.as_ref().map(|s| s.agent.pid),
-        "attached": seen.pane.map(|pane| pane.attached > 0),
-        "created": session.created,
-        "put_away": session.put_away,
-    })
+    let ended = session.ended.as_ref();
+    Session {
+        id: session.id.clone(),
+        name: session.name.clone(),
+        agent: session.agent.clone(),
+        state: seen.life.state,
+        since: seen.life.since,
+        reason: seen.life.reason.clone(),
+        exit: ended.map(|ended| ended.exit),
+        cause: ended.map(|ended| ended.cause),
+        by: ended.and_then(|ended| ended.by.clone()),
+        project: session.project.to_string_lossy().into_owned(),
+        cwd: session.cwd.to_string_lossy().into_owned(),
+        story: session.story.clone(),
+        model: session.model.clone(),
+        conversation: session.conversation.clone(),
+        command: session.command.clone(),
+        pane: session.pane.clone(),
+        pid: session.started.as_ref().map(|started| started.agent.pid),
+        attached: seen.pane.map(|pane| pane.attached > 0),
+        created: session.created,
+        put_away: session.put_away,
+    }
 }

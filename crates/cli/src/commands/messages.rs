@@ -2,9 +2,9 @@ use dogwatch_core::delivery::safe_text::Change;
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::send;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::message::{self, CancelledMessage, MessageOutcome, Pending, PostedMessage};
 use dogwatch_store::Message;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::args::Messages;
 use crate::ui;
@@ -13,7 +13,7 @@ pub(crate) fn messages(context: &Context, args: &Messages) -> Result<u8, Error> 
     if let Some(id) = &args.cancel {
         let message = send::cancel(context, id)?;
         if args.json {
-            ui::json(&json!({ "cancelled": message.id }));
+            ui::json(&CancelledMessage { cancelled: message.id });
         } else {
             ui::line(format_args!("taken back: {}", message.id));
         }
@@ -24,9 +24,8 @@ pub(crate) fn messages(context: &Context, args: &Messages) -> Result<u8, Error> 
         found.retain(|(_, message)| message.outcome.is_none());
     }
     if args.json {
-        let all: Vec<Value> =
-            found.iter().map(|(name, message)| to_json(name.as_deref(), message)).collect();
-        ui::json(&json!({ "messages": all }));
+        let shape = |(name, message): &(Option<String>, Message)| shape(name.as_deref(), message);
+        ui::json(&message::Messages { messages: found.iter().map(shape).collect() });
     } else if found.is_empty() {
         ui::talk("no messages; send one: dogwatch send NAME '…'");
     } else {
@@ -69,23 +68,25 @@ pub(super) fn change(change: Change) -> &'static str {
     }
 }
 
-/// The stable shape of a message, documented in `docs/protocol.md`.
-pub(super) fn to_json(name: Option<&str>, message: &Message) -> Value {
-    let mut object = json!({
-        "id": message.id,
-        "session": message.session,
-        "name": name,
-        "text": message.text,
-        "slash": message.slash,
-        "posted": message.posted,
-        "staged": message.staged,
-        "submitted": message.submitted,
-        "done": message.done,
-        "outcome": "queued",
-    });
-    let outcome = message.outcome.as_ref().and_then(|o| serde_json::to_value(o).ok());
-    if let (Some(object), Some(Value::Object(outcome))) = (object.as_object_mut(), outcome) {
-        object.extend(outcome);
+/// A message as it is printed, without what became of it.
+pub(super) fn posted(name: Option<&str>, message: &Message) -> PostedMessage {
+    PostedMessage {
+        id: message.id.clone(),
+        session: message.session.clone(),
+        name: name.map(ToOwned::to_owned),
+        text: message.text.clone(),
+        slash: message.slash,
+        posted: message.posted,
+        staged: message.staged,
+        submitted: message.submitted,
+        done: message.done,
     }
-    object
+}
+
+fn shape(name: Option<&str>, message: &Message) -> message::Message {
+    let outcome = match &message.outcome {
+        Some(outcome) => MessageOutcome::Settled(outcome.clone()),
+        None => MessageOutcome::Pending { outcome: Pending::Queued },
+    };
+    message::Message { posted: posted(name, message), outcome }
 }

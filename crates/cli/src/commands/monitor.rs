@@ -7,9 +7,9 @@ use dogwatch_engine::notify::report_target::{People, ReportTarget};
 use dogwatch_engine::observe::agents::find_program;
 use dogwatch_engine::registry::report::{Pace, Report, Reporter};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::tools::{MonitorEvent, MonitorLine};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
 
 use crate::args::MonitorArgs;
 use crate::{environment, interrupt, ui};
@@ -58,7 +58,7 @@ fn program(context: &Context, name: &str) -> Result<String, Error> {
 
 fn tell(report: &Report, as_json: bool) -> io::Result<()> {
     if as_json {
-        return ui::try_json(&to_json(report));
+        return ui::try_json(&shape(report));
     }
     let now = Timestamp::now().to_zoned(TimeZone::system());
     let (word, text) = in_words(report);
@@ -77,13 +77,13 @@ fn in_words(report: &Report) -> (&'static str, &str) {
 }
 
 /// One line of the stream, documented in `docs/protocol.md`.
-fn to_json(report: &Report) -> Value {
-    let (event, text): (&str, &str) = match report {
-        Report::Told(title) => ("told", title),
-        Report::Beat(note) => ("heartbeat", note),
-        Report::Trouble(problem) => ("trouble", problem),
-        Report::Well => ("well", ""),
-        Report::Stopped { by } => ("stopped", by),
+fn shape(report: &Report) -> MonitorLine {
+    let (event, text) = match report {
+        Report::Told(title) => (MonitorEvent::Told, title.as_str()),
+        Report::Beat(note) => (MonitorEvent::Heartbeat, note.as_str()),
+        Report::Trouble(problem) => (MonitorEvent::Trouble, problem.as_str()),
+        Report::Well => (MonitorEvent::Well, ""),
+        Report::Stopped { by } => (MonitorEvent::Stopped, by.as_str()),
     };
-    json!({ "event": event, "at": Timestamp::now(), "text": text })
+    MonitorLine { event, at: Timestamp::now(), text: text.to_owned() }
 }

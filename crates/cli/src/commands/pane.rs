@@ -8,8 +8,8 @@ use dogwatch_engine::team::pane::{SpawnRequest, SpawnedPane, TaskFor};
 use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::team::task;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::team::{self as printed, PaneCheck};
 use dogwatch_tmux::PaneId;
-use serde_json::{Value, json};
 
 use crate::args::{Pane, PaneClose, PaneCommand, PaneRebalance, PaneSpawn, PaneVerify, SideArg};
 use crate::{environment, ui};
@@ -34,7 +34,7 @@ fn spawn(context: &Context, args: PaneSpawn) -> Result<u8, Error> {
         ui::talk(format_args!("warning: {warning}"));
     }
     if as_json {
-        ui::json(&spawned_json(&made));
+        ui::json(&spawned_shape(&made));
     } else {
         ui::line(made.spawned.pane);
     }
@@ -95,14 +95,18 @@ fn verify(context: &Context, args: &PaneVerify) -> Result<u8, Error> {
     let found = pane::verify(context, &args.target, &expected)?;
     match &found {
         _ if args.json => ui::json(&match &found {
-            Ok(valid) => json!({
-                "valid": true,
-                "pane": valid.pane.to_string(),
-                "session": valid.session,
-                "window": valid.window,
-                "title": valid.title,
-            }),
-            Err(reason) => json!({ "valid": false, "target": args.target, "reason": reason }),
+            Ok(valid) => PaneCheck::Valid {
+                valid: true,
+                pane: valid.pane.to_string(),
+                session: valid.session.clone(),
+                window: valid.window.clone(),
+                title: valid.title.clone(),
+            },
+            Err(reason) => PaneCheck::Invalid {
+                valid: false,
+                target: args.target.clone(),
+                reason: reason.clone(),
+            },
         }),
         Ok(valid) => {
             let (pane, session, window) = (valid.pane, &valid.session, &valid.window);
@@ -122,7 +126,7 @@ fn rebalance(context: &Context, args: &PaneRebalance) -> Result<u8, Error> {
     };
     let balanced = pane::rebalance(context, master, args.side.map(side))?;
     if args.json {
-        ui::json(&balanced_json(&balanced));
+        ui::json(&layout(&balanced));
     } else {
         let Balanced { master, side, panes, .. } = balanced;
         let side = side.as_str();
@@ -154,7 +158,7 @@ fn close(context: &Context, args: &PaneClose) -> Result<u8, Error> {
         },
     )?;
     if args.json {
-        ui::json(&closed_json(&closed));
+        ui::json(&closed_shape(&closed));
     } else {
         let role = closed.role.as_ref().map(|role| format!(" {role}")).unwrap_or_default();
         let how = match &closed.how {
@@ -170,49 +174,45 @@ fn close(context: &Context, args: &PaneClose) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-fn spawned_json(made: &SpawnedPane) -> Value {
-    let mut object = super::spawn::to_json(&made.spawned);
-    if let Some(object) = object.as_object_mut() {
-        let handed = match made.handed {
-            Handed::Message(proof) => json!({ "by": "message", "proof": proof }),
-            Handed::Prompt => json!({ "by": "prompt" }),
-        };
-        object.extend([
-            ("role".to_owned(), json!(made.role)),
-            ("master".to_owned(), json!(made.master.to_string())),
-            ("spawner".to_owned(), json!(made.spawner.to_string())),
-            ("session_file".to_owned(), json!(made.file.to_string_lossy())),
-            ("task".to_owned(), json!(made.task.map(|id| id.to_string()))),
-            ("told".to_owned(), handed),
-            ("layout".to_owned(), balanced_json(&made.balanced)),
-            ("tries".to_owned(), json!(made.tries)),
-            ("warnings".to_owned(), json!(made.warnings)),
-        ]);
+fn spawned_shape(made: &SpawnedPane) -> printed::SpawnedPane {
+    printed::SpawnedPane {
+        spawned: super::spawn::shape(&made.spawned),
+        role: made.role.clone(),
+        master: made.master.to_string(),
+        spawner: made.spawner.to_string(),
+        session_file: ui::path(&made.file),
+        task: made.task.map(|id| id.to_string()),
+        told: match made.handed {
+            Handed::Message(proof) => printed::Handed::Message { proof },
+            Handed::Prompt => printed::Handed::Prompt,
+        },
+        layout: layout(&made.balanced),
+        tries: made.tries,
+        warnings: made.warnings.clone(),
     }
-    object
 }
 
-fn balanced_json(balanced: &Balanced) -> Value {
-    json!({
-        "master": balanced.master.to_string(),
-        "side": balanced.side.as_str(),
-        "panes": balanced.panes,
-        "proven": balanced.is_proven,
-    })
+fn layout(balanced: &Balanced) -> printed::Layout {
+    printed::Layout {
+        master: balanced.master.to_string(),
+        side: balanced.side.as_str().to_owned(),
+        panes: balanced.panes,
+        proven: balanced.is_proven,
+    }
 }
 
-fn closed_json(closed: &Closed) -> Value {
+fn closed_shape(closed: &Closed) -> printed::ClosedPane {
     let (by, killed) = match &closed.how {
         HowClosed::Gone => ("gone", None),
         HowClosed::Exit(killed) => ("exit", Some(killed)),
         HowClosed::Ended(killed) => (killed.by.as_str(), Some(killed)),
     };
-    json!({
-        "pane": closed.pane,
-        "role": closed.role,
-        "by": by,
-        "exit": killed.and_then(|killed| killed.ended.as_ref()).map(|ended| ended.exit),
-        "session_file": closed.file.as_ref().map(|file| file.to_string_lossy()),
-        "layout": closed.balanced.as_ref().map(balanced_json),
-    })
+    printed::ClosedPane {
+        pane: closed.pane.clone(),
+        role: closed.role.clone(),
+        by: by.to_owned(),
+        exit: killed.and_then(|killed| killed.ended.as_ref()).map(|ended| ended.exit),
+        session_file: closed.file.as_deref().map(ui::path),
+        layout: closed.balanced.as_ref().map(layout),
+    }
 }

@@ -8,8 +8,8 @@ use dogwatch_engine::registry::push::NoBroker;
 use dogwatch_engine::registry::{ManagedRegistry, Pass};
 use dogwatch_engine::{Context, Error};
 use dogwatch_fleet::BrokerPush;
+use dogwatch_protocol::registry as printed;
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
 
 use crate::args::Reconcile;
 use crate::{environment, interrupt, ui};
@@ -19,7 +19,7 @@ pub(crate) fn reconcile(context: &Context, args: &Reconcile) -> Result<u8, Error
     if args.once || args.dry_run {
         let pass = managed.pass(args.dry_run)?;
         if args.emit_diff {
-            ui::json(&to_json(&pass));
+            ui::json(&shape(&pass));
         } else {
             in_words(&pass, args.dry_run);
         }
@@ -82,7 +82,7 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
 
 fn tell(pass: &Pass, as_json: bool) -> io::Result<()> {
     if as_json {
-        return if pass.drifts.is_empty() { Ok(()) } else { ui::try_json(&to_json(pass)) };
+        return if pass.drifts.is_empty() { Ok(()) } else { ui::try_json(&shape(pass)) };
     }
     let time = pass.checked_at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
     pass.drifts.iter().try_for_each(|drift| ui::try_line(format_args!("{time}  {}", line(drift))))
@@ -108,14 +108,13 @@ fn line(drift: &Drift) -> String {
     ui::harmless(format!("[{}] {}{hint}", drift.kind.class(), drift.message)).replace('\n', " ")
 }
 
-/// The stable shape of a pass, documented in `docs/protocol.md`.
-fn to_json(pass: &Pass) -> Value {
-    let all = |drifts: &[Drift]| drifts.iter().map(Drift::to_json).collect::<Vec<Value>>();
-    json!({
-        "checked_at": pass.checked_at,
-        "sessions_checked": pass.checked,
-        "drifts": all(&pass.drifts),
-        "standing": all(&pass.standing),
-        "written": pass.written,
-    })
+/// A pass as it is printed.
+fn shape(pass: &Pass) -> printed::Pass {
+    printed::Pass {
+        checked_at: pass.checked_at,
+        sessions_checked: pass.checked,
+        drifts: pass.drifts.iter().map(Drift::shape).collect(),
+        standing: pass.standing.iter().map(Drift::shape).collect(),
+        written: pass.written,
+    }
 }

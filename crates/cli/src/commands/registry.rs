@@ -5,12 +5,12 @@ use dogwatch_core::registry::{
 };
 use dogwatch_engine::registry::ManagedRegistry;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::registry as printed;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::args::RegistryArgs;
 use crate::table::Cell;
-use crate::{environment, ui};
+use crate::{environment, report, ui};
 
 pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Error> {
     let args = args.list();
@@ -24,12 +24,11 @@ pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Err
     let observed = managed.observe(&mut store, &registry)?;
     let rows = rows(&registry, &observed);
     if args.json {
-        let sessions: Vec<Value> = rows.iter().map(Row::to_json).collect();
-        let mut said = json!({ "registry": managed.file.path(), "sessions": sessions });
-        if let Some(error) = &trouble {
-            said["error"] = json!({ "code": error.code(), "message": error.to_string() });
-        }
-        ui::json(&said);
+        ui::json(&printed::Registry {
+            registry: ui::path(managed.file.path()),
+            sessions: rows.iter().map(Row::shape).collect(),
+            error: trouble.as_ref().map(report::detail),
+        });
     } else {
         // Of a file that cannot be read nobody knows who is in it.
         if trouble.is_none() || !rows.is_empty() {
@@ -142,24 +141,24 @@ impl Row<'_> {
         }
     }
 
-    /// The stable shape of a row, documented in `docs/protocol.md`.
-    fn to_json(&self) -> Value {
+    fn shape(&self) -> printed::Row {
         let entry = self.entry;
-        json!({
-            "name": self.name,
-            "agent": self.agent,
-            "listed": entry.is_some(),
-            "status": entry.map(|_| self.status()),
-            "seen": self.seen.replace(' ', "_"),
-            "workspace": entry.and_then(|entry| entry.workspace.as_deref()),
-            "role": entry.and_then(|entry| entry.role.as_deref()),
-            "cwd": self.cwd,
-            "conversation": self.conversation,
-            "created_at": entry.and_then(|entry| entry.created_at),
-            "terminated_at": entry.and_then(|entry| entry.terminated_at),
-            "termination_mode": entry.and_then(|entry| entry.terminated_by).map(TerminatedBy::as_str),
-            "last_visible_status": entry.and_then(|entry| entry.last_visible_status.as_deref()),
-            "delegate_job_id": entry.and_then(|entry| entry.job.as_deref()),
-        })
+        let text = |field: fn(&Entry) -> Option<&str>| entry.and_then(field).map(ToOwned::to_owned);
+        printed::Row {
+            name: self.name.to_owned(),
+            agent: self.agent.to_owned(),
+            listed: entry.is_some(),
+            status: entry.map(|_| self.status().to_owned()),
+            seen: self.seen.replace(' ', "_"),
+            workspace: text(|entry| entry.workspace.as_deref()),
+            role: text(|entry| entry.role.as_deref()),
+            cwd: self.cwd.to_owned(),
+            conversation: self.conversation.map(ToOwned::to_owned),
+            created_at: entry.and_then(|entry| entry.created_at),
+            terminated_at: entry.and_then(|entry| entry.terminated_at),
+            termination_mode: text(|entry| entry.terminated_by.map(TerminatedBy::as_str)),
+            last_visible_status: text(|entry| entry.last_visible_status.as_deref()),
+            delegate_job_id: text(|entry| entry.job.as_deref()),
+        }
     }
 }

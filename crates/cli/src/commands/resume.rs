@@ -2,11 +2,11 @@ use dogwatch_core::exit_code;
 use dogwatch_engine::actions::spawn::Spawned;
 use dogwatch_engine::registry::resume::{Manner, Resumption};
 use dogwatch_engine::{Context, Error};
-use serde_json::{Value, json};
+use dogwatch_protocol::registry::{Resumed, ResumedSessions};
 
 use crate::args::Resume;
 use crate::commands::spawn;
-use crate::{environment, ui};
+use crate::{environment, report, ui};
 
 pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
     let managed = environment::managed_registry(context, &args.which_registry, false)?;
@@ -26,8 +26,7 @@ pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
         })
         .collect();
     if args.json {
-        let resumed: Vec<Value> = results.iter().map(to_json).collect();
-        ui::json(&json!({ "resumed": resumed }));
+        ui::json(&ResumedSessions { resumed: results.iter().map(shape).collect() });
     } else if results.is_empty() {
         ui::talk("nothing to bring back");
     } else {
@@ -50,12 +49,9 @@ pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
     Ok(failed.map_or(exit_code::OK, Error::exit_code))
 }
 
-fn to_json((name, result): &(String, Result<Spawned, Error>)) -> Value {
+fn shape((name, result): &(String, Result<Spawned, Error>)) -> Resumed {
     match result {
-        Ok(spawned) => spawn::to_json(spawned),
-        Err(error) => json!({
-            "name": name,
-            "error": { "code": error.code(), "message": error.to_string() },
-        }),
+        Ok(spawned) => Resumed::Done(spawn::shape(spawned)),
+        Err(error) => Resumed::Failed { name: name.clone(), error: report::detail(error) },
     }
 }

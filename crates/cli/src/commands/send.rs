@@ -3,7 +3,7 @@ use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::send::{self, Receipt, Request};
 use dogwatch_engine::{Context, Error};
-use serde_json::{Value, json};
+use dogwatch_protocol::message;
 
 use crate::args::{Deliver, Send, SendWhen};
 use crate::commands::told;
@@ -26,7 +26,7 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
     };
     let receipt = send::send(context, &request)?;
     if args.json {
-        ui::json(&to_json(&receipt));
+        ui::json(&shape(&receipt));
     } else {
         ui::line(in_words(&receipt));
         for change in &receipt.terms.changes {
@@ -62,16 +62,12 @@ fn in_words(receipt: &Receipt) -> String {
     }
 }
 
-/// The stable shape of a receipt, documented in `docs/protocol.md`.
-fn to_json(receipt: &Receipt) -> Value {
-    let mut object = super::messages::to_json(Some(&receipt.name), &receipt.message);
-    if let (Some(object), Ok(Value::Object(outcome))) =
-        (object.as_object_mut(), serde_json::to_value(&receipt.outcome))
-    {
-        object.extend(outcome);
-        object.insert("changes".into(), json!(receipt.terms.changes));
+fn shape(receipt: &Receipt) -> message::Receipt {
+    message::Receipt {
+        posted: super::messages::posted(Some(&receipt.name), &receipt.message),
+        outcome: receipt.outcome.clone(),
+        changes: receipt.terms.changes.clone(),
     }
-    object
 }
 
 fn code(outcome: &Outcome) -> u8 {

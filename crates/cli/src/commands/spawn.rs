@@ -6,8 +6,8 @@ use dogwatch_core::launch::PRIVATE_PROMPTS;
 use dogwatch_core::name::StoryStep;
 use dogwatch_engine::actions::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::session;
 use dogwatch_store::{open_given, read_up_to};
-use serde_json::{Value, json};
 
 use crate::args::Spawn;
 use crate::{environment, ui};
@@ -22,7 +22,7 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
         );
     }
     if as_json {
-        ui::json(&to_json(&spawned));
+        ui::json(&shape(&spawned));
     } else {
         ui::line(&spawned.name);
     }
@@ -105,16 +105,16 @@ fn read_prompt(from: impl Read) -> std::io::Result<Vec<u8>> {
     read_up_to(from, spawn::MAX_PROMPT + 1)
 }
 
-pub(super) fn to_json(spawned: &Spawned) -> Value {
-    json!({
-        "id": spawned.id,
-        "name": spawned.name,
-        "agent": spawned.agent,
-        "pane": spawned.pane.to_string(),
-        "pid": spawned.started.agent.pid,
-        "started": spawned.started.at,
-        "cwd": spawned.cwd.to_string_lossy(),
-        "conversation": spawned.conversation,
-        "prompt_in_file": spawned.prompt_in_file,
-    })
+pub(super) fn shape(spawned: &Spawned) -> session::Spawned {
+    session::Spawned {
+        id: spawned.id.clone(),
+        name: spawned.name.to_string(),
+        agent: spawned.agent.clone(),
+        pane: spawned.pane.to_string(),
+        pid: spawned.started.agent.pid,
+        started: spawned.started.at,
+        cwd: spawned.cwd.to_string_lossy().into_owned(),
+        conversation: spawned.conversation.clone(),
+        prompt_in_file: spawned.prompt_in_file,
+    }
 }

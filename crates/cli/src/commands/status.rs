@@ -11,10 +11,10 @@ use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::status::{StatusReport, StatusRow, Statuses};
 use dogwatch_store::{Job, Which};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
 
 use crate::args::StatusArgs;
 use crate::commands::job as jobs;
@@ -34,12 +34,10 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let jobs = job::beside(context, &mut reader, &judged)?;
     if args.json {
         let with_job = |one: &SessionStatus| {
-            let mut object = to_json(one);
-            object["job"] = jobs.get(&one.seen.session.id).map_or(Value::Null, jobs::beside);
-            object
+            let job = jobs.get(&one.seen.session.id).map(jobs::beside);
+            StatusRow { session: shape(one), job }
         };
-        let sessions: Vec<Value> = judged.iter().map(with_job).collect();
-        ui::json(&json!({ "sessions": sessions, "left_out": left_out }));
+        ui::json(&Statuses { sessions: judged.iter().map(with_job).collect(), left_out });
         return Ok(exit_code::OK);
     }
     if judged.is_empty() && left_out == 0 {
@@ -230,19 +228,15 @@ pub(super) fn detail(status: &Status) -> String {
     }
 }
 
-/// The stable shape of a verdict, documented in `docs/protocol.md`.
-pub(super) fn to_json(one: &SessionStatus) -> Value {
-    let mut object = json!({
-        "id": one.seen.session.id,
-        "name": one.seen.session.name,
-        "agent": one.seen.session.agent,
-        "ours": one.seen.is_ours(),
-        "pane": one.seen.session.pane,
-    });
-    if let (Some(object), Ok(Value::Object(verdict))) =
-        (object.as_object_mut(), serde_json::to_value(&one.verdict))
-    {
-        object.extend(verdict);
+/// What a session is doing, as it is printed.
+pub(super) fn shape(one: &SessionStatus) -> StatusReport {
+    let session = &one.seen.session;
+    StatusReport {
+        id: session.id.clone(),
+        name: session.name.clone(),
+        agent: session.agent.clone(),
+        ours: one.seen.is_ours(),
+        pane: session.pane.clone(),
+        verdict: one.verdict.clone(),
     }
-    object
 }

@@ -4,7 +4,7 @@ use dogwatch_core::session_file::{Task as Kept, TaskStatus};
 use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::team::task;
 use dogwatch_engine::{Context, Error};
-use serde_json::{Value, json};
+use dogwatch_protocol::team as printed;
 
 use crate::args::{Task, TaskAdd, TaskCommand, TaskList, TaskStatusArg};
 use crate::{environment, ui};
@@ -23,7 +23,7 @@ fn add(context: &Context, args: &TaskAdd) -> Result<u8, Error> {
     let file = TeamFile::find_or_name(&about, &environment::local_time())?;
     let (id, file) = task::add(context, &file, &args.role, &text)?;
     if args.json {
-        ui::json(&json!({ "task": id.to_string(), "session_file": file.path().to_string_lossy() }));
+        ui::json(&printed::AddedTask { task: id.to_string(), session_file: ui::path(file.path()) });
     } else {
         ui::line(id);
     }
@@ -45,8 +45,8 @@ fn list(args: &TaskList) -> Result<u8, Error> {
     tasks.retain(|task| role.as_ref().is_none_or(|role| *role == task.role));
     tasks.retain(|task| status.is_none() || task.status == status);
     if args.json {
-        let all: Vec<Value> = tasks.iter().map(to_json).collect();
-        ui::json(&json!({ "session_file": file.path().to_string_lossy(), "tasks": all }));
+        let tasks = tasks.iter().map(shape).collect();
+        ui::json(&printed::Tasks { session_file: ui::path(file.path()), tasks });
     } else if tasks.is_empty() {
         ui::talk("no tasks; add one: dogwatch task add --role dev '…'");
     } else {
@@ -66,14 +66,14 @@ fn list(args: &TaskList) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// The stable shape of a task, documented in `docs/protocol.md`.
-pub(super) fn to_json(task: &Kept) -> Value {
-    json!({
-        "task": task.id.to_string(),
-        "status": task.status.map(TaskStatus::as_str),
-        "role": task.role,
-        "pane": task.pane,
-        "result": task.result,
-        "text": task.text,
-    })
+/// A task as it is printed.
+pub(super) fn shape(task: &Kept) -> printed::Task {
+    printed::Task {
+        task: task.id.to_string(),
+        status: task.status.map(|status| status.as_str().to_owned()),
+        role: task.role.clone(),
+        pane: task.pane.clone(),
+        result: task.result.clone(),
+        text: task.text.clone(),
+    }
 }

@@ -4,8 +4,8 @@ use dogwatch_engine::team::pane;
 use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::team::{self, Member};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::team as printed;
 use dogwatch_tmux::PaneId;
-use serde_json::{Value, json};
 
 use crate::args::Team;
 use crate::{environment, ui};
@@ -17,7 +17,7 @@ pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
     let file = TeamFile::find(&about).ok();
     let team = team::team(context, pane, file.as_ref())?;
     if args.json {
-        ui::json(&to_json(&team));
+        ui::json(&shape(&team));
         return Ok(exit_code::OK);
     }
     let mut table =
@@ -71,32 +71,29 @@ fn task(member: &Member) -> String {
     format!("{} {}", task.id, task.status.map_or("other", TaskStatus::as_str))
 }
 
-fn to_json(team: &team::Team) -> Value {
-    let members: Vec<Value> = team.members.iter().map(member).collect();
-    json!({
-        "window": team.window,
-        "master": team.master.to_string(),
-        "session_file": team.file.as_ref().map(|file| file.to_string_lossy()),
-        "problem": team.problem,
-        "members": members,
-    })
+fn shape(team: &team::Team) -> printed::Team {
+    printed::Team {
+        window: team.window.clone(),
+        master: team.master.to_string(),
+        session_file: team.file.as_deref().map(ui::path),
+        problem: team.problem.clone(),
+        members: team.members.iter().map(member).collect(),
+    }
 }
 
-fn member(member: &Member) -> Value {
-    let boxes = member.lifecycle.as_ref().map(|row| {
-        json!({
-            "status": row.status.as_str(),
-            "report_back_sent": row.boxes.report_back_sent,
-            "session_id_saved": row.boxes.session_id_saved,
-            "task_marked_done": row.boxes.task_marked_done,
-            "ready_to_close_set": row.boxes.ready_to_close_set,
-        })
+fn member(member: &Member) -> printed::Member {
+    let closing = member.lifecycle.as_ref().map(|row| printed::Closing {
+        status: row.status.as_str().to_owned(),
+        report_back_sent: row.boxes.report_back_sent,
+        session_id_saved: row.boxes.session_id_saved,
+        task_marked_done: row.boxes.task_marked_done,
+        ready_to_close_set: row.boxes.ready_to_close_set,
     });
-    json!({
-        "role": member.role,
-        "pane": member.pane,
-        "session": member.judged.as_ref().map(super::status::to_json),
-        "task": member.task.as_ref().map(super::task::to_json),
-        "closing": boxes,
-    })
+    printed::Member {
+        role: member.role.clone(),
+        pane: member.pane.clone(),
+        session: member.judged.as_ref().map(super::status::shape),
+        task: member.task.as_ref().map(super::task::shape),
+        closing,
+    }
 }

@@ -3,7 +3,7 @@ use dogwatch_core::status::Status;
 use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::observe::wait::{self, Waited};
 use dogwatch_engine::{Context, Error};
-use serde_json::{Value, json};
+use dogwatch_protocol::status::{WaitOutcome, WaitResult};
 
 use crate::args::Wait;
 use crate::commands::status as words;
@@ -18,16 +18,16 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
     }
     let (outcome, judged, code) = match wait::wait(context, &args.sessions, &states, args.timeout)?
     {
-        Waited::Happened(judged) => ("happened", judged, exit_code::OK),
-        Waited::Impossible(one) => ("impossible", vec![*one], exit_code::CONFLICT),
-        Waited::TimedOut(judged) => ("timeout", judged, exit_code::TIMEOUT),
+        Waited::Happened(judged) => (WaitOutcome::Happened, judged, exit_code::OK),
+        Waited::Impossible(one) => (WaitOutcome::Impossible, vec![*one], exit_code::CONFLICT),
+        Waited::TimedOut(judged) => (WaitOutcome::Timeout, judged, exit_code::TIMEOUT),
     };
     if !args.json && code == exit_code::TIMEOUT {
         ui::talk("timed out");
     }
     if args.json {
-        let sessions: Vec<Value> = judged.iter().map(words::to_json).collect();
-        ui::json(&json!({ "outcome": outcome, "sessions": sessions }));
+        let sessions = judged.iter().map(words::shape).collect();
+        ui::json(&WaitResult { outcome, sessions });
     } else {
         for one in &judged {
             ui::line(in_words(one));

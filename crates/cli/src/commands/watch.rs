@@ -5,8 +5,8 @@ use std::time::Duration;
 use dogwatch_core::exit_code;
 use dogwatch_engine::watch::{Change, Watcher, What};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::status::{WatchEvent, WatchLine};
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
 
 use crate::args::Watch;
 use crate::commands::{relay, status as words};
@@ -55,23 +55,18 @@ pub(super) fn ended_by(error: &io::Error) -> Result<u8, Error> {
 }
 
 fn tell(change: &Change, as_json: bool) -> io::Result<()> {
-    if as_json { ui::try_json(&to_json(change)) } else { ui::try_line(in_words(change)) }
+    if as_json { ui::try_json(&shape(change)) } else { ui::try_line(in_words(change)) }
 }
 
 /// One line of the stream, documented in `docs/protocol.md`.
-fn to_json(change: &Change) -> Value {
+fn shape(change: &Change) -> WatchLine {
     let (event, from) = match &change.what {
-        What::SessionSnapshot => ("seen", Value::Null),
-        What::Changed { from } => ("changed", json!(from.status.as_str())),
-        What::Gone => ("gone", json!(change.judged.verdict.status.as_str())),
+        What::SessionSnapshot => (WatchEvent::Seen, None),
+        What::Changed { from } => (WatchEvent::Changed, Some(from.status.as_str())),
+        What::Gone => (WatchEvent::Gone, Some(change.judged.verdict.status.as_str())),
     };
-    let mut line = json!({ "event": event, "at": change.at, "from": from });
-    if let (Some(line), Value::Object(judged)) =
-        (line.as_object_mut(), words::to_json(&change.judged))
-    {
-        line.extend(judged);
-    }
-    line
+    let from = from.map(ToOwned::to_owned);
+    WatchLine { event, at: change.at, from, session: words::shape(&change.judged) }
 }
 
 fn in_words(change: &Change) -> String {

@@ -14,7 +14,7 @@ pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
     let now = Timestamp::now();
     let judged = status::one(context, &args.session, now)?;
     if args.json {
-        ui::json(&words::to_json(&judged));
+        ui::json(&words::shape(&judged));
         return Ok(exit_code::OK);
     }
     let verdict = &judged.verdict;

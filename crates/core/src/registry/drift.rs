@@ -1,4 +1,4 @@
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A way in which file and world differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,19 +99,24 @@ impl Drift {
         self.sessions.first().filter(|_| self.kind != Kind::AllGone).map(String::as_str)
     }
 
-    /// Its stable shape, documented in `docs/protocol.md`.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "class": self.kind.class(),
-            "kind": self.kind.as_str(),
-            "session": self.session(),
-            "sessions": self.sessions,
-            "message": self.message,
-            "hint": self.hint,
-            "before": self.before,
-            "after": self.after,
-        })
+    /// As it is printed.
+    pub fn shape(&self) -> dogwatch_protocol::registry::Drift {
+        dogwatch_protocol::registry::Drift {
+            class: self.kind.class().to_owned(),
+            kind: self.kind.as_str().to_owned(),
+            session: self.session().map(ToOwned::to_owned),
+            sessions: self.sessions.clone(),
+            message: self.message.clone(),
+            hint: self.hint.clone(),
+            before: self.before.clone(),
+            after: self.after.clone(),
+        }
     }
+}
+
+/// The fields of an entry that a drift is about.
+pub(super) fn fields<const N: usize>(all: [(&str, Value); N]) -> Value {
+    Value::Object(all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// Names cannot have a newline in tmux, and marks have none.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::drift::fields;
 use super::model::CLAUDE;
 use super::observed::{Artifact, Conversation, SeenPane};
 use super::reconcile::Pass;
@@ -128,8 +129,8 @@ fn tell_stale(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
         Some(Artifact::Missing(path)) => {
             let message =
                 format!("{name}: the conversation {id} is not on disk: {path}; the id is kept");
-            let fields = json!({ "agent": entry.agent, "session_id": id });
-            pass.found.push(Drift::new(Kind::IdStale, name, id, message).about(fields));
+            let about = fields([("agent", entry.agent.as_str().into()), ("session_id", id.into())]);
+            pass.found.push(Drift::new(Kind::IdStale, name, id, message).about(about));
         }
         None => {
             let name = pass.registry.sessions.get_key_value(name).map(|(name, _)| name.as_str());
@@ -146,9 +147,9 @@ fn tell_changed(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
         return;
     }
     let message = format!("{name}: now in another conversation: {said}; the registry has {id}");
-    let fields = json!({ "agent": entry.agent, "session_id": id });
+    let about = fields([("agent", entry.agent.as_str().into()), ("session_id", id.into())]);
     let drift = Drift::new(Kind::IdChanged, name, said, message)
-        .about(fields)
+        .about(about)
         .hinted("write the id to resume into the registry");
     pass.found.push(drift);
 }
@@ -171,7 +172,7 @@ fn shared(id: &str, names: &[&str]) -> Drift {
     let message =
         format!("{}: the conversation {id} is claimed by {}", names[0], names.join(" and "));
     let mut drift = Drift::new(Kind::IdShared, names[0], &mark, message)
-        .about(json!({ "session_id": id }))
+        .about(fields([("session_id", id.into())]))
         .hinted("end one of them, or start it with its own conversation");
     drift.sessions = names.iter().map(|name| (*name).to_owned()).collect();
     drift

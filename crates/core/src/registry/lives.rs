@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde_json::json;
 
+use super::drift::fields;
 use super::model::{PaneRecord, stamp};
 use super::observed::{InPane, SeenPane};
 use super::reconcile::Pass;
@@ -69,7 +69,7 @@ fn tell_all_gone(pass: &mut Pass<'_>, gone: &[(&str, &Entry, bool)]) {
     let message = format!("all {} sessions ended at once: {why}; marked terminated", gone.len());
     let mark = newest.map(stamp).unwrap_or_default();
     let mut drift = Drift::new(Kind::AllGone, "", &mark, message)
-        .changing(json!({ "status": "running" }), terminated_fields(pass.now))
+        .changing(fields([("status", "running".into())]), terminated_fields(pass.now))
         .hinted("to resume their conversations: dogwatch resume --all");
     drift.sessions = gone.iter().map(|(name, _, _)| (*name).to_owned()).collect();
     pass.found.push(drift);
@@ -83,7 +83,7 @@ fn tell_dead(pass: &mut Pass<'_>, name: &str, entry: &Entry, has_dead_pane: bool
     let begun = entry.begun().map(stamp).unwrap_or_default();
     let mark = format!("{begun} {}", entry.pane.pid.unwrap_or_default());
     let drift = Drift::new(Kind::Dead, name, &mark, message)
-        .changing(json!({ "status": "running" }), terminated_fields(pass.now));
+        .changing(fields([("status", "running".into())]), terminated_fields(pass.now));
     pass.found.push(drift);
 }
 
@@ -104,11 +104,11 @@ fn mark_terminated(pass: &mut Pass<'_>, name: &str) {
 }
 
 fn terminated_fields(now: Timestamp) -> serde_json::Value {
-    json!({
-        "status": "terminated",
-        "terminated_at": stamp(now),
-        "termination_mode": TerminatedBy::Detected.as_str(),
-    })
+    fields([
+        ("status", "terminated".into()),
+        ("terminated_at", stamp(now).into()),
+        ("termination_mode", TerminatedBy::Detected.as_str().into()),
+    ])
 }
 
 /// A living session whose pane, agent or folder is another than the file says.
@@ -143,8 +143,8 @@ fn check_agent(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane) 
     };
     let message = format!("{name}: the pane exists, but {agent} has ended: {instead}");
     let mark = format!("{} {}", pane.id, pane.pid);
-    let fields = json!({ "agent": agent, "pane": entry.pane.to_value() });
-    pass.found.push(Drift::new(Kind::AgentGone, name, &mark, message).about(fields));
+    let about = fields([("agent", agent.as_str().into()), ("pane", entry.pane.to_value())]);
+    pass.found.push(Drift::new(Kind::AgentGone, name, &mark, message).about(about));
 }
 
 fn check_folder(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane) {
@@ -163,7 +163,8 @@ fn check_folder(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane)
         }
     };
     let message = format!("{name}: the directory {cwd} {what}");
-    let drift = Drift::new(Kind::FolderMoved, name, mark, message).about(json!({ "cwd": cwd }));
+    let drift = Drift::new(Kind::FolderMoved, name, mark, message)
+        .about(fields([("cwd", cwd.as_str().into())]));
     pass.found.push(drift);
 }
 
@@ -171,7 +172,7 @@ fn tell_alive(pass: &mut Pass<'_>, name: &str, pane: &SeenPane) {
     let message = format!("{name}: terminated in the registry, but running in tmux");
     let mark = format!("{} {}", pane.id, pane.pid);
     let drift = Drift::new(Kind::Alive, name, &mark, message)
-        .about(json!({ "status": "terminated" }))
+        .about(fields([("status", "terminated".into())]))
         .hinted(format!("if that is intended: dogwatch adopt {name}"));
     pass.found.push(drift);
 }
@@ -189,7 +190,7 @@ fn renamed(pass: &Pass<'_>, name: &str, entry: &Entry) -> Option<String> {
 fn tell_renamed(pass: &mut Pass<'_>, name: &str, entry: &Entry, now_called: &str) {
     let message = format!("{name}: the tmux session was renamed to {now_called}");
     let drift = Drift::new(Kind::Renamed, name, now_called, message)
-        .about(json!({ "pane": entry.pane.to_value() }))
+        .about(fields([("pane", entry.pane.to_value())]))
         .hinted("rename it back in tmux, or rename it in the registry");
     pass.found.push(drift);
 }

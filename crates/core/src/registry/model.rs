@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
+use dogwatch_protocol::registry as written;
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::NamePattern;
 
@@ -167,33 +168,37 @@ impl Entry {
     }
 
     /// A new entry as it is written.
-    pub fn to_value(&self) -> Value {
+    pub fn shape(&self) -> written::Entry {
         let time = |at: Option<Timestamp>| at.map(stamp);
         let status = match self.status {
             Status::Running => "running",
             Status::Terminated | Status::Other => "terminated",
         };
-        let mut fields = json!({
-            "agent": self.agent,
-            "workspace": self.workspace,
-            "cwd": self.cwd,
-            "role": self.role,
-            "status": status,
-            "created_at": time(self.created_at),
-            "terminated_at": time(self.terminated_at),
-            "termination_mode": self.terminated_by.map(TerminatedBy::as_str),
-            "pane": self.pane.to_value(),
-            "last_visible_status": self.last_visible_status,
-        });
-        if self.agent == CLAUDE {
-            fields["claude_session_id_own"] = json!(self.own_id);
+        let session_id = self.conversation().map(ToOwned::to_owned);
+        let identity = (self.agent.clone(), written::Identity { session_id });
+        written::Entry {
+            agent: self.agent.clone(),
+            workspace: self.workspace.clone(),
+            cwd: self.cwd.clone(),
+            role: self.role.clone(),
+            status: status.to_owned(),
+            created_at: time(self.created_at),
+            terminated_at: time(self.terminated_at),
+            termination_mode: self.terminated_by.map(|by| by.as_str().to_owned()),
+            pane: self.pane.shape(),
+            last_visible_status: self.last_visible_status.clone(),
+            claude_session_id_own: (self.agent == CLAUDE).then(|| self.own_id.clone()),
+            agent_identities: BTreeMap::from([identity]),
+            delegate_job_id: self.job.clone(),
+            host: self.host.clone(),
+            socket: self.socket.clone(),
         }
-        let id = self.conversation();
-        fields["agent_identities"] = json!({ self.agent.as_str(): { "session_id": id } });
-        fields["delegate_job_id"] = json!(self.job);
-        fields["host"] = json!(self.host);
-        fields["socket"] = json!(self.socket);
-        fields
+    }
+
+    /// The same as a value of the file.
+    pub fn to_value(&self) -> Value {
+        // Texts, numbers and maps of them: nothing in it can fail.
+        serde_json::to_value(self.shape()).unwrap_or_default()
     }
 
     /// The conversation that it is in, or was last.
@@ -217,8 +222,13 @@ impl Entry {
 pub(super) const CLAUDE: &str = "claude";
 
 impl PaneRecord {
-    pub fn to_value(&self) -> Value {
-        json!({ "id": self.id, "pid": self.pid, "cmd": self.cmd })
+    pub(super) fn to_value(&self) -> Value {
+        // Texts and a number: nothing in it can fail.
+        serde_json::to_value(self.shape()).unwrap_or_default()
+    }
+
+    fn shape(&self) -> written::Pane {
+        written::Pane { id: self.id.clone(), pid: self.pid, cmd: self.cmd.clone() }
     }
 }
 

@@ -24,26 +24,7 @@ pub struct Killed {
     pub not_noted: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// It had ended before.
-    Nobody,
-    /// Keys that the agent takes for "leave".
-    ItsOwnExit,
-    Term,
-    Kill,
-}
-
-impl By {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Nobody => "already_ended",
-            Self::ItsOwnExit => "own_exit",
-            Self::Term => "term",
-            Self::Kill => "kill",
-        }
-    }
-}
+pub use dogwatch_protocol::session::KilledBy as By;
 
 /// Ends a session and everything it started: politely unless `at_once`, each step only if the one
 /// before was not enough. Its pane is closed, its output stays readable.
@@ -120,7 +101,7 @@ fn settle(
     let session = &seen.session;
     let folder = context.state.session(&session.id);
     // The agent itself had; only its runner was still busy with what it left.
-    let by = if session.ended.is_some() { By::Nobody } else { by };
+    let by = if session.ended.is_some() { By::AlreadyEnded } else { by };
     let ended = session.ended.clone().or_else(|| folder.ended());
     // The runner was told to be polite, and had to be firm in the end.
     let killed = ended.as_ref().is_some_and(|e| e.exit == Exit::Signal(Signal::KILL.as_raw()));
@@ -164,7 +145,7 @@ fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, own_exit:
                 if !shutdown::press(context, pane, keys) {
                     continue;
                 }
-                By::ItsOwnExit
+                By::OwnExit
             }
             How::TellRunner => {
                 processes::signal(process.pid, Signal::TERM);

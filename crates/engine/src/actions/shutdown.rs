@@ -46,7 +46,7 @@ pub(super) fn end_all(
     at_once: bool,
     begin: impl Fn(&SessionSnapshot),
 ) -> Vec<By> {
-    let mut by = vec![By::Nobody; seen.len()];
+    let mut by = vec![By::AlreadyEnded; seen.len()];
     let mut queue = VecDeque::new();
     let mut left = Vec::new();
     for (place, one) in seen.iter().enumerate() {
@@ -101,7 +101,7 @@ impl<'s> Ending<'s> {
         let steps = shutdown::plan(&own_exit, at_once).into();
         let now = Instant::now();
         let handle = processes::handle(runner);
-        Self { place, seen, runner, handle, steps, by: By::Nobody, taken: now, until: now }
+        Self { place, seen, runner, handle, steps, by: By::AlreadyEnded, taken: now, until: now }
     }
 }
 
@@ -115,7 +115,7 @@ fn take_steps(context: &Context, open: &mut [Ending<'_>], now: Instant) {
                 How::Keys(words) => {
                     let Some(pane) = one.seen.pane_id() else { continue };
                     keys.push((pane, words));
-                    By::ItsOwnExit
+                    By::OwnExit
                 }
                 How::TellRunner => {
                     processes::signal(one.runner.pid, Signal::TERM);

@@ -25,25 +25,7 @@ pub struct Captured {
     pub text: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
-    /// The pane, now.
-    Pane,
-    /// The last screen, kept by the runner when the agent ended.
-    Kept,
-    /// The end of the agent's own transcript: it drew on the alternate screen and left no lines.
-    Transcript,
-}
-
-impl From {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pane => "pane",
-            Self::Kept => "kept",
-            Self::Transcript => "transcript",
-        }
-    }
-}
+pub use dogwatch_protocol::session::CaptureFrom as From;
 
 /// The text of a session: its pane while tmux has it, else what was kept. `lines` asks for that many
 /// from the end instead of one screen.

@@ -47,8 +47,7 @@ pub fn delete(managed: &ManagedRegistry<'_>, name: &str, purge: bool) -> Result<
         Vec::new()
     };
     let kept = conversation.clone().filter(|_| !purge);
-    let data =
-        json!({ "agent": entry.agent, "by": by.as_str(), "conversation": kept, "purged": purge });
+    let data = json!({ "agent": entry.agent, "by": by, "conversation": kept, "purged": purge });
     write_down(managed, name, (Act::Deleted, "was ended"), &data, |there| {
         let there = there.unwrap_or(&entry);
         let mut edits = vec![
@@ -131,7 +130,7 @@ fn end_others(
         let is_named = entry.pane.id.as_ref() == Some(&pane.id) && entry.pane.pid == Some(pane.pid);
         !pane.dead && (runs || is_named)
     };
-    let mut by = By::Nobody;
+    let mut by = By::AlreadyEnded;
     for pane in panes.filter(is_meant) {
         let Ok(id) = pane.id.parse() else { continue };
         by = kill::end_foreign(managed.context, id, &pane.agent)?;

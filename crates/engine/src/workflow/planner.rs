@@ -64,12 +64,7 @@ pub struct Planned {
     pub complexity: BTreeMap<String, Complexity>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complexity {
-    pub level: String,
-    pub score: i64,
-    pub reasons: Vec<String>,
-}
+pub use dogwatch_protocol::run::Complexity;
 
 /// Plans a run and changes nothing.
 pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {

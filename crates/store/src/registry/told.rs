@@ -72,7 +72,7 @@ impl Store {
                     )?
                     .execute(params![registry, drift.key, at.as_millisecond()])?;
                 if is_new > 0 {
-                    let mut data = drift.to_json();
+                    let mut data = serde_json::to_value(drift.shape()).unwrap_or_default();
                     data["registry"] = registry.into();
                     journal::append(tx, at, drift.session().unwrap_or_default(), "drift", &data)?;
                     news.push(drift.clone());

@@ -59,7 +59,7 @@ impl Stage {
         let path = self.folder.path().join(format!("{name}.toml"));
         std::fs::write(&path, scenario).map_err(Error::io("write a scenario"))?;
         let dogwatch = &self.context.dogwatch;
-        let hook = serde_json::json!([dogwatch, "hook", "demo"]).to_string();
+        let hook = serde_json::to_string(&(dogwatch, "hook", "demo")).unwrap_or_default();
         let cwd = self.folder.path().join("work");
         let words = [dogwatch.as_path(), Path::new("lab"), Path::new("actor"), &path];
         let request = Request {

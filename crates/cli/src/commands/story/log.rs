@@ -1,8 +1,8 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::workflow::Dated;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::run::LogLine;
 use jiff::tz::TimeZone;
-use serde_json::Value;
 
 use super::run::words;
 use crate::args::StoryOne;
@@ -12,7 +12,7 @@ pub(super) fn log(context: &Context, args: &StoryOne) -> Result<u8, Error> {
     let (_, run, facts) = super::look(context, args.run.as_deref())?;
     for dated in &facts {
         if args.json {
-            ui::json(&to_json(dated));
+            ui::json(&shape(dated));
         } else if let Some(words) = words(&run, &dated.fact) {
             let time = dated.at.to_zoned(TimeZone::system()).strftime("%F %T");
             ui::line(format_args!("{time}  {}", ui::harmless(words).replace('\n', " · ")));
@@ -21,8 +21,6 @@ pub(super) fn log(context: &Context, args: &StoryOne) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-pub(super) fn to_json(dated: &Dated) -> Value {
-    let mut value = serde_json::to_value(&dated.fact).unwrap_or_default();
-    value["at"] = dated.at.to_string().into();
-    value
+pub(super) fn shape(dated: &Dated) -> LogLine {
+    LogLine { fact: dated.fact.clone(), at: dated.at }
 }

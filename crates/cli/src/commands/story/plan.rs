@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use dogwatch_core::exit_code;
 use dogwatch_core::permissions::Permissions;
-use dogwatch_core::workflow::{AgentChoice, Budget, Per, Prices, Work};
+use dogwatch_core::workflow::{AgentChoice, Budget, Item, Per, Prices, Step, Work};
 use dogwatch_engine::workflow::planner::{self, Planned, Wanted};
 use dogwatch_engine::{Context, Error};
-use serde_json::{Value, json};
+use dogwatch_protocol::run::{PlannedItem, PlannedRun, PlannedStep};
 
 use super::here;
 use crate::args::{StoryPlan, StoryWhat};
@@ -74,7 +74,7 @@ fn prices(text: &str) -> Result<Prices, Error> {
 /// The plan, for a person or a machine.
 pub(super) fn show(planned: &Planned, as_json: bool) {
     if as_json {
-        ui::json(&to_json(planned));
+        ui::json(&shape(planned));
         return;
     }
     let steps: Vec<_> = planned.workflow.steps_per(Per::Item).collect();
@@ -134,44 +134,37 @@ fn crew(crew: &AgentChoice) -> String {
     format!("{}{model}{fallback}", crew.primary)
 }
 
-pub(super) fn to_json(planned: &Planned) -> Value {
-    let items: Vec<Value> = planned
-        .plan
-        .items
-        .iter()
-        .map(|item| {
-            let complexity = planned.complexity.get(&item.id);
-            json!({
-                "id": item.id,
-                "key": item.key(),
-                "title": item.title,
-                "group": item.group,
-                "blocking": item.blocking,
-                "after": item.after,
-                "done": item.done,
-                "agents": item.agents,
-                "complexity": complexity.map(|c| json!({ "level": c.level, "score": c.score, "reasons": c.reasons })),
-            })
-        })
-        .collect();
-    let steps: Vec<Value> = planned
-        .workflow
-        .steps
-        .iter()
-        .map(|step| json!({ "id": step.id, "label": step.label, "per": step.per, "optional": step.optional, "attempts": step.attempts }))
-        .collect();
-    json!({
-        "workflow": planned.workflow.name,
-        "project": planned.project,
-        "steps": steps,
-        "items": items,
-        "group_agents": planned.plan.group_agents,
-        "skip": planned.plan.skip,
-        "side_by_side": planned.plan.side_by_side,
-        "budget": planned.plan.budget,
-        "permissions": planned.settings.permissions,
-        "notes": planned.notes,
-    })
+fn shape(planned: &Planned) -> PlannedRun {
+    let step = |step: &Step| PlannedStep {
+        id: step.id.clone(),
+        label: step.label.clone(),
+        per: step.per,
+        optional: step.optional,
+        attempts: step.attempts,
+    };
+    let item = |item: &Item| PlannedItem {
+        id: item.id.clone(),
+        key: item.key().to_owned(),
+        title: item.title.clone(),
+        group: item.group.clone(),
+        blocking: item.blocking,
+        after: item.after.clone(),
+        done: item.done.clone(),
+        agents: item.agents.clone(),
+        complexity: planned.complexity.get(&item.id).cloned(),
+    };
+    PlannedRun {
+        workflow: planned.workflow.name.clone(),
+        project: ui::path(&planned.project),
+        steps: planned.workflow.steps.iter().map(step).collect(),
+        items: planned.plan.items.iter().map(item).collect(),
+        group_agents: planned.plan.group_agents.clone(),
+        skip: planned.plan.skip.clone(),
+        side_by_side: planned.plan.side_by_side,
+        budget: planned.plan.budget,
+        permissions: planned.settings.permissions,
+        notes: planned.notes.clone(),
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) fn report(context: &Context, args: &StoryReport) -> Result<u8, Error>
         }
     }
     if args.json {
-        ui::json(&serde_json::to_value(&report).unwrap_or_default());
+        ui::json(&report);
     } else {
         print(&report);
     }

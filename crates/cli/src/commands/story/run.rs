@@ -3,10 +3,10 @@ use dogwatch_core::workflow::{Dated, Fact, How, Run};
 use dogwatch_engine::observe::changes::Changes;
 use dogwatch_engine::workflow::{self, RunOptions, RunOutcome, planner};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::run::{BegunRun, LeftRun};
 use dogwatch_store::KeptRun;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::json;
 
 use super::here;
 use super::plan;
@@ -41,12 +41,12 @@ pub(super) fn resume(context: &Context, args: &StoryResume) -> Result<u8, Error>
 fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> Result<u8, Error> {
     let level = workflow::Settings::of(kept)?.permissions;
     if as_json {
-        ui::json(&json!({
-            "run": kept.id,
-            "workflow": kept.workflow,
-            "project": kept.project,
-            "permissions": level,
-        }));
+        ui::json(&BegunRun {
+            run: kept.id.clone(),
+            workflow: kept.workflow.clone(),
+            project: ui::path(&kept.project),
+            permissions: level,
+        });
     } else {
         ui::line(format_args!("run {}", kept.id));
         ui::line(plan::permissions(level));
@@ -69,7 +69,7 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
         RunOutcome::Stopped => ("stopped", "its sessions go on".into(), exit_code::CONFLICT),
     };
     if as_json {
-        ui::json(&json!({ "run": kept.id, "left": word, "why": why }));
+        ui::json(&LeftRun { run: kept.id.clone(), left: word.to_owned(), why });
         return Ok(code);
     }
     let gap = if why.is_empty() { "" } else { ": " };
@@ -84,7 +84,7 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
 
 fn tell(run: &Run, dated: &Dated, as_json: bool) {
     if as_json {
-        ui::json(&super::log::to_json(dated));
+        ui::json(&super::log::shape(dated));
     } else if let Some(words) = words(run, &dated.fact) {
         let time = dated.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S");
         ui::line(format_args!("{time}  {}", ui::harmless(words).replace('\n', " · ")));

@@ -4,8 +4,8 @@ use dogwatch_core::workflow::report::StepLine;
 use dogwatch_core::workflow::{Dated, Decision, Fact, Report, report};
 use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::run::{RunStatus, ToldRun};
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::here;
 use crate::args::StoryOne;
@@ -17,10 +17,7 @@ pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
     let attended = kept.over.is_none() && workflow::is_attended(context, &kept.project);
     let next: Vec<String> = run.next(Timestamp::now()).iter().map(Decision::key).collect();
     if args.json {
-        let mut value = serde_json::to_value(&report).unwrap_or_default();
-        value["attended"] = attended.into();
-        value["next"] = json!(next);
-        ui::json(&value);
+        ui::json(&RunStatus { report, attended, next });
         return Ok(exit_code::OK);
     }
     let who = match (report.standing, attended) {
@@ -85,7 +82,7 @@ pub(super) fn tell(
     context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
     context.state.tell_news(&kept.id);
     if args.json {
-        ui::json(&json!({ "run": kept.id, "told": word }));
+        ui::json(&ToldRun { run: kept.id, told: word.to_owned() });
     } else {
         ui::line(format_args!("run {}: {word}", kept.id));
     }

@@ -1,7 +1,7 @@
 use dogwatch_core::exit_code;
 use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
-use serde_json::json;
+use dogwatch_protocol::run::Validation;
 
 use super::plan;
 use crate::args::{StoryValidate, StoryWhat};
@@ -27,7 +27,7 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
         }
     };
     if args.json {
-        ui::json(&json!({ "ok": issues.is_empty(), "issues": issues }));
+        ui::json(&Validation { ok: issues.is_empty(), issues: issues.clone() });
     } else if issues.is_empty() {
         ui::line("valid");
     } else {

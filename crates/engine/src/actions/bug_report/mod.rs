@@ -8,8 +8,10 @@ use dogwatch_core::mask::{self, Known, Masks};
 use dogwatch_core::recording::{self, Evidence, Meta};
 use dogwatch_core::screen::{self, grid::Grid};
 use dogwatch_core::status::Source;
+use dogwatch_protocol::bug_report::RecordedSignal;
+use dogwatch_protocol::status::StatusReport;
 use dogwatch_store::keep_record;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::actions::bug_report::materials::Materials;
 use crate::observe::files;
@@ -38,7 +40,7 @@ pub struct Recorded {
 pub fn record(
     context: &Context,
     materials: &Materials,
-    verdict: Value,
+    verdict: &StatusReport,
     around: &Surroundings,
     (parent, name): (&Path, &str),
 ) -> Result<Recorded, Error> {
@@ -60,17 +62,21 @@ pub fn record(
         files.push((recording::SCREEN, plain(&masked)));
         files.push((recording::STYLED_SCREEN, masked.into_bytes()));
     }
-    files.push((recording::VERDICT, written(&masks.json(verdict))));
+    files.push((
+        recording::VERDICT,
+        written(&masks.json(serde_json::to_value(verdict).unwrap_or_default())),
+    ));
     let signals = materials.signals.iter().map(|signal| {
         let payload = serde_json::from_str(&signal.payload);
         let payload = payload.unwrap_or_else(|_| Value::from(signal.payload.as_str()));
-        let line = json!({
-            "at": signal.at,
-            "agent": signal.agent,
-            "event": signal.event,
-            "spooled": signal.spooled,
-            "payload": payload,
-        });
+        let line = RecordedSignal {
+            at: signal.at,
+            agent: signal.agent.clone(),
+            event: signal.event.clone(),
+            spooled: signal.spooled,
+            payload,
+        };
+        let line = serde_json::to_value(line).unwrap_or_default();
         format!("{}\n", masks.json(line))
     });
     files.push((recording::SIGNALS, signals.collect::<String>().into_bytes()));

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::delivery::{Outcome, Proof, When};
 use dogwatch_core::session_file::{Claimed, Task, TaskId};
 use dogwatch_core::{name, profile};
 use dogwatch_tmux::PaneId;
@@ -36,7 +36,7 @@ pub struct Completed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     /// It got the message, with this proof.
-    Message { pane: String, proof: &'static str },
+    Message { pane: String, proof: Proof },
     /// No agent is in the spawner's pane, or there is no spawner: whoever it is reads the session file.
     InFile,
 }
@@ -101,9 +101,7 @@ fn tell(
     let request = Request { target: &spawner, text, slash: false, when: When::Now, timeout };
     let receipt = send::send_once(context, &request, since)?;
     match receipt.outcome {
-        Outcome::Delivered { proof, .. } => {
-            Ok(Told::Message { pane: spawner.clone(), proof: proof.as_str() })
-        }
+        Outcome::Delivered { proof, .. } => Ok(Told::Message { pane: spawner.clone(), proof }),
         other => {
             let because = other.because().unwrap_or_default();
             Err(not_told(format!("{}: {because}", other.as_str().replace('_', " "))))

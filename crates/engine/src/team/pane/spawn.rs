@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dogwatch_core::briefing::Briefing;
-use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::delivery::{Outcome, Proof, When};
 use dogwatch_core::escalation::{Fact, Situation, Trigger};
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::session_file::{AgentRow, FileProblem, Task, TaskId};
@@ -80,7 +80,7 @@ pub struct SpawnedPane {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handed {
     /// By a message, with this proof.
-    Message(&'static str),
+    Message(Proof),
     /// By the prompt that it was started with.
     Prompt,
 }
@@ -393,7 +393,7 @@ impl Job<'_> {
             },
         )?;
         match receipt.outcome {
-            Outcome::Delivered { proof, .. } => Ok(Handed::Message(proof.as_str())),
+            Outcome::Delivered { proof, .. } => Ok(Handed::Message(proof)),
             other => Err(Failure::Again(format!(
                 "its task was not delivered: {}",
                 other.because().unwrap_or_default()

@@ -1,5 +1,14 @@
 //! Runs of a workflow: what is planned, what happened, and what it came to.
 
+mod printed;
+mod report;
+
+pub use printed::{
+    BegunRun, Complexity, LeftRun, LogLine, PlannedItem, PlannedRun, PlannedStep, RunRow,
+    RunStanding, RunStatus, Runs, ToldRun, Validation,
+};
+pub use report::{Asked, Line, Report, StepLine, Try};
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -354,109 +363,6 @@ impl Spent {
         budget.tokens.is_some_and(|limit| self.tokens() > limit)
             || budget.micro_usd.is_some_and(|limit| self.micro_usd > limit)
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Report {
-    pub run: String,
-    pub workflow: String,
-    /// `going`, `paused`, `aborted` or `complete`.
-    pub standing: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    pub begun: Timestamp,
-    /// When it was over, or the last that is known of it.
-    pub last: Timestamp,
-    pub seconds: i64,
-    pub items: Vec<Line>,
-    pub groups: Vec<Line>,
-    pub questions: Vec<Asked>,
-    pub attempts: usize,
-    pub retries: usize,
-    pub spent: Spent,
-}
-
-/// An item or a group.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Line {
-    pub name: String,
-    pub title: String,
-    /// `waiting`, `in-progress`, `done`, `deferred` or `dropped`.
-    pub state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub begun: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub over: Option<Timestamp>,
-    pub steps: Vec<StepLine>,
-    pub spent: Spent,
-}
-
-impl Report {
-    /// Items and groups, with the name that people know each by.
-    pub fn lines(&self) -> impl Iterator<Item = (String, &Line)> {
-        let items = self.items.iter().map(|line| (line.name.clone(), line));
-        // Without groups of its own, all items of a workflow are one that has its name.
-        let is_whole = |line: &Line| line.name == self.workflow;
-        items.chain(self.groups.iter().map(move |line| {
-            (if is_whole(line) { line.name.clone() } else { format!("epic {}", line.name) }, line)
-        }))
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct StepLine {
-    pub step: String,
-    pub label: String,
-    /// `waiting`, `in-progress`, `resting`, `asked`, or how it ended: `done`, `skip`, `accepted`, `dropped`.
-    pub state: &'static str,
-    /// The evidence, or the reason.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub why: String,
-    pub seconds: i64,
-    pub attempts: Vec<Try>,
-    pub spent: Spent,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Try {
-    pub n: u32,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub agent: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<String>,
-    pub begun: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub over: Option<Timestamp>,
-    /// `running`, `verified`, `skipped`, or the kind of failure.
-    pub result: &'static str,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub why: String,
-    pub spent: Spent,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
-pub struct Asked {
-    pub id: String,
-    pub job: Job,
-    pub trigger: Trigger,
-    pub critical: bool,
-    pub why: String,
-    pub at: Timestamp,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub answered: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
 }
 
 /// What an agent may do without asking.
