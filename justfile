@@ -31,3 +31,7 @@ torture *args:
 # Figures, side by side with bare tmux
 bench *args:
     bench/run {{args}}
+
+# Licences, sources and known faults of all that is linked
+dependencies:
+    scripts/check-dependencies
