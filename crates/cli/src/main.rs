@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod environment;
 mod interrupt;
+mod logging;
 mod report;
 mod screen;
 mod table;
@@ -23,6 +24,10 @@ fn main() -> ExitCode {
         return code;
     }
     let args = args::Args::read(words);
+    // The runner begins by itself: it has the session's environment, not that of the one who made the session.
+    if !matches!(args.command, args::Command::Run(_)) {
+        logging::begin(args.command.logs_to_file(), args.state_dir.as_deref());
+    }
     let json = args.command.wants_json();
     match commands::run(args) {
         Ok(code) => code,

@@ -109,6 +109,11 @@ impl StateDir {
         self.root.join("sessions")
     }
 
+    /// The folder of the log, if anybody wants one.
+    pub fn log(&self) -> PathBuf {
+        self.root.join("log")
+    }
+
     pub(crate) fn spool(&self) -> PathBuf {
         self.root.join("spool")
     }

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use call::Call;
 use commands::{runs, sessions, stories};
+use dogwatch_base::log::{self, Place};
 use dogwatch_core::suggest::distance;
 use reply::Reply;
 
@@ -48,6 +49,12 @@ pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let words: Vec<String> =
         arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    // Its output belongs to the skills.
+    if let Some(wanted) = log::wanted()
+        && let Ok(state) = dogwatch_engine::environment::state_dir(None)
+    {
+        log::start(&wanted, Place::Folder(state.log()));
+    }
     let reply = answer(&words);
     // A caller that has gone away cannot be told.
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());

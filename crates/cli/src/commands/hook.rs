@@ -14,7 +14,7 @@ use dogwatch_core::status::payload;
 use dogwatch_engine::actions::{hook, statusline};
 use jiff::Timestamp;
 
-use crate::environment;
+use crate::{environment, logging};
 
 /// One call by an agent.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -89,6 +89,7 @@ impl Call {
     }
 
     fn carry_out(self, payload: &str) {
+        logging::begin(true, self.state_dir.as_deref());
         let agent = self.agent.or_else(environment::own_agent).unwrap_or_default();
         let keep = || {
             let session = environment::own_session()?;

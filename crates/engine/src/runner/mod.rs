@@ -20,6 +20,7 @@ use std::io::{self, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::{self, Place};
 use dogwatch_core::launch::OF_THE_PANE;
 use dogwatch_core::liveness;
 use dogwatch_core::record::{Cause, Ended, Exit, Started};
@@ -56,6 +57,7 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
             return Ok(record.not_launched(126, format!("cannot read its environment: {error}")));
         }
     };
+    log_as_asked(state, &environment);
 
     let (sender, happened) = mpsc::channel();
     // Before the agent exists, so that no order can fall between.
@@ -87,6 +89,14 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     let exit = driver.drive(&happened);
     driver.record.retire_panes();
     Ok(exit.status())
+}
+
+/// The session's own environment says whether to log; ours is tmux's.
+fn log_as_asked(state: &StateDir, environment: &[(OsString, OsString)]) {
+    let own = environment.iter().find(|(name, _)| name == log::VARIABLE);
+    if let Some((_, wanted)) = own.filter(|(_, wanted)| !wanted.is_empty()) {
+        log::start(wanted, Place::Folder(state.log()));
+    }
 }
 
 /// The environment that was asked for, with what tmux says of the pane.

@@ -1,0 +1,61 @@
+use std::fmt::Display;
+use std::io;
+use std::panic::Location;
+
+/// For an error that changes nothing: what follows does without the value. The log has it all the same.
+pub trait Logged<T> {
+    /// The value, if there is one; `what` was tried.
+    #[track_caller]
+    fn logged(self, what: &str) -> Option<T>;
+}
+
+impl<T, E: Display> Logged<T> for Result<T, E> {
+    fn logged(self, what: &str) -> Option<T> {
+        match self {
+            Ok(value) => Some(value),
+            Err(error) => {
+                note(what, &error, Location::caller());
+                None
+            }
+        }
+    }
+}
+
+/// The same for files that may or may not be there.
+pub trait LoggedIo<T> {
+    /// That there is no such file is no error at all.
+    #[track_caller]
+    fn logged_unless_missing(self, what: &str) -> Option<T>;
+}
+
+impl<T> LoggedIo<T> for io::Result<T> {
+    fn logged_unless_missing(self, what: &str) -> Option<T> {
+        match self {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            other => {
+                // Not through the other trait, which would name this line.
+                let at = Location::caller();
+                other.inspect_err(|error| note(what, error, at)).ok()
+            }
+        }
+    }
+}
+
+#[cold]
+fn note(what: &str, error: &dyn Display, at: &Location<'_>) {
+    tracing::debug!(target: "dogwatch::ignored", "{what}: {error} ({}:{})", at.file(), at.line());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_pass_and_errors_do_not() {
+        assert_eq!(Ok::<_, String>(1).logged("count"), Some(1));
+        assert_eq!(Err::<u8, _>("no").logged("count"), None);
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(Err::<u8, _>(missing()).logged_unless_missing("remove"), None);
+        assert_eq!(Ok(2).logged_unless_missing("remove"), Some(2));
+    }
+}
