@@ -37,6 +37,25 @@ pub struct Job {
     pub cancelled_by: Option<String>,
 }
 
+impl Job {
+    /// The job after these steps.
+    #[must_use]
+    pub fn advanced(mut self, steps: &[Step], waiting: Option<&str>) -> Self {
+        for step in steps {
+            self.state = cut(step.state.clone());
+            let at = match self.state {
+                JobState::Queued => continue,
+                JobState::Delivered => &mut self.delivered,
+                JobState::Running => &mut self.running,
+                _ => &mut self.ended,
+            };
+            *at = Some(step.at);
+        }
+        self.waiting = waiting.filter(|_| self.ended.is_none()).map(ToOwned::to_owned);
+        self
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Cancel {
     by: String,
@@ -109,39 +128,32 @@ impl Store {
         })
     }
 
-    /// Writes down how far a job has come, if that is news to it: of several who look at once, one tells.
+    /// Records how far a job has come. Returns the job as it is recorded now, and whether this call recorded it: of several who see
+    /// the same end, one does, and that one notifies.
     pub fn advance_job(
         &mut self,
         job: &Job,
         steps: &[Step],
         waiting: Option<&str>,
-    ) -> Result<Job, StoreError> {
+    ) -> Result<(Job, bool), StoreError> {
         if steps.is_empty() && job.waiting.as_deref() == waiting {
-            return Ok(job.clone());
+            return Ok((job.clone(), false));
         }
         self.transaction(|tx| {
-            let Some(mut kept) = find(tx, &job.id)? else { return Ok(job.clone()) };
+            let Some(kept) = find(tx, &job.id)? else { return Ok((job.clone(), false)) };
             if kept.state != job.state {
-                return Ok(kept);
+                return Ok((kept, false));
             }
-            for step in steps {
-                kept.state = cut(step.state.clone());
-                let place = match kept.state {
-                    JobState::Queued => continue,
-                    JobState::Delivered => &mut kept.delivered,
-                    JobState::Running => &mut kept.running,
-                    _ => &mut kept.ended,
-                };
-                *place = Some(step.at);
-                tell(tx, &kept.session, &kept.id, step.at, &kept.state)?;
+            for step in steps.iter().filter(|step| step.state != JobState::Queued) {
+                tell(tx, &kept.session, &kept.id, step.at, &cut(step.state.clone()))?;
             }
-            kept.waiting = waiting.filter(|_| kept.ended.is_none()).map(ToOwned::to_owned);
+            let kept = kept.advanced(steps, waiting);
             let ms = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
             tx.execute(
                 "UPDATE jobs SET state = ?, delivered = ?, running = ?, ended = ?, waiting = ? WHERE id = ?",
                 params![text(&kept.state), ms(kept.delivered), ms(kept.running), ms(kept.ended), kept.waiting, kept.id],
             )?;
-            Ok(kept)
+            Ok((kept, true))
         })
     }
 
@@ -250,17 +262,18 @@ mod tests {
         assert_eq!((&queued.state, queued.prompt.as_str()), (&JobState::Queued, "do it"));
         let step = |second, state| Step { at: at(second), state };
         let first = [step(1, JobState::Delivered), step(2, JobState::Running)];
-        let running = store.advance_job(&queued, &first, Some("permission")).unwrap();
+        let (running, is_written) = store.advance_job(&queued, &first, Some("permission")).unwrap();
+        assert!(is_written);
         assert_eq!((running.delivered, running.running), (Some(at(1)), Some(at(2))));
         assert_eq!(running.waiting.as_deref(), Some("permission"));
         let again = store.advance_job(&queued, &first, None).unwrap();
-        assert_eq!(again, running, "somebody else was first");
+        assert_eq!(again, (running, false), "another process was first");
         assert!(store.want_cancelled(id, "ann", at(3)).unwrap());
         assert_eq!(store.open_jobs().unwrap()[0].cancelled_by.as_deref(), Some("ann"));
         store.keep_job(id).unwrap();
         let running = store.open_jobs().unwrap().pop().unwrap();
         let done = [step(4, JobState::Done { result: Some("é".repeat(MAX_RESULT)) })];
-        let done = store.advance_job(&running, &done, Some("x")).unwrap();
+        let (done, _) = store.advance_job(&running, &done, Some("x")).unwrap();
         let result = done.state.result().unwrap();
         assert!(result.len() < MAX_RESULT + 40 && result.ends_with(" bytes left out]"));
         assert_eq!((done.ended, &done.waiting), (Some(at(4)), &None));

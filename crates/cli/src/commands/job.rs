@@ -4,6 +4,7 @@ use dogwatch_core::delivery::safe_text::MOST_BYTES;
 use dogwatch_core::exit_code;
 use dogwatch_core::job::JobState;
 use dogwatch_engine::actions::job;
+use dogwatch_engine::observe::jobs;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::job::{self as printed, JobBrief};
 use dogwatch_store::Job;
@@ -18,7 +19,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
     match &args.verb {
         JobVerb::Submit(args) => submit(context, args),
         JobVerb::Ls(args) => {
-            let found = job::list(context, args.target.as_deref(), args.last)?;
+            let found = jobs::list(context, args.target.as_deref(), args.last)?;
             if args.json {
                 let shape = |(name, job): &(Option<String>, Job)| shape(name.as_deref(), job);
                 ui::json(&printed::Jobs { jobs: found.iter().map(shape).collect() });
@@ -30,7 +31,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
             Ok(exit_code::OK)
         }
         JobVerb::Show(args) => {
-            let found = job::find(context, &args.id)?;
+            let found = jobs::find(context, &args.id)?;
             if args.json {
                 print_json(context, &found);
             } else {
@@ -122,7 +123,7 @@ fn in_words(job: &Job) -> String {
 }
 
 fn show(context: &Context, job: &Job) {
-    let name = job::name_of(context, job).unwrap_or_else(|| job.session.clone());
+    let name = jobs::name_of(context, job).unwrap_or_else(|| job.session.clone());
     ui::line(format_args!("{} for {name}: {}", job.id, ui::harmless(in_words(job))));
     let times = [
         ("submitted", Some(job.submitted)),
@@ -163,7 +164,7 @@ pub(super) fn state(job: &Job) -> String {
 }
 
 fn print_json(context: &Context, job: &Job) {
-    ui::json(&shape(job::name_of(context, job).as_deref(), job));
+    ui::json(&shape(jobs::name_of(context, job).as_deref(), job));
 }
 
 /// A job as it is printed.

@@ -1,6 +1,7 @@
 use dogwatch_core::delivery::safe_text::Change;
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::send;
+use dogwatch_engine::observe::messages;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::message::{self, CancelledMessage, MessageOutcome, Pending, PostedMessage};
 use dogwatch_store::Message;
@@ -19,7 +20,7 @@ pub(crate) fn messages(context: &Context, args: &Messages) -> Result<u8, Error> 
         }
         return Ok(exit_code::OK);
     }
-    let mut found = send::messages(context, args.target.as_deref(), args.last)?;
+    let mut found = messages::list(context, args.target.as_deref(), args.last)?;
     if args.pending {
         found.retain(|(_, message)| message.outcome.is_none());
     }

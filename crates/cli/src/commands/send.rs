@@ -38,7 +38,7 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
 
 /// Delivers what waits for a session; called by its runner.
 pub(crate) fn deliver(context: &Context, args: &Deliver) -> Result<u8, Error> {
-    send::deliver_all(context, &args.session).map(|()| exit_code::OK)
+    dogwatch_engine::actions::courier::run(context, &args.session).map(|()| exit_code::OK)
 }
 
 fn in_words(receipt: &Receipt) -> String {

@@ -6,9 +6,8 @@ use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::liveness::how_stopped;
 use dogwatch_core::status::{Basis, Status};
-use dogwatch_engine::actions::job;
-use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
+use dogwatch_engine::observe::{self, snapshot};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::status::{StatusReport, StatusRow, Statuses};
@@ -31,7 +30,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let judged = look(&mut reader, args, now)?;
     let is_list = args.sessions.is_empty() && !args.all;
     let left_out = if is_list { reader.left_out(&judged)? } else { 0 };
-    let jobs = job::beside(context, &mut reader, &judged)?;
+    let jobs = observe::jobs::beside(context, &reader, &judged)?;
     if args.json {
         let with_job = |one: &SessionStatus| {
             let job = jobs.get(&one.seen.session.id).map(jobs::beside);
@@ -67,8 +66,8 @@ fn look(
         }
         all
     } else {
-        let one = |target: &String| reader.one(target, now);
-        args.sessions.iter().map(one).collect::<Result<_, _>>()?
+        let targets: Vec<&str> = args.sessions.iter().map(String::as_str).collect();
+        reader.many(&targets, now)?
     };
     if args.project_only {
         let project = environment::project()?;

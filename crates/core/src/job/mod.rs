@@ -23,6 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 
 pub use dogwatch_protocol::job::JobState;
 
+use crate::status::{Basis, Status, Verdict};
+
 /// How long an agent that has a transcript is at its prompt before that alone ends a turn: it tells hooks first, and
 /// writes afterwards.
 const WRITING: SignedDuration = SignedDuration::from_secs(3);
@@ -67,6 +69,40 @@ pub enum Agent {
         because: String,
     },
     Unclear,
+}
+
+impl Agent {
+    /// What a verdict means to a job. `life` is the reason why the session lives or has ended.
+    pub fn of(verdict: &Verdict, life: &str) -> Self {
+        if verdict.basis == Basis::Stale {
+            return Self::Unclear;
+        }
+        let since = verdict.since.unwrap_or_default();
+        match &verdict.status {
+            Status::Exited
+            | Status::Stopped { .. }
+            | Status::Crashed { .. }
+            | Status::Lost { .. } => Self::Over(life.to_owned()),
+            Status::Working { .. } => Self::Working,
+            Status::Waiting { r#for, question: Some(question), .. } => {
+                Self::Asks(format!("{}: {question}", r#for.as_str()))
+            }
+            Status::Waiting { r#for, .. } => Self::Asks(r#for.as_str().to_owned()),
+            Status::Idle { after_turn, interrupted, .. } if *after_turn || *interrupted => {
+                Self::Idle { since, interrupted: *interrupted }
+            }
+            Status::Error { kind, text } => {
+                Self::Failed { since, because: format!("{kind}: {text}") }
+            }
+            Status::Limited { text, .. } => {
+                Self::Failed { since, because: format!("limited: {text}") }
+            }
+            Status::Idle { .. }
+            | Status::Starting
+            | Status::Stuck { .. }
+            | Status::Unknown { .. } => Self::Unclear,
+        }
+    }
 }
 
 /// One change of state, and when it came about.

@@ -8,7 +8,7 @@ use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::actions::{close_panes, collect, kill, retire, stale_sockets};
+use crate::actions::{close_panes, collect, kill, retire, send, stale_sockets};
 use crate::observe::process_table::Census;
 use crate::observe::processes;
 use crate::observe::snapshot::{self, SessionSnapshot};
@@ -80,6 +80,7 @@ pub fn gc(
     collected.folders = unowned_folders(context, &store, now)?;
     if !dry_run {
         collect::old_environments(context);
+        send::look_after(context)?;
     }
     if !dry_run {
         store.forget_strangers(before)?;

@@ -5,6 +5,7 @@ pub mod attach;
 pub mod bug_report;
 pub(crate) mod close_panes;
 pub mod collect;
+pub mod courier;
 pub mod escalation;
 pub mod gc;
 pub mod hook;

@@ -113,6 +113,59 @@ impl<'c> StatusReader<'c> {
         Ok(self.one_and_its_sight(target, now)?.0)
     }
 
+    /// The sessions meant by names, ids or panes, in their order; an error if one of them is not there.
+    pub fn many(&mut self, targets: &[&str], now: Timestamp) -> Result<Vec<SessionStatus>, Error> {
+        self.each(targets, now)?.into_iter().collect()
+    }
+
+    /// The same, each found or not. tmux is asked once, however many they are.
+    pub fn each(
+        &mut self,
+        targets: &[&str],
+        now: Timestamp,
+    ) -> Result<Vec<Result<SessionStatus, Error>>, Error> {
+        if targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let context = self.context;
+        let mut meant: Vec<Vec<String>> = Vec::new();
+        let mut sessions: Vec<Session> = Vec::new();
+        for target in targets {
+            let found = snapshot::candidates(context, &self.store, target)?;
+            meant.push(found.iter().map(|session| session.id.clone()).collect());
+            for session in found {
+                if sessions.iter().all(|known| known.id != session.id) {
+                    sessions.push(session);
+                }
+            }
+        }
+        let unknown: Vec<&str> = targets
+            .iter()
+            .zip(&meant)
+            .filter(|(_, ids)| ids.is_empty())
+            .map(|(target, _)| *target)
+            .collect();
+        let others = |sights: &TmuxSnapshot, ours: &[Session]| {
+            if unknown.is_empty() {
+                return Vec::new();
+            }
+            let mut found = unmanaged::agents(context, sights, ours);
+            found.retain(|one| unknown.iter().any(|target| unmanaged::is_meant(one, target)));
+            found
+        };
+        let (judged, _) = self.look(sessions, None, others, now)?;
+        let of = |(target, ids): (&&str, &Vec<String>)| {
+            let is_meant = |one: &&SessionStatus| {
+                let session = &one.seen.session;
+                ids.contains(&session.id)
+                    || (ids.is_empty() && unmanaged::is_meant(session, target))
+            };
+            let found = judged.iter().filter(is_meant).cloned().collect();
+            snapshot::meant(context, found, |one: &SessionStatus| &one.seen, target)
+        };
+        Ok(targets.iter().zip(&meant).map(of).collect())
+    }
+
     /// Whoever bears this name, and what tmux showed. A tmux session in which there is no agent is nobody's, but it is
     /// there.
     pub fn named(&mut self, name: &str, now: Timestamp) -> Result<Named, Error> {

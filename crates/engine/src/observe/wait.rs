@@ -77,8 +77,10 @@ pub fn wait(
         reader.store.check_files()?;
         let now = Timestamp::now();
         let mut judged = Vec::new();
-        for (id, absence) in ids.iter().zip(&mut absences) {
-            judged.extend(absence.judge(id, reader.one(id, now))?);
+        let targets: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let found = reader.each(&targets, now)?;
+        for ((id, absence), found) in ids.iter().zip(&mut absences).zip(found) {
+            judged.extend(absence.judge(id, found)?);
         }
         if judged.len() < ids.len() {
             return Ok(Look::Listen(reader.interests(&last)));
@@ -104,5 +106,6 @@ pub fn wait(
 
 fn look(reader: &mut StatusReader<'_>, targets: &[String]) -> Result<Vec<SessionStatus>, Error> {
     let now = Timestamp::now();
-    targets.iter().map(|target| reader.one(target, now)).collect()
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    reader.many(&targets, now)
 }

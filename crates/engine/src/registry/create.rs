@@ -62,7 +62,7 @@ pub fn submit_job(
         Ok::<_, Error>((is_there.then(|| field.clone()).into_iter().collect(), ()))
     })?;
     let trouble = job::bring(context, &filed, timeout).err().map(|error| error.to_string());
-    Ok(Submitted { job: job::find(context, &filed.id)?, trouble })
+    Ok(Submitted { job: job::settled(context, &filed.id)?, trouble })
 }
 
 fn register(

@@ -30,9 +30,8 @@ use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
 use jiff::Timestamp;
 
 use crate::actions::retire;
-use crate::actions::send::deliverer;
 use crate::observe::capture::HISTORY;
-use crate::observe::processes;
+use crate::observe::{messages, processes};
 use events::{Happened, Waiter};
 use job::Job;
 use mail::Mail;
@@ -294,7 +293,7 @@ impl Record<'_> {
 
     fn write(&self, ended: &Ended) {
         let _ = self.folder.write_ended(ended);
-        let because = deliverer::not_delivered(&liveness::how_it_ended(ended));
+        let because = messages::not_delivered(&liveness::how_it_ended(ended));
         // What could not be written down now is settled by whoever lists messages.
         let _ = Store::open(self.state).and_then(|mut store| {
             store.ended(self.id, ended)?;

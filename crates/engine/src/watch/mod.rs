@@ -22,7 +22,7 @@ use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
-use crate::actions::job;
+use crate::actions::{job, send};
 use crate::observe::changes::{Changes, Interest, Waker};
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
@@ -104,10 +104,12 @@ impl<'c> Watcher<'c> {
         if !found.is_supported() {
             return Err(dogwatch_tmux::Error::TooOld { found }.into());
         }
+        send::look_after(context)?;
         let mut reader = StatusReader::new(context)?;
         let now = Timestamp::now();
-        let ids = targets.iter().map(|target| Ok(reader.one(target, now)?.seen.session.id));
-        let ids = ids.collect::<Result<BTreeSet<String>, Error>>()?;
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+        let meant = reader.many(&targets, now)?;
+        let ids: BTreeSet<String> = meant.into_iter().map(|one| one.seen.session.id).collect();
         // Whoever has news tells only if somebody listens.
         context.state.news();
         let changes = Changes::new();

@@ -5,9 +5,10 @@ use dogwatch_core::status::Status;
 use dogwatch_store::Job;
 use jiff::Timestamp;
 
-use super::{find, find_in, wait};
+use super::{settled, wait};
 use crate::actions::send::{queue, tmux_input};
 use crate::observe::agents;
+use crate::observe::jobs::recorded;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
@@ -16,10 +17,10 @@ const STOPPING: Duration = Duration::from_secs(10);
 
 /// Cancels a job: takes its prompt back, or interrupts the turn that it is at.
 pub fn cancel(context: &Context, target: &str, by: &str) -> Result<Job, Error> {
-    let job = find(context, target)?;
+    let job = settled(context, target)?;
     let mut reader = StatusReader::new(context)?;
     if job.state.is_over() || !reader.store.want_cancelled(&job.id, by, Timestamp::now())? {
-        let state = find_in(&reader, &job.id)?.state.as_str();
+        let state = recorded(&reader, &job.id)?.state.as_str();
         return Err(Error::JobOver { id: job.id, state });
     }
     let ended = if job.state == JobState::Queued {
@@ -47,13 +48,13 @@ fn take_back(
         // Whoever submitted it was killed before it could be posted.
         None => {
             let state = JobState::Cancelled { by: by.to_owned() };
-            let kept = reader.store.advance_job(job, &[Step { at: now, state }], None)?;
+            let (kept, _) = reader.store.advance_job(job, &[Step { at: now, state }], None)?;
             context.state.tell_news(&job.session);
             Ok(kept)
         }
         Some(message) if reader.store.take_back(&message.id, now)? => {
             context.state.tell_news(&message.session);
-            find(context, &job.id)
+            settled(context, &job.id)
         }
         Some(_) => {
             let reason =

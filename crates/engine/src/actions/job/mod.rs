@@ -1,7 +1,7 @@
 //! Jobs: a prompt for a session, delivered with proof and followed to its end by evidence.
 //!
-//! Nobody need stay for that. Whoever looks next (`job`, `status`, `watch`) finds out from the message's receipt, the
-//! transcript and the judge how far it has come, and writes down each change once.
+//! Nobody need wait for it. `actions::courier`, started by the session's runner, records how a job goes on and notifies; so do `watch`
+//! and `job wait`. Reading (`job ls`, `status`) shows the same from the evidence and records nothing.
 
 mod cancel;
 mod settle;
@@ -14,10 +14,11 @@ use dogwatch_store::{Job, NewJob};
 use jiff::Timestamp;
 
 pub use cancel::cancel;
-pub use settle::{beside, settle_of, tell_of};
+pub use settle::{settle_of, tell_of};
 
-use crate::actions::send;
+use crate::actions::send::{self, deliverer};
 use crate::observe::changes::{Changes, Interest};
+use crate::observe::jobs::recorded;
 use crate::observe::status::StatusReader;
 use crate::{Context, Error};
 
@@ -41,7 +42,7 @@ pub fn submit(
 ) -> Result<Submitted, Error> {
     let job = file(context, target, prompt)?;
     let trouble = bring(context, &job, timeout).err().map(|error| error.to_string());
-    Ok(Submitted { job: find(context, &job.id)?, trouble })
+    Ok(Submitted { job: settled(context, &job.id)?, trouble })
 }
 
 /// Files a job without bringing it anywhere yet: for those who must write its id down first.
@@ -59,7 +60,31 @@ pub fn file(context: &Context, target: &str, prompt: &str) -> Result<Job, Error>
     let id = uuid::Uuid::now_v7().to_string();
     reader.store.submit_job(&NewJob { id: &id, session: &session.id, prompt, at: now })?;
     context.state.tell_news(&session.id);
+    // Its runner starts the courier, which follows the job whether or not the submitter stays.
+    deliverer::tell_runner(&judged.seen);
     reader.store.job(&id)?.ok_or(Error::NoSuchJob { target: id })
+}
+
+/// The job meant by an id or its first eight letters, recorded as far as it has come.
+pub fn settled(context: &Context, target: &str) -> Result<Job, Error> {
+    let mut reader = StatusReader::new(context)?;
+    let job = recorded(&reader, target)?;
+    settle::settle(context, &mut reader, job)
+}
+
+/// Settles the open jobs of one session; whether any is still open.
+pub(super) fn settle_open(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    session: &str,
+) -> Result<bool, Error> {
+    let mut is_any_open = false;
+    for job in reader.store.open_jobs()? {
+        if job.session == session {
+            is_any_open |= !settle::settle(context, reader, job)?.state.is_over();
+        }
+    }
+    Ok(is_any_open)
 }
 
 /// Brings a job's prompt to its agent, from wherever it is by now.
@@ -71,61 +96,13 @@ fn request<'a>(target: &'a str, text: &'a str, timeout: Option<Duration>) -> sen
     send::Request { target, text, slash: false, when: When::Idle, timeout }
 }
 
-/// The job meant by an id or its first eight letters, as far as it has come.
-pub fn find(context: &Context, target: &str) -> Result<Job, Error> {
-    let mut reader = StatusReader::new(context)?;
-    let job = find_in(&reader, target)?;
-    let (job, is_news) = settle::settle(context, &mut reader, job)?;
-    if is_news {
-        tell_of(context, std::slice::from_ref(&job));
-    }
-    Ok(job)
-}
-
-/// The newest jobs with the names of their sessions, of one session or of all, oldest first.
-pub fn list(
-    context: &Context,
-    target: Option<&str>,
-    most: u32,
-) -> Result<Vec<(Option<String>, Job)>, Error> {
-    let mut reader = StatusReader::new(context)?;
-    let session = target
-        .map(|target| reader.one(target, Timestamp::now()).map(|one| one.seen.session.id))
-        .transpose()?;
-    let mut jobs = Vec::new();
-    let mut news = Vec::new();
-    for job in reader.store.jobs(session.as_deref(), most)? {
-        let (job, is_news) = settle::settle(context, &mut reader, job)?;
-        if is_news {
-            news.push(job.clone());
-        }
-        jobs.push((name(&reader, &job), job));
-    }
-    tell_of(context, &news);
-    Ok(jobs)
-}
-
-/// What a job's session is called.
-pub fn name_of(context: &Context, job: &Job) -> Option<String> {
-    Some(context.store().ok()?.by_id(&job.session).ok()??.name)
-}
-
-fn name(reader: &StatusReader<'_>, job: &Job) -> Option<String> {
-    Some(reader.store.by_id(&job.session).ok()??.name)
-}
-
-fn find_in(reader: &StatusReader<'_>, target: &str) -> Result<Job, Error> {
-    let found = reader.store.job(target)?;
-    found.ok_or_else(|| Error::NoSuchJob { target: target.to_owned() })
-}
-
 /// Waits until a job is over, at most so long, and brings its prompt to the agent if nobody else does. Returns the job as
 /// far as it has come.
 pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Result<Job, Error> {
     let begun = Instant::now();
     let left = || at_most.map(|limit| limit.saturating_sub(begun.elapsed()));
     let mut reader = StatusReader::new(context)?;
-    let mut job = find_in(&reader, target)?;
+    let mut job = recorded(&reader, target)?;
     context.state.news();
     let mut changes = Changes::new();
     loop {
@@ -137,11 +114,7 @@ pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Resul
         interests.insert((news, job.session.clone()));
         changes.set(interests);
         // After the watch is set: what happened before is seen now, what comes later wakes us.
-        let (now, is_news) = settle::settle(context, &mut reader, job)?;
-        job = now;
-        if is_news {
-            tell_of(context, std::slice::from_ref(&job));
-        }
+        job = settle::settle(context, &mut reader, job)?;
         let left = left();
         if job.state.is_over() || left == Some(Duration::ZERO) {
             return Ok(job);

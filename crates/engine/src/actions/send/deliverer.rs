@@ -1,6 +1,6 @@
 //! Messages that their senders no longer wait for.
 //!
-//! The session's runner is told of them by a signal, and starts `dogwatch deliver` for as long as there are any: the
+//! The session's runner is told of them by a signal, and starts `dogwatch deliver` (`actions::courier`) for as long as there are any: the
 //! runner stays as small as it is, and nothing runs for a session that nobody has sent anything to.
 
 use std::time::Duration;
@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use super::deliver::{self, Pace};
+use crate::observe::messages::not_delivered;
 use crate::observe::processes;
 use crate::observe::snapshot;
 use crate::observe::snapshot::SessionSnapshot;
@@ -44,10 +45,13 @@ pub(super) fn give_up(
     Ok(())
 }
 
-/// Delivers all messages to a session, each when its moment comes, until there are none or the session is over.
-pub fn deliver_all(context: &Context, session: &str) -> Result<(), Error> {
+/// Delivers the messages to a session that nobody else delivers, each when its moment comes.
+pub(crate) fn deliver_waiting(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    session: &str,
+) -> Result<(), Error> {
     let me = processes::myself()?;
-    let mut reader = StatusReader::new(context)?;
     while let Some(message) = reader.store.next_message(session)? {
         if message.sender != me && processes::is_alive(message.sender) {
             reader.store.check_files()?;
@@ -57,26 +61,24 @@ pub fn deliver_all(context: &Context, session: &str) -> Result<(), Error> {
         if !reader.store.take_over(&message.id, message.sender, me)? {
             continue;
         }
-        deliver::deliver(context, &mut reader, &message, None, Pace::Slow)?;
+        deliver::deliver(context, reader, &message, None, Pace::Slow)?;
         context.state.tell_news(session);
     }
     Ok(())
 }
 
-/// Settles what can no longer be delivered, and has the rest delivered.
-pub(super) fn look_after(context: &Context, reader: &mut StatusReader<'_>) -> Result<(), Error> {
-    for session in reader.store.awaited()? {
+/// Records of messages to sessions that have ended that they were not delivered, and has the runners of the others deliver theirs: for
+/// those that a killed process left behind.
+pub fn look_after(context: &Context) -> Result<(), Error> {
+    let mut store = context.store()?;
+    for session in store.awaited()? {
         let Ok(seen) = snapshot::find(context, &session) else { continue };
         if seen.life.state.is_over() {
             let because = not_delivered(&seen.life.reason);
-            reader.store.settle_unsent(&session, &because, Timestamp::now())?;
+            store.settle_unsent(&session, &because, Timestamp::now())?;
         } else {
             tell_runner(&seen);
         }
     }
     Ok(())
-}
-
-pub(crate) fn not_delivered(reason: &str) -> String {
-    format!("not delivered: the session ended: {reason}")
 }

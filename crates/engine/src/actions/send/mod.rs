@@ -19,7 +19,7 @@ use dogwatch_store::{Message, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-pub use deliverer::deliver_all;
+pub use deliverer::look_after;
 
 use crate::observe::status::StatusReader;
 use crate::observe::{agents, processes};
@@ -162,23 +162,6 @@ fn go_on(
     let message = reader.store.message(&message.id)?.unwrap_or(message);
     let terms = queue::terms(&message);
     Ok(Receipt { name, message, outcome, terms, has_runner })
-}
-
-/// The messages to one session, or to all.
-pub fn messages(
-    context: &Context,
-    target: Option<&str>,
-    most: u32,
-) -> Result<Vec<(Option<String>, Message)>, Error> {
-    let mut reader = StatusReader::new(context)?;
-    let session = target
-        .map(|target| reader.one(target, Timestamp::now()).map(|one| one.seen.session.id))
-        .transpose()?;
-    deliverer::look_after(context, &mut reader)?;
-    let store = &reader.store;
-    let name = |message: &Message| Some(store.by_id(&message.session).ok()??.name);
-    let all = store.messages(session.as_deref(), most)?;
-    Ok(all.into_iter().map(|message| (name(&message), message)).collect())
 }
 
 /// Takes a message back that was not put into the agent's box yet.
