@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 
 pub(crate) use escalations::*;
@@ -47,6 +48,10 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) state_dir: Option<PathBuf>,
 
+    /// Print JSON: one object, or one per line of a stream
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -55,7 +60,17 @@ impl Args {
     /// Like [`Parser::parse_from`], in half the time: of some forty commands only the called one is built.
     pub(crate) fn read(words: Vec<OsString>) -> Self {
         let mut matches = Self::command_for(&words).get_matches_from(words);
-        Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit())
+        let args = Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit());
+        if let Some(name) = args.command.without_json().filter(|_| args.json) {
+            let problem = format!("`dogwatch {name}` has no JSON output");
+            Self::command().error(ErrorKind::ArgumentConflict, problem).exit();
+        }
+        args
+    }
+
+    /// Whether errors are printed as JSON too.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.json || matches!(&self.command, Command::Reconcile(args) if args.wants_json())
     }
 
     fn command_for(words: &[OsString]) -> clap::Command {
@@ -132,51 +147,18 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn wants_json(&self) -> bool {
-        match self {
-            Self::Spawn(a) => a.json,
-            Self::Ls(a) => a.json,
-            Self::Status(a) => a.json,
-            Self::Why(a) => a.json,
-            Self::Wait(a) => a.json,
-            Self::Watch(a) => a.json,
-            Self::Events(a) => a.json,
-            Self::Fleet(a) => a.wants_json(),
-            Self::Send(a) => a.json,
-            Self::Answer(a) => a.json,
-            Self::Messages(a) => a.json,
-            Self::Job(a) => a.wants_json(),
-            Self::Escalations(a) => a.wants_json(),
-            Self::Create(a) => a.json,
-            Self::Resume(a) => a.json,
-            Self::Delete(a) => a.json,
-            Self::Adopt(a) => a.json,
-            Self::Registry(a) => a.list().json,
-            Self::Reconcile(a) => a.emit_diff,
-            Self::Monitor(a) => a.json,
-            Self::Team(a) => a.json,
-            Self::Pane(a) => a.wants_json(),
-            Self::Agent(a) => a.wants_json(),
-            Self::Task(a) => a.wants_json(),
-            Self::Story(a) => a.wants_json(),
-            Self::Debug(a) => a.wants_json(),
-            Self::Judge(a) => a.json,
-            Self::BugReport(a) => a.json,
-            Self::Capture(a) => a.json,
-            Self::Kill(a) => a.json,
-            Self::KillAll(a) => a.json,
-            Self::Exists(a) => a.json,
-            Self::Gc(a) => a.json,
-            Self::Doctor(a) => a.json,
-            Self::Agents(a) => a.json,
-            Self::Relay(_)
-            | Self::Broker(_)
-            | Self::Attach(_)
-            | Self::Demo(_)
-            | Self::Run(_)
-            | Self::Deliver(_)
-            | Self::Lab(_) => false,
-        }
+    /// The name of a command that prints no JSON.
+    fn without_json(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Relay(_) => "relay",
+            Self::Broker(_) => "broker",
+            Self::Attach(_) => "attach",
+            Self::Demo(_) => "demo",
+            Self::Run(_) => "run",
+            Self::Deliver(_) => "deliver",
+            Self::Lab(_) => "lab",
+            _ => return None,
+        })
     }
 }
 

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     if !matches!(args.command, args::Command::Run(_)) {
         logging::begin(args.command.logs_to_file(), args.state_dir.as_deref());
     }
-    let json = args.command.wants_json();
+    let json = args.wants_json();
     match commands::run(args) {
         Ok(code) => code,
         Err(error) => report::failure(&error, json),

@@ -24,8 +24,7 @@ Exit codes: 0 done, 2 no such option, 3 no such escalation, 4 already settled, 1
 pub(crate) struct Escalations {
     #[command(subcommand)]
     pub(crate) verb: Option<EscalationVerb>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -38,19 +37,6 @@ pub(crate) enum EscalationVerb {
     Raise(Box<EscalationRaise>),
 }
 
-impl Escalations {
-    pub(crate) fn wants_json(&self) -> bool {
-        match &self.verb {
-            None => self.json,
-            Some(EscalationVerb::Ls(a)) => a.json,
-            Some(EscalationVerb::Show(a)) => a.json,
-            Some(EscalationVerb::Answer(a)) => a.json,
-            Some(EscalationVerb::Wait(a)) => a.json,
-            Some(EscalationVerb::Raise(a)) => a.json,
-        }
-    }
-}
-
 /// List open escalations
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -61,8 +47,7 @@ pub(crate) struct EscalationLs {
     /// Include settled escalations
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -74,8 +59,7 @@ Examples:
 pub(crate) struct EscalationShow {
     /// Number or id of the escalation
     pub(crate) id: String,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -100,8 +84,7 @@ pub(crate) struct EscalationAnswer {
     /// Author of the answer [default: this user, or the agent that runs this command]
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) by: Option<String>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -117,8 +100,7 @@ pub(crate) struct EscalationWait {
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -163,7 +145,6 @@ pub(crate) struct EscalationRaise {
     /// Number of the default answer
     #[arg(long, value_name = "N", requires = "deadline")]
     pub(crate) default: Option<u32>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }

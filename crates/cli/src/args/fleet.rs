@@ -32,8 +32,7 @@ pub(crate) struct Events {
     /// Continue with new events until Ctrl-C
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Print one JSON object per line
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -96,8 +95,7 @@ pub(crate) struct Fleet {
     /// Redraw the table on every change; with --json, print one line per change
     #[arg(long, short)]
     pub(crate) watch: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -182,20 +180,8 @@ pub(crate) struct FleetCommon {
     /// How long the order is valid if the host does not pick it up
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "30s")]
     pub(crate) expires: Duration,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
-}
-
-impl Fleet {
-    pub(crate) fn wants_json(&self) -> bool {
-        match &self.order {
-            None => self.json,
-            Some(FleetOrder::Send(a)) => a.common.json,
-            Some(FleetOrder::Spawn(a)) => a.common.json,
-            Some(FleetOrder::Kill(a)) => a.common.json,
-        }
-    }
 }
 
 fn since(text: &str) -> Result<Timestamp, String> {

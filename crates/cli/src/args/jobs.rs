@@ -35,18 +35,6 @@ pub(crate) enum JobVerb {
     Cancel(JobCancel),
 }
 
-impl Job {
-    pub(crate) fn wants_json(&self) -> bool {
-        match &self.verb {
-            JobVerb::Submit(a) => a.json,
-            JobVerb::Ls(a) => a.json,
-            JobVerb::Show(a) => a.json,
-            JobVerb::Wait(a) => a.json,
-            JobVerb::Cancel(a) => a.json,
-        }
-    }
-}
-
 /// Submit a job and deliver its prompt
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -69,8 +57,7 @@ pub(crate) struct JobSubmit {
     /// How long to wait in total [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -86,8 +73,7 @@ pub(crate) struct JobLs {
     /// Show only the newest N jobs
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) last: u32,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -99,8 +85,7 @@ Examples:
 pub(crate) struct JobShow {
     /// Job id, or its first eight characters
     pub(crate) id: String,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -118,8 +103,7 @@ pub(crate) struct JobWait {
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -133,7 +117,6 @@ Examples:
 pub(crate) struct JobCancel {
     /// Job id, or its first eight characters
     pub(crate) id: String,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }

@@ -39,8 +39,7 @@ pub(crate) struct Send {
     /// How long to wait until the agent is ready [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -70,8 +69,7 @@ pub(crate) struct Answer {
     /// Answer only the dialog with this id (`mark` in `status --json`)
     #[arg(long, value_name = "ID")]
     pub(crate) dialog: Option<String>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -94,7 +92,6 @@ pub(crate) struct Messages {
     /// Cancel a message that was not typed yet
     #[arg(long, value_name = "ID")]
     pub(crate) cancel: Option<String>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }

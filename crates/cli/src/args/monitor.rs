@@ -41,7 +41,6 @@ pub(crate) struct MonitorArgs {
     /// How often to send a heartbeat
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     pub(crate) heartbeat: Duration,
-    /// Print a JSON object for each report
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }

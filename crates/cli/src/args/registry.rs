@@ -39,9 +39,11 @@ pub(crate) struct Reconcile {
     /// Make one pass and exit
     #[arg(long)]
     pub(crate) once: bool,
-    /// Print a JSON object for each pass that found something; with --once always
-    #[arg(long, visible_alias = "json")]
+    /// Print a JSON object for each pass that found something; with --once always. The same as --json
+    #[arg(long)]
     pub(crate) emit_diff: bool,
+    #[arg(from_global)]
+    pub(crate) json: bool,
     /// Show what would change without writing; implies --once
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -54,6 +56,12 @@ pub(crate) struct Reconcile {
     /// How often to check when no event arrives
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "once")]
     pub(crate) interval: Option<Duration>,
+}
+
+impl Reconcile {
+    pub(crate) fn wants_json(&self) -> bool {
+        self.emit_diff || self.json
+    }
 }
 
 /// Start an agent session and add it to the registry
@@ -101,8 +109,7 @@ pub(crate) struct Create {
     pub(crate) unattended: bool,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    /// Print a JSON object instead of the name
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent
     #[arg(last = true, value_name = "ARGS")]
@@ -127,8 +134,7 @@ pub(crate) struct Resume {
     pub(crate) unattended: bool,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent
     #[arg(last = true, value_name = "ARGS")]
@@ -149,8 +155,7 @@ pub(crate) struct Delete {
     pub(crate) purge_conversation: bool,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -174,8 +179,7 @@ pub(crate) struct Adopt {
     pub(crate) role: Option<String>,
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -206,8 +210,7 @@ Examples:
 pub(crate) struct RegistryLs {
     #[command(flatten)]
     pub(crate) which_registry: WhichRegistry,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 

@@ -63,8 +63,7 @@ pub(crate) struct Spawn {
     /// Let the agent act without asking for permission
     #[arg(long, requires = "agent")]
     pub(crate) unattended: bool,
-    /// Print a JSON object instead of the name
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent, or the command to run
     #[arg(last = true, value_name = "ARGS")]
@@ -84,8 +83,7 @@ pub(crate) struct Ls {
     /// Include killed and cleaned-up sessions, and those that ended more than a day ago or are not among the last 100
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -104,8 +102,7 @@ pub(crate) struct Capture {
     /// Keep colours and attributes
     #[arg(long)]
     pub(crate) ansi: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -136,8 +133,7 @@ pub(crate) struct Kill {
     /// Kill immediately
     #[arg(long)]
     pub(crate) now: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -159,8 +155,7 @@ pub(crate) struct KillAll {
     /// Kill immediately
     #[arg(long)]
     pub(crate) now: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -173,8 +168,7 @@ Examples:
 pub(crate) struct Exists {
     /// Exact name of the tmux session
     pub(crate) name: String,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -191,7 +185,6 @@ pub(crate) struct Gc {
     /// Show what would be removed without removing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }

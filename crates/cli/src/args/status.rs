@@ -30,8 +30,7 @@ pub(crate) struct StatusArgs {
     /// Include killed and cleaned-up sessions, and those that ended more than a day ago or are not among the last 100
     #[arg(long, short, conflicts_with_all = ["sessions", "watch"])]
     pub(crate) all: bool,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -46,8 +45,7 @@ Examples:
 pub(crate) struct Why {
     /// Name, id or pane (%3) of the session
     pub(crate) session: String,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -65,8 +63,7 @@ Examples:
 pub(crate) struct Watch {
     /// Names, ids or panes (%3) of sessions [default: all]
     pub(crate) sessions: Vec<String>,
-    /// Print one JSON object per line
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -88,8 +85,7 @@ pub(crate) struct Wait {
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -106,13 +102,6 @@ pub(crate) struct Debug {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DebugCommand {
     Screen(DebugScreen),
-}
-
-impl Debug {
-    pub(crate) fn wants_json(&self) -> bool {
-        let DebugCommand::Screen(screen) = &self.command;
-        screen.json
-    }
 }
 
 /// Show what dogwatch reads from one captured screen
@@ -145,8 +134,7 @@ pub(crate) struct DebugScreen {
     /// Title of the pane
     #[arg(long)]
     pub(crate) title: Option<String>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -168,7 +156,6 @@ pub(crate) struct BugReport {
     /// Folder to create; numbered if it exists [default: records/NAME-TIME in the state directory]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Print a JSON object instead of the folder
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }

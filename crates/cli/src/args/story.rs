@@ -96,23 +96,6 @@ Examples:
     Report(StoryReport),
 }
 
-impl Story {
-    pub(crate) fn wants_json(&self) -> bool {
-        match &self.command {
-            StoryCommand::Plan(a) => a.json,
-            StoryCommand::Run(a) => a.json,
-            StoryCommand::Resume(a) => a.json,
-            StoryCommand::Status(a)
-            | StoryCommand::Pause(a)
-            | StoryCommand::Abort(a)
-            | StoryCommand::Log(a) => a.json,
-            StoryCommand::Ls(a) => a.json,
-            StoryCommand::Validate(a) => a.json,
-            StoryCommand::Report(a) => a.json,
-        }
-    }
-}
-
 /// What to do, and with which agents
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct StoryWhat {
@@ -170,8 +153,7 @@ pub(crate) struct StoryWhat {
 pub(crate) struct StoryPlan {
     #[command(flatten)]
     pub(crate) what: StoryWhat,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -191,8 +173,7 @@ pub(crate) struct StoryRun {
     /// Show what would be done without doing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print one JSON object per event
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -203,8 +184,7 @@ pub(crate) struct StoryResume {
     /// Exit when a question comes up instead of waiting for the answer
     #[arg(long)]
     pub(crate) no_wait: bool,
-    /// Print one JSON object per event
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -212,8 +192,7 @@ pub(crate) struct StoryResume {
 pub(crate) struct StoryOne {
     /// Run id [default: newest run of this project]
     pub(crate) run: Option<String>,
-    /// Print JSON
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -226,8 +205,7 @@ pub(crate) struct StoryValidate {
     pub(crate) new: bool,
     #[command(flatten)]
     pub(crate) what: StoryWhat,
-    /// Print JSON
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -236,8 +214,7 @@ pub(crate) struct StoryLs {
     /// Include all projects
     #[arg(long)]
     pub(crate) all: bool,
-    /// Print JSON
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -253,7 +230,6 @@ pub(crate) struct StoryReport {
     /// Write an HTML page with a timeline to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }

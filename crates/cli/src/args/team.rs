@@ -28,17 +28,6 @@ pub(crate) enum PaneCommand {
     Close(PaneClose),
 }
 
-impl Pane {
-    pub(crate) fn wants_json(&self) -> bool {
-        match &self.command {
-            PaneCommand::Spawn(a) => a.json,
-            PaneCommand::Verify(a) => a.json,
-            PaneCommand::Rebalance(a) => a.json,
-            PaneCommand::Close(a) => a.json,
-        }
-    }
-}
-
 /// The team's session file
 #[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct SessionFile {
@@ -104,8 +93,7 @@ pub(crate) struct PaneSpawn {
     /// How long to wait until the agent is at its prompt
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub(crate) ready: Duration,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent, or the command to run
     #[arg(last = true, value_name = "ARGS")]
@@ -137,8 +125,7 @@ pub(crate) struct PaneVerify {
     /// tmux window (@2) that must contain the pane
     #[arg(long)]
     pub(crate) window: Option<String>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -157,8 +144,7 @@ pub(crate) struct PaneRebalance {
     /// Side of the window for the master [default: its current side]
     #[arg(long)]
     pub(crate) side: Option<SideArg>,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -182,8 +168,7 @@ pub(crate) struct PaneClose {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -198,8 +183,7 @@ pub(crate) struct Team {
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -222,16 +206,6 @@ pub(crate) enum AgentCommand {
     Complete(AgentComplete),
 }
 
-impl Agent {
-    pub(crate) fn wants_json(&self) -> bool {
-        match &self.command {
-            AgentCommand::Register(a) => a.who.json,
-            AgentCommand::Claim(a) => a.who.json,
-            AgentCommand::Complete(a) => a.who.json,
-        }
-    }
-}
-
 /// The calling agent
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Who {
@@ -246,8 +220,7 @@ pub(crate) struct Who {
     pub(crate) conversation: Option<String>,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -319,15 +292,6 @@ pub(crate) enum TaskCommand {
     List(TaskList),
 }
 
-impl Task {
-    pub(crate) fn wants_json(&self) -> bool {
-        match &self.command {
-            TaskCommand::Add(a) => a.json,
-            TaskCommand::List(a) => a.json,
-        }
-    }
-}
-
 /// Add a task for a role; creates the session file if needed
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -343,8 +307,7 @@ pub(crate) struct TaskAdd {
     pub(crate) role: String,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -366,8 +329,7 @@ pub(crate) struct TaskList {
     pub(crate) status: Option<TaskStatusArg>,
     #[command(flatten)]
     pub(crate) file: SessionFile,
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 

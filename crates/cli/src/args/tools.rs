@@ -12,8 +12,7 @@ Examples:
   dogwatch doctor
   dogwatch doctor --json")]
 pub(crate) struct Doctor {
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -24,8 +23,7 @@ Examples:
   dogwatch agents
   dogwatch agents --json")]
 pub(crate) struct Agents {
-    /// Print a JSON object
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 

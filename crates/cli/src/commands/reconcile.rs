@@ -18,7 +18,7 @@ pub(crate) fn reconcile(context: &Context, args: &Reconcile) -> Result<u8, Error
     let managed = environment::managed_registry(context, &args.which_registry, args.status)?;
     if args.once || args.dry_run {
         let pass = managed.pass(args.dry_run)?;
-        if args.emit_diff {
+        if args.wants_json() {
             ui::json(&shape(&pass));
         } else {
             in_words(&pass, args.dry_run);
@@ -50,7 +50,7 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
                 if trouble.take().is_some() {
                     ui::talk(format_args!("{shown} can be used again"));
                 }
-                tell(&pass, args.emit_diff)
+                tell(&pass, args.wants_json())
             }
             // As long as we stayed, no other command could use the database.
             Turn::Failed(error) if error.is_replaced() => return Err(error),

@@ -103,6 +103,22 @@ fn every_command_refuses_what_it_does_not_know() {
     }
 }
 
+/// One flag for all commands, before or after the command; those that print no JSON refuse it.
+#[test]
+fn json_is_one_flag() {
+    let env = TestEnv::new();
+    let after = env.dogwatch(&["ls", "--json"]).success().text();
+    assert_eq!(env.dogwatch(&["--json", "ls"]).success().text(), after);
+    assert_eq!(env.dogwatch(&["list", "--json"]).success().text(), after);
+    for words in [&["attach", "x", "--json"][..], &["--json", "relay"], &["demo", "--json"]] {
+        let output = env.dogwatch(words).code(2);
+        assert!(output.stdout.is_empty() && output.stderr.contains("JSON"), "{words:?}: {output}");
+    }
+    let _ = env.dogwatch(&["status", "--watch", "--json"]).code(2);
+    let inner = ["spawn", "--name", "x", "--", "echo", "--json"];
+    assert_eq!(env.dogwatch(&inner).success().text().trim(), "x");
+}
+
 #[test]
 fn a_name_that_was_probably_meant() {
     let env = TestEnv::new();
