@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use crate::log::Logged as _;
 use crate::private::is_private;
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -101,7 +102,7 @@ pub fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<En
     let status = ended.recv_timeout(limit).ok().transpose()?;
     if status.is_none() {
         if let Some(group) = group {
-            let _ = kill_process_group(group, Signal::KILL);
+            kill_process_group(group, Signal::KILL).logged("signal a process group");
         }
         // Its end is waited for, so that nothing of it is at work afterwards.
         let _ = ended.recv_timeout(SILENCE);
@@ -150,8 +151,9 @@ fn begin(group: Option<Pid>, work: impl FnOnce() + Send + 'static) -> io::Result
     if begun.is_err()
         && let Some(group) = group
     {
-        let _ = kill_process_group(group, Signal::KILL);
-        let _ = rustix::process::waitpid(Some(group), rustix::process::WaitOptions::empty());
+        kill_process_group(group, Signal::KILL).logged("signal a process group");
+        rustix::process::waitpid(Some(group), rustix::process::WaitOptions::empty())
+            .logged("wait for a process");
     }
     begun.map(drop)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::format::left_out;
 use dogwatch_base::git::status::Change;
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_store::read_regular;
 
 use dogwatch_base::git::{GitFailed, WorkTree};
@@ -81,7 +82,11 @@ pub fn why_not(tree: &WorkTree, change: &Change) -> Option<String> {
     }
     let path = tree.path(&change.path);
     // Of a link git takes only where it leads to.
-    let now = if path.is_symlink() { None } else { read_regular(&path, MOST_BYTES).ok() }?;
+    let now = if path.is_symlink() {
+        None
+    } else {
+        read_regular(&path, MOST_BYTES).logged_unless_missing("read a file")
+    }?;
     let now = text(&now)?;
     let reason = left_out::by_content(now, "")?;
     if change.is_new() {

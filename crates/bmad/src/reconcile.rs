@@ -22,11 +22,15 @@ pub struct Reconciled {
     pub wrote: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NotReconciled {
+    #[error("no such story")]
     NoStory,
+    #[error("no story file begins with {prefix}")]
     NoFile { prefix: String },
+    #[error("{0}")]
     Git(GitFailed),
+    #[error("{0}")]
     Files(StoryError),
 }
 

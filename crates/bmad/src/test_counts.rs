@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use crate::format::junit::{self, Counts};
 use crate::format::prompt::quoted;
 use crate::format::sections;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_store::make_project_folder;
 use serde_json::Value;
 
@@ -40,10 +41,13 @@ pub enum Ran {
     Now(i32),
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NotCounted {
+    #[error("{0}")]
     Story(NotReconciled),
+    #[error("{0}")]
     Policy(String),
+    #[error("no test report can be read from {path}")]
     Junit { path: String },
 }
 
@@ -76,7 +80,11 @@ pub fn test_counts(
     let junit = inside(repo, &junit_path).ok_or_else(|| {
         NotCounted::Policy(format!("test.junitPath leaves the project: {junit_path}"))
     })?;
-    let written = || std::fs::metadata(&junit).and_then(|facts| facts.modified()).ok();
+    let written = || {
+        std::fs::metadata(&junit)
+            .and_then(|facts| facts.modified())
+            .logged_unless_missing("look at a file")
+    };
     let is_fresh = |at: SystemTime| since.is_none_or(|since| at >= since);
     let ran = match written() {
         Some(at) if is_fresh(at) => Ran::Before,
@@ -127,7 +135,7 @@ fn inside(repo: &Path, path: &str) -> Option<PathBuf> {
 fn run(repo: &Path, command: &str, junit: &Path, junit_path: &str, key: &str) -> i32 {
     if let Some(folder) = junit.parent() {
         // If it cannot be made, the tests will say so better.
-        let _ = make_project_folder(repo, folder);
+        make_project_folder(repo, folder).logged("make a folder");
     }
     let script = command.replace("{junit}", &quoted(junit_path)).replace("{story}", &quoted(key));
     let mut bash = Command::new("bash");

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_base::private::MQTT_PASSWORD;
 use dogwatch_core::registry::NamePattern;
 use dogwatch_engine::actions::bug_report::Surroundings;
@@ -71,7 +72,9 @@ pub(crate) fn current_dir() -> Result<PathBuf, Error> {
 /// What tells who the user is and where, and what else here is private.
 pub(crate) fn surroundings() -> Surroundings {
     let host = host();
-    let machine = read_regular(Path::new("/etc/machine-id"), MOST_SYSTEM_FILE).unwrap_or_default();
+    let machine = read_regular(Path::new("/etc/machine-id"), MOST_SYSTEM_FILE)
+        .logged_unless_missing("read a file")
+        .unwrap_or_default();
     let machine = String::from_utf8_lossy(&machine);
     let short = host.split('.').next().unwrap_or_default().to_owned();
     let lossy = |text: OsString| text.to_string_lossy().into_owned();
@@ -107,7 +110,9 @@ pub(crate) fn own_agent() -> Option<String> {
 
 /// Who runs this process: a user, or an agent of ours on their behalf.
 pub(crate) fn who(context: &Context) -> String {
-    let session = own_session().and_then(|id| context.store().ok()?.by_id(&id).ok()?);
+    let session = own_session().and_then(|id| {
+        context.store().logged("open the database")?.by_id(&id).logged("read a session")?
+    });
     session.map_or_else(user, |session| format!("agent {}", session.name))
 }
 

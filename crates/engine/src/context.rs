@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_store::{StateDir, Store, StoreError};
 use dogwatch_tmux::{Server, Socket};
 
@@ -38,7 +39,8 @@ pub struct Caller {
 impl Caller {
     /// `ann on pts/3`, or `agent lead` for an agent of ours.
     pub fn words(&self, store: &Store) -> String {
-        let session = self.session.as_deref().and_then(|id| store.by_id(id).ok()?);
+        let session =
+            self.session.as_deref().and_then(|id| store.by_id(id).logged("read a session")?);
         match (session, &self.terminal) {
             (Some(session), _) => format!("agent {}", session.name),
             (None, Some(terminal)) => format!("{} on {terminal}", self.user),

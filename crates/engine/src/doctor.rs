@@ -1,3 +1,4 @@
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_store::{StateDir, Store, StoreError};
 use dogwatch_tmux::{Fault, Server, Version};
 
@@ -75,7 +76,7 @@ pub fn tmux(context: &Context) -> Vec<Check> {
         Err(error) => failed("tmux server", &error.into()),
     };
     // A server keeps the faults of the version that it was started with.
-    let version = running.or_else(|| context.tmux.version().ok());
+    let version = running.or_else(|| context.tmux.version().logged("ask for the version of tmux"));
     let faults = version.iter().flat_map(|version| faults(&context.tmux, version));
     [program, server].into_iter().chain(faults.collect::<Vec<_>>()).collect()
 }
@@ -125,7 +126,7 @@ pub fn state(dir: &StateDir) -> Vec<Check> {
 fn tempfile_in(root: &std::path::Path) -> Result<(), StoreError> {
     let probe = root.join(format!(".probe-{}", std::process::id()));
     dogwatch_store::replace(&probe, b"probe")?;
-    let _ = std::fs::remove_file(&probe);
+    std::fs::remove_file(&probe).logged_unless_missing("remove a file");
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_base::private::is_private;
 use dogwatch_core::id::is_id;
 use dogwatch_store::{StateDir, StoreError, read_regular};
@@ -77,7 +78,8 @@ pub fn local_time() -> Zoned {
         if std::env::var_os("TZ").is_some() {
             return None;
         }
-        let zone = read_regular(Path::new("/etc/localtime"), MOST_SYSTEM_FILE).ok()?;
+        let zone = read_regular(Path::new("/etc/localtime"), MOST_SYSTEM_FILE)
+            .logged_unless_missing("read a file")?;
         TimeZone::tzif("local", &zone).ok()
     };
     match zone() {
@@ -92,7 +94,8 @@ fn keep_environment_private() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)
+            .logged("keep other processes from reading our memory");
     }
 }
 

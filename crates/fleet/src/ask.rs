@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::fleet::{Envelope, HostStatus, Order, Picture, Presence, Reply, ReplyState};
 use dogwatch_store::Mqtt;
 use jiff::{SignedDuration, Timestamp};
@@ -121,7 +122,7 @@ impl<'a> Asker<'a> {
                 let seconds = begun.elapsed().as_secs();
                 return Err(Error::NoReply { host: host.to_owned(), seconds, taken });
             };
-            let reply = serde_json::from_slice::<Reply>(&payload).ok();
+            let reply = serde_json::from_slice::<Reply>(&payload).logged("read JSON");
             match reply.filter(|reply| topic == self.inbox && reply.id == self.id) {
                 Some(Reply { state: ReplyState::Accepted, .. }) => {
                     taken = true;

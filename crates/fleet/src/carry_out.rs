@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::delivery::Outcome;
 use dogwatch_core::exit_code;
 use dogwatch_core::fleet::{Kill, Order, Send, Spawn, SpawnRefused};
@@ -37,7 +38,7 @@ fn deliver(host: &Host, order: &Send) -> Result<(Value, u8), Error> {
         },
     )?;
     let mut result = json!({ "session": receipt.name, "message": receipt.message.id });
-    let outcome = serde_json::to_value(&receipt.outcome).unwrap_or_default();
+    let outcome = serde_json::to_value(&receipt.outcome).logged("write JSON").unwrap_or_default();
     if let (Some(result), Value::Object(outcome)) = (result.as_object_mut(), outcome) {
         result.extend(outcome);
     }
@@ -96,10 +97,14 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
 /// than of one that is not allowed.
 fn allowed(host: &Host, cwd: &Path, unattended: bool) -> Result<PathBuf, Error> {
     let refused = |because| Error::OrderRefused { because };
-    let resolved: Vec<PathBuf> =
-        host.spawn.folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
+    let resolved: Vec<PathBuf> = host
+        .spawn
+        .folders
+        .iter()
+        .filter_map(|folder| folder.canonicalize().logged_unless_missing("resolve a path"))
+        .collect();
     let is_folder = |path: &PathBuf| path.is_dir();
-    let folder = cwd.canonicalize().ok().filter(is_folder);
+    let folder = cwd.canonicalize().logged_unless_missing("resolve a path").filter(is_folder);
     let asked = folder.as_deref().unwrap_or(Path::new(""));
     match host.spawn.check(&resolved, asked, unattended) {
         Ok(()) => Ok(asked.to_owned()),

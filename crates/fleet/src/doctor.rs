@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_engine::Error;
 use dogwatch_engine::doctor::{Check, Health, check, failed};
 use dogwatch_store::{Mqtt, StateDir, Store};
@@ -19,7 +20,8 @@ pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check
         Err(Error::BadConfig { .. }) => return None,
         Err(error) => return Some(failed("broker", &error)),
     };
-    let backlog = Store::open(dir).and_then(|store| store.backlog()).ok().flatten();
+    let backlog =
+        Store::open(dir).and_then(|store| store.backlog()).logged("read the outbox").flatten();
     let found = format!("{}, as {}", mqtt.address, mqtt.host);
     let trust = match probe(&mqtt, BROKER_PATIENCE) {
         Err(error) => return Some(failed("broker", &error)),

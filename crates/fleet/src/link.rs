@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_store::Mqtt;
 use rumqttc::{
     AsyncClient, Broker, ConnectReturnCode, ConnectionError, DisconnectReasonCode, Event, LastWill,
@@ -166,11 +167,11 @@ impl Link {
         let filters = filters
             .into_iter()
             .map(|(path, qos)| SubscribeFilterInput::new(path, qos).preserve_retain(true));
-        let _ = self.client.try_subscribe_many(filters);
+        self.client.try_subscribe_many(filters).logged("subscribe");
     }
 
     pub(super) fn publish(&self, topic: String, payload: Vec<u8>, options: PublishOptions) {
-        let _ = self.client.try_publish(topic, payload, options);
+        self.client.try_publish(topic, payload, options).logged("publish");
     }
 
     /// The same, with a word of the broker's when it has it.
@@ -219,7 +220,7 @@ pub(super) fn as_json() -> PublishProperties {
 }
 
 pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).unwrap_or_default()
+    serde_json::to_vec(value).logged("write JSON").unwrap_or_default()
 }
 
 fn options(

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{VERSION, kind};
 use dogwatch_core::fleet::{
     Envelope, Order, OrderError, Reply, ReplyState, Stale, Verb, freshness,
@@ -80,8 +81,8 @@ impl Orders {
             let (id, because) = (&reply.id, reply.because.as_deref().unwrap_or_default());
             self.note_refusal(store, json!({ "id": id, "verb": reply.verb, "because": because }));
         }
-        let text = serde_json::to_string(&reply).unwrap_or_default();
-        let _ = store.answer_request(&reply.id, &text);
+        let text = serde_json::to_string(&reply).logged("write JSON").unwrap_or_default();
+        store.answer_request(&reply.id, &text).logged("keep an answer");
         for to in self.running.remove(&reply.id).unwrap_or_default() {
             self.answers.push(Answer { reply: reply.clone(), to });
         }
@@ -181,7 +182,7 @@ impl Orders {
             Err(error) => return says(ReplyState::Failed, error.to_string()),
         }
         let data = json!({ "id": id, "verb": verb, "from": envelope.from });
-        let _ = store.tell(now, None, kind::REQUEST, &data);
+        store.tell(now, None, kind::REQUEST, &data).logged("write an event");
         self.running.insert(id.clone(), to.cloned().into_iter().collect());
         self.start(host.clone(), order, id.clone());
         Said::New(ReplyState::Accepted, None)
@@ -208,7 +209,9 @@ impl Orders {
         }
         self.noted += 1;
         if self.noted <= MOST_NOTED {
-            let _ = store.tell(Timestamp::now(), None, kind::REQUEST_REFUSED, &data);
+            store
+                .tell(Timestamp::now(), None, kind::REQUEST_REFUSED, &data)
+                .logged("write an event");
         }
     }
 
@@ -220,7 +223,7 @@ impl Orders {
         }
         let because = "the order was started before; its result is unknown".to_owned();
         reply
-            .and_then(|text| serde_json::from_str(&text).ok())
+            .and_then(|text| serde_json::from_str(&text).logged("read JSON"))
             .map_or(Said::New(ReplyState::Unknown, Some(because)), Said::Again)
     }
 

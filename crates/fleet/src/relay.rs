@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{VERSION, kind};
 use dogwatch_core::fleet::{HostStatus, Pace, Place, Presence};
 use dogwatch_store::{Store, Waiting};
@@ -168,7 +169,7 @@ impl Relay {
         }
         // A database that fails is no reason to leave the broker; the next event tries again.
         for Waiting { number, mut event } in
-            self.store.waiting_after(*sent, room).unwrap_or_default()
+            self.store.waiting_after(*sent, room).logged("read the outbox").unwrap_or_default()
         {
             event.host.clone_from(&mqtt.host);
             event.data = outward::json(event.data);
@@ -192,7 +193,7 @@ impl Relay {
         match result {
             Ok(()) => {
                 // What is not noted is told again, under the same id.
-                let _ = self.store.confirmed(first.number);
+                self.store.confirmed(first.number).logged("remove events from the outbox");
                 Ok(())
             }
             Err(PublishNoticeError::V5PubAck(because)) => {
@@ -230,11 +231,11 @@ impl Relay {
 
     fn beat(&mut self) {
         let census = self.cache.census();
-        let _ = self.store.tell(Timestamp::now(), None, kind::HEARTBEAT, &census);
+        self.store.tell(Timestamp::now(), None, kind::HEARTBEAT, &census).logged("write an event");
         if self.tidied.elapsed() > TIDY {
             self.tidied = Instant::now();
             let before = Timestamp::now().checked_sub(OLD).unwrap_or(Timestamp::MIN);
-            let _ = self.store.forget_requests(before);
+            self.store.forget_requests(before).logged("forget old requests");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::VERSION;
 use dogwatch_core::fleet::{SessionState, session_level};
 use dogwatch_core::status::Verdict;
@@ -87,6 +88,8 @@ fn state(host: &str, change: &Change) -> SessionState {
         at: change.at,
         since: *since,
         basis: basis.as_str().to_owned(),
-        status: outward::json(serde_json::to_value(status).unwrap_or_default()),
+        status: outward::json(
+            serde_json::to_value(status).logged("write JSON").unwrap_or_default(),
+        ),
     }
 }

@@ -2,6 +2,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
@@ -119,7 +120,8 @@ impl Store {
             tx.pragma_update(None, "user_version", found.max(known))
         })?;
         // Folded in at once, as far as no one reads: a log that is deleted later does not take the tables along.
-        let _ = self.read(|c| c.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())));
+        self.read(|c| c.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())))
+            .logged("fold the log of the database");
         Ok(())
     }
 
@@ -205,7 +207,8 @@ fn has_long_log(database: &Path) -> bool {
 
 /// The folder is private already; this is for backups that keep the mode.
 fn restrict(path: &Path) {
-    let _ = std::fs::set_permissions(path, crate::state_dir::private_file());
+    std::fs::set_permissions(path, crate::state_dir::private_file())
+        .logged("set the mode of a file");
 }
 
 #[cfg(test)]

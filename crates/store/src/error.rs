@@ -1,6 +1,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
+
 /// Why reading or writing the state failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -150,8 +152,10 @@ fn is_short_read(error: &rusqlite::Error) -> bool {
 }
 
 fn is_full(path: &Path) -> bool {
-    path.parent().and_then(|folder| rustix::fs::statvfs(folder).ok()).is_some_and(|disk| {
-        // One page is the least that anything takes.
-        disk.f_bavail.saturating_mul(disk.f_frsize) < 4096
-    })
+    path.parent()
+        .and_then(|folder| rustix::fs::statvfs(folder).logged("look at a file system"))
+        .is_some_and(|disk| {
+            // One page is the least that anything takes.
+            disk.f_bavail.saturating_mul(disk.f_frsize) < 4096
+        })
 }

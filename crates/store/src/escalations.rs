@@ -1,5 +1,6 @@
 //! Questions to people: kept from the moment they are raised until somebody has answered, and answered once.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::escalation::{Action, Choice, Kind, Situation, choices};
 use dogwatch_core::event::kind;
 use jiff::Timestamp;
@@ -76,7 +77,8 @@ impl Store {
     /// Raises a question, unless it was raised before; whether it is new.
     pub fn raise(&mut self, new: &NewEscalation<'_>) -> Result<(Escalation, bool), StoreError> {
         let situation = new.situation;
-        let text = |value: serde_json::Result<String>| value.unwrap_or_default();
+        let text =
+            |value: serde_json::Result<String>| value.logged("write JSON").unwrap_or_default();
         let options = text(serde_json::to_string(&choices(situation)));
         self.transaction(|tx| {
             let before = newest(tx, new.key)?;
@@ -153,7 +155,7 @@ impl Store {
                 return Ok(false);
             };
             let outcome = Settlement::Answered { option, action, note, by, carried_out: true };
-            let text = serde_json::to_string(&outcome).unwrap_or_default();
+            let text = serde_json::to_string(&outcome).logged("write JSON").unwrap_or_default();
             tx.execute("UPDATE escalations SET outcome = ? WHERE id = ?", params![text, id])?;
             Ok(true)
         })
@@ -247,7 +249,7 @@ impl Escalation {
 }
 
 fn settle(tx: &Transaction<'_>, mut one: Escalation, how: Settled) -> rusqlite::Result<Escalation> {
-    let outcome = serde_json::to_value(&how.outcome).unwrap_or_default();
+    let outcome = serde_json::to_value(&how.outcome).logged("write JSON").unwrap_or_default();
     tx.execute(
         "UPDATE escalations SET settled = ?, outcome = ? WHERE number = ? AND settled IS NULL",
         params![how.at.as_millisecond(), outcome.to_string(), one.number],

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::LoggedIo as _;
+
 use crate::{StateDir, Store, StoreError};
 
 /// Which files there were when the store was opened, by device and inode.
@@ -32,7 +34,7 @@ impl Store {
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+    fs::metadata(path).logged_unless_missing("look at a file").map(|meta| (meta.dev(), meta.ino()))
 }
 
 #[cfg(test)]

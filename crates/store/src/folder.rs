@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::launch::{self, Launch, PROMPT_FILE};
 use dogwatch_core::record::{Ended, Started};
 use serde::Serialize;
@@ -149,10 +150,14 @@ impl SessionFolder {
 
     /// Who is ending the session, if somebody began to at most so long ago.
     pub fn stopping(&self, at_most: Duration) -> Option<String> {
-        let begun = fs::symlink_metadata(self.path.join("stopping")).ok()?.modified().ok()?;
+        let begun = fs::symlink_metadata(self.path.join("stopping"))
+            .logged_unless_missing("look at a file")?
+            .modified()
+            .logged("read when a file was changed")?;
         // A clock that was set back since makes it no older.
         let age = SystemTime::now().duration_since(begun).unwrap_or_default();
-        let who = self.read("stopping").ok().filter(|_| age <= at_most)?;
+        let who =
+            self.read("stopping").logged("read who ends a session").filter(|_| age <= at_most)?;
         Some(String::from_utf8_lossy(&who).into_owned()).filter(|who| !who.is_empty())
     }
 
@@ -181,7 +186,10 @@ impl SessionFolder {
     }
 
     fn read_record<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        serde_json::from_slice(&read_regular(&self.path.join(name), MAX_FILE).ok()?).ok()
+        serde_json::from_slice(
+            &read_regular(&self.path.join(name), MAX_FILE).logged_unless_missing("read a file")?,
+        )
+        .logged("read JSON")
     }
 
     /// Keeps the last screen for after tmux has forgotten it.
@@ -190,7 +198,9 @@ impl SessionFolder {
     }
 
     pub fn screen(&self) -> Option<KeptScreen> {
-        read_regular(&self.path.join("screen"), MAX_FILE).ok().map(|ansi| KeptScreen { ansi })
+        read_regular(&self.path.join("screen"), MAX_FILE)
+            .logged_unless_missing("read a file")
+            .map(|ansi| KeptScreen { ansi })
     }
 
     pub fn exists(&self) -> bool {
@@ -199,7 +209,7 @@ impl SessionFolder {
 
     /// Removes the folder and all in it. What cannot be removed stays for the next `gc`.
     pub fn remove(&self) -> bool {
-        let _ = fs::remove_file(&self.handover);
+        fs::remove_file(&self.handover).logged_unless_missing("remove a file");
         fs::remove_dir_all(&self.path).is_ok()
     }
 }

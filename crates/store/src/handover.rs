@@ -7,6 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
+
 use crate::state_dir::make_private;
 use crate::{StateDir, StoreError};
 
@@ -53,7 +55,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> Result<Handover, StoreError>
         Ok(file)
     };
     write().map(|lock| Handover { _lock: lock }).map_err(|source| {
-        let _ = fs::remove_file(&part);
+        fs::remove_file(&part).logged_unless_missing("remove a file");
         failed(source)
     })
 }
@@ -74,8 +76,13 @@ impl StateDir {
         let Ok(entries) = fs::read_dir(self.handover()) else { return Vec::new() };
         let pending = |entry: fs::DirEntry| {
             let path = entry.path();
-            let made = entry.metadata().ok()?.modified().ok()?;
-            let is_held = File::open(&path).ok()?.try_lock_shared().is_err();
+            let made = entry
+                .metadata()
+                .logged_unless_missing("look at a file")?
+                .modified()
+                .logged("read when a file was changed")?;
+            let is_held =
+                File::open(&path).logged_unless_missing("open a file")?.try_lock_shared().is_err();
             let is_part = path.extension() == Some(OsStr::new("part"));
             let id = path.file_name()?.to_str().filter(|_| !is_part).map(ToOwned::to_owned);
             Some(Pending { id, made, is_held, path })

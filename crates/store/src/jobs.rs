@@ -1,5 +1,6 @@
 //! Work that was given to sessions, and how far it has come. Each change is an event of its own, in its transaction.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::job::{JobState, Step};
 use jiff::Timestamp;
@@ -164,7 +165,9 @@ impl Store {
         by: &str,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let cancel = serde_json::to_string(&Cancel { by: by.to_owned(), at }).unwrap_or_default();
+        let cancel = serde_json::to_string(&Cancel { by: by.to_owned(), at })
+            .logged("write JSON")
+            .unwrap_or_default();
         self.transaction(|tx| {
             let sql = "UPDATE jobs SET cancel = coalesce(cancel, ?) WHERE id = ? AND ended IS NULL";
             tx.execute(sql, params![cancel, id]).map(|changed| changed == 1)
@@ -217,7 +220,7 @@ fn cut(state: JobState) -> JobState {
 }
 
 fn text(state: &JobState) -> String {
-    serde_json::to_string(state).unwrap_or_default()
+    serde_json::to_string(state).logged("write JSON").unwrap_or_default()
 }
 
 fn find(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<Option<Job>> {
@@ -231,7 +234,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
         rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error.into())
     })?;
     let cancel: Option<String> = row.get(9)?;
-    let cancel = cancel.and_then(|text| serde_json::from_str::<Cancel>(&text).ok());
+    let cancel = cancel.and_then(|text| serde_json::from_str::<Cancel>(&text).logged("read JSON"));
     Ok(Job {
         id: row.get(0)?,
         session: row.get(1)?,

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
+
 use crate::{Store, StoreError};
 
 /// Younger ones may belong to a process that is about to go on.
@@ -34,9 +36,10 @@ impl Store {
 fn old_files(folder: &Path, is_meant: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_old = |entry: &fs::DirEntry| {
-        let meta = entry.metadata().ok().filter(fs::Metadata::is_file);
+        let meta =
+            entry.metadata().logged_unless_missing("look at a file").filter(fs::Metadata::is_file);
         let age = meta
-            .and_then(|m| m.modified().ok())
+            .and_then(|m| m.modified().logged("read when a file was changed"))
             .and_then(|at| SystemTime::now().duration_since(at).ok());
         age.is_some_and(|age| age > YOUNG)
     };

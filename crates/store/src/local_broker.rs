@@ -9,6 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::config::Address;
 
 use crate::mqtt::{MqttError, Secret, read_password};
@@ -104,7 +105,8 @@ impl LocalBroker {
 
     /// Where it listens, or last did.
     pub fn listening(&self) -> Option<SocketAddr> {
-        let bytes = read_regular(&self.folder.join("listening"), 1024).ok()?;
+        let bytes = read_regular(&self.folder.join("listening"), 1024)
+            .logged_unless_missing("read a file")?;
         String::from_utf8(bytes).ok()?.trim().parse().ok()
     }
 

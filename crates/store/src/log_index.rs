@@ -10,6 +10,8 @@ use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
+
 use crate::read_up_to;
 
 /// A line is some 100 bytes, and a process of ours has some 100 of them.
@@ -28,8 +30,13 @@ pub(crate) fn fits(database: &Path) -> bool {
 /// The file itself must not be opened: closing it would take away the locks that SQLite holds on it in this process. It is
 /// in our memory, and that can be read.
 fn frames_in_index(database: &Path) -> Option<u32> {
-    let inode = std::fs::metadata(beside(database, "-shm")).ok()?.ino().to_string();
-    let maps = read_up_to(File::open("/proc/self/maps").ok()?, MOST_MAPS).ok()?;
+    let inode = std::fs::metadata(beside(database, "-shm"))
+        .logged_unless_missing("look at a file")?
+        .ino()
+        .to_string();
+    let maps =
+        read_up_to(File::open("/proc/self/maps").logged_unless_missing("open a file")?, MOST_MAPS)
+            .logged("read a file")?;
     let start = String::from_utf8_lossy(&maps).lines().find_map(|line| {
         // Addresses, rights, offset, device, inode, path.
         let mut words = line.split_whitespace();
@@ -39,7 +46,10 @@ fn frames_in_index(database: &Path) -> Option<u32> {
         is_it.then(|| u64::from_str_radix(start, 16).ok()).flatten()
     })?;
     let mut frames = [0; 4];
-    File::open("/proc/self/mem").ok()?.read_exact_at(&mut frames, start + 16).ok()?;
+    File::open("/proc/self/mem")
+        .logged_unless_missing("open a file")?
+        .read_exact_at(&mut frames, start + 16)
+        .logged("read the log of the database")?;
     Some(u32::from_ne_bytes(frames))
 }
 

@@ -1,5 +1,6 @@
 //! Messages to agents: kept from the moment they are posted until somebody knows what became of them.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, Phase};
 use dogwatch_core::event::kind;
 use dogwatch_core::record::ProcessIdent;
@@ -195,7 +196,7 @@ impl Store {
         outcome: &Outcome,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let told = serde_json::to_value(outcome).unwrap_or_default();
+        let told = serde_json::to_value(outcome).logged("write JSON").unwrap_or_default();
         let sql = format!(
             "UPDATE messages SET outcome = ?, done = ? WHERE id = ? AND {condition} RETURNING session"
         );
@@ -235,7 +236,9 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
         session: row.get(1)?,
         text: row.get(2)?,
         slash: row.get(3)?,
-        terms: serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default(),
+        terms: serde_json::from_str(&row.get::<_, String>(4)?)
+            .logged("read JSON")
+            .unwrap_or_default(),
         sender: ProcessIdent { pid: row.get(5)?, start: row.get::<_, i64>(6)?.cast_unsigned() },
         posted: time(row.get(7)?).unwrap_or_default(),
         phase: match phase.as_str() {
@@ -247,7 +250,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
         heard: SignalNo(row.get(9)?),
         staged: time(row.get(10)?),
         submitted: time(row.get(11)?),
-        outcome: outcome.and_then(|text| serde_json::from_str(&text).ok()),
+        outcome: outcome.and_then(|text| serde_json::from_str(&text).logged("read JSON")),
         done: time(row.get(13)?),
     })
 }

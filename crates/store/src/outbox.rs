@@ -1,6 +1,7 @@
 //! Events on their way to a broker. A row is written with its event and removed when the broker has confirmed it; whoever is
 //! killed in between finds it again, and tells it again under the same id.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Event;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -37,11 +38,11 @@ pub(crate) fn add(tx: &Transaction<'_>, event: impl FnOnce() -> Event) -> rusqli
         return Ok(());
     }
     let mut event = event();
-    let mut text = serde_json::to_string(&event).unwrap_or_default();
+    let mut text = serde_json::to_string(&event).logged("write JSON").unwrap_or_default();
     if text.len() > MOST_BYTES {
         // A broker that does not take it would get nothing else either.
         event.data = json!({ "left_out": format!("{} bytes; the journal has them", text.len()) });
-        text = serde_json::to_string(&event).unwrap_or_default();
+        text = serde_json::to_string(&event).logged("write JSON").unwrap_or_default();
     }
     tx.prepare_cached("INSERT INTO outbox (kind, event) VALUES (?, ?)")?
         .execute(params![event.kind, text])?;
@@ -99,7 +100,7 @@ impl Store {
             .collect()
         })?;
         let read = |(number, text): (i64, String)| {
-            Some(Waiting { number, event: serde_json::from_str(&text).ok()? })
+            Some(Waiting { number, event: serde_json::from_str(&text).logged("read JSON")? })
         };
         Ok(rows.into_iter().filter_map(read).collect())
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::workflow::{Dated, Fact, Plan};
 use jiff::Timestamp;
@@ -63,7 +64,7 @@ impl Store {
                     new.project.to_string_lossy(),
                     new.workflow,
                     new.definition,
-                    serde_json::to_string(new.plan).unwrap_or_default(),
+                    serde_json::to_string(new.plan).logged("write JSON").unwrap_or_default(),
                     new.settings.to_string(),
                     new.begun.as_millisecond(),
                 ],
@@ -154,7 +155,7 @@ fn add(tx: &Transaction<'_>, run: &str, known: u64, facts: &[Dated]) -> rusqlite
     let mut seq = known;
     for dated in facts {
         seq += 1;
-        let mut data = serde_json::to_value(&dated.fact).unwrap_or_default();
+        let mut data = serde_json::to_value(&dated.fact).logged("write JSON").unwrap_or_default();
         tx.prepare_cached("INSERT INTO run_facts (run, seq, at, fact) VALUES (?, ?, ?, ?)")?
             .execute(params![run, number(seq), dated.at.as_millisecond(), data.to_string()])?;
         if matches!(dated.fact, Fact::Completed | Fact::Aborted { .. }) {

@@ -6,6 +6,7 @@ mod which;
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::name::{NameError, SessionName, StoryStep};
 use dogwatch_core::record::{Ended, Started};
@@ -163,7 +164,7 @@ impl Store {
 
     /// Notes how the agent ended; told once, however many processes notice it.
     pub fn ended(&mut self, id: &str, ended: &Ended) -> Result<(), StoreError> {
-        let ending = serde_json::to_value(ended).unwrap_or_default();
+        let ending = serde_json::to_value(ended).logged("write JSON").unwrap_or_default();
         self.transaction(|tx| {
             let changed = tx.execute(
                 "UPDATE sessions SET ended = ?1, over = ?1, ending = ?2 WHERE id = ?3 AND ended IS NULL",

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -88,7 +89,8 @@ pub fn edit_shared<T, E: From<StoreError>>(
         let new = new.map_err(|source| place.sharing(source))?;
         let old = before.map(|(bytes, _)| bytes);
         // Of the file as we wrote it: somebody may write into it as soon as it is in its place.
-        let version = new.file.metadata().ok().map(|meta| version(&meta));
+        let version =
+            new.file.metadata().logged_unless_missing("look at a file").map(|meta| version(&meta));
         if place
             .put(new, after.as_bytes(), old.as_deref())
             .map_err(|source| place.sharing(source))?
@@ -142,7 +144,10 @@ impl Place {
         let begun = Instant::now();
         loop {
             let Some((bytes, meta)) = self.read()? else { return Ok(None) };
-            let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+            let age = meta
+                .modified()
+                .logged("read when a file was changed")
+                .and_then(|at| SystemTime::now().duration_since(at).ok());
             let quiet = if bytes.is_empty() { QUIET_EMPTY } else { QUIET };
             let is_quiet = age.is_some_and(|age| age >= quiet);
             if is_quiet || lock.was_ours(&meta) || begun.elapsed() > MOST_WAITING {
@@ -160,7 +165,8 @@ impl Place {
             let meta = new.file.metadata()?;
             if (meta.uid(), meta.gid()) != (old.uid(), old.gid()) {
                 // Only root may give files away; who may not has a file of their own then.
-                let _ = std::os::unix::fs::fchown(&new.file, Some(old.uid()), Some(old.gid()));
+                std::os::unix::fs::fchown(&new.file, Some(old.uid()), Some(old.gid()))
+                    .logged("set the owner of a file");
             }
             new.file.set_permissions(old.permissions())?;
         }
@@ -225,10 +231,13 @@ impl Place {
             if !name.to_string_lossy().starts_with(&prefix) {
                 continue;
             }
-            let written =
-                self.folder.stat(&name).ok().and_then(|stat| u64::try_from(stat.st_mtime).ok());
+            let written = self
+                .folder
+                .stat(&name)
+                .logged("look at a file")
+                .and_then(|stat| u64::try_from(stat.st_mtime).ok());
             if written.is_some_and(|at| now.saturating_sub(Duration::from_secs(at)) > LEFTOVERS) {
-                let _ = self.folder.unlink(&name);
+                self.folder.unlink(&name).logged("remove a file");
             }
         }
     }
@@ -248,7 +257,9 @@ impl Place {
             }
         }
         // What is there that we did not write is of no use to us.
-        let ours = read_limited((&mut file).take(MOST_LOCK), MOST_LOCK).unwrap_or_default();
+        let ours = read_limited((&mut file).take(MOST_LOCK), MOST_LOCK)
+            .logged("read a lock")
+            .unwrap_or_default();
         Ok(Lock { file, ours: String::from_utf8_lossy(&ours).into_owned() })
     }
 }
@@ -274,9 +285,9 @@ impl Lock {
 
     /// Without it the next one waits a moment longer than it need.
     fn note(&mut self, version: Option<&str>) {
-        let _ = self.file.seek(SeekFrom::Start(0));
+        self.file.seek(SeekFrom::Start(0)).logged("write a lock");
         let text = version.unwrap_or_default().as_bytes();
-        let _ = self.file.set_len(0).and_then(|()| self.file.write_all(text));
+        self.file.set_len(0).and_then(|()| self.file.write_all(text)).logged("write a lock");
     }
 }
 

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::status::backlog::{self, Event};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -177,7 +178,7 @@ impl Store {
                 continue;
             };
             if insert(&self.connection, &spooled.signal, Some(&spooled.key)).is_ok() {
-                let _ = fs::remove_file(&path);
+                fs::remove_file(&path).logged_unless_missing("remove a file");
             }
         }
     }
@@ -217,7 +218,7 @@ fn insert(connection: &Connection, signal: &Signal, key: Option<&str>) -> rusqli
         )?;
     if connection.last_insert_rowid() % TRIM_EVERY == 0 {
         // The signal is kept. What could not be trimmed now will be later.
-        let _ = trim(connection, &signal.session);
+        trim(connection, &signal.session).logged("forget old signals");
     }
     Ok(())
 }

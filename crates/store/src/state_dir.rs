@@ -4,6 +4,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::id::is_id;
 
 use crate::{SessionFolder, StoreError};
@@ -88,12 +89,13 @@ impl StateDir {
     pub fn remove_old_stories(&self, older_than: Duration, is_meant: impl Fn(&str) -> bool) {
         let entries = fs::read_dir(self.root.join("stories"));
         for entry in entries.into_iter().flatten().flatten() {
-            let written = entry.metadata().and_then(|meta| meta.modified()).ok();
+            let written =
+                entry.metadata().and_then(|meta| meta.modified()).logged("look at a file");
             let age = written.and_then(|at| at.elapsed().ok());
             let is_old = age.is_some_and(|age| age > older_than);
             if is_old && entry.file_name().to_str().is_some_and(&is_meant) {
                 // What cannot be removed stays for the next time.
-                let _ = fs::remove_file(entry.path());
+                fs::remove_file(entry.path()).logged_unless_missing("remove a file");
             }
         }
     }
@@ -123,7 +125,7 @@ impl StateDir {
     pub fn news(&self) -> PathBuf {
         let news = self.root.join("news");
         // Without it nobody is told, and who waits finds out at their own pace.
-        let _ = make_private(&news);
+        make_private(&news).logged("make a folder");
         news
     }
 
@@ -180,7 +182,7 @@ fn parsed(id: &str) -> Result<&str, StoreError> {
 /// Where nobody ever waited there is no folder, and nobody to tell.
 fn poke(path: &Path) {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
-    let _ = file.and_then(|mut file| file.write_all(b"."));
+    file.and_then(|mut file| file.write_all(b".")).logged("tell of news");
 }
 
 /// Makes a folder, and the ones above it, that only the owner can enter.

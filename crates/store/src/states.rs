@@ -1,6 +1,7 @@
 //! The state that each session was last seen in. Whoever looks writes down what is new, so that there is a history
 //! whether or not anybody watches.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{Subject, kind};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
@@ -105,7 +106,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<KeptState> {
     let time = |index| -> rusqlite::Result<Timestamp> {
         Ok(Timestamp::from_millisecond(row.get(index)?).unwrap_or_default())
     };
-    let status = serde_json::from_str(&row.get::<_, String>(3)?).unwrap_or_default();
+    let status =
+        serde_json::from_str(&row.get::<_, String>(3)?).logged("read JSON").unwrap_or_default();
     Ok(KeptState { key: row.get(0)?, since: time(1)?, seen: time(2)?, status })
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use dogwatch_base::log::Logged as _;
 use serde::Serialize;
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -56,7 +57,7 @@ fn compact(value: &impl Serialize) -> String {
 
 /// JSON over several lines, everything beyond ASCII escaped.
 pub(crate) fn pretty(value: &impl Serialize) -> String {
-    escaped(&serde_json::to_string_pretty(value).unwrap_or_default())
+    escaped(&serde_json::to_string_pretty(value).logged("write JSON").unwrap_or_default())
 }
 
 /// Every letter beyond ASCII as `\uXXXX`, in pairs where one does not suffice.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::decide::codex_config::{self, ConfigFault};
 use crate::decide::hook_settings::{self, Hook, SettingsFault};
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_bmad::Project;
 use dogwatch_bmad::project::files::{self, Readers};
 
@@ -93,8 +94,11 @@ pub fn install_codex(
 fn trusted(project: &Project, config: &str) -> bool {
     let root = project.root.display().to_string();
     let users = project.home.as_ref().map(|home| home.join(".codex/config.toml"));
-    let users =
-        users.and_then(|path| files::read(&project.root, &path).ok().flatten()).unwrap_or_default();
+    let users = users
+        .and_then(|path| {
+            files::read(&project.root, &path).logged_unless_missing("read a file").flatten()
+        })
+        .unwrap_or_default();
     codex_config::trusts(config, &root) || codex_config::trusts(&users, &root)
 }
 

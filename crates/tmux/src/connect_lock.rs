@@ -15,6 +15,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::LoggedIo as _;
 use rustix::fs::OFlags;
 
 use crate::Server;
@@ -95,8 +96,11 @@ fn open(path: &Path) -> Option<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = File::options();
     options.write(true).create(true).truncate(false).mode(0o600);
-    let file = options.custom_flags(flags.bits().cast_signed()).open(path).ok()?;
-    let meta = file.metadata().ok()?;
+    let file = options
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .logged_unless_missing("open a file")?;
+    let meta = file.metadata().logged_unless_missing("look at a file")?;
     let is_ours = meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw();
     let for_others = meta.mode() & 0o077;
     let is_closed = for_others == 0 && meta.nlink() == 1;

@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use rustix::process::{Signal, kill_process};
 
 use crate::{Server, Socket};
@@ -22,7 +23,7 @@ pub(crate) fn remind(server: &Server) {
         && let Some(pid) = owner(path)
     {
         // It may have gone in this moment, which is what is wanted.
-        let _ = kill_process(pid, Signal::TERM);
+        kill_process(pid, Signal::TERM).logged("signal a process");
     }
 }
 
@@ -41,8 +42,9 @@ fn hangs_up(path: &Path) -> bool {
 /// Who listens, by the kernel's word.
 #[cfg(target_os = "linux")]
 fn owner(path: &Path) -> Option<rustix::process::Pid> {
-    let call = UnixStream::connect(path).ok()?;
-    let peer = rustix::net::sockopt::socket_peercred(&call).ok()?;
+    let call = UnixStream::connect(path).logged_unless_missing("connect to a socket")?;
+    let peer =
+        rustix::net::sockopt::socket_peercred(&call).logged("ask who listens on a socket")?;
     let is_ours = peer.uid == rustix::process::geteuid();
     (is_ours && is_tmux(peer.pid)).then_some(peer.pid)
 }

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 
@@ -55,7 +56,7 @@ impl Process {
         #[cfg(target_os = "linux")]
         if let Some(pipe) = &self.child.stdout {
             const ROOM: usize = 1024 * 1024;
-            let _ = rustix::pipe::fcntl_setpipe_size(pipe, ROOM);
+            rustix::pipe::fcntl_setpipe_size(pipe, ROOM).logged("enlarge a pipe");
         }
     }
 
@@ -136,8 +137,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+            self.child.kill().logged("end a process");
+            self.child.wait().logged("wait for a process");
         }
     }
 }

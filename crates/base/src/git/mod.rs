@@ -3,6 +3,7 @@
 pub mod status;
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +20,12 @@ const AT_MOST: Duration = Duration::from_mins(10);
 pub struct GitFailed {
     pub code: i32,
     pub words: String,
+}
+
+impl fmt::Display for GitFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "git ended with {}: {}", self.code, self.words.trim())
+    }
 }
 
 /// The work tree that a folder is in.

@@ -9,6 +9,7 @@ pub mod fault;
 pub mod load;
 pub mod pinned;
 
+use dogwatch_base::log::Logged as _;
 use serde_json::{Map, Value};
 
 use crate::policy::fault::PolicyFault;
@@ -44,7 +45,7 @@ pub fn bundled_file(name: &str) -> Option<&'static str> {
 
 /// The policy that holds where nobody says otherwise.
 pub fn bundled() -> Value {
-    serde_json::from_str(BUNDLED).unwrap_or_default()
+    serde_json::from_str(BUNDLED).logged("read JSON").unwrap_or_default()
 }
 
 /// Lays `over` upon `base`: maps are merged, everything else is replaced.

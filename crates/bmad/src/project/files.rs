@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_store::{MOST_TEXT, ProjectFile};
 pub use dogwatch_store::{Readers, tidy};
 
@@ -65,7 +66,7 @@ pub fn is_below(path: &Path, folder: &Path) -> bool {
     let resolved = |path: &Path| {
         path.ancestors().find_map(|known| {
             let rest = path.strip_prefix(known).ok()?;
-            Some(known.canonicalize().ok()?.join(rest))
+            Some(known.canonicalize().logged_unless_missing("resolve a path")?.join(rest))
         })
     };
     let (path, folder) = (tidy(path), tidy(folder));

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::format::marker::{Age, Marker, must_go_on};
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use jiff::Timestamp;
 
 use crate::project::files::{self, Readers};
@@ -22,8 +23,10 @@ pub(crate) fn is_stale(marker: &Marker) -> bool {
 pub fn create(project: &Project, marker: &Marker) -> io::Result<bool> {
     let path = marker_path(project);
     let _one_at_a_time = files::lock(&project.root, &path)?;
-    let before =
-        files::read(&project.root, &path).ok().flatten().and_then(|text| Marker::read(&text));
+    let before = files::read(&project.root, &path)
+        .logged_unless_missing("read a file")
+        .flatten()
+        .and_then(|text| Marker::read(&text));
     files::replace(&project.root, &path, &marker.text(), Readers::Owner)?;
     Ok(before.is_some_and(|before| {
         before.state_file() != marker.state_file() && before.age(Timestamp::now()) == Age::Live
@@ -63,7 +66,7 @@ pub fn remove(project: &Project) -> io::Result<()> {
 
 /// Stories that an agent which wants to stop has to go on with. What cannot be read holds nobody up.
 pub fn stories_left(project: &Project) -> Option<i64> {
-    let text = read(project).ok().flatten()?;
+    let text = read(project).logged("read the marker of a run").flatten()?;
     must_go_on(&Marker::read(&text)?, Timestamp::now())
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::format::fields::{self, Fields};
 use crate::format::state_template::{self, Begun, InvalidMaxParallel};
 use crate::policy::fault::PolicyFault;
+use dogwatch_base::log::LoggedIo as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -32,7 +33,10 @@ pub fn list(root: &Path, folder: &Path) -> Result<Option<Vec<Listed>>, StoryErro
         return Ok(None);
     }
     let listed = files(root, folder, "orchestration-")?.into_iter().map(|path| {
-        let text = files::read(root, &path).ok().flatten().unwrap_or_default();
+        let text = files::read(root, &path)
+            .logged_unless_missing("read a file")
+            .flatten()
+            .unwrap_or_default();
         let fields = Fields::read(&text);
         Listed {
             status: fields.text("status").to_owned(),
@@ -70,7 +74,10 @@ pub fn policy_fault(project: &Project, path: &Path, need: Need) -> Option<Policy
             load::load(project, Some(&told.display().to_string()), need).err()
         }
         Need::Words => {
-            let text = files::read(&project.root, path).ok().flatten().unwrap_or_default();
+            let text = files::read(&project.root, path)
+                .logged_unless_missing("read a file")
+                .flatten()
+                .unwrap_or_default();
             load::pinned_snapshot(project, &text).err()
         }
     }

@@ -2,6 +2,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{Event, kind};
 use dogwatch_core::exit_code;
 use dogwatch_engine::observe::events::{self, Journal, Query};
@@ -25,7 +26,7 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
         events::must_be_known(context, session)?;
     }
     // A mistake in the configuration must not keep anybody from reading the journal.
-    let mqtt = environment::mqtt(context).ok().flatten();
+    let mqtt = environment::mqtt(context).logged("read the configuration").flatten();
     let host = mqtt.map_or_else(environment::host, |mqtt| mqtt.host);
     let query = Query {
         since: args.since,
@@ -75,7 +76,9 @@ pub(super) fn detail(event: &Event) -> String {
     }
     let number = |key: &str| data.get(key).and_then(Value::as_i64);
     let words = match event.kind.as_str() {
-        kind::ENDED => serde_json::from_value(data["exit"].clone()).ok().map(ui::exit),
+        kind::ENDED => {
+            serde_json::from_value(data["exit"].clone()).logged("read JSON").map(ui::exit)
+        }
         kind::MESSAGE_POSTED => return String::new(),
         kind::MESSAGE_SETTLED => data["outcome"]["outcome"].as_str().map(ToOwned::to_owned),
         kind::RUN => {

@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::payload;
 use dogwatch_engine::actions::{hook, statusline};
@@ -93,12 +94,13 @@ impl Call {
         let agent = self.agent.or_else(environment::own_agent).unwrap_or_default();
         let keep = || {
             let session = environment::own_session()?;
-            let state = environment::state_dir(self.state_dir).ok()?;
+            let state =
+                environment::state_dir(self.state_dir).logged("open the state directory")?;
             let now = Timestamp::now();
             if self.statusline {
-                hook::keep_heartbeat(&state, &session, payload, now).ok()
+                hook::keep_heartbeat(&state, &session, payload, now).logged("keep a heartbeat")
             } else {
-                hook::keep_signal(&state, &session, &agent, payload, now).ok()
+                hook::keep_signal(&state, &session, &agent, payload, now).logged("keep a signal")
             }
         };
         let _: Option<()> = keep();
@@ -106,7 +108,10 @@ impl Call {
             let config = environment::claude_config();
             let line = statusline::line(config.as_deref(), payload, &environment::local_time());
             // A statusline that cannot be shown is no reason to fail.
-            let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
+            io::stdout()
+                .write_all(&line)
+                .and_then(|()| io::stdout().flush())
+                .logged("show a statusline");
         }
     }
 }

@@ -1,3 +1,4 @@
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::exit_code;
 use dogwatch_core::window::Side;
 use dogwatch_engine::actions::spawn::What;
@@ -144,7 +145,7 @@ fn no_window() -> Error {
 fn close(context: &Context, args: &PaneClose) -> Result<u8, Error> {
     let about =
         environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
-    let file = TeamFile::find(&about).ok();
+    let file = TeamFile::find(&about).logged("read the session file");
     let own_session = environment::own_session();
     let own_pane: Option<PaneId> = environment::own_pane(context);
     let closed = pane::close(

@@ -1,3 +1,4 @@
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::exit_code;
 use dogwatch_core::session_file::TaskStatus;
 use dogwatch_engine::team::pane;
@@ -14,7 +15,7 @@ pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
     let pane = window(context, args)?;
     let about =
         environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
-    let file = TeamFile::find(&about).ok();
+    let file = TeamFile::find(&about).logged("read the session file");
     let team = team::team(context, pane, file.as_ref())?;
     if args.json {
         ui::json(&shape(&team));

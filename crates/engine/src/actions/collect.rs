@@ -2,6 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::handover::{Facts, Server, is_abandoned};
 use dogwatch_store::{Pending, Session};
 use dogwatch_tmux::PaneList;
@@ -42,7 +43,8 @@ pub fn handovers(context: &Context) {
 pub(crate) fn old_environments(context: &Context) {
     for id in context.state.session_ids() {
         // Most have none; what cannot be removed is tried again by the next `gc`.
-        let _ = std::fs::remove_file(context.state.session(&id).path().join("environment"));
+        std::fs::remove_file(context.state.session(&id).path().join("environment"))
+            .logged_unless_missing("remove a file");
     }
 }
 

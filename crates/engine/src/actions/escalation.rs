@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::escalation::{Choice, Situation};
 use dogwatch_core::notice::{Notice, Occasion};
 use dogwatch_store::{
@@ -134,7 +135,8 @@ pub(crate) fn last_request(
     let signals = context.store()?.signals(session)?;
     let newest = signals.into_iter().rfind(|signal| signal.event == "PermissionRequest");
     Ok(newest.map(|signal| {
-        let payload: Value = serde_json::from_str(&signal.payload).unwrap_or_default();
+        let payload: Value =
+            serde_json::from_str(&signal.payload).logged("read JSON").unwrap_or_default();
         (signal.at.as_nanosecond().to_string(), requested(&payload))
     }))
 }

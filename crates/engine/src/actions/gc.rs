@@ -3,6 +3,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::liveness::State;
 use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
@@ -96,7 +97,7 @@ pub fn gc(
     if !dry_run {
         for file in &collected.files {
             // What cannot be removed stays for the next time.
-            let _ = fs::remove_file(file);
+            fs::remove_file(file).logged_unless_missing("remove a file");
         }
         for socket in &sockets {
             stale_sockets::remove(socket);
@@ -186,7 +187,11 @@ fn unowned_folders(context: &Context, store: &Store, now: Timestamp) -> Result<V
         if folder.started().is_some_and(|started| processes::is_alive(started.runner)) {
             return false;
         }
-        let modified = folder.path().metadata().and_then(|m| m.modified()).ok();
+        let modified = folder
+            .path()
+            .metadata()
+            .and_then(|m| m.modified())
+            .logged_unless_missing("look at a folder");
         let modified = modified.and_then(|time| Timestamp::try_from(time).ok());
         modified.is_some_and(|at| at < hour_ago)
     });

@@ -1,3 +1,4 @@
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::Press;
 use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent};
 use dogwatch_core::registry::InPane;
@@ -52,12 +53,16 @@ pub fn kill_all(
     let who = context.caller.words(&store);
     for one in seen {
         // An end must not depend on whether it can be noted: the disk may be full.
-        let _ = store.note(&one.session.id, "kill_requested", now);
+        store.note(&one.session.id, "kill_requested", now).logged("note an event");
     }
     let was_alive: Vec<bool> = seen.iter().map(|one| agent(one).is_some_and(is_alive)).collect();
     let by = shutdown::end_all(context, seen, at_once, |one| {
         if one.session.ended.is_none() {
-            let _ = context.state.session(&one.session.id).write_stopping(&who);
+            context
+                .state
+                .session(&one.session.id)
+                .write_stopping(&who)
+                .logged("note that a session is to end");
         }
     });
     let ids: Vec<&str> = seen.iter().map(|one| one.session.id.as_str()).collect();
@@ -118,7 +123,7 @@ fn settle(
         error: None,
         by: Some(who.to_owned()),
     };
-    let _ = folder.write_ended(&record);
+    folder.write_ended(&record).logged("write how a session ended");
     (by, Some(record))
 }
 
@@ -175,6 +180,6 @@ fn keep_screen(context: &Context, seen: &SessionSnapshot) {
     let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
     if let Ok(screen) = context.tmux.capture(pane, options) {
         // Nice to have: an end must not fail because its last screen could not be kept.
-        let _ = folder.keep_screen(screen.bytes());
+        folder.keep_screen(screen.bytes()).logged("keep a screen");
     }
 }

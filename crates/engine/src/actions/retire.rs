@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_store::{Session, StateDir, Store, Which};
 use dogwatch_tmux::{CaptureOptions, ListedPane, PaneId, PaneList, Server};
 use jiff::Timestamp;
@@ -64,7 +65,9 @@ fn has_screen(server: &Server, state: &StateDir, session: &Session, pane: PaneId
     let folder = state.session(&session.id);
     let keep = || {
         let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
-        folder.keep_screen(server.capture(pane, options).ok()?.bytes()).ok()
+        folder
+            .keep_screen(server.capture(pane, options).logged("capture a screen")?.bytes())
+            .logged("keep a screen")
     };
     folder.path().join("screen").exists() || keep().is_some()
 }

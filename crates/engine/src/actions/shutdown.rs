@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::Press;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::shutdown::{self, How, Step};
@@ -171,7 +172,10 @@ pub(super) fn press(context: &Context, pane: PaneId, keys: &[String]) -> bool {
 
 /// The agent's own way out. A profile that was removed since must not stand in the way of an end.
 pub(super) fn own_exit(context: &Context, agent: &str) -> Vec<Press> {
-    agents::profile(context, agent).map(|profile| profile.ending).unwrap_or_default()
+    agents::profile(context, agent)
+        .map(|profile| profile.ending)
+        .logged("read an agent's profile")
+        .unwrap_or_default()
 }
 
 /// Waits until one of them is gone, or has waited long enough.

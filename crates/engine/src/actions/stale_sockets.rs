@@ -6,6 +6,8 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::LoggedIo as _;
+
 /// Whether no server can be behind it: it is not there, or nothing listens.
 pub(crate) fn is_dead(socket: &Path) -> bool {
     match fs::symlink_metadata(socket) {
@@ -34,7 +36,7 @@ pub(crate) fn remove(socket: &Path) {
         && is_dead(socket)
     {
         // What cannot be removed stays for the next `gc`.
-        let _ = fs::remove_file(socket);
+        fs::remove_file(socket).logged_unless_missing("remove a file");
     }
 }
 

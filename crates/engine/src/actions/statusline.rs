@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use jiff::Zoned;
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ const MAX_SETTINGS: u64 = 4 * 1024 * 1024;
 
 /// What to show: the user's own statusline if there is one, else the time, model and context used.
 pub fn line(user_config: Option<&Path>, payload: &str, now: &Zoned) -> Vec<u8> {
-    let facts: Value = serde_json::from_str(payload).unwrap_or_default();
+    let facts: Value = serde_json::from_str(payload).logged("read JSON").unwrap_or_default();
     own_command(user_config, &facts)
         .and_then(|command| run(&command, payload))
         .unwrap_or_else(|| plain(&facts, now).into_bytes())
@@ -35,8 +36,8 @@ fn own_command(user_config: Option<&Path>, facts: &Value) -> Option<String> {
         user_config.map(|dir| dir.join("settings.json")),
     ];
     files.into_iter().flatten().find_map(|file| {
-        let settings: Value =
-            serde_json::from_slice(&files::read_regular(&file, MAX_SETTINGS)?).ok()?;
+        let settings: Value = serde_json::from_slice(&files::read_regular(&file, MAX_SETTINGS)?)
+            .logged("read JSON")?;
         Some(settings["statusLine"]["command"].as_str()?.to_owned())
     })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fs, io, thread};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::profile::{self, Profile, ProfileError};
 use dogwatch_store::read_regular;
 
@@ -40,7 +41,7 @@ pub fn profile(context: &Context, name: &str) -> Result<Profile, Error> {
 /// The program of an agent. Those of the built-in ones are called as they are: their profiles need not be read for it.
 pub fn program(context: &Context, name: &str) -> Option<String> {
     let program = match own_profile(context, name) {
-        Some(own) => own.ok()?.program,
+        Some(own) => own.logged("read an agent's profile")?.program,
         None if profile::is_builtin(name) => name.to_owned(),
         None => return None,
     };
@@ -56,7 +57,7 @@ impl Profiles {
         if let Some(known) = self.0.get(name) {
             return Some(Arc::clone(known));
         }
-        let profile = Arc::new(profile(context, name).ok()?);
+        let profile = Arc::new(profile(context, name).logged("read an agent's profile")?);
         self.0.insert(name.to_owned(), Arc::clone(&profile));
         Some(profile)
     }
@@ -92,7 +93,10 @@ fn own_profile(context: &Context, name: &str) -> Option<Result<Profile, ProfileE
 pub fn names(context: &Context) -> Vec<String> {
     let mut names: Vec<String> =
         profile::builtin_names().filter(|n| *n != profile::COMMAND).map(Into::into).collect();
-    let own = context.profiles.as_ref().and_then(|dir| fs::read_dir(dir).ok());
+    let own = context
+        .profiles
+        .as_ref()
+        .and_then(|dir| fs::read_dir(dir).logged_unless_missing("list a folder"));
     let mut added: Vec<String> = own
         .into_iter()
         .flatten()
@@ -157,7 +161,8 @@ pub fn find_program(program: &str, path: &OsStr, cwd: &Path) -> Option<PathBuf> 
     if program.contains('/') {
         // From where it will run, else from where the caller stands.
         let places = [cwd.join(program), PathBuf::from(program)];
-        let absolute = places.iter().filter_map(|place| std::path::absolute(place).ok());
+        let absolute =
+            places.iter().filter_map(|place| std::path::absolute(place).logged("resolve a path"));
         return absolute.into_iter().find(|path| is_executable(path));
     }
     if program.is_empty() {

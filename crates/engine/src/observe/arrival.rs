@@ -1,6 +1,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
+
 /// How long is looked at short intervals before the kernel is asked to tell. Closing an inotify watch
 /// takes 13 to 35 ms (measured, Linux 6.18), so waits that are nearly over must not set one up.
 #[cfg(target_os = "linux")]
@@ -42,9 +44,9 @@ pub fn wait_in<T>(
         };
         let mut fds = [PollFd::new(watch, PollFlags::IN)];
         let timeout = Timespec::try_from(left).ok();
-        let _ = poll(&mut fds, timeout.as_ref());
+        poll(&mut fds, timeout.as_ref()).logged("wait for news");
         let mut drained = [0_u8; 4096];
-        let _ = rustix::io::read(watch, &mut drained);
+        rustix::io::read(watch, &mut drained).logged("take note of news");
     }
 }
 
@@ -52,9 +54,9 @@ pub fn wait_in<T>(
 #[cfg(target_os = "linux")]
 fn watch(folder: &Path) -> Option<std::os::fd::OwnedFd> {
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
-    let watch = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+    let watch = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).logged("watch files")?;
     let changes = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO;
-    add_watch(&watch, folder, changes).ok()?;
+    add_watch(&watch, folder, changes).logged("watch a file")?;
     Some(watch)
 }
 

@@ -1,3 +1,4 @@
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_store::KeptScreen;
 use dogwatch_tmux::CaptureOptions;
@@ -86,7 +87,7 @@ pub fn plain(text: &[u8]) -> String {
 /// What tmux still has of a session whose runner was killed before it could keep anything.
 fn dead_pane(context: &Context, seen: &SessionSnapshot) -> Option<KeptScreen> {
     let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
-    let reply = context.tmux.capture(seen.pane_id()?, options).ok()?;
+    let reply = context.tmux.capture(seen.pane_id()?, options).logged("capture a screen")?;
     Some(KeptScreen { ansi: without_tmux_line(reply.bytes()).to_vec() })
 }
 
@@ -101,8 +102,16 @@ fn without_tmux_line(screen: &[u8]) -> &[u8] {
 
 fn transcript(context: &Context, seen: &SessionSnapshot) -> Vec<Entry> {
     let read = || {
-        let rules = agents::profile(context, &seen.session.agent).ok()?.transcript?;
-        let told = transcripts::path_told(&context.store().ok()?.signals(&seen.session.id).ok()?);
+        let rules = agents::profile(context, &seen.session.agent)
+            .logged("read an agent's profile")?
+            .transcript?;
+        let told = transcripts::path_told(
+            &context
+                .store()
+                .logged("open the database")?
+                .signals(&seen.session.id)
+                .logged("read a session's signals")?,
+        );
         let path = transcripts::locate(context, &seen.session, &rules, told)?;
         Some(transcripts::tail(&path, rules.dialect))
     };

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::record::ProcessIdent;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -41,7 +42,7 @@ pub struct Waker(Option<Arc<OwnedFd>>);
 impl Waker {
     pub fn wake(&self) {
         if let Some(bell) = &self.0 {
-            let _ = rustix::io::write(bell, &1_u64.to_ne_bytes());
+            rustix::io::write(bell, &1_u64.to_ne_bytes()).logged("wake a thread");
         }
     }
 }
@@ -70,12 +71,15 @@ impl Kernel {
     pub(super) fn new() -> Self {
         Self {
             // A user has 128 of these, and they may all be taken: then the caller's own pace remains.
-            writes: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok(),
+            writes: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
+                .logged("watch files"),
             places: BTreeMap::new(),
             missing: BTreeSet::new(),
             ends: BTreeMap::new(),
             late: BTreeSet::new(),
-            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok().map(Arc::new),
+            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+                .logged("make an event")
+                .map(Arc::new),
         }
     }
 
@@ -114,7 +118,8 @@ impl Kernel {
 
     fn watch_end(&mut self, process: ProcessIdent) {
         let pid = Pid::from_raw(process.pid);
-        let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let handle =
+            pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).logged("watch a process"));
         // Asked after the handle is held: it may be of another process that was given the same pid.
         let lives = processes::is_alive(process);
         if !lives {
@@ -127,7 +132,7 @@ impl Kernel {
         let Some(writes) = &self.writes else { return };
         let unwanted = self.places.iter().filter(|(_, path)| !wanted.contains_key(path.as_path()));
         for number in unwanted.map(|(number, _)| *number).collect::<Vec<_>>() {
-            let _ = inotify::remove_watch(writes, number);
+            inotify::remove_watch(writes, number).logged("stop watching a file");
             self.places.remove(&number);
         }
         let watched: BTreeSet<PathBuf> = self.places.values().cloned().collect();
@@ -162,7 +167,7 @@ impl Kernel {
         // See BURST.
         std::thread::sleep(BURST);
         if let Some(bell) = &self.bell {
-            let _ = rustix::io::read(bell, &mut [0_u8; 8]);
+            rustix::io::read(bell, &mut [0_u8; 8]).logged("take note of news");
         }
         self.take_ends(&mut stirred);
         self.take_writes(&mut stirred);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::launch;
 use dogwatch_core::liveness::State;
 use dogwatch_core::profile::{self, Profile};
@@ -93,15 +94,20 @@ impl Memory {
         let told = &mut self.told;
         let mut going_back = GoingBack::default();
         let is_enough = |event: &Event| going_back.is_enough(event);
-        let news = store.events_after(session, told.last, is_enough).unwrap_or_default();
+        let news = store
+            .events_after(session, told.last, is_enough)
+            .logged("read a session's signals")
+            .unwrap_or_default();
         let (numbers, events): (Vec<SignalNo>, Vec<Event>) = news.into_iter().unzip();
-        let payload = |number: &SignalNo| store.payload(*number).unwrap_or_default();
+        let payload = |number: &SignalNo| {
+            store.payload(*number).logged("read a session's signals").unwrap_or_default()
+        };
         // Nearly every signal names the transcript, so the last one is wanted twice.
         let last = numbers.last().map(payload).unwrap_or_default();
         backlog::fold(&mut told.turn, &events, |place| {
             let is_last = place + 1 == numbers.len();
             let payload = if is_last { last.clone() } else { payload(&numbers[place]) };
-            serde_json::from_str(&payload).unwrap_or_default()
+            serde_json::from_str(&payload).logged("read JSON").unwrap_or_default()
         });
         let mut before = numbers.iter().rev().skip(1);
         let path = transcripts::path_in(&last)
@@ -207,7 +213,7 @@ impl Gatherer<'_> {
     /// Hears what hooks told, and what else the agent says.
     fn listen(&mut self, memory: &mut Memory, session: &Session) -> Heard {
         if self.is_brief && session.ended.is_some() {
-            let state = self.store.state(&session.id).ok().flatten();
+            let state = self.store.state(&session.id).logged("read a state").flatten();
             return Heard { state, ..Heard::default() };
         }
         if memory.profile.as_ref().is_none_or(|known| known.name != session.agent) {
@@ -221,9 +227,13 @@ impl Gatherer<'_> {
         let folder = self.context.state.session(&session.id);
         Heard {
             prompted: folder.path().join(launch::PROMPT_FILE).exists(),
-            clock: self.store.last_heartbeat(&session.id).ok().flatten(),
-            look: self.store.last_look(&session.id).ok().flatten(),
-            state: self.store.state(&session.id).ok().flatten(),
+            clock: self
+                .store
+                .last_heartbeat(&session.id)
+                .logged("read the last heartbeat")
+                .flatten(),
+            look: self.store.last_look(&session.id).logged("read the last look").flatten(),
+            state: self.store.state(&session.id).logged("read a state").flatten(),
             transcript: match &session.started {
                 // When others' agents began is known to the second only.
                 Some(started) if !unmanaged::is_foreign(&session.id) => {
@@ -242,5 +252,8 @@ impl Gatherer<'_> {
 /// What it was when last seen; of use only where nothing can be seen now.
 fn before(seen: &SessionSnapshot, kept: Option<&KeptState>) -> Option<Before> {
     let kept = kept.filter(|_| seen.life.state == State::Unknown)?;
-    Some(Before { status: serde_json::from_value(kept.status.clone()).ok()?, since: kept.since })
+    Some(Before {
+        status: serde_json::from_value(kept.status.clone()).logged("read JSON")?,
+        since: kept.since,
+    })
 }

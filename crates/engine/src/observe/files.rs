@@ -3,11 +3,12 @@ use std::fs;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_store::{open_regular, read_up_to};
 
 /// A whole file of another program, if it is a regular one and not larger than `max`.
 pub fn read_regular(path: &Path, max: u64) -> Option<Vec<u8>> {
-    dogwatch_store::read_regular(path, max).ok()
+    dogwatch_store::read_regular(path, max).logged_unless_missing("read a file")
 }
 
 /// The last `max` bytes of a regular file.
@@ -24,14 +25,14 @@ pub fn read_range(path: &Path, from: u64, max: u64) -> Option<Vec<u8>> {
 
 /// The length of a file, if it is a regular one.
 pub fn regular_length(path: &Path) -> Option<u64> {
-    let metadata = fs::metadata(path).ok()?;
+    let metadata = fs::metadata(path).logged_unless_missing("look at a file")?;
     metadata.is_file().then_some(metadata.len())
 }
 
 fn read_from(path: &Path, from: u64, length: u64) -> Option<Vec<u8>> {
-    let mut file = open_regular(path).ok()?;
-    file.seek(SeekFrom::Start(from)).ok()?;
-    read_up_to(file, length).ok()
+    let mut file = open_regular(path).logged_unless_missing("open a file")?;
+    file.seek(SeekFrom::Start(from)).logged("read the end of a file")?;
+    read_up_to(file, length).logged("read a file")
 }
 
 /// Bytes as text. What is valid, as nearly all is, is found to be so much faster than by the lossy way.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, box_text};
 use dogwatch_core::job::{self, Agent, JobState, Sent, Sight, Step, Turn};
 use dogwatch_store::{Job, Message};
@@ -67,11 +68,18 @@ pub fn beside(
 
 /// What a job's session is called.
 pub fn name_of(context: &Context, job: &Job) -> Option<String> {
-    Some(context.store().ok()?.by_id(&job.session).ok()??.name)
+    Some(
+        context
+            .store()
+            .logged("open the database")?
+            .by_id(&job.session)
+            .logged("read a session")??
+            .name,
+    )
 }
 
 fn name(reader: &StatusReader<'_>, job: &Job) -> Option<String> {
-    Some(reader.store.by_id(&job.session).ok()??.name)
+    Some(reader.store.by_id(&job.session).logged("read a session")??.name)
 }
 
 /// The job as it is recorded.

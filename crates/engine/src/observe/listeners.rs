@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use dogwatch_base::log::LoggedIo as _;
+
 use crate::observe::proc_files;
 
 /// How many processes of an agent are looked at: a launcher starts one or two more.
@@ -60,7 +62,8 @@ fn sockets(table: &str, port: u16) -> Vec<String> {
 
 fn holds(pid: i32, sockets: &[String]) -> bool {
     let handles = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let mut names = handles.filter_map(|handle| fs::read_link(handle.path()).ok());
+    let mut names = handles
+        .filter_map(|handle| fs::read_link(handle.path()).logged_unless_missing("read a link"));
     names.any(|name| sockets.iter().any(|socket| Path::new(socket) == name))
 }
 

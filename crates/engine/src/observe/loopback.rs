@@ -6,6 +6,8 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
@@ -32,9 +34,10 @@ pub fn get<const N: usize>(
 
 fn ask(port: u16, path: &str, login: Option<(&str, &str)>, deadline: Instant) -> Option<TcpStream> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut stream = TcpStream::connect_timeout(&address, left(deadline)?).ok()?;
-    stream.set_write_timeout(left(deadline)).ok()?;
-    stream.write_all(request(path, login).as_bytes()).ok()?;
+    let mut stream =
+        TcpStream::connect_timeout(&address, left(deadline)?).logged("connect to an agent")?;
+    stream.set_write_timeout(left(deadline)).logged("ask an agent")?;
+    stream.write_all(request(path, login).as_bytes()).logged("ask an agent")?;
     Some(stream)
 }
 
@@ -42,8 +45,8 @@ fn listen(mut stream: TcpStream, deadline: Instant) -> Option<Answered> {
     let mut bytes = Vec::new();
     let mut part = [0; 16 * 1024];
     loop {
-        stream.set_read_timeout(Some(left(deadline)?)).ok()?;
-        let length = stream.read(&mut part).ok()?;
+        stream.set_read_timeout(Some(left(deadline)?)).logged("read the answer of an agent")?;
+        let length = stream.read(&mut part).logged("read the answer of an agent")?;
         bytes.extend_from_slice(&part[..length]);
         match answer(&bytes, length == 0) {
             Answer::Whole(answered) => return Some(answered),

@@ -1,5 +1,6 @@
 //! Messages and how each of them ended. Nothing is recorded here.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::Outcome;
 use dogwatch_store::Message;
 use jiff::Timestamp;
@@ -38,7 +39,8 @@ pub fn list(
         }
     }
     let store = &reader.store;
-    let name = |message: &Message| Some(store.by_id(&message.session).ok()??.name);
+    let name =
+        |message: &Message| Some(store.by_id(&message.session).logged("read a session")??.name);
     Ok(all.into_iter().map(|message| (name(&message), message)).collect())
 }
 

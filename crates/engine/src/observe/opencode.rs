@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::status::evidence::OwnWord;
 use dogwatch_core::status::self_report::{
@@ -69,7 +70,7 @@ fn answers(patience: Duration, agent: ProcessIdent, folder: &Path) -> Result<[Va
     let answers = loopback::get(endpoint.port, paths, login, deadline);
     let [status, permissions, questions] = answers.map(|answer| {
         let (status, body) = answer?;
-        (status == 200).then(|| serde_json::from_slice(&body).ok()).flatten()
+        (status == 200).then(|| serde_json::from_slice(&body).logged("read JSON")).flatten()
     });
     let status = status.ok_or(Mute::Silent)?;
     Ok([status, permissions.unwrap_or_default(), questions.unwrap_or_default()])
@@ -77,7 +78,7 @@ fn answers(patience: Duration, agent: ProcessIdent, folder: &Path) -> Result<[Va
 
 fn endpoint(folder: &Path) -> Option<Endpoint> {
     let bytes = files::read_regular(&folder.join(ENDPOINT), MAX_ENDPOINT)?;
-    serde_json::from_slice(&bytes).ok()
+    serde_json::from_slice(&bytes).logged("read JSON")
 }
 
 /// Whether the one who listens wants a password: only the session's own opencode knows of any.

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
 
@@ -17,7 +18,7 @@ pub fn read(pid: i32, name: &str) -> Option<Vec<u8>> {
 }
 
 pub(super) fn read_kernel(path: &Path) -> Option<Vec<u8>> {
-    let mut file = fs::File::open(path).ok()?;
+    let mut file = fs::File::open(path).logged_unless_missing("open a file")?;
     let mut bytes = vec![0; 8 * 1024];
     let mut read = 0;
     loop {
@@ -74,12 +75,12 @@ pub fn children(pid: i32) -> Vec<i32> {
 
 /// The folder that a process works in.
 pub fn folder(pid: i32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+    fs::read_link(format!("/proc/{pid}/cwd")).logged_unless_missing("read a link")
 }
 
 /// The terminal that a process was started on.
 pub fn terminal(pid: i32) -> Option<PathBuf> {
-    let input = fs::read_link(format!("/proc/{pid}/fd/0")).ok()?;
+    let input = fs::read_link(format!("/proc/{pid}/fd/0")).logged_unless_missing("read a link")?;
     input.starts_with("/dev/pts").then_some(input)
 }
 
@@ -94,8 +95,10 @@ pub fn age(process: ProcessIdent) -> Option<Duration> {
 
 /// A regular file that a process holds open, by what its path ends in.
 pub fn open_file(pid: i32, ending: &str) -> Option<PathBuf> {
-    let handles = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
-    let paths = handles.filter_map(|handle| fs::read_link(handle.path()).ok());
+    let handles =
+        fs::read_dir(format!("/proc/{pid}/fd")).logged_unless_missing("list a folder")?.flatten();
+    let paths = handles
+        .filter_map(|handle| fs::read_link(handle.path()).logged_unless_missing("read a link"));
     paths.filter(|path| is_named(path, ending)).max()
 }
 

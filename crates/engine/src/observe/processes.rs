@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
 use rustix::process::{Pid, Signal, kill_process};
@@ -131,7 +132,7 @@ pub fn family_of(session: &str, runner: Option<i32>) -> Vec<i32> {
 pub fn output_within(mut command: Command, input: &[u8], at_most: Duration) -> Option<Vec<u8>> {
     dogwatch_base::program::withhold_secrets(&mut command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-    let mut child = command.spawn().ok()?;
+    let mut child = command.spawn().logged("start a thread or a program")?;
     let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let input = input.to_vec();
@@ -166,15 +167,15 @@ pub fn output_within(mut command: Command, input: &[u8], at_most: Duration) -> O
 /// Kills a child with its process group, and collects it.
 fn end(child: &mut Child, group: Option<Pid>) {
     if let Some(group) = group {
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        rustix::process::kill_process_group(group, Signal::KILL).logged("signal a process group");
     }
-    let _ = child.wait();
+    child.wait().logged("wait for a process");
 }
 
 /// Sends a signal; a process that is gone already is no error.
 pub fn signal(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
-        let _ = kill_process(pid, signal);
+        kill_process(pid, signal).logged("signal a process");
     }
 }
 
@@ -188,7 +189,8 @@ pub fn signal_all(pids: &[i32], with: Signal) {
 #[cfg(target_os = "linux")]
 pub fn handle(ident: ProcessIdent) -> Option<OwnedFd> {
     use rustix::process::{PidfdFlags, pidfd_open};
-    let handle = Pid::from_raw(ident.pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let handle = Pid::from_raw(ident.pid)
+        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).logged("watch a process"));
     // Asked after the handle is held, so that a reused pid cannot be waited for by mistake.
     handle.filter(|_| is_alive(ident))
 }
@@ -203,7 +205,7 @@ pub fn wait_any<'f>(handles: impl Iterator<Item = &'f OwnedFd>, at_most: Duratio
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut fds: Vec<PollFd<'_>> =
         handles.map(|handle| PollFd::new(handle, PollFlags::IN)).collect();
-    let _ = poll(&mut fds, Timespec::try_from(at_most).ok().as_ref());
+    poll(&mut fds, Timespec::try_from(at_most).ok().as_ref()).logged("wait for news");
 }
 
 /// Waits until a process is gone, at most so long; true if it is.

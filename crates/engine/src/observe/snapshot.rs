@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
 use dogwatch_core::liveness::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
@@ -181,8 +182,10 @@ pub(crate) fn meant<T>(
 
 /// The name of a session that was probably meant.
 fn near(context: &Context, target: &str) -> Option<String> {
-    let store = context.store().ok()?;
-    let known = store.sessions(&context.socket, Which::current(Timestamp::now())).ok()?;
+    let store = context.store().logged("open the database")?;
+    let known = store
+        .sessions(&context.socket, Which::current(Timestamp::now()))
+        .logged("read sessions")?;
     suggest::nearest(target, known.iter().map(|session| session.name.as_str()))
         .map(ToOwned::to_owned)
 }
@@ -260,7 +263,7 @@ fn note_lost(store: &mut Store, seen: &mut [SessionSnapshot]) {
         found.push(one.session.id.as_str());
     }
     if !found.is_empty() {
-        let _ = store.lost(&found, now);
+        store.lost(&found, now).logged("note a lost session");
     }
 }
 
@@ -271,7 +274,7 @@ pub(crate) fn complete(context: &Context, store: &mut Store, session: &mut Sessi
         session.started = context.state.session(&session.id).started();
         if let Some(started) = &session.started {
             // The record stays on disk: if the database cannot take it in now, the next look will.
-            let _ = store.started(&session.id, started);
+            store.started(&session.id, started).logged("note that a session began");
         }
     }
     if session.pane.is_none() {
@@ -303,7 +306,7 @@ fn see(
         // Last: a runner that was just seen gone has written its record by now.
         session.ended = folder.ended();
         if let Some(ended) = &session.ended {
-            let _ = store.ended(&session.id, ended);
+            store.ended(&session.id, ended).logged("note how a session ended");
             session.over = Some(ended.at);
         }
     }

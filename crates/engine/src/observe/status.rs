@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
 use dogwatch_core::status::{Verdict, judge};
 use dogwatch_store::{KeptState, Session, Store, Which};
@@ -257,7 +258,7 @@ impl<'c> StatusReader<'c> {
         }
         snapshot::must_be_asked(&sessions, sights.as_ref().err())?;
         let judged = self.judge(sessions, sights.as_ref(), now)?;
-        Ok((judged, sights.ok()))
+        Ok((judged, sights.logged("ask tmux")))
     }
 
     fn listen_ahead(&mut self, sessions: &[Session], now: Timestamp) {
@@ -303,9 +304,9 @@ impl<'c> StatusReader<'c> {
         });
         let looks = gatherer.looks;
         // A disk that is full must not keep anybody from being told.
-        let _ = self.store.keep_looks(&looks);
+        self.store.keep_looks(&looks).logged("keep what was seen");
         for (subject, state) in &news {
-            let _ = self.store.keep_state(subject, state);
+            self.store.keep_state(subject, state).logged("keep a state");
         }
         Ok(judged)
     }
@@ -345,7 +346,7 @@ fn date(
         return None;
     }
     let since = verdict.since.unwrap_or(now);
-    let status = serde_json::to_value(&verdict.status).unwrap_or_default();
+    let status = serde_json::to_value(&verdict.status).logged("write JSON").unwrap_or_default();
     verdict.since.get_or_insert(now);
     Some((seen.subject(), KeptState { key, since, seen: now, status }))
 }

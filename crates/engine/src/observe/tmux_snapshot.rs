@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::thread;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{
     CaptureOptions, Command, Error, ListedPane, PaneFace, PaneId, PaneList, Reply, RowQuery,
@@ -77,7 +78,8 @@ impl TmuxSnapshot {
             self.texts.remove(pane);
             let (Some(face), Some(text)) = (replies.next(), replies.next()) else { break };
             // Of a pane that is gone tmux says nothing, or nothing that can be read, or answers for another one.
-            let face = face.ok().and_then(|face| query.parse_faces(&face).ok()?.pop());
+            let face =
+                face.logged("ask tmux").and_then(|face| query.parse_faces(&face).ok()?.pop());
             if let (Some(face), Ok(text)) = (face.filter(|f| f.row.pane_id == *pane), text) {
                 self.faces.push(face);
                 self.texts.insert(*pane, text);
@@ -131,8 +133,12 @@ impl TmuxSnapshot {
     }
 
     fn add(&mut self, panes: &[PaneId], texts: Vec<Result<Reply, Error>>) {
-        self.texts
-            .extend(panes.iter().zip(texts).filter_map(|(pane, text)| Some((*pane, text.ok()?))));
+        self.texts.extend(
+            panes
+                .iter()
+                .zip(texts)
+                .filter_map(|(pane, text)| Some((*pane, text.logged("ask tmux")?))),
+        );
     }
 
     /// What is to be seen of each session; `None` for those whose pane was not looked at.

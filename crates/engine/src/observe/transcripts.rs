@@ -3,6 +3,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use dogwatch_base::glob::Pattern;
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::id::is_id;
 use dogwatch_core::profile::TranscriptRules;
 use dogwatch_core::status::evidence::Turn;
@@ -47,7 +48,7 @@ pub fn path_in(payload: &str) -> Option<PathBuf> {
         transcript_path: PathBuf,
     }
     let named = payload.contains("transcript_path").then(|| serde_json::from_str::<Named>(payload));
-    Some(named?.ok()?.transcript_path).filter(|path| can_be_a_transcript(path))
+    Some(named?.logged("read JSON")?.transcript_path).filter(|path| can_be_a_transcript(path))
 }
 
 /// A hook may name any file of the user's. Transcripts of all agents are JSON, one way or the other, and are named by their whole

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::record::{ProcessIdent, Started};
 use dogwatch_store::{Server, Session};
@@ -216,11 +217,10 @@ fn running(context: &Context, leader: i32, known: &[(String, String)]) -> Option
         match (kind, &mut found) {
             (Some((name, _)), None) => {
                 let (profile, agent) = (agents::profile(context, name), processes::identify(pid));
-                found = profile.ok().zip(agent).map(|(profile, agent)| Found {
-                    profile,
-                    first: agent,
-                    agent,
-                });
+                found = profile
+                    .logged("read an agent's profile")
+                    .zip(agent)
+                    .map(|(profile, agent)| Found { profile, first: agent, agent });
             }
             (Some((name, _)), Some(outer)) if *name == outer.profile.name => {
                 let headless = [&proc_files::command_line(outer.agent.pid), &words]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::registry::Registry;
 use dogwatch_store::{Store, Which};
 use jiff::Timestamp;
@@ -135,7 +136,7 @@ impl<'c> Monitor<'c> {
         let registry = self.managed.read();
         self.listen(registry.as_ref().ok());
         // Opens the line, and closes it where it would keep a server alive that nobody needs.
-        let _ = self.line.list();
+        self.line.list().logged("ask tmux");
         let files = self.store.check_files().map_err(Error::from);
         match files.and(registry).and_then(|_| self.managed.pass(false)) {
             Ok(pass) => {
@@ -157,7 +158,12 @@ impl<'c> Monitor<'c> {
             (Interest::File(context.state.news_of_roll()), ()),
         ]);
         let current = Which::current(Timestamp::now());
-        for session in self.store.sessions(&context.socket, current).unwrap_or_default() {
+        for session in self
+            .store
+            .sessions(&context.socket, current)
+            .logged("read sessions")
+            .unwrap_or_default()
+        {
             let entry = registry.and_then(|registry| registry.sessions.get(&session.name));
             if session.ended.is_some() {
                 continue;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::registry::{
@@ -80,7 +81,9 @@ fn profiles(context: &Context) -> BTreeMap<String, Profile> {
     let names = agents::names(context);
     names
         .into_iter()
-        .filter_map(|name| Some((name.clone(), agents::profile(context, &name).ok()?)))
+        .filter_map(|name| {
+            Some((name.clone(), agents::profile(context, &name).logged("read an agent's profile")?))
+        })
         .collect()
 }
 
@@ -286,7 +289,7 @@ fn conversation_of(
     name: &str,
     entry: &Entry,
 ) -> Option<String> {
-    let sessions = store.named(&context.socket, name).ok()?;
+    let sessions = store.named(&context.socket, name).logged("read a session")?;
     let session = sessions.into_iter().find(|session| {
         session.agent == entry.agent
             && entry
@@ -298,8 +301,8 @@ fn conversation_of(
         struct Named {
             session_id: String,
         }
-        let signals = store.signals(&session.id).ok()?;
-        let named = |payload: &str| serde_json::from_str::<Named>(payload).ok();
+        let signals = store.signals(&session.id).logged("read a session's signals")?;
+        let named = |payload: &str| serde_json::from_str::<Named>(payload).logged("read JSON");
         let ids =
             signals.iter().rev().filter_map(|signal| Some(named(&signal.payload)?.session_id));
         ids.into_iter().find(|id| dogwatch_core::id::is_id(id))
@@ -338,5 +341,7 @@ fn look_at_disk(hands: &Hands<'_>, registry: &Registry, observed: &mut Observed)
 }
 
 fn resolved(path: &Path) -> Option<String> {
-    path.canonicalize().ok().map(|real| real.to_string_lossy().into_owned())
+    path.canonicalize()
+        .logged_unless_missing("resolve a path")
+        .map(|real| real.to_string_lossy().into_owned())
 }

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::record::Exit;
 use dogwatch_core::runner::{Event, Order};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -158,13 +159,16 @@ pub(super) struct LineReader {
 
 impl LineReader {
     pub(super) fn start(sender: Sender<Happened>) -> Option<Self> {
-        let (stopped, stop) = rustix::pipe::pipe().ok()?;
+        let (stopped, stop) = rustix::pipe::pipe().logged("make a pipe")?;
         let read = move || {
             if let Some(line) = next_line(&stopped) {
                 let _ = sender.send(Happened::Event(Event::Typed(line)));
             }
         };
-        thread::Builder::new().name("line".to_owned()).spawn(read).ok()?;
+        thread::Builder::new()
+            .name("line".to_owned())
+            .spawn(read)
+            .logged("start a thread or a program")?;
         Some(Self { _stop: stop })
     }
 }
@@ -185,7 +189,7 @@ fn next_line(stopped: &OwnedFd) -> Option<String> {
         return None;
     }
     let mut line = [0; 1024];
-    match rustix::io::read(&stdin, &mut line).ok()? {
+    match rustix::io::read(&stdin, &mut line).logged("read from the terminal")? {
         // Ctrl-D: no line, but no reason to stop listening either.
         0 => Some("\u{4}".to_owned()),
         length => Some(String::from_utf8_lossy(&line[..length]).into_owned()),

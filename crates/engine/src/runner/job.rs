@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::runner;
 use rustix::process::{Pid, Signal, kill_process_group};
 
@@ -56,7 +57,7 @@ impl Job {
         if let Some(terminal) = &mut self.terminal {
             terminal.give(self.pid.0);
         }
-        let _ = kill_process_group(self.pid.0, Signal::CONT);
+        kill_process_group(self.pid.0, Signal::CONT).logged("signal a process group");
     }
 
     pub(super) fn put_in_background(&mut self) {
@@ -74,8 +75,8 @@ impl Job {
 
     /// Signals the agent's process group. One that is stopped is let go on, or it could not react.
     pub(super) fn signal(&self, signal: Signal) {
-        let _ = kill_process_group(self.pid.0, signal);
-        let _ = kill_process_group(self.pid.0, Signal::CONT);
+        kill_process_group(self.pid.0, signal).logged("signal a process group");
+        kill_process_group(self.pid.0, Signal::CONT).logged("signal a process group");
     }
 }
 

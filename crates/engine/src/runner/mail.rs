@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_store::StateDir;
 
 /// The process that delivers, one at a time.
@@ -52,7 +53,7 @@ fn start(state: &StateDir, session: &str) -> Option<i32> {
     command.arg("--socket").arg(tmux.split(',').next()?);
     command.args(["deliver", session]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.process_group(0).spawn().ok()?;
+    let child = command.process_group(0).spawn().logged("start a thread or a program")?;
     // The thread that waits for the agent collects this one too.
     i32::try_from(child.id()).ok()
 }

@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::{self, Place};
+use dogwatch_base::log::{self, Logged as _, Place};
 use dogwatch_core::launch::OF_THE_PANE;
 use dogwatch_core::liveness;
 use dogwatch_core::record::{Cause, Ended, Exit, Started};
@@ -66,7 +66,8 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
         Err(error) => return Ok(record.no_thread(&error)),
     };
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .logged("become the parent of orphans");
 
     let job = match Job::start(&argv, &environment) {
         Ok(job) => job,
@@ -256,8 +257,10 @@ impl Record<'_> {
             agent: ident(job.pid.as_raw_pid()),
             pane: std::env::var("TMUX_PANE").ok(),
         };
-        let _ = self.folder.write_started(&started);
-        let _ = Store::open(self.state).and_then(|mut store| store.started(self.id, &started));
+        self.folder.write_started(&started).logged("write that a session began");
+        Store::open(self.state)
+            .and_then(|mut store| store.started(self.id, &started))
+            .logged("note that a session began");
         self.state.tell_news(self.id);
     }
 
@@ -292,13 +295,15 @@ impl Record<'_> {
     }
 
     fn write(&self, ended: &Ended) {
-        let _ = self.folder.write_ended(ended);
+        self.folder.write_ended(ended).logged("write how a session ended");
         let because = messages::not_delivered(&liveness::how_it_ended(ended));
         // What could not be written down now is settled by whoever lists messages.
-        let _ = Store::open(self.state).and_then(|mut store| {
-            store.ended(self.id, ended)?;
-            store.settle_unsent(self.id, &because, ended.at)
-        });
+        Store::open(self.state)
+            .and_then(|mut store| {
+                store.ended(self.id, ended)?;
+                store.settle_unsent(self.id, &because, ended.at)
+            })
+            .logged("note how a session ended");
         self.state.tell_news(self.id);
     }
 
@@ -310,8 +315,8 @@ impl Record<'_> {
             let mut server = Server::new(Socket::Path(tmux.split(',').next()?.into()));
             server.deadline = SCREEN_PATIENCE;
             let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
-            let screen = server.capture(pane, options).ok()?;
-            self.folder.keep_screen(screen.bytes()).ok()
+            let screen = server.capture(pane, options).logged("capture a screen")?;
+            self.folder.keep_screen(screen.bytes()).logged("keep a screen")
         };
         let _: Option<()> = keep();
     }
@@ -323,14 +328,15 @@ impl Record<'_> {
                 return None;
             }
             let tmux = std::env::var("TMUX").ok()?;
-            let store = Store::open(self.state).ok()?;
-            let socket = store.by_id(self.id).ok()??.socket;
-            if store.count_over(&socket).ok()? <= MOST_OVER {
+            let store = Store::open(self.state).logged("open the database")?;
+            let socket = store.by_id(self.id).logged("read a session")??.socket;
+            if store.count_over(&socket).logged("count sessions")? <= MOST_OVER {
                 return None;
             }
             let mut server = Server::new(Socket::Path(tmux.split(',').next()?.into()));
             server.deadline = SCREEN_PATIENCE;
-            retire::dead_panes(&server, self.state, &store, &socket, MOST_OVER).ok()
+            retire::dead_panes(&server, self.state, &store, &socket, MOST_OVER)
+                .logged("remove dead panes")
         };
         let _: Option<()> = retire();
     }

@@ -1,5 +1,6 @@
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, getpgrp};
 use rustix::stdio::{stdin, stdout};
@@ -22,23 +23,27 @@ pub(super) struct Terminal {
 impl Terminal {
     /// `None` if there is no terminal, as in tests of the runner alone.
     pub(super) fn find() -> Option<Self> {
-        isatty(stdin()).then(|| Self { ours: tcgetattr(stdin()).ok(), theirs: None })
+        isatty(stdin()).then(|| Self {
+            ours: tcgetattr(stdin()).logged("read the modes of the terminal"),
+            theirs: None,
+        })
     }
 
     /// Makes a process group the one that reads the keyboard and gets its signals.
     pub(super) fn give(&mut self, group: Pid) {
         if let Some(modes) = self.theirs.take() {
-            let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
+            tcsetattr(stdin(), OptionalActions::Now, &modes)
+                .logged("set the modes of the terminal");
         }
-        let _ = tcsetpgrp(stdin(), group);
+        tcsetpgrp(stdin(), group).logged("hand the terminal over");
     }
 
     /// Takes it back, in the modes that we found it in.
     pub(super) fn take(&mut self) {
-        let _ = tcsetpgrp(stdin(), getpgrp());
-        self.theirs = tcgetattr(stdin()).ok();
+        tcsetpgrp(stdin(), getpgrp()).logged("hand the terminal over");
+        self.theirs = tcgetattr(stdin()).logged("read the modes of the terminal");
         if let Some(modes) = &self.ours {
-            let _ = tcsetattr(stdin(), OptionalActions::Now, modes);
+            tcsetattr(stdin(), OptionalActions::Now, modes).logged("set the modes of the terminal");
         }
     }
 
@@ -50,8 +55,8 @@ impl Terminal {
         let Some(mut modes) = self.ours.clone() else { return };
         // No echo of the answer; and output that Ctrl-S has stopped goes on.
         modes.make_raw();
-        let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
-        let _ = tcflush(stdin(), QueueSelector::IFlush);
+        tcsetattr(stdin(), OptionalActions::Now, &modes).logged("set the modes of the terminal");
+        tcflush(stdin(), QueueSelector::IFlush).logged("empty the input of the terminal");
         let mut heard = Vec::new();
         let writable = is_ready(&PollFd::new(&stdout(), PollFlags::OUT), deadline);
         if writable && rustix::io::write(stdout(), QUESTION).is_ok() {
@@ -66,7 +71,7 @@ impl Terminal {
             }
         }
         if let Some(modes) = &self.ours {
-            let _ = tcsetattr(stdin(), OptionalActions::Now, modes);
+            tcsetattr(stdin(), OptionalActions::Now, modes).logged("set the modes of the terminal");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::id::is_id;
 use dogwatch_core::session_file::{FileProblem, SessionFile};
 use dogwatch_store::{ProjectFile, StoreError, edit_shared, read_shared};
@@ -153,13 +154,16 @@ fn told(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
 
 /// The file that was changed last; of two that were changed together, the one whose name comes last.
 fn newest(project: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(project.join(FOLDER)).ok()?.flatten();
+    let entries =
+        fs::read_dir(project.join(FOLDER)).logged_unless_missing("list a folder")?.flatten();
     let found = entries.filter_map(|entry| {
         let path = entry.path();
         let begins = entry.file_name().to_string_lossy().starts_with("session-");
         let is_one = begins && path.extension().is_some_and(|end| end == "md");
-        let changed = fs::metadata(&path).ok().filter(|meta| is_one && meta.is_file())?;
-        Some((changed.modified().ok()?, path))
+        let changed = fs::metadata(&path)
+            .logged_unless_missing("look at a file")
+            .filter(|meta| is_one && meta.is_file())?;
+        Some((changed.modified().logged("read when a file was changed")?, path))
     });
     found.max().map(|(_, path)| path)
 }

@@ -4,6 +4,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_tmux::control::{Control, Note};
 use dogwatch_tmux::{PaneId, Server};
 
@@ -50,7 +51,10 @@ impl Line {
     /// All panes, by the connection if there is one or can be, else by a process.
     pub(crate) fn list(&mut self) -> Result<TmuxSnapshot, dogwatch_tmux::Error> {
         self.connect();
-        let by_line = self.open.as_ref().and_then(|open| TmuxSnapshot::by_line(&open.control).ok());
+        let by_line = self
+            .open
+            .as_ref()
+            .and_then(|open| TmuxSnapshot::by_line(&open.control).logged("ask tmux"));
         let sights = match by_line {
             Some(sights) => sights,
             None => TmuxSnapshot::by_process(&self.server, &[])?,

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::status::{Role, Source, Verdict};
 use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
@@ -325,7 +326,9 @@ impl<'c> Watcher<'c> {
 
     /// Writes down how far the jobs of these have come. That must not keep anybody from being told of the rest.
     fn settle_jobs(&mut self, judged: &[SessionStatus]) {
-        let over = job::settle_of(self.context, &mut self.reader, judged).unwrap_or_default();
+        let over = job::settle_of(self.context, &mut self.reader, judged)
+            .logged("settle jobs")
+            .unwrap_or_default();
         if !over.is_empty() {
             let context = self.context.clone();
             let over = Arc::new(over);
@@ -439,7 +442,7 @@ fn face<'a>(
     sights: Result<&'a TmuxSnapshot, &dogwatch_tmux::Error>,
 ) -> Option<&'a PaneRow> {
     let id = pane(&watched.judged.seen.session)?;
-    sights.ok()?.faces.iter().map(|face| &face.row).find(|row| row.pane_id == id)
+    sights.logged("ask tmux")?.faces.iter().map(|face| &face.row).find(|row| row.pane_id == id)
 }
 
 fn pane(session: &Session) -> Option<PaneId> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_bmad::builds::{self, Entry, Spec};
 use dogwatch_core::workflow::{Item, Job};
 use jiff::Timestamp;
@@ -175,7 +176,9 @@ pub(super) fn in_artifacts(root: &Path, item: &str) -> Result<Vec<(PathBuf, Spec
     let prefix = item.replace('.', "-");
     let mut all = files(root, &place, &format!("spec-{prefix}-")).map_err(|e| fault(&e))?;
     all.extend(Some(place.join(format!("spec-{prefix}.md"))).filter(|path| path.is_file()));
-    all.sort_by_key(|path| std::fs::metadata(path).and_then(|m| m.modified()).ok());
+    all.sort_by_key(|path| {
+        std::fs::metadata(path).and_then(|m| m.modified()).logged("look at a file")
+    });
     read_all(root, all)
 }
 
@@ -207,7 +210,7 @@ pub(super) fn intent(site: &RunContext<'_>, job: &Job) -> String {
         return format!("Spec folder: {folder}\nStory id: {}{more}", item.id);
     }
     // One that was begun is gone on with: by intent alone it would get a second spec.
-    let begun = specs(site, job).ok().and_then(|mut all| all.pop());
+    let begun = specs(site, job).logged("read a file").and_then(|mut all| all.pop());
     if let Some((path, _)) = begun {
         let root = site.folder(job);
         return format!("Spec file: {}", path.strip_prefix(&root).unwrap_or(&path).display());
@@ -269,7 +272,13 @@ fn results(root: &Path) -> Result<Vec<PathBuf>, Error> {
 
 fn modified(path: &Path) -> Option<Timestamp> {
     // A clock that counts in whole seconds must not make it older than the attempt.
-    let at = Timestamp::try_from(std::fs::metadata(path).ok()?.modified().ok()?).ok()?;
+    let at = Timestamp::try_from(
+        std::fs::metadata(path)
+            .logged_unless_missing("look at a file")?
+            .modified()
+            .logged("read when a file was changed")?,
+    )
+    .ok()?;
     at.checked_add(jiff::SignedDuration::from_secs(1)).ok()
 }
 
@@ -287,7 +296,8 @@ pub(super) fn again(site: &RunContext<'_>, job: &Job) -> Result<(), Error> {
     // The tree must be clean: what a build without a spec has left is kept with the run.
     let folder = site.context.state.run(&site.journal.id)?;
     for path in results(&root)? {
-        let (Some(name), Some(text)) = (path.file_name(), read_text(&root, &path).ok().flatten())
+        let (Some(name), Some(text)) =
+            (path.file_name(), read_text(&root, &path).logged("read a file").flatten())
         else {
             continue;
         };

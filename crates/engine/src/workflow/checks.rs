@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::permissions::{self, Permissions, TrustWay};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::workflow::{Plan, Work};
@@ -123,7 +124,8 @@ fn untrusted(
         return None;
     }
     let places = [settings?.join("settings.json")].into_iter().chain(MANAGED.map(PathBuf::from));
-    let settings: Vec<String> = places.filter_map(|place| read(&place).ok()).collect();
+    let settings: Vec<String> =
+        places.filter_map(|place| read(&place).logged("read settings")).collect();
     let is_accepted = permissions::bypass_is_accepted(&state, &settings);
     (!is_accepted).then_some(Error::BypassNotAccepted { agent })
 }

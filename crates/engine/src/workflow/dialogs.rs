@@ -1,6 +1,7 @@
 //! Dialogs of a step's agent in a run whose agents ask: each becomes a question that is answered from anywhere, and the answer
 //! goes to that very dialog.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::escalation::{self, Dialog, Situation, Trigger};
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::status::Status;
@@ -122,7 +123,7 @@ impl<'a> Dialogs<'a> {
         let screen = capture::capture(self.site.context, &judged.seen, None, false);
         let screen = screen.map(|c| String::from_utf8_lossy(&c.text).into_owned());
         let facts = screen
-            .ok()
+            .logged("capture a screen")
             .map(|text| escalation::Fact { name: "screen".into(), value: last_lines(&text) });
         let situation = Situation {
             run: Some(self.site.journal.id.clone()),

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::git::status::Change;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_store::{MOST_TEXT, ProjectFile, Readers};
 
 pub(super) use aside::Aside;
@@ -44,7 +45,7 @@ pub(super) enum GitOutcome {
 impl Tree {
     /// The tree that a folder is the root of, or is in.
     pub fn of(dir: &Path) -> Option<Self> {
-        let tree = WorkTree::of(dir).ok()?;
+        let tree = WorkTree::of(dir).logged("find the work tree")?;
         Some(Self { dir: dir.to_owned(), tree })
     }
 
@@ -80,7 +81,7 @@ impl Tree {
 
     fn commit_of(&self, name: &str) -> Option<String> {
         let name = format!("{name}^{{commit}}");
-        let said = self.git(&["rev-parse", "--verify", "-q", &name], b"").ok()?;
+        let said = self.git(&["rev-parse", "--verify", "-q", &name], b"").logged("run git")?;
         said.is_fine().then(|| said.stdout.text().trim().to_owned())
     }
 
@@ -107,7 +108,7 @@ impl Tree {
             let path = self.tree.path(&change.path);
             match path.symlink_metadata() {
                 Ok(meta) if meta.is_symlink() => {
-                    let target = path.read_link().unwrap_or_default();
+                    let target = path.read_link().logged("read a link").unwrap_or_default();
                     marks[at] = format!("link to {}", target.display());
                 }
                 Ok(meta) if meta.is_file() => files.push((at, change.path.as_slice())),
@@ -268,9 +269,9 @@ impl Tree {
     pub(super) fn remove_worktree(&self, dir: &Path, branch: &str) {
         let _ =
             self.git(&["worktree", "remove", "--force", "--force", &dir.to_string_lossy()], b"");
-        let _ = std::fs::remove_dir_all(dir);
-        let _ = self.git(&["worktree", "prune"], b"");
-        let _ = self.git(&["branch", "-q", "-D", branch], b"");
+        std::fs::remove_dir_all(dir).logged_unless_missing("remove a folder");
+        self.git(&["worktree", "prune"], b"").logged("run git");
+        self.git(&["branch", "-q", "-D", branch], b"").logged("run git");
     }
 
     /// Our folder as it is seen from the top, with a slash behind it; nothing if it is the top.
@@ -308,7 +309,7 @@ impl Tree {
             if said.is_fine() || self.mended(&mend)? {
                 return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Well));
             }
-            let unmerged = self.unmerged().unwrap_or_default();
+            let unmerged = self.unmerged().logged("run git").unwrap_or_default();
             self.abort_merge(&tip);
             if !said.stderr.text().contains("index.lock") || begun.elapsed() > PATIENCE {
                 let why = if unmerged.is_empty() {
@@ -337,7 +338,7 @@ impl Tree {
     /// Takes a merge of ours back; another's is left alone.
     fn abort_merge(&self, of: &str) {
         if self.commit_of("MERGE_HEAD").as_deref() == Some(of) {
-            let _ = self.git(&["merge", "--abort"], b"");
+            self.git(&["merge", "--abort"], b"").logged("run git");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::workflow::Run;
 use dogwatch_store::KeptRun;
 
@@ -28,14 +29,14 @@ pub fn list(context: &Context, project: Option<&Path>) -> Result<Vec<Listed>, Er
     let open = crate::actions::escalation::list(context, false)?;
     let mut listed = Vec::new();
     for kept in store.runs(project)? {
-        let facts = store.facts(&kept.id, 0).ok();
-        let run = facts.and_then(|facts| replay(&kept, &facts).ok());
+        let facts = store.facts(&kept.id, 0).logged("read a run");
+        let run = facts.and_then(|facts| replay(&kept, &facts).logged("read a run"));
         let of_run = |one: &&dogwatch_store::Escalation| {
             one.situation.run.as_deref() == Some(kept.id.as_str())
         };
         listed.push(Listed {
             run,
-            settings: Settings::of(&kept).unwrap_or_default(),
+            settings: Settings::of(&kept).logged("read the settings of a run").unwrap_or_default(),
             attended: kept.over.is_none() && driver::is_attended(context, &kept.project),
             questions: open.iter().filter(of_run).count(),
             kept,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::{Decision, Fact, Failure, Job, Outcome, Run, Step, Subject, Work};
 use jiff::Timestamp;
@@ -189,7 +190,7 @@ fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> R
     }
     Ok(match tree.commit(&site.fill(message, job, n), &mark, &before)? {
         GitOutcome::Well(sha) => {
-            let without = tree.left_out().unwrap_or_default();
+            let without = tree.left_out().logged("run git").unwrap_or_default();
             let evidence = if without.is_empty() {
                 sha
             } else {
@@ -198,7 +199,7 @@ fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> R
             Fact::Verified { job: job.clone(), n, evidence }
         }
         GitOutcome::Nothing => {
-            let without = tree.left_out().unwrap_or_default();
+            let without = tree.left_out().logged("run git").unwrap_or_default();
             let nothing = "nothing to commit";
             let why = if without.is_empty() {
                 nothing.to_owned()

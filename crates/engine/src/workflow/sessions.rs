@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::status::{Basis, Status, WaitFor};
@@ -255,10 +256,16 @@ pub(super) fn hear(site: &RunContext<'_>, id: &str, job: &Job, n: u32) -> (Optio
     let Ok(seen) = snapshot::find(site.context, id) else { return (None, Spent::default()) };
     let mut spent = Spent::default();
     let mut said = String::new();
-    let rules = agents::profile(site.context, &seen.session.agent).ok().and_then(|p| p.transcript);
+    let rules = agents::profile(site.context, &seen.session.agent)
+        .logged("read an agent's profile")
+        .and_then(|p| p.transcript);
     if let Some(rules) = rules {
-        let signals =
-            site.context.store().and_then(|mut store| store.signals(id)).unwrap_or_default();
+        let signals = site
+            .context
+            .store()
+            .and_then(|mut store| store.signals(id))
+            .logged("read a session's signals")
+            .unwrap_or_default();
         let told = transcripts::path_told(&signals);
         if let Some(path) = transcripts::locate(site.context, &seen.session, &rules, told) {
             let text = transcripts::last_lines(&path, TRANSCRIPT).unwrap_or_default();
@@ -269,7 +276,10 @@ pub(super) fn hear(site: &RunContext<'_>, id: &str, job: &Job, n: u32) -> (Optio
     }
     if said.is_empty() {
         let captured = capture::capture(site.context, &seen, Some(LINES), false);
-        said = captured.map(|c| String::from_utf8_lossy(&c.text).into_owned()).unwrap_or_default();
+        said = captured
+            .map(|c| String::from_utf8_lossy(&c.text).into_owned())
+            .logged("capture a screen")
+            .unwrap_or_default();
     }
     let path = site.output(job, n);
     let kept = site.context.state.run(&site.journal.id).is_ok()

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::format::fields;
 use dogwatch_bmad::format::marker::{Marker, NewMarker};
 use dogwatch_bmad::format::state_template::{self, Begun, epic_slug};
@@ -129,7 +130,10 @@ fn config(plan: &Plan) -> Map<String, Value> {
 fn marker(site: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error> {
     let failed = |path: &Path| format!("write {}", path.display());
     let path = marker_path(&site.home);
-    let there = run_marker::read(&site.home).ok().flatten().and_then(|text| Marker::read(&text));
+    let there = run_marker::read(&site.home)
+        .logged("read the marker of a run")
+        .flatten()
+        .and_then(|text| Marker::read(&text));
     let is_ours = there.as_ref().is_some_and(|marker| marker.state_file() == file);
     let left = i64::try_from(run_document::stories_left(run)).unwrap_or(i64::MAX);
     let goes_on = run.standing == Standing::Going && !run.is_held_up() && left > 0;
@@ -154,7 +158,9 @@ fn marker(site: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(),
     let wanted = Marker::new(new, now);
     let same = |marker: &Marker| {
         let of = |marker: &Marker, key: &str| {
-            serde_json::from_str::<Value>(&marker.text()).unwrap_or_default()[key].clone()
+            serde_json::from_str::<Value>(&marker.text()).logged("read JSON").unwrap_or_default()
+                [key]
+                .clone()
         };
         let keys = ["currentStory", "storiesRemaining", "stateFile", "pid"];
         let heard: Option<Timestamp> =
@@ -171,6 +177,7 @@ fn marker(site: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(),
 /// The state document of another's run that is heard of right now.
 pub(super) fn somebody_elses(home: &dogwatch_bmad::Project) -> Option<String> {
     use dogwatch_bmad::format::marker::Age;
-    let marker = Marker::read(&run_marker::read(home).ok().flatten()?)?;
+    let marker =
+        Marker::read(&run_marker::read(home).logged("read the marker of a run").flatten()?)?;
     (marker.age(Timestamp::now()) == Age::Live).then(|| marker.state_file().to_owned())
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::format::prompt::{self, Filling};
 use dogwatch_bmad::policy::DataFile;
 use dogwatch_core::workflow::{Job, Step, Subject, rows};
@@ -163,9 +164,9 @@ pub(super) fn epic_is_complete(site: &RunContext<'_>, epic: &str) -> Result<(boo
 
 /// Puts the list of files and the numbers of tests into the story, as far as they can be had.
 pub(super) fn finish(site: &RunContext<'_>, folder: &Path, item: &str) {
-    let _ = dogwatch_bmad::reconcile(folder, item, true);
+    dogwatch_bmad::reconcile(folder, item, true).logged("update a story");
     let begun = site.journal.run().items.get(item).and_then(|state| state.begun);
-    let _ = dogwatch_bmad::test_counts(folder, item, begun.map(Into::into), true);
+    dogwatch_bmad::test_counts(folder, item, begun.map(Into::into), true).logged("count tests");
 }
 
 /// Settles a file that two stories changed: each row of sprint status is somebody's own.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::workflow::definition::{Count, Tree as Wanted};
 use dogwatch_core::workflow::{Fact, Failure, How, Job, Step, Verifier};
 use jiff::SignedDuration;
@@ -46,7 +47,7 @@ pub(super) fn verify(site: &RunContext<'_>, step: &Step, asked: &Asked<'_>) -> R
     let found = findings(site, step, asked)?;
     let failed = |failure, why: String, until| {
         // Of a failure the reason counts; how far it got is told if that can be read.
-        let story = stories::look(site, asked.job).unwrap_or_default();
+        let story = stories::look(site, asked.job).logged("read a story").unwrap_or_default();
         let (progress, not_clean) = (story.tasks_done, step.is_loop && story.is_in_progress);
         Fact::Failed { job: asked.job.clone(), n, failure, why, until, progress, not_clean }
     };

@@ -8,6 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
+use dogwatch_base::log::Logged as _;
 use rustix::fs::{
     AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, linkat, openat, renameat,
     renameat_with, statat, unlinkat,
@@ -221,7 +222,7 @@ impl New<'_> {
 impl Drop for New<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            let _ = self.folder.unlink(name);
+            self.folder.unlink(name).logged("remove a file");
         }
     }
 }

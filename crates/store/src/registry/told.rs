@@ -1,5 +1,6 @@
 //! What was told of a registry, and what people did to it, across restarts.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::registry::{Drift, Outcome, Told};
 use jiff::Timestamp;
 use rusqlite::params;
@@ -72,7 +73,9 @@ impl Store {
                     )?
                     .execute(params![registry, drift.key, at.as_millisecond()])?;
                 if is_new > 0 {
-                    let mut data = serde_json::to_value(drift.shape()).unwrap_or_default();
+                    let mut data = serde_json::to_value(drift.shape())
+                        .logged("write JSON")
+                        .unwrap_or_default();
                     data["registry"] = registry.into();
                     journal::append(tx, at, drift.session().unwrap_or_default(), "drift", &data)?;
                     news.push(drift.clone());

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::event::kind;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction};
@@ -33,7 +34,7 @@ impl Store {
         for batch in ids.chunks(BATCH) {
             self.transaction(|tx| batch.iter().try_for_each(|id| forget(tx, id)))?;
             for id in batch {
-                let _ = fs::remove_file(self.dir.news_of(id));
+                fs::remove_file(self.dir.news_of(id)).logged_unless_missing("remove a file");
                 let _ = self.dir.typing_lock(id).map(fs::remove_file);
             }
         }

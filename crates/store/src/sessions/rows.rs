@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::name::{NameError, SessionName, StoryStep};
 use dogwatch_core::record::{ProcessIdent, Started};
@@ -98,13 +99,15 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         story,
         model: row.get(9)?,
         conversation: row.get(10)?,
-        command: serde_json::from_str(&row.get::<_, String>(11)?).unwrap_or_default(),
+        command: serde_json::from_str(&row.get::<_, String>(11)?)
+            .logged("read JSON")
+            .unwrap_or_default(),
         socket: path(12)?,
         created: time(13)?.unwrap_or_default(),
         pane: row.get(14)?,
         server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
         started: started(row, time(17)?)?,
-        ended: ending.and_then(|text| serde_json::from_str(&text).ok()),
+        ended: ending.and_then(|text| serde_json::from_str(&text).logged("read JSON")),
         over: time(28)?,
         put_away: row.get::<_, Option<i64>>(19)?.is_some(),
         seat: seat(row)?,

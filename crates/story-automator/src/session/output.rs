@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::decide::session::output;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::profile;
 use dogwatch_core::record::Exit;
 use dogwatch_core::status::Status;
@@ -68,7 +69,10 @@ fn text_of(context: &Context, seen: &SessionSnapshot) -> String {
         if seen.session.agent == profile::COMMAND { None } else { capture::said(context, seen) };
     said.unwrap_or_else(|| {
         let captured = capture::capture(context, seen, Some(LINES), false);
-        captured.map(|captured| capture::plain(&captured.text)).unwrap_or_default()
+        captured
+            .map(|captured| capture::plain(&captured.text))
+            .logged("capture a screen")
+            .unwrap_or_default()
     })
 }
 
@@ -76,6 +80,7 @@ fn text_of(context: &Context, seen: &SessionSnapshot) -> String {
 /// folders of their own.
 pub(super) fn forget(context: &Context, place: &Place, name: &str) {
     if let Ok(folder) = context.state.stories() {
-        let _ = fs::remove_file(folder.join(output::file_name(&place.hash(), name)));
+        fs::remove_file(folder.join(output::file_name(&place.hash(), name)))
+            .logged_unless_missing("remove a file");
     }
 }

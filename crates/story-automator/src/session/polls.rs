@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::decide::session::legacy::Polls;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_bmad::format::slug;
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +38,9 @@ impl Remembered {
     pub(super) fn of(context: &Context, name: &str, of: String) -> Self {
         let path = path(context, name);
         let read = || {
-            let bytes = dogwatch_store::read_regular(path.as_ref()?, MAX_FILE).ok()?;
-            serde_json::from_slice::<File>(&bytes).ok()
+            let bytes = dogwatch_store::read_regular(path.as_ref()?, MAX_FILE)
+                .logged_unless_missing("read a file")?;
+            serde_json::from_slice::<File>(&bytes).logged("read JSON")
         };
         let polls = read().filter(|file| file.of == of).map(|file| file.polls);
         Self { polls: polls.unwrap_or_default(), path, of }
@@ -48,14 +50,14 @@ impl Remembered {
     pub(super) fn keep(self, polls: Polls) {
         let Some(path) = self.path else { return };
         if let Ok(bytes) = serde_json::to_vec(&File { of: self.of, polls }) {
-            let _ = dogwatch_store::replace_in_passing(&path, &bytes);
+            dogwatch_store::replace_in_passing(&path, &bytes).logged("write a file");
         }
     }
 }
 
 pub(super) fn forget(context: &Context, name: &str) {
     if let Some(path) = path(context, name) {
-        let _ = fs::remove_file(path);
+        fs::remove_file(path).logged_unless_missing("remove a file");
     }
 }
 
@@ -66,5 +68,7 @@ pub(super) fn forget_old(context: &Context) {
 
 fn path(context: &Context, name: &str) -> Option<PathBuf> {
     let socket = slug::short_hash(context.socket.to_string_lossy().as_bytes());
-    Some(context.state.stories().ok()?.join(format!("{FILE}{socket}-{name}.json")))
+    Some(
+        context.state.stories().logged("read stories")?.join(format!("{FILE}{socket}-{name}.json")),
+    )
 }

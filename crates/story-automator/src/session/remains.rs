@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
+
 use crate::decide::session::name;
 
 use super::Place;
@@ -24,7 +26,7 @@ pub(super) fn of_session(place: &Place, session: &str) {
         format!("sa-{hash}-output-{session}-fallback.txt"),
     ] {
         // A link is removed, not what it leads to.
-        let _ = fs::remove_file(place.temp.join(file));
+        fs::remove_file(place.temp.join(file)).logged_unless_missing("remove a file");
     }
 }
 
@@ -39,11 +41,14 @@ pub(super) fn clear(place: &Place) {
         if !meta.is_file() || meta.uid() != me {
             continue;
         }
-        let age = meta.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+        let age = meta
+            .modified()
+            .logged("read when a file was changed")
+            .and_then(|at| SystemTime::now().duration_since(at).ok());
         let is_old = age.is_some_and(|age| age > OLD);
         let may_go = !name::is_valid(session) || (is_old && !may_run(place, &hash, session));
         if may_go {
-            let _ = fs::remove_file(entry.path());
+            fs::remove_file(entry.path()).logged_unless_missing("remove a file");
         }
     }
 }
@@ -64,8 +69,9 @@ fn session_of<'a>(file: &'a str, hash: &str) -> Option<&'a str> {
 fn may_run(place: &Place, hash: &str, session: &str) -> bool {
     let state = place.temp.join(format!(".sa-{hash}-session-{session}-state.json"));
     let is_finished = |path: &Path| {
-        let bytes = dogwatch_store::read_regular(path, 1024 * 1024).ok()?;
-        let state: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+        let bytes =
+            dogwatch_store::read_regular(path, 1024 * 1024).logged_unless_missing("read a file")?;
+        let state: serde_json::Value = serde_json::from_slice(&bytes).logged("read JSON")?;
         Some(state.get("lifecycle")?.as_str()? == "finished")
     };
     state.exists() && is_finished(&state) == Some(false)

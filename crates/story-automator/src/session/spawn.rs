@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::name::StoryStep;
 use dogwatch_tmux::Command;
 use jiff::Zoned;
@@ -78,6 +79,6 @@ fn type_in(context: &Context, spawned: &Spawned, command: &str) -> Result<(), Er
 
 fn undo(context: &Context, spawned: &Spawned, now: &Zoned) {
     if let Ok(seen) = snapshot::find(context, &spawned.id) {
-        let _ = kill::kill(context, &seen, true, now.timestamp());
+        kill::kill(context, &seen, true, now.timestamp()).logged("end a session");
     }
 }

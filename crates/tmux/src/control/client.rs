@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
+
 use super::Note;
 use super::link::{Link, Outlet, anchor_name, go_to_anchor};
 use super::pending::{Answer, Pending};
@@ -95,7 +97,7 @@ impl Drop for Control {
             // Detached a moment ago, perhaps: then the anchor is still there.
             let running = self.shared.server.running_only();
             let server = Server { deadline: CLEANING, connect_lock: Vec::new(), ..running };
-            let _ = server.run_one(kill);
+            server.run_one(kill).logged("ask tmux");
         }
     }
 }
@@ -186,7 +188,8 @@ impl Shared {
     /// may be among them; it will be made anew.
     fn sweep(&self) {
         let list = Command::new("list-sessions").option('F', "#{session_attached} #{session_name}");
-        let Some(Ok(sessions)) = self.request(&[list], CLEANING).ok().and_then(|mut all| all.pop())
+        let Some(Ok(sessions)) =
+            self.request(&[list], CLEANING).logged("ask tmux").and_then(|mut all| all.pop())
         else {
             return;
         };
@@ -199,7 +202,7 @@ impl Shared {
             .map(|name| Command::new("kill-session").target(&name))
             .collect();
         let _lock = (!stale.is_empty()).then(|| ConnectLock::wait(&self.server.connect_lock));
-        let _ = self.request(&stale, CLEANING);
+        self.request(&stale, CLEANING).logged("ask tmux");
     }
 }
 

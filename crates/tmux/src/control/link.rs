@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 
@@ -212,8 +213,8 @@ impl Inlet {
 
     fn end(&mut self) {
         self.guard.drop_it();
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.child.kill().logged("end a process");
+        self.child.wait().logged("wait for a process");
     }
 }
 

@@ -7,6 +7,8 @@
 
 use std::process::{Child, Command, Stdio};
 
+use dogwatch_base::log::Logged as _;
+
 /// Waits for the end of its input, which is that of our life. Ctrl-C at our terminal is not meant for it.
 const WATCH: &str = r#"trap '' INT QUIT TERM HUP; read -r _; kill -KILL "$1""#;
 
@@ -26,15 +28,15 @@ impl ParentDeathGuard {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        Self { keeper: keeper.ok() }
+        Self { keeper: keeper.logged("start a process") }
     }
 
     /// To be called before the client is waited for: afterwards its number may be another's.
     pub(super) fn drop_it(&mut self) {
         if let Some(mut keeper) = self.keeper.take() {
-            let _ = keeper.kill();
+            keeper.kill().logged("end a process");
             // Closes its input, but only when it can no longer do anything.
-            let _ = keeper.wait();
+            keeper.wait().logged("wait for a process");
         }
     }
 }

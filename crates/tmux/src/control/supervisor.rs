@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::Note;
@@ -65,7 +66,7 @@ impl Supervisor {
             && !self.shared.is_closing()
         {
             // A failure means that the connection is gone, which the next read tells.
-            let _ = self.shared.stay_anchored(name);
+            self.shared.stay_anchored(name).logged("ask tmux");
         }
         self.tell(note);
     }

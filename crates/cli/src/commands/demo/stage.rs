@@ -1,6 +1,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_engine::actions::kill;
 use dogwatch_engine::actions::spawn::{self, Place, Request, What};
 use dogwatch_engine::observe::processes;
@@ -59,7 +60,9 @@ impl Stage {
         let path = self.folder.path().join(format!("{name}.toml"));
         std::fs::write(&path, scenario).map_err(Error::io("write a scenario"))?;
         let dogwatch = &self.context.dogwatch;
-        let hook = serde_json::to_string(&(dogwatch, "hook", "demo")).unwrap_or_default();
+        let hook = serde_json::to_string(&(dogwatch, "hook", "demo"))
+            .logged("write JSON")
+            .unwrap_or_default();
         let cwd = self.folder.path().join("work");
         let words = [dogwatch.as_path(), Path::new("lab"), Path::new("actor"), &path];
         let request = Request {
@@ -85,15 +88,21 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         // Runners that still end something would write into the folder while it is removed.
-        for seen in snapshot::look_at_current(&self.context).unwrap_or_default() {
-            let _ = kill::kill(&self.context, &seen, true, Timestamp::now());
+        for seen in snapshot::look_at_current(&self.context)
+            .logged("look at the sessions")
+            .unwrap_or_default()
+        {
+            kill::kill(&self.context, &seen, true, Timestamp::now()).logged("end a session");
         }
         // The server takes its socket away as it leaves: the folder can go when it is gone.
         let tmux = &self.context.tmux;
-        let server = tmux.run(&PaneList::commands()).ok().and_then(|r| PaneList::parse(&r).ok());
+        let server = tmux
+            .run(&PaneList::commands())
+            .logged("ask tmux")
+            .and_then(|r| PaneList::parse(&r).ok());
         let server = server.and_then(|list| i32::try_from(list.server_pid).ok());
         let server = server.and_then(processes::identify);
-        let _ = tmux.run_one(Command::new("kill-server"));
+        tmux.run_one(Command::new("kill-server")).logged("ask tmux");
         if let Some(server) = server {
             processes::wait_gone(server, LEAVING);
         }

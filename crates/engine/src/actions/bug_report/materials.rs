@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::launch;
 use dogwatch_core::profile::Profile;
 use dogwatch_store::Signal;
@@ -65,7 +66,7 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
         screen = capture::kept(context, seen, rows).or(screen);
     }
     let signals = reader.store.signals(&seen.session.id)?;
-    let profile = agents::profile(context, &seen.session.agent).ok();
+    let profile = agents::profile(context, &seen.session.agent).logged("read an agent's profile");
     let agent = seen.session.started.as_ref().map(|s| s.agent).filter(|a| processes::is_alive(*a));
     let way = profile.as_ref().and_then(|profile| profile.own_word);
     let agent_state = agent
@@ -92,7 +93,14 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
 fn describe(context: &Context, face: &PaneFace) -> Pane {
     let more = "#{cursor_x} #{cursor_y} #{history_size} #{pane_current_command}";
     let ask = |id: PaneId| {
-        Some(context.tmux.run_one(Command::about_pane(id, more)).ok()?.first_line().into_owned())
+        Some(
+            context
+                .tmux
+                .run_one(Command::about_pane(id, more))
+                .logged("ask tmux")?
+                .first_line()
+                .into_owned(),
+        )
     };
     let answer = ask(face.row.pane_id).unwrap_or_default();
     let mut words = answer.splitn(4, ' ');
@@ -113,7 +121,8 @@ fn version(
     profile: Option<&Profile>,
     agent_state: Option<&[u8]>,
 ) -> Option<String> {
-    let told = agent_state.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
+    let told =
+        agent_state.and_then(|bytes| serde_json::from_slice::<Value>(bytes).logged("read JSON"));
     let told = told.and_then(|state| Some(state["version"].as_str()?.to_owned()));
     told.or_else(|| {
         let name = |path: &str| Some(Path::new(path).file_name()?.to_owned());

@@ -4,6 +4,7 @@ pub mod materials;
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::mask::{self, Known, Masks};
 use dogwatch_core::recording::{self, Evidence, Meta};
 use dogwatch_core::screen::{self, grid::Grid};
@@ -64,7 +65,9 @@ pub fn record(
     }
     files.push((
         recording::VERDICT,
-        written(&masks.json(serde_json::to_value(verdict).unwrap_or_default())),
+        written(
+            &masks.json(serde_json::to_value(verdict).logged("write JSON").unwrap_or_default()),
+        ),
     ));
     let signals = materials.signals.iter().map(|signal| {
         let payload = serde_json::from_str(&signal.payload);
@@ -76,7 +79,7 @@ pub fn record(
             spooled: signal.spooled,
             payload,
         };
-        let line = serde_json::to_value(line).unwrap_or_default();
+        let line = serde_json::to_value(line).logged("write JSON").unwrap_or_default();
         format!("{}\n", masks.json(line))
     });
     files.push((recording::SIGNALS, signals.collect::<String>().into_bytes()));
@@ -84,11 +87,11 @@ pub fn record(
         files.push((recording::TRANSCRIPT, masks.json_lines(transcript).into_bytes()));
     }
     let state = materials.agent_state.as_ref();
-    if let Some(state) = state.and_then(|bytes| serde_json::from_slice(bytes).ok()) {
+    if let Some(state) = state.and_then(|bytes| serde_json::from_slice(bytes).logged("read JSON")) {
         files.push((recording::AGENT_STATE, written(&masks.json(state))));
     }
     meta.files = files.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let value = serde_json::to_value(&meta).unwrap_or_default();
+    let value = serde_json::to_value(&meta).logged("write JSON").unwrap_or_default();
     files.push((recording::META, written(&masks.json(value))));
     let folder = keep_record(parent, name, &files)?;
     Ok(Recorded { folder, meta })
@@ -103,8 +106,10 @@ fn known(context: &Context, materials: &Materials, around: &Surroundings) -> Kno
     };
     let mut homes = named(&["HOME"]);
     homes.extend(context.home.iter().map(|home| home.to_string_lossy().into_owned()));
-    let resolved: Vec<PathBuf> =
-        homes.iter().filter_map(|home| Path::new(home).canonicalize().ok()).collect();
+    let resolved: Vec<PathBuf> = homes
+        .iter()
+        .filter_map(|home| Path::new(home).canonicalize().logged_unless_missing("resolve a path"))
+        .collect();
     homes.extend(resolved.iter().map(|home| home.to_string_lossy().into_owned()));
     let mut names = around.names.clone();
     names.extend(named(&["USER", "LOGNAME"]));
@@ -125,7 +130,7 @@ fn session_secrets(context: &Context, materials: &Materials) -> Vec<String> {
     let written = materials.profile.iter().flat_map(|profile| &profile.files);
     let secrets = written.filter_map(|file| {
         let bytes = files::read_regular(&folder.path().join(&file.name), MAX_FILE)?;
-        Some(mask::secrets_of(&serde_json::from_slice(&bytes).ok()?))
+        Some(mask::secrets_of(&serde_json::from_slice(&bytes).logged("read JSON")?))
     });
     secrets.flatten().collect()
 }

@@ -8,6 +8,7 @@ mod settle;
 
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::When;
 use dogwatch_core::job::JobState;
 use dogwatch_store::{Job, NewJob};
@@ -109,7 +110,7 @@ pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Resul
         let interests = reader
             .one(&job.session, Timestamp::now())
             .map(|judged| reader.interests(std::slice::from_ref(&judged)));
-        let mut interests = interests.unwrap_or_default();
+        let mut interests = interests.logged("find what to watch").unwrap_or_default();
         let news = Interest::File(context.state.news_of(&job.session));
         interests.insert((news, job.session.clone()));
         changes.set(interests);

@@ -12,6 +12,7 @@ pub(super) mod tmux_input;
 
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::safe_text::{self, BadText, Change, SafeText};
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::profile;
@@ -88,7 +89,7 @@ pub(crate) fn send_as(
         session: &session.id,
         text: &text.text,
         slash: request.slash,
-        terms: &serde_json::to_value(&terms).unwrap_or_default(),
+        terms: &serde_json::to_value(&terms).logged("write JSON").unwrap_or_default(),
         sender: me,
         posted: now,
     })?;

@@ -1,5 +1,6 @@
 //! What one who delivers a message sees of the agent: its box, and signs that it has taken the message.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::box_text::{self, Shown};
 use dogwatch_core::delivery::{Agent, Input, Phase, Proof, Sight};
 use dogwatch_core::status::evidence::{Screen, Shows};
@@ -91,7 +92,10 @@ impl<'m> Looking<'m> {
     /// Its hook told of the text.
     fn told(&self, reader: &mut StatusReader<'_>) -> Option<Proof> {
         self.staged?;
-        let signals = reader.store.signals_after(&self.message.session, self.heard).ok()?;
+        let signals = reader
+            .store
+            .signals_after(&self.message.session, self.heard)
+            .logged("read a session's signals")?;
         signals.iter().any(|(_, signal)| self.is_told_by(signal)).then_some(Proof::Hook)
     }
 
@@ -99,7 +103,8 @@ impl<'m> Looking<'m> {
         if !matches!(signal.event.as_str(), "UserPromptSubmit" | "BeforeAgent") {
             return false;
         }
-        let payload: Value = serde_json::from_str(&signal.payload).unwrap_or_default();
+        let payload: Value =
+            serde_json::from_str(&signal.payload).logged("read JSON").unwrap_or_default();
         let prompt = payload["prompt"].as_str().unwrap_or_default();
         let (told, left_out) = without_note(prompt);
         box_text::is_same(told, left_out, &self.message.text)

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::{self, Profile};
 
 use super::{MAX_PROMPT, What};
@@ -43,7 +44,10 @@ pub(super) fn program(
 /// Leaves out what an outer agent has set for its own children, and what would mislead the one that is started.
 pub(super) fn leave_out_marks(context: &Context, agent: &str, env: &mut Vec<(OsString, OsString)>) {
     // An agent that nobody knows has no such marks.
-    let marks = agents::profile(context, agent).map(|p| p.launch.unset).unwrap_or_default();
+    let marks = agents::profile(context, agent)
+        .map(|p| p.launch.unset)
+        .logged("read an agent's profile")
+        .unwrap_or_default();
     env.retain(|(key, _)| !marks.iter().any(|mark| key == mark.as_str()));
 }
 

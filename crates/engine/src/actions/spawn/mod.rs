@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::launch::{self, Ask, Launch};
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::profile::Profile;
@@ -114,7 +115,7 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     let _handover = folder.create(&plan.launch, request.prompt.as_deref())?;
     let spawned = plan.carry_out(context, request, now, &mut store, &folder);
     if spawned.as_ref().is_err_and(|e| !matches!(e, Error::StartNotConfirmed { .. })) {
-        let _ = store.unregister(&plan.id);
+        store.unregister(&plan.id).logged("forget a session");
         folder.remove();
     }
     spawned
@@ -206,7 +207,7 @@ impl Plan {
         let (name, pane) = self.place(context, request, now, store)?;
         let started = confirm(folder, &name).inspect_err(|error| {
             if matches!(error, Error::LaunchFailed { .. }) {
-                let _ = context.tmux.run_one(Command::new("kill-pane").target(pane));
+                context.tmux.run_one(Command::new("kill-pane").target(pane)).logged("ask tmux");
             }
         })?;
         Ok(Spawned {
@@ -261,7 +262,9 @@ impl Plan {
             match self.make_pane(context, request, &name) {
                 Ok((pane, server)) => {
                     // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.
-                    let _ = store.placed(&self.id, &pane.to_string(), server);
+                    store
+                        .placed(&self.id, &pane.to_string(), server)
+                        .logged("note the pane of a session");
                     return Ok((name, pane));
                 }
                 Err(dogwatch_tmux::Error::DuplicateSession { .. })

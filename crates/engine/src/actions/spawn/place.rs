@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_base::private::MQTT_PASSWORD;
 use dogwatch_core::name::SessionName;
 use dogwatch_core::process_tree;
@@ -107,7 +108,10 @@ pub(super) fn own_session(
     let replies = made.inspect_err(|error| {
         // Half a session is none.
         if may_be_half_made(error) || (is_unanswered(error) && is_ours(context, &tmux_name, id)) {
-            let _ = context.tmux.run_one(Command::new("kill-session").target(&tmux_name));
+            context
+                .tmux
+                .run_one(Command::new("kill-session").target(&tmux_name))
+                .logged("ask tmux");
         }
     })?;
     placed("new-window", replies.get(place))
@@ -140,7 +144,7 @@ pub(super) fn beside(
     let layout = beside.layout.as_ref();
     let layout = layout.map(|layout| Command::new("select-layout").target(pane).arg(layout));
     let after: Vec<Command> = [keep].into_iter().chain(layout).collect();
-    let _ = context.tmux.run(&after);
+    context.tmux.run(&after).logged("ask tmux");
     Ok((pane, server))
 }
 

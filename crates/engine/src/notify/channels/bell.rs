@@ -3,6 +3,7 @@ use std::io::{IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::notice::Notice;
 use dogwatch_tmux::{Command, Server};
 
@@ -24,7 +25,7 @@ impl Bell {
             Command::new("list-clients").option('F', "#{?client_control_mode,,#{client_tty}}");
         let answer = self.server.run_one(list);
         let lines = answer.map(|reply| String::from_utf8_lossy(reply.bytes()).into_owned());
-        let lines = lines.unwrap_or_default();
+        let lines = lines.logged("ask tmux").unwrap_or_default();
         lines.lines().filter(|line| line.starts_with("/dev/")).map(ToOwned::to_owned).collect()
     }
 }

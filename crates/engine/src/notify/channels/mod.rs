@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::config::{Notify, Way};
 use dogwatch_core::event::kind;
 use dogwatch_core::notice::{Notice, Occasion};
@@ -50,7 +51,9 @@ pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
     {
         let data =
             json!({ "occasion": notice.occasion, "title": notice.title, "problems": problems });
-        let _ = store.tell(Timestamp::now(), notice.session.as_deref(), kind::NOT_TOLD, &data);
+        store
+            .tell(Timestamp::now(), notice.session.as_deref(), kind::NOT_TOLD, &data)
+            .logged("write an event");
     }
     problems
 }

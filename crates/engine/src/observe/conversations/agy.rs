@@ -1,5 +1,6 @@
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -17,7 +18,8 @@ pub(super) fn usual(root: &Path, id: &str) -> PathBuf {
 pub(super) fn in_folder(root: &Path, folder: &str, since: Timestamp) -> Vec<(String, Timestamp)> {
     let cache = root.join("cache/last_conversations.json");
     let Some(bytes) = files::read_regular(&cache, MAX_CACHE) else { return Vec::new() };
-    let last: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+    let last: Map<String, Value> =
+        serde_json::from_slice(&bytes).logged("read JSON").unwrap_or_default();
     let is_meant = |workspace: &str| {
         let path = workspace.strip_prefix("file://").unwrap_or(workspace);
         let path = Path::new(path);

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -60,7 +61,8 @@ fn conversations(project: &Path) -> Vec<(String, PathBuf)> {
 fn head(path: &Path) -> (Option<String>, Option<String>) {
     let bytes = files::read_range(path, 0, HEAD).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').take(20);
-    let values: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let values: Vec<Value> =
+        lines.filter_map(|line| serde_json::from_slice(line).logged("read JSON")).collect();
     let first = |key: &str| values.iter().find_map(|v| Some(v.get(key)?.as_str()?.to_owned()));
     (first("sessionId"), first("cwd"))
 }

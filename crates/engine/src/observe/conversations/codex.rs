@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -56,7 +57,7 @@ pub(crate) fn id_of(path: &Path) -> Option<String> {
 fn cwd(path: &Path) -> Option<String> {
     let bytes = files::read_range(path, 0, HEAD)?;
     let line = bytes.split(|byte| *byte == b'\n').next()?;
-    let meta: Value = serde_json::from_slice(line).ok()?;
+    let meta: Value = serde_json::from_slice(line).logged("read JSON")?;
     Some(meta.pointer("/payload/cwd").or_else(|| meta.get("cwd"))?.as_str()?.to_owned())
 }
 

@@ -9,6 +9,7 @@ pub(crate) use codex::id_of;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::profile::{ConversationWay, Profile};
 use dogwatch_core::registry::{Artifact, Conversation};
 use jiff::Timestamp;
@@ -133,8 +134,8 @@ impl<'c> Finder<'c> {
 
 /// When a file was last written to.
 fn modified(path: &Path) -> Option<Timestamp> {
-    let meta = std::fs::metadata(path).ok()?;
-    let at = meta.is_file().then(|| meta.modified().ok())??;
+    let meta = std::fs::metadata(path).logged_unless_missing("look at a file")?;
+    let at = meta.is_file().then(|| meta.modified().logged("read when a file was changed"))??;
     Timestamp::try_from(at).ok()
 }
 

@@ -5,6 +5,7 @@ mod register;
 
 use std::collections::HashSet;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::id::is_id;
 use dogwatch_core::roles;
 use dogwatch_core::session_file::{Claimed, FileProblem, SessionFile, TaskId};
@@ -72,9 +73,11 @@ impl Member {
             return Some(told.to_owned());
         }
         let session = self.session.as_ref()?;
-        let signals = self.store.signals(&session.id).unwrap_or_default();
+        let signals =
+            self.store.signals(&session.id).logged("read a session's signals").unwrap_or_default();
         let heard = signals.iter().rev().find_map(|signal| {
-            let payload: serde_json::Value = serde_json::from_str(&signal.payload).ok()?;
+            let payload: serde_json::Value =
+                serde_json::from_str(&signal.payload).logged("read JSON")?;
             payload["session_id"].as_str().filter(|id| is_id(id)).map(ToOwned::to_owned)
         });
         let is_ours = !unmanaged::is_foreign(&session.id);

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::session_file::SessionFile;
 use dogwatch_core::status::Status;
@@ -79,7 +80,9 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
     let pane_id = seen.as_ref().and_then(SessionSnapshot::pane_id);
     let master: Option<PaneId> = seat.as_ref().and_then(|seat| seat.master.parse().ok());
     // While it is there to be seen.
-    let side = master.and_then(|master| Some(side_of(&window_of(context, master).ok()?, master)));
+    let side = master.and_then(|master| {
+        Some(side_of(&window_of(context, master).logged("find the window of a pane")?, master))
+    });
     let how = match &seen {
         Some(seen) if pane_id.is_some() => {
             if !request.force {
@@ -100,7 +103,8 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
     if let Some(file) = &file {
         file.edit(|text| text.close(&pane).map_err(|problem| file.problem(problem)))?;
     }
-    let balanced = master.and_then(|master| rebalance(context, master, side).ok());
+    let balanced =
+        master.and_then(|master| rebalance(context, master, side).logged("arrange panes"));
     Ok(Closed {
         pane,
         role: seat.map(|seat| seat.role),
@@ -154,7 +158,9 @@ fn end(context: &Context, seen: &SessionSnapshot) -> Result<HowClosed, Error> {
 /// Whether it left when it was told to.
 fn leave(context: &Context, seen: &SessionSnapshot) -> Result<bool, Error> {
     let session = &seen.session;
-    let exit = agents::profile(context, &session.agent).ok().and_then(|profile| profile.slash.exit);
+    let exit = agents::profile(context, &session.agent)
+        .logged("read an agent's profile")
+        .and_then(|profile| profile.slash.exit);
     let (Some(exit), Some(runner)) = (exit, seen.living_runner()) else { return Ok(false) };
     let judged = StatusReader::new(context)?.one(&session.id, Timestamp::now())?;
     // Whatever it is at, it would be told only afterwards: its own keys are quicker.
@@ -173,7 +179,7 @@ fn leave(context: &Context, seen: &SessionSnapshot) -> Result<bool, Error> {
         timeout: Some(LEAVING),
     };
     let Ok(receipt) = send::send(context, &request) else { return Ok(false) };
-    let _ = send::cancel(context, &receipt.message.id);
+    send::cancel(context, &receipt.message.id).logged("cancel a message");
     match receipt.outcome {
         // A draft is in its box, or a dialog came up.
         Outcome::Refused { .. } | Outcome::Queued { .. } | Outcome::TypedNotSubmitted { .. } => {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::profile::SlashCommands;
 use dogwatch_core::roles::{self, Look};
@@ -55,7 +56,7 @@ fn tell(context: &Context, session: &str, command: &str) -> Result<Option<String
             Outcome::Delivered { .. } => return Ok(None),
             Outcome::Queued { because: why } => {
                 // It must not come up later, in the middle of something else.
-                let _ = send::cancel(context, &receipt.message.id);
+                send::cancel(context, &receipt.message.id).logged("cancel a message");
                 because = Some(why);
             }
             other => because = other.because().map(ToOwned::to_owned),

@@ -2,6 +2,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::briefing::Briefing;
 use dogwatch_core::delivery::{Outcome, Proof, When};
 use dogwatch_core::escalation::{Fact, Situation, Trigger};
@@ -195,7 +196,7 @@ impl Job<'_> {
             anew: true,
         };
         let raised = escalation::raise(self.context, &request);
-        let escalation = raised.ok().map(|raised| raised.escalation.number);
+        let escalation = raised.logged("raise a question").map(|raised| raised.escalation.number);
         Error::PaneNotReady { role: self.role, tries, reason, escalation }
     }
 
@@ -419,14 +420,15 @@ impl Job<'_> {
     fn undo(&self, spawned: &Spawned, side: Side) {
         let file = &self.request.file;
         if let Ok(seen) = snapshot::find(self.context, &spawned.id) {
-            let _ = kill::kill(self.context, &seen, true, Timestamp::now());
+            kill::kill(self.context, &seen, true, Timestamp::now()).logged("end a session");
         }
         let pane = spawned.pane.to_string();
-        let _ = file.edit(|text| text.close(&pane).map_err(|problem| file.problem(problem)));
+        file.edit(|text| text.close(&pane).map_err(|problem| file.problem(problem)))
+            .logged("edit the session file");
         if let (Some(task), Ok(mut store)) = (&self.task, self.context.store()) {
-            let _ = store.end_claim(file.path(), task.id.0, Timestamp::now());
+            store.end_claim(file.path(), task.id.0, Timestamp::now()).logged("end a claim");
         }
-        let _ = rebalance(self.context, self.master, Some(side));
+        rebalance(self.context, self.master, Some(side)).logged("arrange panes");
     }
 }
 

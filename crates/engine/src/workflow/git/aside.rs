@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use dogwatch_base::git::status::Change;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_store::ProjectFile;
 
 use super::{LIMIT, Tree, program};
@@ -80,7 +81,7 @@ impl Tree {
     ) -> Result<String, Error> {
         let index = self.git_dir()?.join(format!("dogwatch-aside-{}", std::process::id()));
         let made = self.commit_with(&index, branch, message, paths);
-        let _ = std::fs::remove_file(&index);
+        std::fs::remove_file(&index).logged_unless_missing("remove a file");
         made
     }
 
@@ -178,11 +179,11 @@ impl Tree {
         dir: &Path,
         branch: &str,
     ) -> Result<bool, Error> {
-        let _ = self.git(&["worktree", "remove", "--force", &dir.to_string_lossy()], b"");
-        let _ = self.git(&["worktree", "prune"], b"");
+        self.git(&["worktree", "remove", "--force", &dir.to_string_lossy()], b"").logged("run git");
+        self.git(&["worktree", "prune"], b"").logged("run git");
         let Some(tip) = self.commit_of(&format!("refs/heads/{branch}")) else { return Ok(false) };
         if self.is_fine(&["merge-base", "--is-ancestor", &tip, "HEAD"])? {
-            let _ = self.git(&["branch", "-q", "-D", branch], b"");
+            self.git(&["branch", "-q", "-D", branch], b"").logged("run git");
             return Ok(false);
         }
         Ok(true)

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::Stories;
 use dogwatch_bmad::format::fields::Fields;
 use dogwatch_bmad::format::sprint::{Row, Sprint};
@@ -42,7 +43,7 @@ pub(super) fn build(call: &Call) -> Reply {
 fn config(call: &Call) -> Option<Map<String, Value>> {
     let file = call.option("--config-file").and_then(|file| project::text_of(Path::new(file)));
     let text = file.or_else(|| call.option("--config-json").map(ToOwned::to_owned))?;
-    let value: Value = serde_json::from_str(&text).ok()?;
+    let value: Value = serde_json::from_str(&text).logged("read JSON")?;
     value.as_object().cloned()
 }
 
@@ -84,7 +85,7 @@ pub(super) fn compare(call: &Call) -> Reply {
     let Some(sprint) = document(call, "--sprint") else { return no("sprint_not_found") };
     let sprint = Sprint::read(&sprint);
     // Named epics settle what a key means; a project without them has none.
-    let known = Stories::new(call.project()).known_epics().unwrap_or_default();
+    let known = Stories::new(call.project()).known_epics().logged("read epics").unwrap_or_default();
     let checked = state_document::stories_behind(&Fields::read(&text));
     let rows = sprint.finder(&known);
     let is_open = |story: &&String| !rows.find(story).is_some_and(Row::is_done);

@@ -7,6 +7,7 @@ use crate::decide::session::name;
 use crate::session::agent::Wishes;
 use crate::session::look::Told;
 use crate::session::{Place, Runtime, output};
+use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::Project;
 use dogwatch_engine::{Context, Error};
 use serde_json::json;
@@ -24,7 +25,9 @@ pub(super) fn context() -> Result<Context, Error> {
 pub(super) fn place(call: &Call<'_>) -> Place {
     let told = call.option("--project-root").filter(|path| !path.is_empty()).map(Path::new);
     let resolve = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    let project = told.and_then(|path| resolve(path).ok()).unwrap_or_else(|| call.project());
+    let project = told
+        .and_then(|path| resolve(path).logged("find a session"))
+        .unwrap_or_else(|| call.project());
     let runtime = Runtime::of(std::env::var("SA_TMUX_RUNTIME").ok().as_deref());
     Place { project, runtime, temp: std::env::temp_dir() }
 }

@@ -9,6 +9,7 @@ use crate::decide::session::row::{Row, State, Tongue};
 use crate::session::look::Told;
 use crate::session::monitor::{self, Ask, End};
 use crate::session::{Place, agent};
+use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::project::run_marker;
 use dogwatch_bmad::{self, NotVerified};
 use dogwatch_engine::{Context, Error};
@@ -79,7 +80,7 @@ fn monitored(call: &Call<'_>, name: &str) -> Result<Outcome, Error> {
         // Whoever waits for a child is alive: the run's marker must not grow old meanwhile.
         if heard_of.is_none_or(|at: Instant| at.elapsed() >= HEARTBEAT) {
             heard_of = Some(Instant::now());
-            let _ = run_marker::heartbeat(&project, &project::now());
+            run_marker::heartbeat(&project, &project::now()).logged("write a heartbeat");
         }
     })?;
     let todos = monitored.todos;

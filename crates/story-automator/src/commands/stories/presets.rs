@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::decide::presets::Presets;
+use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::{read_text, write_text};
 use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ pub(super) fn answer(call: &Call) -> Reply {
 }
 
 fn object(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok().filter(Value::is_object)
+    serde_json::from_str(text).logged("read JSON").filter(Value::is_object)
 }
 
 fn unknown(name: &str) -> Reply {

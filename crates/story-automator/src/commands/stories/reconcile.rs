@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_bmad::{NotReconciled, reconcile};
 use serde_json::json;
 
@@ -28,7 +29,10 @@ pub(super) fn repo_and_story<'a>(call: &Call<'a>) -> Result<(PathBuf, &'a str), 
     let (Some(repo), Some(story)) = (given("--repo"), given("--story")) else {
         return Err(no("missing_args"));
     };
-    let repo = Path::new(repo).canonicalize().ok().filter(|repo| repo.is_dir());
+    let repo = Path::new(repo)
+        .canonicalize()
+        .logged_unless_missing("resolve a path")
+        .filter(|repo| repo.is_dir());
     repo.map(|repo| (repo, story)).ok_or_else(|| no("repo_not_found"))
 }
 
