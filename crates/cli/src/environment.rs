@@ -66,7 +66,7 @@ pub(crate) fn project_of(cwd: &Path) -> PathBuf {
 }
 
 pub(crate) fn current_dir() -> Result<PathBuf, Error> {
-    std::env::current_dir().map_err(Error::io("find the current folder"))
+    std::env::current_dir().map_err(Error::io("read the current directory"))
 }
 
 /// What tells who the user is and where, and what else here is private.

@@ -123,7 +123,7 @@ pub(crate) fn state(state: State) -> Cell {
         State::Crashed | State::Lost => AnsiColor::Red,
         State::Unknown => AnsiColor::Yellow,
     };
-    // `running` would be taken for what `status` calls `working`; that it lives is all that is known here.
+    // `running` could be mistaken for `working` of `status`; here dogwatch only knows that the process lives.
     let word = if state == State::Running { "alive" } else { state.as_str() };
     Cell::painted(word, colour)
 }
@@ -153,9 +153,9 @@ pub(crate) fn harmless(text: String) -> String {
 /// What is said instead of an empty table.
 pub(crate) fn no_sessions(of_project: bool) -> &'static str {
     if of_project {
-        "no sessions of this project; `dogwatch ls` lists all"
+        "this project has no sessions; `dogwatch ls` lists all sessions"
     } else {
-        "no sessions; start one: dogwatch spawn claude '…'"
+        "no sessions; to start one: dogwatch spawn claude '…'"
     }
 }
 

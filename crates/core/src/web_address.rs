@@ -12,7 +12,7 @@ pub fn parse(text: &str) -> Result<Uri, String> {
     if text.contains('#') {
         return Err("contains characters that are not allowed in a URL".to_owned());
     }
-    let uri: Uri = text.parse().map_err(|error| format!("it is not an address: {error}"))?;
+    let uri: Uri = text.parse().map_err(|error| format!("invalid address: {error}"))?;
     let Some(authority) = uri.authority().filter(|authority| !authority.host().is_empty()) else {
         return Err("the host is missing".to_owned());
     };

@@ -19,7 +19,7 @@ pub(crate) fn adopt(context: &Context, args: &Adopt) -> Result<u8, Error> {
     if args.json {
         ui::json(&Adopted { entry: entry.shape(), name: args.name.clone() });
     } else {
-        ui::line(format_args!("{}: {} is on the registry now", args.name, entry.agent));
+        ui::line(format_args!("{}: added {} to the registry", args.name, entry.agent));
     }
     Ok(exit_code::OK)
 }

@@ -54,14 +54,19 @@ fn complete(context: &Context, args: &AgentComplete) -> Result<u8, Error> {
         return Ok(exit_code::OK);
     }
     let told = match &done.told {
+<<<<<<< HEAD
         Told::Message { pane, proof } => {
             format!("{pane} was told, proven by its {}", proof.as_str())
         }
-        Told::InFile => "no agent is there to be told; it is in the session file".to_owned(),
+        Told::InFile => "the spawner is not an agent; the result is in the session file".to_owned(),
+=======
+        Told::Message { pane, proof } => format!("reported to {pane}, confirmed by its {proof}"),
+        Told::InFile => "the spawner is not an agent; the result is in the session file".to_owned(),
+>>>>>>> 241fb69 (cli: messages, tables and the demo in plain words)
     };
     ui::line(format_args!("{}: done, result: {}; {told}", done.task.id, done.result));
     if done.next == Claimed::Nothing {
-        ui::line("no more tasks: ready to be closed by the spawner; do nothing further");
+        ui::line("no more tasks; this pane is ready to close, do nothing further");
     } else {
         tell_task(&done.next, "its role");
     }
@@ -79,8 +84,7 @@ fn caller(context: &Context, who: &Who) -> Result<Caller, Error> {
         None => environment::own_pane(context),
     };
     let pane = pane.ok_or_else(|| Error::BadArgument {
-        problem: "which pane is it? Run this in the agent's own pane, or give it with --pane %ID"
-            .to_owned(),
+        problem: "not inside tmux; run this in the agent's pane or pass --pane %ID".to_owned(),
     })?;
     Ok(Caller {
         pane,
@@ -91,7 +95,7 @@ fn caller(context: &Context, who: &Who) -> Result<Caller, Error> {
 }
 
 pub(super) fn task_id(text: &str) -> Result<TaskId, Error> {
-    let problem = || format!("{text:?} is no task; they are written TASK-001");
+    let problem = || format!("{text:?} is not a task id; task ids look like TASK-001");
     text.parse().map_err(|()| Error::BadArgument { problem: problem() })
 }
 

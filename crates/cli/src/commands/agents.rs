@@ -37,7 +37,7 @@ pub(crate) fn agents(context: &Context, args: &Agents) -> u8 {
 }
 
 fn row(found: &Found) -> [Cell; 4] {
-    let missing = format!("not found; to install it: {}", found.profile.install);
+    let missing = format!("not found; to install: {}", found.profile.install);
     let place = found.path.as_ref().map_or_else(
         || Cell::painted(missing, AnsiColor::Yellow),
         |path| path.display().to_string().into(),

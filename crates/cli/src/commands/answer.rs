@@ -24,7 +24,7 @@ pub(crate) fn answer(context: &Context, args: &Answer) -> Result<u8, Error> {
     } else if answered.is_proven {
         ui::line(format_args!("{name}: answered {choice:?}"));
     } else {
-        ui::line(format_args!("{name}: chose {choice:?}, but the dialog is still open"));
+        ui::line(format_args!("{name}: selected {choice:?}, but the dialog is still open"));
     }
     Ok(if answered.is_proven { exit_code::OK } else { exit_code::FAILED })
 }

@@ -9,9 +9,9 @@ pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
     let local = dogwatch_store::LocalBroker::of(&context.state);
     let password = local.password_file();
     let ready = |address| {
-        crate::ui::talk(format_args!("a broker listens on {address} (Mosquitto); Ctrl-C ends it"));
+        crate::ui::talk(format_args!("Mosquitto is listening on {address}; Ctrl-C stops it"));
         crate::ui::talk(format_args!(
-            "dogwatch on this machine uses it by itself; other clients: user {}, password in {}",
+            "dogwatch on this machine connects automatically; other clients: user {}, password in {}",
             dogwatch_store::LOCAL_USER,
             password.display()
         ));

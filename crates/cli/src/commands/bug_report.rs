@@ -62,7 +62,7 @@ pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Erro
 /// Where the folder is to be made, and its name.
 fn place(out: &Path) -> Result<(PathBuf, String), Error> {
     let Some(name) = out.file_name().and_then(|name| name.to_str()) else {
-        let problem = format!("{} is not the name of a new folder", out.display());
+        let problem = format!("{} is not a valid name for a new folder", out.display());
         return Err(Error::BadArgument { problem });
     };
     // No link of a repository leads to it.

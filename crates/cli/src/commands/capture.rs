@@ -22,9 +22,9 @@ pub(crate) fn capture(context: &Context, args: &Capture) -> Result<u8, Error> {
     }
     match captured.from {
         capture::From::Pane => {}
-        capture::From::Kept => ui::talk("note: the session is over; this is its last screen"),
+        capture::From::Kept => ui::talk("note: the session has ended; this is its last screen"),
         capture::From::Transcript => {
-            ui::talk("note: the session is over; this is the end of its transcript");
+            ui::talk("note: the session has ended; this is the end of its transcript");
         }
     }
     ui::screen(&captured.text);

@@ -75,7 +75,8 @@ fn recorded(folder: &Path) -> Result<Reading, Error> {
         Error::BadArgument { problem }
     })?;
     if meta.file.is_none() {
-        let problem = format!("{} has no screen; see its {}", folder.display(), recording::VERDICT);
+        let problem =
+            format!("{} contains no screen; see {} in it", folder.display(), recording::VERDICT);
         return Err(Error::BadArgument { problem });
     }
     reading(&meta.agent, &recording::screen(&meta, &read(&folder.join(recording::STYLED_SCREEN))?))

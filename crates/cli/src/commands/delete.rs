@@ -20,9 +20,9 @@ pub(crate) fn delete(context: &Context, args: &Delete) -> Result<u8, Error> {
     }
     let how = super::kill::by(deleted.by);
     let rest = match (&deleted.conversation, deleted.purged.as_slice()) {
-        (Some(id), _) => format!("its conversation {id} stays"),
-        (None, []) => "it had no conversation".to_owned(),
-        (None, purged) => format!("its conversation was removed ({} files)", purged.len()),
+        (Some(id), _) => format!("conversation {id} is kept"),
+        (None, []) => "no conversation".to_owned(),
+        (None, purged) => format!("conversation deleted ({} files)", purged.len()),
     };
     ui::line(format_args!("{}: {how}; {rest}", args.name));
     Ok(exit_code::OK)

@@ -37,7 +37,7 @@ fn ls(context: &Context, all: bool, as_json: bool) -> Result<u8, Error> {
     if as_json {
         ui::json(&printed::Escalations { escalations: found.iter().map(shape).collect() });
     } else if found.is_empty() {
-        ui::talk("nothing waits for a decision");
+        ui::talk("no open escalations");
     } else {
         ui::line(table(&found));
     }
@@ -74,11 +74,11 @@ fn state(one: &Escalation) -> String {
 fn show(one: &Escalation) {
     ui::line(ui::harmless(dogwatch_core::escalation::text(&one.situation)).trim_end());
     if let (Some(at), Some(option), None) = (one.deadline, one.default_option, &one.settled) {
-        ui::line(format_args!("\nWithout an answer, {option} is chosen at {at:.0}."));
+        ui::line(format_args!("\nWithout an answer, option {option} applies at {at:.0}."));
     }
     match &one.settled {
         None => ui::talk(format_args!(
-            "\nanswer with: dogwatch escalations answer {} --option N",
+            "\nto answer: dogwatch escalations answer {} --option N",
             one.number
         )),
         Some(settled) => {
@@ -124,7 +124,7 @@ fn ask(context: &Context, id: &str) -> Result<String, Error> {
         return Ok(String::new());
     }
     if !std::io::stdin().is_terminal() {
-        let problem = format!("which option? Give --option 1 to {}", found.options.len());
+        let problem = format!("no option given; pass --option 1 to {}", found.options.len());
         return Err(Error::BadArgument { problem });
     }
     show(&found);
@@ -153,7 +153,7 @@ fn raise(context: &Context, args: &EscalationRaise) -> Result<u8, Error> {
     let trigger = Trigger::by_word(&args.trigger).ok_or_else(|| {
         let known = Trigger::ALL.map(Trigger::as_str).join(", ");
         Error::BadArgument {
-            problem: format!("there is no trigger {:?}; known are {known}", args.trigger),
+            problem: format!("unknown trigger {:?}; known triggers: {known}", args.trigger),
         }
     })?;
     let situation = Situation {
@@ -192,7 +192,7 @@ fn raise(context: &Context, args: &EscalationRaise) -> Result<u8, Error> {
 
 fn complain(problems: &[String]) {
     for problem in problems {
-        ui::talk(format_args!("warning: somebody was not told: {problem}"));
+        ui::talk(format_args!("warning: notification failed: {problem}"));
     }
 }
 

@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
     if let Some(unknown) = args.kind.as_deref().filter(|word| !kind::ALL.contains(word)) {
         let known = kind::ALL.join(", ");
-        let problem = format!("there are no events of kind {unknown:?}; there are {known}");
+        let problem = format!("unknown event kind {unknown:?}; known kinds: {known}");
         return Err(Error::BadArgument { problem });
     }
     if let Some(session) = &args.session {

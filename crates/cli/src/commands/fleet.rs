@@ -34,7 +34,7 @@ pub(crate) fn fleet(context: &Context, args: Fleet) -> Result<u8, Error> {
             if args.json {
                 ui::json(&printed::Fleet { hosts: hosts(&picture) });
             } else if picture.hosts.is_empty() {
-                ui::talk("no hosts; make one known: dogwatch relay");
+                ui::talk("no hosts; to publish this one: dogwatch relay");
             } else {
                 ui::line(table(&picture, Timestamp::now()));
             }
@@ -129,7 +129,7 @@ fn code(reply: &Reply) -> u8 {
 /// Draws the table again whenever there is news, until Ctrl-C.
 fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
     if !as_json && !ui::stdout_is_terminal() {
-        let problem = "--watch draws on a terminal; use `dogwatch fleet --watch --json` elsewhere";
+        let problem = "--watch needs a terminal; use `dogwatch fleet --watch --json` without one";
         return Err(Error::BadArgument { problem: problem.into() });
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -149,9 +149,9 @@ fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
             let trouble = viewer.trouble();
             ui::try_json(&printed::FleetNews { hosts: hosts(viewer.picture()), trouble })
         } else {
-            let trouble = viewer.trouble().map(|t| format!("{t}; trying again\n\n"));
+            let trouble = viewer.trouble().map(|t| format!("{t}; retrying\n\n"));
             let table = table(viewer.picture(), Timestamp::now());
-            ui::redraw(format_args!("{}{table}\n\nCtrl-C ends", trouble.unwrap_or_default()))
+            ui::redraw(format_args!("{}{table}\n\nCtrl-C to exit", trouble.unwrap_or_default()))
         };
         if told.is_err() {
             break;
@@ -204,7 +204,10 @@ fn note(host: &HostPicture) -> String {
 fn session(host: &HostPicture, state: &SessionState) -> (Cell, String) {
     let word = state.status["state"].as_str().unwrap_or("?").to_owned();
     if !host.is_online() {
-        return (Cell::painted("unknown", AnsiColor::Magenta), format!("host gone; last {word}"));
+        return (
+            Cell::painted("unknown", AnsiColor::Magenta),
+            format!("host offline; last {word}"),
+        );
     }
     match serde_json::from_value::<Status>(state.status.clone()) {
         Ok(status) => (words::state(&status), words::detail(&status)),

@@ -20,23 +20,23 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
         });
         return Ok(exit_code::OK);
     }
-    let verb = if args.dry_run { "would forget" } else { "forgot" };
+    let verb = if args.dry_run { "would remove" } else { "removed" };
     for session in &collected.sessions {
         ui::line(format_args!("{verb} {}", session.name));
     }
     let verb = if args.dry_run { "would end" } else { "ended" };
     for pid in &collected.processes {
-        ui::line(format_args!("{verb} process {pid}, which had outlived its session"));
+        ui::line(format_args!("{verb} process {pid}, left over from an ended session"));
     }
     let verb = if args.dry_run { "would remove" } else { "removed" };
     for folder in &collected.folders {
-        ui::line(format_args!("{verb} the folder {folder}, which no session owns"));
+        ui::line(format_args!("{verb} the directory {folder}, which belongs to no session"));
     }
     for file in &collected.files {
-        ui::line(format_args!("{verb} {}, which nothing uses", file.display()));
+        ui::line(format_args!("{verb} {}, which is unused", file.display()));
     }
     if let Some(why) = &collected.not_shrunk {
-        ui::talk(format_args!("note: the database could not be made smaller: {why}"));
+        ui::talk(format_args!("note: cannot shrink the database: {why}"));
     }
     if collected.sessions.is_empty()
         && collected.processes.is_empty()

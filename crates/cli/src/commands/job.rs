@@ -24,7 +24,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
                 let shape = |(name, job): &(Option<String>, Job)| shape(name.as_deref(), job);
                 ui::json(&printed::Jobs { jobs: found.iter().map(shape).collect() });
             } else if found.is_empty() {
-                ui::talk("no jobs; give one: dogwatch job submit NAME '…'");
+                ui::talk("no jobs; to submit one: dogwatch job submit NAME '…'");
             } else {
                 ui::line(table(&found));
             }
@@ -60,11 +60,11 @@ fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     let begun = Instant::now();
     let prompt = told::text(args.prompt.as_deref(), args.file.as_deref(), MOST_BYTES)?;
     let prompt = prompt.ok_or_else(|| Error::BadArgument {
-        problem: "what is to be done? Give a prompt, - or --file".to_owned(),
+        problem: "no prompt given; pass a prompt, `-` for standard input, or --file".to_owned(),
     })?;
     let submitted = job::submit(context, &args.target, &prompt, args.timeout)?;
     if let Some(trouble) = &submitted.trouble {
-        ui::talk(format_args!("warning: it is not delivered yet: {trouble}"));
+        ui::talk(format_args!("warning: not delivered yet: {trouble}"));
     }
     let mut found = submitted.job;
     if args.wait {

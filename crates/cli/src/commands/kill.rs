@@ -34,7 +34,7 @@ pub(super) fn tell(
                 Ok(killed) => {
                     ui::line(format_args!("{}: {}", seen.session.name, words(killed)));
                     if let Some(why) = &killed.not_noted {
-                        ui::talk(format_args!("note: it could not be written down: {why}"));
+                        ui::talk(format_args!("note: this was not recorded: {why}"));
                     }
                 }
                 Err(error) => ui::talk(format_args!("{}: {error}", seen.session.name)),
@@ -48,8 +48,13 @@ pub(super) fn tell(
 /// What ended it, for people.
 pub(super) fn by(by: By) -> &'static str {
     match by {
-        By::AlreadyEnded => "had ended before",
-        By::OwnExit => "left by its own exit",
+<<<<<<< HEAD
+        By::AlreadyEnded => "already ended",
+        By::OwnExit => "exited cleanly",
+=======
+        By::Nobody => "already ended",
+        By::ItsOwnExit => "exited cleanly",
+>>>>>>> 241fb69 (cli: messages, tables and the demo in plain words)
         By::Term => "ended by TERM",
         By::Kill => "ended by KILL",
     }
@@ -59,7 +64,7 @@ pub(super) fn words(killed: &Killed) -> String {
     let how = by(killed.by);
     match &killed.ended {
         Some(ended) => format!("{how} ({})", ui::exit(ended.exit)),
-        None => format!("{how} (nobody recorded its end)"),
+        None => format!("{how} (no exit record)"),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{environment, ui};
 pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
     // Also with no sessions: a script that lacks it fails where it is written, not where it does harm.
     if !args.yes && !std::io::stdin().is_terminal() {
-        let problem = "kill-all needs --yes where it cannot ask: standard input is not a terminal";
+        let problem = "kill-all needs --yes when standard input is not a terminal";
         return Err(Error::BadArgument { problem: problem.to_owned() });
     }
     let mut seen = snapshot::look_at_current(context)?;
@@ -22,7 +22,7 @@ pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
     }
     if !args.yes && !seen.is_empty() {
         let living = seen.iter().filter(|s| !s.life.state.is_over()).count();
-        let question = format!("End {} sessions, {living} of them alive?", seen.len());
+        let question = format!("End {} sessions, {living} of them running?", seen.len());
         if !ui::confirm(&question) {
             return Ok(exit_code::FAILED);
         }

@@ -16,7 +16,7 @@ pub(crate) fn messages(context: &Context, args: &Messages) -> Result<u8, Error> 
         if args.json {
             ui::json(&CancelledMessage { cancelled: message.id });
         } else {
-            ui::line(format_args!("taken back: {}", message.id));
+            ui::line(format_args!("cancelled: {}", message.id));
         }
         return Ok(exit_code::OK);
     }
@@ -28,7 +28,7 @@ pub(crate) fn messages(context: &Context, args: &Messages) -> Result<u8, Error> 
         let shape = |(name, message): &(Option<String>, Message)| shape(name.as_deref(), message);
         ui::json(&message::Messages { messages: found.iter().map(shape).collect() });
     } else if found.is_empty() {
-        ui::talk("no messages; send one: dogwatch send NAME '…'");
+        ui::talk("no messages; to send one: dogwatch send NAME '…'");
     } else {
         ui::line(table(&found));
     }
@@ -60,12 +60,12 @@ fn outcome(message: &Message) -> String {
 /// What was done to a text, for people.
 pub(super) fn change(change: Change) -> &'static str {
     match change {
-        Change::LineEnds => "line ends were made plain",
+        Change::LineEnds => "line endings were normalised",
         Change::ControlCharacters => {
-            "control characters were left out: they would act on the agent instead of being read"
+            "control characters were removed, because the agent would act on them"
         }
-        Change::Continued => "a blank was put after it, lest Enter be taken for a new line",
-        Change::TrailingLineEnds => "line ends at its end were left out",
+        Change::Continued => "a space was appended, so that Enter submits the text",
+        Change::TrailingLineEnds => "trailing line breaks were removed",
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
     let (shown, key) = (ui::short_path(managed.file.path()), desk.key());
     let mut reporter = Reporter::new(managed, desk, pace)?;
     let stop = interrupt::flag(reporter.waker())?;
-    ui::talk(format_args!("looking after {shown} for {key}; Ctrl-C ends"));
+    ui::talk(format_args!("watching {shown}, reporting to {key}; Ctrl-C to stop"));
     while !stop.load(Ordering::Relaxed) {
         let Some(reports) = reporter.next(&stop)? else { break };
         for report in &reports {
@@ -68,11 +68,11 @@ fn tell(report: &Report, as_json: bool) -> io::Result<()> {
 
 fn in_words(report: &Report) -> (&'static str, &str) {
     match report {
-        Report::Told(title) => ("told: ", title),
+        Report::Told(title) => ("reported: ", title),
         Report::Beat(note) => ("heartbeat: ", note),
-        Report::Trouble(problem) => ("trouble: ", problem),
-        Report::Well => ("the trouble is over", ""),
-        Report::Stopped { by } => ("stopped, as asked by ", by),
+        Report::Trouble(problem) => ("problem: ", problem),
+        Report::Well => ("problem resolved", ""),
+        Report::Stopped { by } => ("stopped, requested by ", by),
     }
 }
 

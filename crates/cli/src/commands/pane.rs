@@ -163,10 +163,10 @@ fn close(context: &Context, args: &PaneClose) -> Result<u8, Error> {
     } else {
         let role = closed.role.as_ref().map(|role| format!(" {role}")).unwrap_or_default();
         let how = match &closed.how {
-            HowClosed::Gone => "was gone already".to_owned(),
+            HowClosed::Gone => "already gone".to_owned(),
             HowClosed::Exit(killed) => {
                 let exit = killed.ended.as_ref().map(|ended| ui::exit(ended.exit));
-                format!("left when it was told to ({})", exit.unwrap_or_default())
+                format!("exited cleanly ({})", exit.unwrap_or_default())
             }
             HowClosed::Ended(killed) => super::kill::words(killed),
         };

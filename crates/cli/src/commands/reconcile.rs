@@ -38,7 +38,7 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
         });
     }
     let stop = interrupt::flag(monitor.waker())?;
-    ui::talk(format_args!("looking after {shown}; Ctrl-C ends"));
+    ui::talk(format_args!("watching {shown}; Ctrl-C to stop"));
     // The same trouble is told once, and again if it is another.
     let mut trouble = None;
     while let Some(turn) = monitor.next(&stop) {
@@ -48,7 +48,7 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
         let told = match turn {
             Turn::Passed(pass) => {
                 if trouble.take().is_some() {
-                    ui::talk(format_args!("{shown} can be used again"));
+                    ui::talk(format_args!("{shown} is readable again"));
                 }
                 tell(&pass, args.wants_json())
             }
@@ -64,8 +64,8 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
             }
             Turn::Push { away } => {
                 match away {
-                    Some(why) => ui::talk(format_args!("looking at intervals: {why}")),
-                    None => ui::talk("listening to the broker"),
+                    Some(why) => ui::talk(format_args!("checking at intervals: {why}")),
+                    None => ui::talk("subscribed to the broker"),
                 }
                 Ok(())
             }
@@ -94,9 +94,9 @@ fn in_words(pass: &Pass, dry_run: bool) {
     }
     let (checked, news, old) = (pass.checked, pass.drifts.len(), pass.standing.len());
     let done = match (dry_run, pass.written) {
-        (true, _) => "nothing was written (--dry-run)",
-        (false, true) => "the registry was brought up to date",
-        (false, false) => "the registry was left as it is",
+        (true, _) => "nothing written (--dry-run)",
+        (false, true) => "registry updated",
+        (false, false) => "registry unchanged",
     };
     ui::talk(format_args!(
         "sessions checked: {checked}; differences: {news} new, {old} known; {done}"

@@ -94,7 +94,9 @@ fn seen(observed: &Observed, name: &str, entry: &Entry) -> &'static str {
 fn print(managed: &ManagedRegistry<'_>, rows: &[Row<'_>]) {
     if rows.is_empty() {
         let path = ui::short_path(managed.file.path());
-        ui::talk(format_args!("nobody is in {path}; start with: dogwatch create claude"));
+        ui::talk(format_args!(
+            "the registry is empty ({path}); to add a session: dogwatch create claude"
+        ));
         return;
     }
     let now = Timestamp::now();

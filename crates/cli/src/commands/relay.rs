@@ -34,7 +34,7 @@ pub(crate) fn relay(context: &Context, args: &Relay) -> Result<u8, Error> {
 
 /// Publishes beside a watch, if a broker is set up and nobody else does.
 pub(super) fn beside(context: &Context, shown: &[Change]) -> Option<Publisher> {
-    let trouble = |error: &Error| ui::talk(format_args!("note: nothing is published: {error}"));
+    let trouble = |error: &Error| ui::talk(format_args!("note: not publishing: {error}"));
     let mqtt = environment::mqtt(context).inspect_err(trouble).ok()??;
     publisher(context, mqtt, shown).inspect_err(trouble).ok()
 }
@@ -45,7 +45,7 @@ fn publisher(context: &Context, mqtt: Mqtt, shown: &[Change]) -> Result<Publishe
     let spawn = fleet.spawn_terms(context.home.as_deref());
     if allow.contains(&"spawn") && spawn.folders.is_empty() {
         ui::talk(
-            "note: [fleet] allow names spawn, but [fleet.spawn] names no folders: it is refused everywhere",
+            "note: [fleet] allows spawn, but [fleet.spawn] allows no folders, so every remote spawn is refused",
         );
     }
     let host = Host {
@@ -60,19 +60,21 @@ fn publisher(context: &Context, mqtt: Mqtt, shown: &[Change]) -> Result<Publishe
     Publisher::start(host, shown, |notice| match notice {
         Notice::Connected { broker } => ui::talk(format_args!("publishing to {broker}")),
         Notice::Trouble { broker, problem } => {
-            ui::talk(format_args!("note: the broker {broker} {problem}; trying again"));
+            ui::talk(format_args!("note: the broker {broker} {problem}; retrying"));
         }
         Notice::Untrusted { broker, trust, refuses_orders } => {
             let problem = match trust {
                 Trust::NoLogin => "is used without user and password",
-                Trust::Anybody => "takes clients without a password",
-                Trust::Authenticated | Trust::Unknown => "may take clients without a password",
+                Trust::Anybody => "accepts clients without a password",
+                Trust::Authenticated | Trust::Unknown => "may accept clients without a password",
             };
             ui::talk(format_args!(
-                "warning: the broker {broker} {problem}: whoever reaches it can read all events"
+                "warning: the broker {broker} {problem}: anyone who can connect can read all events"
             ));
             if refuses_orders {
-                ui::talk("warning: orders of other hosts are refused until it asks for a password");
+                ui::talk(
+                    "warning: orders from other hosts are refused until the broker requires a password",
+                );
             }
         }
     })

@@ -28,13 +28,13 @@ pub(crate) fn resume(context: &Context, args: &Resume) -> Result<u8, Error> {
     if args.json {
         ui::json(&ResumedSessions { resumed: results.iter().map(shape).collect() });
     } else if results.is_empty() {
-        ui::talk("nothing to bring back");
+        ui::talk("nothing to resume");
     } else {
         for (name, result) in &results {
             match result {
                 Ok(spawned) => {
                     let id = spawned.conversation.as_deref().unwrap_or_default();
-                    ui::line(format_args!("{name}: goes on with {id}"));
+                    ui::line(format_args!("{name}: resumed conversation {id}"));
                 }
                 Err(error) => {
                     ui::talk(format_args!("{name}: {error}"));

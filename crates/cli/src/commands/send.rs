@@ -12,7 +12,7 @@ use crate::ui;
 pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
     let text = told::text(args.text.as_deref(), args.file.as_deref(), MOST_BYTES)?;
     let text = text.ok_or_else(|| Error::BadArgument {
-        problem: "what is to be sent? Give a text, `-` for standard input, or --file".into(),
+        problem: "no message given; pass a text, `-` for standard input, or --file".into(),
     })?;
     let request = Request {
         target: &args.target,
@@ -45,14 +45,14 @@ fn in_words(receipt: &Receipt) -> String {
     let name = &receipt.name;
     match &receipt.outcome {
         Outcome::Delivered { proof, while_working } => {
-            let queued = if *while_working { ", while it worked" } else { "" };
-            format!("delivered to {name}, proven by its {}{queued}", proof.as_str())
+            let queued = if *while_working { ", while it was working" } else { "" };
+            format!("delivered to {name}, confirmed by its {}{queued}", proof.as_str())
         }
         Outcome::Queued { because } if receipt.has_runner => {
-            format!("queued: {name}: {because}; it is delivered when the agent can take it")
+            format!("queued: {name}: {because}; dogwatch delivers it when the agent is ready")
         }
         Outcome::Queued { because } => {
-            let next = "not sent; the next `dogwatch send` to it delivers this one first";
+            let next = "not sent; the next `dogwatch send` to this session delivers it first";
             format!("queued: {name}: {because}; {next}")
         }
         other => {

@@ -17,9 +17,7 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     let request = request(args)?;
     let spawned = spawn::spawn(context, &request, &environment::local_time())?;
     if spawned.prompt_in_file {
-        ui::talk(
-            "note: the prompt is not on the command line; the agent was told to read it from its file",
-        );
+        ui::talk("note: the prompt is not on the command line; the agent reads it from a file");
     }
     if as_json {
         ui::json(&shape(&spawned));
@@ -37,7 +35,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
     let what = match args.agent {
         Some(name) => What::Agent { name, extra_args: args.args },
         None if args.args.is_empty() => {
-            return Err(bad("nothing to start: name an agent, or give a command after --"));
+            return Err(bad("nothing to start; pass an agent, or a command after --"));
         }
         None => What::Command(args.args),
     };

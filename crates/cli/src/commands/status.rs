@@ -79,7 +79,7 @@ fn look(
 /// Draws the table again whenever there is news, until Ctrl-C.
 fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     if !ui::stdout_is_terminal() {
-        let problem = "--watch draws on a terminal; use `dogwatch status --json` elsewhere".into();
+        let problem = "--watch needs a terminal; use `dogwatch status --json` without one".into();
         return Err(Error::BadArgument { problem });
     }
     let mut watcher = Watcher::new(context, &args.sessions)?;
@@ -101,7 +101,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
         let (header, rows) = table(&judged, &watcher.jobs()?, now).blocks();
         let words: Vec<&str> = judged.iter().map(|one| one.verdict.status.as_str()).collect();
-        let footer = format!("{clock}, Ctrl-C ends");
+        let footer = format!("{clock}, Ctrl-C to exit");
         let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
         if screen.draw(&picture).is_err() {
             break;
@@ -117,7 +117,7 @@ pub(super) fn show_options(one: &SessionStatus) {
         ui::line(format_args!("  {number}. {}", ui::harmless(option.clone())));
     }
     if !options.is_empty() {
-        ui::line(format_args!("answer it: dogwatch answer {} NUMBER", one.seen.session.name));
+        ui::line(format_args!("to answer: dogwatch answer {} NUMBER", one.seen.session.name));
     }
 }
 
@@ -207,7 +207,7 @@ pub(super) fn detail(status: &Status) -> String {
                 parts.push(format!("{background} in the background"));
             }
             if draft.is_some() {
-                parts.push("a draft in its box".to_owned());
+                parts.push("draft in the input box".to_owned());
             }
             parts.join(", ")
         }
@@ -217,7 +217,7 @@ pub(super) fn detail(status: &Status) -> String {
             how_stopped(*exit, *cause, by.as_deref())
         }
         Status::Unknown { missing } => missing.clone(),
-        Status::Lost { last_seen: Some(at) } => format!("last heard of at {at:.0}"),
+        Status::Lost { last_seen: Some(at) } => format!("last seen at {at:.0}"),
         Status::Starting
         | Status::Exited
         | Status::Stopped { .. }

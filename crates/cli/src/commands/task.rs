@@ -48,7 +48,7 @@ fn list(args: &TaskList) -> Result<u8, Error> {
         let tasks = tasks.iter().map(shape).collect();
         ui::json(&printed::Tasks { session_file: ui::path(file.path()), tasks });
     } else if tasks.is_empty() {
-        ui::talk("no tasks; add one: dogwatch task add --role dev '…'");
+        ui::talk("no tasks; to add one: dogwatch task add --role dev '…'");
     } else {
         let mut table = ui::table(&["TASK", "STATUS", "ROLE", "PANE", "RESULT", "TEXT"]);
         for task in &tasks {

@@ -57,11 +57,14 @@ fn window(context: &Context, args: &Team) -> Result<PaneId, Error> {
     match masters.as_slice() {
         [one] => Ok(*one),
         [] => Err(Error::BadArgument {
-            problem: "there is no team of this project; name a pane or a session".to_owned(),
+            problem: "this project has no team; pass a pane or a session".to_owned(),
         }),
         many => {
             let shown: Vec<String> = many.iter().map(ToString::to_string).collect();
-            let problem = format!("there are several teams, led by {}; name one", shown.join(", "));
+            let problem = format!(
+                "this project has several teams; pass one of their masters: {}",
+                shown.join(", ")
+            );
             Err(Error::BadArgument { problem })
         }
     }

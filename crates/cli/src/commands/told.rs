@@ -26,7 +26,7 @@ pub(super) fn text(
     };
     String::from_utf8(bytes).map(Some).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::BadArgument { problem: format!("the text is not UTF-8 (byte {at})") }
+        Error::BadArgument { problem: format!("the text is not valid UTF-8 (byte {at})") }
     })
 }
 

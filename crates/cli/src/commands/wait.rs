@@ -13,7 +13,7 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
     let states: Vec<String> = args.states.clone();
     if let Some(unknown) = states.iter().find(|state| !Status::WORDS.contains(&state.as_str())) {
         let known = Status::WORDS.join(", ");
-        let problem = format!("{unknown:?} is not a state; known are {known}");
+        let problem = format!("unknown state {unknown:?}; known states: {known}");
         return Err(Error::BadArgument { problem });
     }
     let (outcome, judged, code) = match wait::wait(context, &args.sessions, &states, args.timeout)?

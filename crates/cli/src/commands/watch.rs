@@ -19,7 +19,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     let mut watcher = Watcher::new(context, &args.sessions)?;
     let stop = interrupt::flag(watcher.waker())?;
     if !args.json {
-        ui::talk("watching; Ctrl-C ends");
+        ui::talk("watching; Ctrl-C to stop");
     }
     let mut publisher = None;
     let mut is_first = true;

@@ -7,7 +7,7 @@ fn nothing_to_start() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["spawn"]), @r"
     ------- stderr -------
-    error: nothing to start: name an agent, or give a command after --
+    error: nothing to start; pass an agent, or a command after --
     [exit code: 2]
     ");
     let _ = env.dogwatch(&["spawn", "--"]).code(2);

@@ -55,7 +55,7 @@ fn the_last_screen_after_tmux_has_forgotten_it() {
 
       last words: é 🐕
     ------- stderr -------
-    note: the session is over; this is its last screen
+    note: the session has ended; this is its last screen
     ");
     let shape = env.dogwatch(&["capture", "x", "--json"]).json();
     assert_eq!((shape["from"].as_str(), shape["state"].as_str()), (Some("kept"), Some("crashed")));
@@ -160,7 +160,7 @@ fn the_transcript_of_an_agent_that_has_one() {
 
     * Bash make
     ------- stderr -------
-    note: the session is over; this is the end of its transcript
+    note: the session has ended; this is the end of its transcript
     ");
 }
 

@@ -10,7 +10,7 @@ fn runs_through_without_a_terminal_and_leaves_nothing() {
     let mut command = env.command(&["demo"]);
     let output = env.run(command.env("TMPDIR", &temporary)).success();
     let text = output.text();
-    for words in ["worker", "asker", "failer", "waiting", "answered", "crashed", "What was seen:"] {
+    for words in ["worker", "asker", "failer", "waiting", "answered", "crashed", "Observed:"] {
         assert!(text.contains(words), "no {words:?} in {output}");
     }
     assert!(!text.contains('\u{1b}'), "no colours where nobody sees them");

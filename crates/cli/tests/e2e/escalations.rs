@@ -154,7 +154,7 @@ fn everybody_who_is_set_up_is_told() {
         env.command(&["escalations", "raise", "budget", "100 of 100 used", "--run", "r"]);
     let output = env.run(&mut raise).success();
     let warned = output.stderr;
-    assert!(warned.contains("somebody was not told: command false: exit status: 1"), "{warned}");
+    assert!(warned.contains("notification failed: command false: exit status: 1"), "{warned}");
     let notice: Value = serde_json::from_slice(&std::fs::read(&told).unwrap()).unwrap();
     assert_eq!(notice["occasion"], "escalation_raised");
     assert!(notice["text"].as_str().unwrap().contains("100 of 100 used"));

@@ -30,7 +30,7 @@ fn by_the_agents_own_exit() {
     let session = env.spawn(&["--name", "x", "polite"]);
     env.wait_screen("x", "ready");
     let output = env.dogwatch(&["kill", "x"]).success();
-    insta::assert_snapshot!(output, @"x: left by its own exit (exit code 0)");
+    insta::assert_snapshot!(output, @"x: exited cleanly (exit code 0)");
     assert_eq!(fs::read(env.work().join("received")).unwrap(), b"\x03\x03");
     process::wait_gone(session.pid);
     let seen = env.seen("x");
@@ -177,7 +177,7 @@ fn one_that_has_ended_before() {
     env.spawn_script("x", "exit 3");
     env.wait_state("x", "crashed");
     let output = env.dogwatch(&["kill", "x"]).success();
-    insta::assert_snapshot!(output, @"x: had ended before (exit code 3)");
+    insta::assert_snapshot!(output, @"x: already ended (exit code 3)");
     let _ = env.dogwatch(&["exists", "x"]).code(1);
 }
 

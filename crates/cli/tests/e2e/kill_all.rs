@@ -11,7 +11,7 @@ fn off_a_terminal_it_needs_a_yes() {
     let two = env.spawn_script("two", "exec sleep 300");
     insta::assert_snapshot!(env.dogwatch(&["kill-all"]).code(2), @r"
     ------- stderr -------
-    error: kill-all needs --yes where it cannot ask: standard input is not a terminal
+    error: kill-all needs --yes when standard input is not a terminal
     [exit code: 2]
     ");
     let refused = env.dogwatch(&["kill-all", "--now", "--json"]).code(2).json();
@@ -50,7 +50,7 @@ fn asks_on_a_terminal() {
     env.wait_state("ended", "exited");
     for (terminal, no) in [("t1", "n"), ("t2", ""), ("t3", "nonsense"), ("t4", "Y E S")] {
         let screen = answered(&env, terminal, "", Some(no));
-        assert!(screen.starts_with("End 2 sessions, 1 of them alive? [y/N]"), "{screen}");
+        assert!(screen.starts_with("End 2 sessions, 1 of them running? [y/N]"), "{screen}");
         assert!(screen.ends_with("code 1"), "{screen}");
         assert!(process::is_alive(session.pid));
     }

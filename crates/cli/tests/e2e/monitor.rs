@@ -37,7 +37,7 @@ impl Monitor {
             }
         });
         let monitor = Self { child, lines, words };
-        monitor.says("looking after");
+        monitor.says("watching");
         // tmux 3.3a dies if a session is made by hand in the very moment in which such a client comes.
         eventually("tmux tells it", || env.tmux(&["list-clients"]).contains("control-mode"));
         monitor
@@ -94,7 +94,7 @@ fn told_at_once_by_tmux_and_the_file() {
     fs::write(&file, "sessions: [\n").unwrap();
     monitor.says("cannot read the registry ");
     fs::write(&file, good).unwrap();
-    monitor.says("can be used again");
+    monitor.says("is readable again");
     monitor.end();
 }
 

@@ -299,7 +299,7 @@ fn closed_only_when_it_is_ready() {
     );
     insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%1"]).success(), @"%1 dev: closed, ended by TERM (signal 15 (TERM))");
     assert_eq!(env.places("%0"), ["%0 0,0 200x50"]);
-    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%1"]).success(), @"%1: closed, was gone already");
+    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%1"]).success(), @"%1: closed, already gone");
     let _ = env.dogwatch(&["pane", "close", "%44"]).code(3);
     let _ = env.dogwatch(&["pane", "close", "nobody"]).code(3);
     let _ = env.dogwatch(&["pane", "close", "%0"]).code(3);
@@ -322,7 +322,7 @@ fn killed_behind_our_back() {
         members.into_iter().find(|m| m["pane"] == "%2").map(|m| m["session"]["state"].clone())
     };
     eventually("it is missed", || state(&env).is_some_and(|state| state == "stopped"));
-    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%2"]).success(), @"%2 qa: closed, was gone already");
+    insta::assert_snapshot!(env.dogwatch(&["pane", "close", "%2"]).success(), @"%2 qa: closed, already gone");
     assert_eq!(state(&env), None);
     let boxes = env.boxes("%0");
     assert_eq!((boxes.len(), boxes[0]), (3, [0, 0, 80, 50]));
@@ -414,7 +414,7 @@ fn what_is_wrong_is_said_before_anything_is_done() {
     refused(&["dev", "--master", "%0", "nosuch"], 7, "unknown agent \"nosuch\"");
     refused(&["dev", "--master", "%0", "--", "nosuch"], 7, "was not found");
     refused(&["dev", "--master", "%0", "--task", " ", "--", "cat"], 2, "the task is empty");
-    refused(&["dev", "--master", "%0", "--task-id", "x", "--", "cat"], 2, "is no task");
+    refused(&["dev", "--master", "%0", "--task-id", "x", "--", "cat"], 2, "is not a task id");
     refused(&["dev", "--master", "%0", "--cwd", "nowhere", "--", "cat"], 2, "does not exist");
     env.member("dev", "%0");
     refused(&["dev", "--master", "%0", "--name", "work-dev", "--", "cat"], 4, "already exists");

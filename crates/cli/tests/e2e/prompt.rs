@@ -100,7 +100,7 @@ fn too_long_for_an_argument() {
     insta::assert_snapshot!(output, @r"
     x
     ------- stderr -------
-    note: the prompt is not on the command line; the agent was told to read it from its file
+    note: the prompt is not on the command line; the agent reads it from a file
     ");
     let told = String::from_utf8(arrived(&env)).unwrap();
     let file = told.strip_prefix("Read ").unwrap();

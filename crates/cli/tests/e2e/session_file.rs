@@ -81,8 +81,8 @@ fn a_task_from_beginning_to_end() {
     ## With a title of its own
     ");
     insta::assert_snapshot!(env.dogwatch(&["agent", "complete", "--pane", "%1", "--result", "pass, all green"]).success(), @r"
-    TASK-001: done, result: pass, all green; no agent is there to be told; it is in the session file
-    no more tasks: ready to be closed by the spawner; do nothing further
+    TASK-001: done, result: pass, all green; the spawner is not an agent; the result is in the session file
+    no more tasks; this pane is ready to close, do nothing further
     ");
     insta::assert_snapshot!(env.dogwatch(&["agent", "complete", "--result", "pass", "--pane", "%1"]).code(3), @r"
     ------- stderr -------
@@ -269,7 +269,7 @@ fn who_calls_must_be_in_a_pane() {
     let env = TestEnv::new();
     env.add_task("dev", "It.");
     let said = |words: &[&str], code: i32| env.dogwatch(words).code(code).to_string();
-    assert!(said(&["agent", "register"], 2).contains("which pane is it?"));
+    assert!(said(&["agent", "register"], 2).contains("not inside tmux"));
     env.open_window(200, 50);
     assert!(said(&["agent", "register", "--pane", "%0"], 2).contains("the role is unknown"));
     assert!(said(&["agent", "register", "--pane", "%9", "--role", "dev"], 3).contains("no pane"));

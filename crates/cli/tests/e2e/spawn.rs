@@ -70,7 +70,7 @@ fn the_table_of_sessions() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["ls"]), @r"
     ------- stderr -------
-    no sessions; start one: dogwatch spawn claude '…'
+    no sessions; to start one: dogwatch spawn claude '…'
     ");
     env.spawn_script("ended", "exit 3");
     env.wait_state("ended", "crashed");

@@ -64,7 +64,7 @@ fn a_live_table_in_a_small_terminal() {
         rows.get(1).is_some_and(|row| row.starts_with("broken"))
             && text.contains("more: ")
             && text.contains(" working")
-            && text.contains("Ctrl-C ends")
+            && text.contains("Ctrl-C to exit")
     });
     assert_eq!(is_alternate(), "1");
     env.tmux_on(&outer, &["send-keys", "-t", "=w:", "C-c"]);

@@ -47,7 +47,7 @@ fn steps_of_ones_own() {
         .json();
     assert_eq!(plan["items"][1]["id"], "b");
     let said = project.run(&[]).success().text();
-    assert!(said.contains("all is done"), "{said}");
+    assert!(said.contains("run complete"), "{said}");
     assert_eq!(project.commits(), ["first", "work: a", "work: b", "docs: two"]);
     assert_eq!(project.git(&["status", "--porcelain"]), "");
     let report = project.report();

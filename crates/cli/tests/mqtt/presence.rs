@@ -31,7 +31,7 @@ fn a_host_that_is_killed_is_said_to_be_gone() {
     assert_eq!(seen["hosts"][0]["online"], false);
     assert_eq!(seen["hosts"][0]["sessions"].as_array().unwrap().len(), 2);
     let table = env.dogwatch(&["fleet"]).success().text();
-    assert!(table.contains("unknown") && table.contains("host gone; last working"), "{table}");
+    assert!(table.contains("unknown") && table.contains("host offline; last working"), "{table}");
     // What is gone by the time it comes back is not retained any longer.
     let _ = env.dogwatch(&["kill", "two"]).success();
     let relay = Relay::start(&env);

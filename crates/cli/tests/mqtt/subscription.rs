@@ -78,16 +78,16 @@ fn the_monitor_listens_and_looks_by_itself_while_there_is_nobody_to_listen_to() 
     // So seldom that only a word from elsewhere makes it look.
     let args = ["reconcile", "--subscribe", "--interval", "1h", "--emit-diff"];
     let monitor = Relay::start_with(&env, &args, &[]);
-    monitor.says("looking at intervals: the broker ");
+    monitor.says("checking at intervals: the broker ");
     broker.run();
-    monitor.says("listening to the broker");
+    monitor.says("subscribed to the broker");
     broker.kill();
     eventually("it looks at intervals again", || {
-        monitor.said().matches("looking at intervals").count() >= 2
+        monitor.said().matches("checking at intervals").count() >= 2
     });
     broker.run();
     eventually("it listens again", || {
-        monitor.said().matches("listening to the broker").count() == 2
+        monitor.said().matches("subscribed to the broker").count() == 2
     });
     monitor.ended();
 }

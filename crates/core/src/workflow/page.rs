@@ -33,7 +33,7 @@ pub fn page(report: &Report) -> String {
     );
     let _ = writeln!(
         out,
-        "<p>{}. Begun {}, {} in all. Attempts: {}, of them retries: {}. Tokens: {}{}. Questions: {}.{}</p>",
+        "<p>{}. Started {}, {} in total. Attempts: {}, of which retries: {}. Tokens: {}{}. Questions: {}.{}</p>",
         text(&standing(report.standing)),
         clock(report.begun),
         length(report.seconds),
@@ -168,7 +168,7 @@ fn timeline(out: &mut String, report: &Report) {
         clock(report.begun),
         length(report.seconds)
     );
-    out.push_str("<p class=\"key dim\"><span><b class=good></b>verified</span> <span><b class=bad></b>failed</span> <span><b class=wait></b>under way, or a question</span> <span><b class=skip></b>skipped</span></p>\n");
+    out.push_str("<p class=\"key dim\"><span><b class=good></b>verified</span> <span><b class=bad></b>failed</span> <span><b class=wait></b>running, or a question</span> <span><b class=skip></b>skipped</span></p>\n");
 }
 
 fn percent(thousandths: i64) -> String {

@@ -34,7 +34,7 @@ pub(crate) fn demo() -> Result<u8, Error> {
     }
     let stage = Stage::build()?;
     ui::talk(
-        "dogwatch demo: three scripted agents in a private tmux server (no account, no network)",
+        "dogwatch demo: three scripted agents on a private tmux server (no account, no network)",
     );
     let begun = Instant::now();
     let mut watched = stage.raise_curtain()?;
@@ -58,11 +58,11 @@ pub(crate) fn demo() -> Result<u8, Error> {
 }
 
 fn summary(watched: &[Watched]) {
-    ui::line("\nWhat was seen:");
+    ui::line("\nObserved:");
     for one in watched {
         let path: Vec<&str> = one.story.iter().map(|m| m.what).collect();
         let end = one.story.last().map_or("", |m| m.why.as_str());
         ui::line(format_args!("  {:<7} {} ({end})", one.name, path.join(" → ")));
     }
-    ui::line("\nNow with a real agent: dogwatch spawn claude 'Say hello', then dogwatch status");
+    ui::line("\nNext, with a real agent: dogwatch spawn claude 'Say hello', then dogwatch status");
 }

@@ -27,7 +27,7 @@ impl Stage {
         let folder = tempfile::Builder::new()
             .prefix("dogwatch-demo-")
             .tempdir()
-            .map_err(Error::io("make a folder for the demo"))?;
+            .map_err(Error::io("create a directory for the demo"))?;
         let socket = folder.path().join("tmux");
         let mut tmux = Server::new(Socket::Path(socket.clone()));
         tmux.withheld = crate::environment::private_variables();
@@ -47,7 +47,8 @@ impl Stage {
             host: String::new(),
             caller: dogwatch_engine::context::Caller::default(),
         };
-        std::fs::create_dir(folder.path().join("work")).map_err(Error::io("make a work folder"))?;
+        std::fs::create_dir(folder.path().join("work"))
+            .map_err(Error::io("create a work directory"))?;
         Ok(Self { folder, context })
     }
 

@@ -44,7 +44,7 @@ impl Watched {
         } else if self.waiting_since.get_or_insert_with(Instant::now).elapsed() > THINKING_TIME {
             answer(context, &judged.seen)?;
             self.waiting_since = None;
-            self.note(begun, "answered", "by the demo, with the key 1 for yes".to_owned());
+            self.note(begun, "answered", "by the demo, with key 1 (yes)".to_owned());
         }
         Ok(())
     }

@@ -22,11 +22,13 @@ pub(crate) fn story(context: &Context, args: &Story) -> Result<u8, Error> {
         StoryCommand::Resume(args) => run::resume(context, args),
         StoryCommand::Status(args) => status::status(context, args),
         StoryCommand::Pause(args) => {
-            let fact = Fact::Paused { by: person(), why: "by `dogwatch story pause`".into() };
+            let fact =
+                Fact::Paused { by: person(), why: "requested with `dogwatch story pause`".into() };
             status::tell(context, args, fact, "paused")
         }
         StoryCommand::Abort(args) => {
-            let fact = Fact::Aborted { by: person(), why: "by `dogwatch story abort`".into() };
+            let fact =
+                Fact::Aborted { by: person(), why: "requested with `dogwatch story abort`".into() };
             status::abort(context, args, fact)
         }
         StoryCommand::Ls(args) => ls::ls(context, args),
@@ -51,5 +53,8 @@ fn look(context: &Context, id: Option<&str>) -> Result<(KeptRun, Run, Vec<Dated>
 
 /// Who did it, for the log.
 fn person() -> String {
-    std::env::var("USER").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "somebody".into())
+    std::env::var("USER")
+        .ok()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "unknown user".into())
 }

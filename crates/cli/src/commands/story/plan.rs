@@ -36,7 +36,11 @@ pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Resul
     if what.skip_automate {
         skip.push("auto".into());
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of money")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an amount of money"
+    )]
     let micro_usd = what.budget_usd.map(|usd| (usd.max(0.0) * 1e6).round() as u64);
     Ok(Wanted {
         workflow: what.workflow.clone(),
@@ -111,10 +115,13 @@ pub(super) fn show(planned: &Planned, as_json: bool) {
         })
         .collect();
     if !groups.is_empty() {
-        ui::line(format_args!("then, for each epic that is complete: {}", groups.join(", ")));
+        ui::line(format_args!("after each completed epic: {}", groups.join(", ")));
     }
     if planned.plan.side_by_side > 1 {
-        ui::line(format_args!("{} side by side, each in a worktree", planned.plan.side_by_side));
+        ui::line(format_args!(
+            "{} in parallel, each in its own git worktree",
+            planned.plan.side_by_side
+        ));
     }
     ui::line(permissions(planned.settings.permissions));
     for note in &planned.notes {

@@ -30,10 +30,10 @@ pub(super) fn report(context: &Context, args: &StoryReport) -> Result<u8, Error>
 
 fn print(report: &Report) {
     ui::line(format_args!(
-        "run {} ({}) is {}: {}, {} attempts, {} of them retries, {} tokens{}",
+        "run {} ({}): {}, {}, {} attempts ({} retries), {} tokens{}",
         report.run,
         report.workflow,
-        report.standing,
+        if report.standing == "going" { "unfinished" } else { report.standing },
         length(report.seconds),
         report.attempts,
         report.retries,
@@ -64,6 +64,10 @@ fn print(report: &Report) {
             _ => "open".into(),
         };
         let why = ui::harmless(one.why.clone()).replace('\n', " · ");
-        ui::line(format_args!("asked about {}: {}: {why}: {answer}", one.job, one.trigger.title()));
+        ui::line(format_args!(
+            "question about {}: {}: {why}: {answer}",
+            one.job,
+            one.trigger.title()
+        ));
     }
 }

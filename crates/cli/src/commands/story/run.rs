@@ -72,12 +72,18 @@ fn carry_on(context: &Context, kept: &KeptRun, no_wait: bool, as_json: bool) -> 
         ui::json(&LeftRun { run: kept.id.clone(), left: word.to_owned(), why });
         return Ok(code);
     }
-    let gap = if why.is_empty() { "" } else { ": " };
-    ui::line(format_args!("run {} is {word}{gap}{why}", kept.id));
+    match &left {
+        RunOutcome::Asked => ui::line(format_args!("run {} is waiting for your decision", kept.id)),
+        RunOutcome::Stopped => {
+            ui::line(format_args!("run {} is stopped; its sessions keep running", kept.id));
+        }
+        _ if why.is_empty() => ui::line(format_args!("run {} is {word}", kept.id)),
+        _ => ui::line(format_args!("run {} is {word}: {why}", kept.id)),
+    }
     if matches!(left, RunOutcome::Asked) {
-        ui::talk("hint: dogwatch escalations; then dogwatch story resume");
+        ui::talk("hint: answer with `dogwatch escalations`, then run `dogwatch story resume`");
     } else if code == exit_code::CONFLICT {
-        ui::talk("hint: go on with: dogwatch story resume");
+        ui::talk("hint: to continue: dogwatch story resume");
     }
     Ok(code)
 }
@@ -91,13 +97,13 @@ fn tell(run: &Run, dated: &Dated, as_json: bool) {
     }
 }
 
-/// A fact as a line of the log; what is of interest to nobody is `None`.
+/// A fact as a line of the log; `None` for facts that only matter to the program.
 pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
     Some(match fact {
         Fact::Begun { item, worktree, .. } => {
             let title = run.plan.item(item).map(|item| item.title.clone()).unwrap_or_default();
             let place = worktree.as_ref().map(|dir| format!(" in {dir}")).unwrap_or_default();
-            format!("{item}: begun: {title}{place}")
+            format!("{item}: started: {title}{place}")
         }
         Fact::Skipped { job, why } => format!("{job}: skipped: {why}"),
         Fact::Attempted { job, n, agent, .. } => {
@@ -121,7 +127,7 @@ pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
             format!("{job}: not done: {}: {why}", failure.as_str())
         }
         Fact::Escalated { job, trigger, critical, why, .. } => {
-            let kind = if *critical { "decision needed" } else { "decision wanted" };
+            let kind = if *critical { "decision needed" } else { "decision requested" };
             format!("{job}: {kind}: {}: {why}", trigger.title())
         }
         Fact::Answered { id, action, by, .. } => format!("{id}: {by} chose: {}", action.as_str()),
@@ -129,7 +135,7 @@ pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
             let words = dogwatch_core::workflow::aside_words(branch.as_deref(), *files, left)?;
             format!("{item}: {words}")
         }
-        Fact::Deferred { job, why } => format!("{job}: the story is put off: {why}"),
+        Fact::Deferred { job, why } => format!("{job}: story deferred: {why}"),
         Fact::GroupChecked { group, complete: true, .. } => format!("epic {group}: complete"),
         Fact::GroupChecked { group, complete: false, why } => {
             format!("epic {group}: not complete: {why}")
@@ -137,7 +143,7 @@ pub(super) fn words(run: &Run, fact: &Fact) -> Option<String> {
         Fact::Paused { by, why } => format!("paused by {by}: {why}"),
         Fact::Resumed { by } => format!("resumed by {by}"),
         Fact::Aborted { by, why } => format!("aborted by {by}: {why}"),
-        Fact::Completed => "all is done".into(),
+        Fact::Completed => "run complete".into(),
         Fact::Spawned { .. } | Fact::Closed { .. } => return None,
     })
 }

@@ -20,12 +20,13 @@ pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
         ui::json(&RunStatus { report, attended, next });
         return Ok(exit_code::OK);
     }
-    let who = match (report.standing, attended) {
-        ("complete" | "aborted", _) => "",
-        (_, true) => ", running",
-        (_, false) => ", but not running; `dogwatch story resume` continues it",
+    let standing = match (report.standing, attended) {
+        ("going", true) => "running",
+        ("going", false) => "unfinished but not running; `dogwatch story resume` continues it",
+        ("paused", false) => "paused; `dogwatch story resume` continues it",
+        (standing, _) => standing,
     };
-    ui::line(format_args!("run {} is {}{who}", report.run, report.standing));
+    ui::line(format_args!("run {} is {standing}", report.run));
     ui::line(table(&report));
     for question in report.questions.iter().filter(|q| q.answered.is_none()) {
         let why = ui::harmless(question.why.clone()).replace('\n', " · ");
@@ -67,7 +68,7 @@ fn table(report: &Report) -> crate::table::Table {
     table
 }
 
-/// Writes down what a person wants; whoever carries the run out sees it at once.
+/// Records the request of a person; the process that drives the run sees it at once.
 pub(super) fn tell(
     context: &Context,
     args: &StoryOne,
@@ -76,7 +77,7 @@ pub(super) fn tell(
 ) -> Result<u8, Error> {
     let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
     if kept.over.is_some() {
-        let problem = format!("the run {} is over", kept.id);
+        let problem = format!("run {} has ended", kept.id);
         return Err(Error::BadArgument { problem });
     }
     context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
@@ -89,7 +90,7 @@ pub(super) fn tell(
     Ok(exit_code::OK)
 }
 
-/// Ends the run, and its sessions too if nobody else is there to do it.
+/// Ends the run, and its sessions too if no process drives the run.
 pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8, Error> {
     let code = tell(context, args, fact, "aborted")?;
     let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;

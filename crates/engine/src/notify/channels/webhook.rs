@@ -91,7 +91,8 @@ fn post(url: &Uri, token: Option<&str>, body: &str, limit: Duration) -> Result<u
     }
     if web_address::host(url).parse::<IpAddr>().is_err() {
         // A name is looked up on a thread, which is taken for granted there.
-        thread_to_be_had().map_err(|error| format!("no thread to look {url} up: {error}"))?;
+        thread_to_be_had()
+            .map_err(|error| format!("cannot start a thread to look up {url}: {error}"))?;
     }
     let mut request = config.build().new_agent().post(url).content_type("application/json");
     if let Some(token) = token {

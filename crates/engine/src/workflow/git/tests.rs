@@ -125,7 +125,7 @@ fn branches_come_home_once_or_say_what_is_in_the_way() {
     let (x, y) = (work("x", "one\nx\n"), work("y", "one\ny\n"));
     let sha = well(tree.merge("x", &x, "merge x", none));
     assert_eq!(tree.merge("x", &x, "merge x", none).unwrap(), GitOutcome::Well(sha));
-    let badly = GitOutcome::Badly("both changed a".into());
+    let badly = GitOutcome::Badly("conflict in a".into());
     assert_eq!(tree.merge("y", &y, "merge y", none).unwrap(), badly);
     assert!(tree.changes().unwrap().is_empty(), "nothing is left of the attempt");
     let both = |_: &str, [_, ours, theirs]: [&str; 3]| Some(format!("{ours}{theirs}"));
@@ -165,7 +165,7 @@ fn a_persons_merge_is_left_alone() {
     assert_eq!(fs::read_to_string(tree.dir.join("a")).unwrap(), "settled by hand\n");
     assert!(tree.commit_of("MERGE_HEAD").is_some());
     let went = tree.commit("work", "Mark: 9", &BTreeMap::new()).unwrap();
-    assert!(matches!(&went, GitOutcome::Badly(why) if why.contains("left a")), "{went:?}");
+    assert!(matches!(&went, GitOutcome::Badly(why) if why.contains("conflicts in a")), "{went:?}");
 }
 
 #[test]
