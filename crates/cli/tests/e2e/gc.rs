@@ -14,7 +14,7 @@ fn forgets_what_ended_and_spares_what_lives() {
     nothing to clean up
     ");
     let before = snapshot(&env);
-    insta::assert_snapshot!(env.dogwatch(&["gc", "--older-than", "0s", "--dry-run"]), @"would forget ended");
+    insta::assert_snapshot!(env.dogwatch(&["gc", "--older-than", "0s", "--dry-run"]), @"would remove ended");
     assert_eq!(snapshot(&env), before, "a dry run changed something");
     insta::assert_snapshot!(env.dogwatch(&["gc", "--older-than", "0s", "--json"]), @r#"{"dry_run":false,"sessions":["ended"],"folders":[],"processes":[],"files":[],"not_shrunk":null}"#);
     assert!(!env.session_dir(&ended).exists());
@@ -61,7 +61,7 @@ fn removes_folders_that_nobody_owns_once_they_are_old() {
     }
     let two_hours_ago = SystemTime::now() - Duration::from_hours(2);
     fs::File::open(sessions.join("old")).unwrap().set_modified(two_hours_ago).unwrap();
-    insta::assert_snapshot!(env.dogwatch(&["gc"]), @"removed the folder old, which no session owns");
+    insta::assert_snapshot!(env.dogwatch(&["gc"]), @"removed the directory old, which belongs to no session");
     assert!(sessions.join("young").exists() && !sessions.join("old").exists());
 }
 

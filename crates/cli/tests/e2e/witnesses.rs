@@ -36,7 +36,7 @@ fn a_killed_runner_whose_agent_went_with_it() {
     });
     assert_eq!(env.seen("x")["state"], "lost");
     let output = env.dogwatch(&["kill", "x"]).success();
-    insta::assert_snapshot!(output, @"x: already ended (nobody recorded its end)");
+    insta::assert_snapshot!(output, @"x: already ended (no exit record)");
 }
 
 #[test]

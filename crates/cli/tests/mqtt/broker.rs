@@ -12,7 +12,7 @@ use crate::relay::{Relay, configure, write_config};
 fn broker(env: &TestEnv, port: u16) -> Relay {
     let listen = format!("127.0.0.1:{port}");
     let broker = Relay::start_with(env, &["broker", "--listen", &listen], &[]);
-    broker.says("a broker listens");
+    broker.says("is listening on");
     eventually("it listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
     broker
 }

@@ -216,7 +216,7 @@ fn orders_from_a_broker_that_takes_anybody_are_refused() {
         let relay = Relay::start(&env);
         relay.says("publishing");
         relay.says("can read all events");
-        relay.says("orders of other hosts are refused");
+        relay.says("orders from other hosts are refused");
         let refused = env.dogwatch(&["fleet", "kill", "desk/one", "--json"]).code(4).json();
         let because = refused["because"].as_str().unwrap();
         assert!(
@@ -252,7 +252,7 @@ fn agents_are_started_in_named_folders_only() {
     };
     configure(&env, broker.port, "desk", ALL);
     let relay = Relay::start(&env);
-    relay.says("names no folders");
+    relay.says("allows no folders");
     relay.says("publishing");
     let none = spawn(&allowed.display().to_string(), &[], 4);
     assert!(none["because"].as_str().unwrap().contains("allows no folders"), "{none}");
