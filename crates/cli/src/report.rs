@@ -8,16 +8,12 @@ use dogwatch_protocol::error::{ErrorDetail, ErrorReport};
 
 use crate::ui;
 
-<<<<<<< HEAD
-/// An error beside other results: without the hint.
+/// An error next to other results, without the hint.
 pub(crate) fn detail(error: &Error) -> ErrorDetail {
     ErrorDetail { code: error.code().to_owned(), message: error.to_string(), hint: None }
 }
 
-/// Says what went wrong, where, and what to do: on stderr for people, as JSON on stdout for machines.
-=======
 /// Prints what went wrong, where, and what to do: on stderr for people, as JSON on stdout for programs.
->>>>>>> 241fb69 (cli: messages, tables and the demo in plain words)
 pub(crate) fn failure(error: &Error, as_json: bool) -> ExitCode {
     if as_json {
         let hint = error.hint();

@@ -54,15 +54,10 @@ fn complete(context: &Context, args: &AgentComplete) -> Result<u8, Error> {
         return Ok(exit_code::OK);
     }
     let told = match &done.told {
-<<<<<<< HEAD
         Told::Message { pane, proof } => {
-            format!("{pane} was told, proven by its {}", proof.as_str())
+            format!("reported to {pane}, confirmed by its {}", proof.as_str())
         }
         Told::InFile => "the spawner is not an agent; the result is in the session file".to_owned(),
-=======
-        Told::Message { pane, proof } => format!("reported to {pane}, confirmed by its {proof}"),
-        Told::InFile => "the spawner is not an agent; the result is in the session file".to_owned(),
->>>>>>> 241fb69 (cli: messages, tables and the demo in plain words)
     };
     ui::line(format_args!("{}: done, result: {}; {told}", done.task.id, done.result));
     if done.next == Claimed::Nothing {

@@ -192,7 +192,7 @@ fn presence(host: &HostPicture) -> Cell {
     if host.is_online() {
         Cell::painted("online", AnsiColor::Green)
     } else {
-        Cell::painted("gone", AnsiColor::Red)
+        Cell::painted("offline", AnsiColor::Red)
     }
 }
 

@@ -48,13 +48,8 @@ pub(super) fn tell(
 /// What ended it, for people.
 pub(super) fn by(by: By) -> &'static str {
     match by {
-<<<<<<< HEAD
         By::AlreadyEnded => "already ended",
         By::OwnExit => "exited cleanly",
-=======
-        By::Nobody => "already ended",
-        By::ItsOwnExit => "exited cleanly",
->>>>>>> 241fb69 (cli: messages, tables and the demo in plain words)
         By::Term => "ended by TERM",
         By::Kill => "ended by KILL",
     }

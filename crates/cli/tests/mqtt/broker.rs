@@ -59,7 +59,7 @@ fn it_serves_everybody() {
     eventually("the host is back", || env.dogwatch(&["fleet"]).text().contains("working"));
     let _ = env.dogwatch(&["fleet", "kill", "desk/one"]).success();
     relay.killed();
-    eventually("its last will", || env.dogwatch(&["fleet"]).text().contains("gone"));
+    eventually("its last will", || env.dogwatch(&["fleet"]).text().contains("offline"));
     second.killed();
 }
 
