@@ -186,10 +186,13 @@ impl SessionFolder {
     }
 
     fn read_record<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        serde_json::from_slice(
-            &read_regular(&self.path.join(name), MAX_FILE).logged_unless_missing("read a file")?,
-        )
-        .logged("read JSON")
+        let path = self.path.join(name);
+        let bytes = read_regular(&path, MAX_FILE).logged_unless_missing("read a record")?;
+        // Space that is reserved for it.
+        if bytes.trim_ascii().is_empty() {
+            return None;
+        }
+        serde_json::from_slice(&bytes).logged("read a record")
     }
 
     /// Keeps the last screen for after tmux has forgotten it.

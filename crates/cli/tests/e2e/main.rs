@@ -36,6 +36,7 @@ mod kill;
 mod kill_all;
 mod launchers;
 mod limits;
+mod logging;
 mod mistaken;
 mod monitor;
 mod names;
