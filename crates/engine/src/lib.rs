@@ -22,6 +22,8 @@ pub mod observe;
 pub mod registry;
 pub mod runner;
 pub mod team;
+#[cfg(test)]
+mod tests;
 pub mod watch;
 pub mod workflow;
 

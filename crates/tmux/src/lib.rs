@@ -21,6 +21,8 @@
 //! # Ok::<(), dogwatch_tmux::Error>(())
 //! ```
 //!
+//! Both start `tmux` processes; one-shot ones by a [`Transport`], so that tests can put the `fake` in its place.
+//!
 //! Two rules hold everywhere. A target is exact: a [`Target`] is an id or `=name:`, because tmux
 //! takes a bare name as a prefix and would kill `web2` when asked for `web`. And text from tmux is
 //! bytes until someone decides how to decode it: pane text and paths need not be UTF-8.
@@ -33,6 +35,8 @@ pub mod control;
 mod diagnose;
 mod error;
 mod explain;
+#[cfg(feature = "fake")]
+pub mod fake;
 mod faults;
 mod ids;
 mod limbo;
@@ -47,6 +51,7 @@ mod server;
 mod signal;
 mod socket;
 mod target;
+mod transport;
 mod version;
 mod window;
 
@@ -64,5 +69,6 @@ pub use rows::{BadRow, PaneDetail, PaneFace, PaneRow, RowQuery};
 pub use server::Server;
 pub use socket::Socket;
 pub use target::Target;
+pub use transport::{Client, Output, Transport};
 pub use version::Version;
 pub use window::{PaneBox, WindowView};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::chain::{Chain, MOST_WORDS};
 use crate::connect_lock::{ConnectLock, is_announced};
 use crate::diagnose::is_silent_failure;
-use crate::process::{Output, Process};
+use crate::transport::{Client, Output};
 use crate::{Command, Error, Reply, Server, limbo};
 
 /// How long a new session waits for an old server on the same socket to be gone. With 500 sessions
@@ -22,7 +22,7 @@ const REMIND_AFTER: Duration = Duration::from_secs(2);
 pub struct Running {
     server: Server,
     chain: Chain,
-    process: Option<Process>,
+    client: Option<Box<dyn Client>>,
     begun: Instant,
     _lock: Option<ConnectLock>,
 }
@@ -58,13 +58,13 @@ impl Running {
         let mut running = Self {
             server: server.clone(),
             chain,
-            process: None,
+            client: None,
             begun: Instant::now(),
             _lock: announced.then(|| ConnectLock::wait(&server.connect_lock)),
         };
         // A bare `tmux` would open a session.
         if !commands.is_empty() {
-            running.process = Some(running.spawn()?);
+            running.client = Some(running.spawn()?);
         }
         Ok(running)
     }
@@ -78,10 +78,10 @@ impl Running {
         let mut pause = Duration::from_millis(20);
         let mut reminded = false;
         loop {
-            let Some(process) = self.process.take() else {
+            let Some(client) = self.client.take() else {
                 return Ok(vec![]);
             };
-            let output = process
+            let output = client
                 .finish()
                 .map_err(|source| Error::Io { action: "talk to tmux", source: source.into() })?
                 .ok_or_else(|| self.timeout())?;
@@ -96,26 +96,27 @@ impl Running {
                     }
                     thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(300));
-                    self.process = Some(self.spawn()?);
+                    self.client = Some(self.spawn()?);
                 }
                 outcome => return outcome,
             }
         }
     }
 
-    fn spawn(&self) -> Result<Process, Error> {
+    fn spawn(&self) -> Result<Box<dyn Client>, Error> {
         let deadline = self.begun + self.server.deadline;
-        let process = self.server.spawn(&self.chain.words, self.chain.stdin.clone(), deadline);
-        let process = process.map_err(|error| match error {
+        let (words, stdin) = (&self.chain.words, self.chain.stdin.clone());
+        let client = self.server.transport().start(&self.server, words, stdin, deadline);
+        let client = client.map_err(|error| match error {
             Error::CommandTooLong { .. } => {
                 Error::CommandTooLong { command: self.chain.shown(None) }
             }
             error => error,
         })?;
         if self.chain.prints_much() {
-            process.make_room();
+            client.make_room();
         }
-        Ok(process)
+        Ok(client)
     }
 
     fn has_patience(&self) -> bool {

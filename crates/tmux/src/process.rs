@@ -1,12 +1,14 @@
 //! One child process, fed and read to its end within a deadline, on the caller's thread.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
+
+use crate::transport::Output;
 
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -21,13 +23,6 @@ struct Feed {
     pipe: ChildStdin,
     bytes: Vec<u8>,
     written: usize,
-}
-
-#[derive(Debug)]
-pub(crate) struct Output {
-    pub(crate) status: ExitStatus,
-    pub(crate) stdout: Vec<u8>,
-    pub(crate) stderr: Vec<u8>,
 }
 
 impl Process {

@@ -2,10 +2,11 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::chain::parts;
-use crate::process::Process;
+use crate::transport::{Processes, Transport};
 use crate::{Command, Error, Reply, Running, Socket, Version};
 
 /// How to reach one tmux server. It holds no connection and need not run.
@@ -26,6 +27,8 @@ pub struct Server {
     /// Variables of ours that neither the client nor a server that it starts is given.
     pub withheld: Vec<OsString>,
     pub(crate) may_start: bool,
+    /// `None` for processes of [`Server::program`].
+    pub(crate) transport: Option<Arc<dyn Transport>>,
 }
 
 impl Server {
@@ -39,7 +42,18 @@ impl Server {
             connect_lock: Vec::new(),
             withheld: Vec::new(),
             may_start: true,
+            transport: None,
         }
+    }
+
+    /// The same server, reached in another way.
+    #[must_use]
+    pub fn with_transport(self, transport: Arc<dyn Transport>) -> Self {
+        Self { transport: Some(transport), ..self }
+    }
+
+    pub(crate) fn transport(&self) -> &dyn Transport {
+        self.transport.as_deref().unwrap_or(&Processes)
     }
 
     /// The same server, but never started by a command that would (`new-session`): those fail with
@@ -76,12 +90,11 @@ impl Server {
 
     /// The version of the program, which may be newer than that of a server started earlier.
     pub fn version(&self) -> Result<Version, Error> {
-        let mut command = process::Command::new(&self.program);
-        command.arg("-V");
         let failed =
             |message: String, status| Error::Failed { command: "-V".into(), message, status };
-        let output = Process::spawn(&mut command, None, Instant::now() + self.deadline)
-            .map_err(|error| self.spawn_error(error))?
+        let output = self
+            .transport()
+            .start(self, &["-V".into()], None, Instant::now() + self.deadline)?
             .finish()
             .map_err(|source| Error::Io { action: "talk to tmux", source: source.into() })?
             .ok_or_else(|| Error::Timeout { command: "-V".into(), after: self.deadline })?;
@@ -89,17 +102,6 @@ impl Server {
         Version::parse(&text).ok_or_else(|| {
             failed(format!("{:?} is not a version", text.trim()), output.status.code())
         })
-    }
-
-    pub(crate) fn spawn(
-        &self,
-        words: &[OsString],
-        stdin: Option<Vec<u8>>,
-        deadline: Instant,
-    ) -> Result<Process, Error> {
-        let mut command = self.command();
-        command.args(words);
-        Process::spawn(&mut command, stdin, deadline).map_err(|error| self.spawn_error(error))
     }
 
     /// `tmux` with everything before the first command word.

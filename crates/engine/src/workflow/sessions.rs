@@ -317,7 +317,73 @@ pub(super) fn close(site: &RunContext<'_>, id: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use dogwatch_core::record::{Cause, Exit};
+
     use super::*;
+    use crate::tests::world::World;
+
+    /// What a run makes of a session that shows a recorded screen, and has for so many seconds.
+    fn end_by_screen(screen: &str, seconds: i64) -> Option<How> {
+        let world = World::new();
+        world.codex("web", screen);
+        let mut judged = world.judged("web").unwrap();
+        let now = Timestamp::now();
+        judged.verdict.since = Some(now - SignedDuration::from_secs(seconds));
+        end_of(&judged, now)
+    }
+
+    fn failure(how: Option<How>) -> Option<Failure> {
+        match how {
+            Some(How::Failed { failure, .. }) => Some(failure),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_finished_turn_is_the_end_of_a_step() {
+        assert!(matches!(end_by_screen("done_turn", 0), Some(How::Finished)));
+        for screen in ["idle_fresh", "idle_half_typed", "working_thinking"] {
+            assert!(end_by_screen(screen, 600).is_none(), "{screen}");
+        }
+    }
+
+    #[test]
+    fn a_dialog_counts_after_a_while() {
+        assert!(end_by_screen("permission_exec", 10).is_none(), "a person may be at it");
+        assert_eq!(failure(end_by_screen("permission_exec", 600)), Some(Failure::Waiting));
+    }
+
+    #[test]
+    fn limits_and_errors_end_a_step_at_once() {
+        assert_eq!(failure(end_by_screen("error_usage_limit", 0)), Some(Failure::Limit));
+        assert_eq!(failure(end_by_screen("error_403", 0)), Some(Failure::Error));
+    }
+
+    #[test]
+    fn how_a_session_ended_decides_about_its_step() {
+        let table = [
+            (Exit::Code(0), Cause::Itself, None),
+            (Exit::Code(2), Cause::Itself, Some(Failure::Crash)),
+            (Exit::Signal(15), Cause::Request, Some(Failure::Crash)),
+        ];
+        for (exit, cause, expected) in table {
+            let world = World::new();
+            let placed = world.codex("web", "working_thinking");
+            world.ended(&placed, exit, cause);
+            let how = end_of(&world.judged("web").unwrap(), Timestamp::now());
+            assert!(how.is_some(), "{exit:?}");
+            assert_eq!(failure(how), expected, "{exit:?}");
+        }
+    }
+
+    #[test]
+    fn while_tmux_does_not_answer_nothing_has_ended() {
+        let world = World::new();
+        world.codex("web", "done_turn");
+        world.judged("web").unwrap();
+        world.fake.hang(true);
+        assert!(end_of(&world.judged("web").unwrap(), Timestamp::now()).is_none());
+    }
 
     #[test]
     fn how_long_an_attempt_has() {

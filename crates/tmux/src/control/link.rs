@@ -72,6 +72,9 @@ impl Link {
         anchor: &SessionName,
         closing: &PipeReader,
     ) -> Result<Self, Error> {
+        if !server.transport().has_control_mode() {
+            return Err(Error::Disconnected);
+        }
         let _lock = ConnectLock::wait(&server.connect_lock);
         let attach = go_to_anchor(anchor).option('f', "no-output,ignore-size");
         let mut child = server

@@ -4,6 +4,7 @@
 
 mod capture;
 mod control;
+mod fake;
 mod one_shot;
 mod reconnect;
 mod rows;
