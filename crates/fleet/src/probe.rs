@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_store::Mqtt;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -78,7 +79,9 @@ pub fn probe(mqtt: &Mqtt, patience: Duration) -> Result<Probe, Error> {
 
 /// Of a broker that has just taken us.
 pub(super) async fn trust(mqtt: &Mqtt) -> Trust {
-    let Ok(route) = mqtt.route() else { return Trust::Unknown };
+    let Some(route) = mqtt.route().logged("find the way to the broker") else {
+        return Trust::Unknown;
+    };
     match (route.login, route.socket) {
         (None, _) => return Trust::NoLogin,
         // Ours takes nobody without a password.
@@ -86,7 +89,9 @@ pub(super) async fn trust(mqtt: &Mqtt) -> Trust {
         (Some(_), None) => {}
     }
     let id = format!("dogwatch-probe-{}", Uuid::now_v7());
-    let Ok(mut stranger) = Link::open_as(mqtt, &id, None, Login::Nobody) else {
+    let Some(mut stranger) =
+        Link::open_as(mqtt, &id, None, Login::Nobody).logged("connect without a password")
+    else {
         return Trust::Unknown;
     };
     match timeout(PATIENCE, stranger.connected()).await {

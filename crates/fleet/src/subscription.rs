@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Event;
 use dogwatch_core::fleet::Pace;
 use dogwatch_store::Mqtt;
@@ -175,7 +176,9 @@ impl Listener {
     }
 
     fn hear(&mut self, payload: &[u8]) {
-        let Ok(event) = serde_json::from_slice::<Event>(payload) else { return };
+        let Some(event) = serde_json::from_slice::<Event>(payload).logged("read an event") else {
+            return;
+        };
         if self.recent.contains(&event.id) {
             return;
         }

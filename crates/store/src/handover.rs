@@ -73,7 +73,10 @@ impl StateDir {
 
     /// All that are there: as a rule none.
     pub fn handovers(&self) -> Vec<Pending> {
-        let Ok(entries) = fs::read_dir(self.handover()) else { return Vec::new() };
+        let Some(entries) = fs::read_dir(self.handover()).logged_unless_missing("list a folder")
+        else {
+            return Vec::new();
+        };
         let pending = |entry: fs::DirEntry| {
             let path = entry.path();
             let made = entry

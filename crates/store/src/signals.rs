@@ -173,8 +173,13 @@ impl Store {
     /// and a signal that was committed before is not taken in again.
     pub fn take_in_spool(&mut self) {
         for path in spooled_files(&self.dir.spool()) {
-            let Ok(bytes) = read_regular(&path, MAX_SPOOLED) else { continue };
-            let Ok(spooled) = serde_json::from_slice::<Spooled>(&bytes) else {
+            let Some(bytes) =
+                read_regular(&path, MAX_SPOOLED).logged_unless_missing("read a signal")
+            else {
+                continue;
+            };
+            let Some(spooled) = serde_json::from_slice::<Spooled>(&bytes).logged("read a signal")
+            else {
                 continue;
             };
             if insert(&self.connection, &spooled.signal, Some(&spooled.key)).is_ok() {
@@ -233,7 +238,7 @@ fn trim(connection: &Connection, session: &str) -> rusqlite::Result<()> {
 }
 
 fn spooled_files(spool: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(spool) else {
+    let Some(entries) = fs::read_dir(spool).logged_unless_missing("list a folder") else {
         return Vec::new();
     };
     let mut files: Vec<PathBuf> = entries

@@ -160,7 +160,8 @@ impl StateDir {
 
     /// Ids of all sessions that have a folder.
     pub fn session_ids(&self) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.sessions()) else {
+        let Some(entries) = fs::read_dir(self.sessions()).logged_unless_missing("list a folder")
+        else {
             return Vec::new();
         };
         let mut ids: Vec<String> =

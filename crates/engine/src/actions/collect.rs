@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use dogwatch_base::log::LoggedIo as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::handover::{Facts, Server, is_abandoned};
 use dogwatch_store::{Pending, Session};
 use dogwatch_tmux::PaneList;
@@ -18,7 +18,7 @@ pub fn handovers(context: &Context) {
         return;
     }
     // A database that cannot be opened is reported by the command itself.
-    let Ok(store) = context.store() else { return };
+    let Some(store) = context.store().logged("open the database") else { return };
     let replies = context.tmux.run(&PaneList::commands());
     let answer = replies.and_then(|replies| Ok(PaneList::parse(&replies)?));
     let answer = answer.as_ref();

@@ -178,7 +178,7 @@ fn keep_screen(context: &Context, seen: &SessionSnapshot) {
     let folder = context.state.session(&seen.session.id);
     let Some(pane) = seen.pane_id().filter(|_| folder.screen().is_none()) else { return };
     let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
-    if let Ok(screen) = context.tmux.capture(pane, options) {
+    if let Some(screen) = context.tmux.capture(pane, options).logged("capture a screen") {
         // Nice to have: an end must not fail because its last screen could not be kept.
         folder.keep_screen(screen.bytes()).logged("keep a screen");
     }

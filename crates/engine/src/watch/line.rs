@@ -87,7 +87,10 @@ impl Line {
             return;
         }
         self.tried = Some(Instant::now());
-        let Ok((control, told)) = Control::open(&self.server) else { return };
+        let Some((control, told)) = Control::open(&self.server).logged("open a control connection")
+        else {
+            return;
+        };
         let (sender, notes) = mpsc::channel();
         let waker = self.waker.clone();
         // Ends with the connection, whose end of the channel it reads from.

@@ -36,7 +36,10 @@ pub(super) fn spec_folders(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for place in PLACES {
         let folder = root.join(place);
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let Some(entries) = std::fs::read_dir(&folder).logged_unless_missing("list a folder")
+        else {
+            continue;
+        };
         let names = entries.flatten().take(1000).map(|entry| entry.path());
         for path in names.chain([folder.clone()]) {
             let is_one = path.join(LIST).is_file();

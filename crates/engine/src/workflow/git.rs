@@ -233,7 +233,7 @@ impl Tree {
     }
 
     fn wait_for_lock(&self) {
-        let Ok(dir) = self.git_dir() else { return };
+        let Some(dir) = self.git_dir().logged("run git") else { return };
         let lock = dir.join("index.lock");
         crate::observe::arrival::wait_in(&dir, Duration::from_secs(2), || {
             (!lock.exists()).then_some(())
@@ -371,7 +371,7 @@ impl Tree {
 
     /// Whether git knows a file, as it is seen from our folder.
     pub fn has(&self, path: &str) -> bool {
-        let Ok(prefix) = self.prefix() else { return false };
+        let Some(prefix) = self.prefix().logged("run git") else { return false };
         let path = format!(":(top,literal){prefix}{path}");
         self.is_fine(&["ls-files", "--error-unmatch", "--", &path]).unwrap_or(false)
     }

@@ -253,7 +253,9 @@ fn end_of(judged: &SessionStatus, now: Timestamp) -> Option<How> {
 
 /// Keeps what the session said, and counts what it used up.
 pub(super) fn hear(site: &RunContext<'_>, id: &str, job: &Job, n: u32) -> (Option<String>, Spent) {
-    let Ok(seen) = snapshot::find(site.context, id) else { return (None, Spent::default()) };
+    let Some(seen) = snapshot::find(site.context, id).logged("find a session") else {
+        return (None, Spent::default());
+    };
     let mut spent = Spent::default();
     let mut said = String::new();
     let rules = agents::profile(site.context, &seen.session.agent)

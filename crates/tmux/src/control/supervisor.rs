@@ -78,9 +78,8 @@ impl Supervisor {
     fn reconnect(&self) -> Option<Inlet> {
         let mut pause = FIRST_PAUSE;
         while self.keeps_open_for(pause) {
-            if let Ok(Link { outlet, inlet }) =
-                Link::open(&self.shared.server, &self.shared.anchor, &self.closing)
-            {
+            let link = Link::open(&self.shared.server, &self.shared.anchor, &self.closing);
+            if let Some(Link { outlet, inlet }) = link.logged("connect to tmux again") {
                 self.shared.connect(outlet);
                 return Some(inlet);
             }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::Outcome;
 use dogwatch_core::record::ProcessIdent;
 use jiff::Timestamp;
@@ -72,7 +73,9 @@ pub(crate) fn deliver_waiting(
 pub fn look_after(context: &Context) -> Result<(), Error> {
     let mut store = context.store()?;
     for session in store.awaited()? {
-        let Ok(seen) = snapshot::find(context, &session) else { continue };
+        let Some(seen) = snapshot::find(context, &session).logged("find a session") else {
+            continue;
+        };
         if seen.life.state.is_over() {
             let because = not_delivered(&seen.life.reason);
             store.settle_unsent(&session, &because, Timestamp::now())?;

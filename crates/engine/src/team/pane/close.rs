@@ -178,7 +178,9 @@ fn leave(context: &Context, seen: &SessionSnapshot) -> Result<bool, Error> {
         when: When::Idle,
         timeout: Some(LEAVING),
     };
-    let Ok(receipt) = send::send(context, &request) else { return Ok(false) };
+    let Some(receipt) = send::send(context, &request).logged("send a message") else {
+        return Ok(false);
+    };
     send::cancel(context, &receipt.message.id).logged("cancel a message");
     match receipt.outcome {
         // A draft is in its box, or a dialog came up.

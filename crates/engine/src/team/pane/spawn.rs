@@ -419,7 +419,7 @@ impl Job<'_> {
     /// Leaves nothing of an attempt, and the task for the next one.
     fn undo(&self, spawned: &Spawned, side: Side) {
         let file = &self.request.file;
-        if let Ok(seen) = snapshot::find(self.context, &spawned.id) {
+        if let Some(seen) = snapshot::find(self.context, &spawned.id).logged("find a session") {
             kill::kill(self.context, &seen, true, Timestamp::now()).logged("end a session");
         }
         let pane = spawned.pane.to_string();
