@@ -108,7 +108,7 @@ fn dress(state: &StateDir, store: &Store, session: &Session, home: &Path) -> Res
         payload["hook_event_name"] = json!(event);
         at += Duration::from_millis(1);
         let signal = Signal {
-            session: session.id.clone(),
+            session: session.id.to_string(),
             at,
             agent: "claude".into(),
             event: event.into(),

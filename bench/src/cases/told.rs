@@ -140,7 +140,7 @@ pub(super) fn say(world: &World, agent: &Session, status: &str, event: &str) -> 
     }
     let payload = json!({ "hook_event_name": event }).to_string();
     let mut hook = world.dogwatch(["hook", "claude"]);
-    let hook = hook.env("DOGWATCH_SESSION", &agent.id).stdin(Stdio::piped());
+    let hook = hook.env("DOGWATCH_SESSION", agent.id.as_str()).stdin(Stdio::piped());
     let mut hook = Guard(child::start(hook)?);
     if let Some(mut stdin) = hook.0.stdin.take() {
         stdin.write_all(payload.as_bytes()).map_err(Error::io("talk to a hook"))?;

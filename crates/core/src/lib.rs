@@ -48,7 +48,7 @@ pub mod delivery;
 pub mod escalation;
 pub mod fleet;
 pub mod handover;
-pub mod id;
+pub use dogwatch_protocol::id;
 pub mod interval;
 pub mod job;
 pub mod kanban;

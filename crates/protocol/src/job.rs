@@ -1,5 +1,6 @@
 //! Jobs: how far one has come.
 
+use crate::id::{JobId, SessionId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -65,9 +66,9 @@ pub struct Jobs {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Job {
     /// Also the id of the message that carries the prompt.
-    pub id: String,
+    pub id: JobId,
     /// Id of the session.
-    pub session: String,
+    pub session: SessionId,
     /// Name of the session, if it is still known.
     pub name: Option<String>,
     pub prompt: String,
@@ -85,7 +86,7 @@ pub struct Job {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JobBrief {
-    pub id: String,
+    pub id: JobId,
     /// As in `job show`.
     pub state: String,
     /// The dialog that holds it up.

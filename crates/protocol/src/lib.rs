@@ -31,6 +31,7 @@ pub mod escalation;
 pub mod event;
 pub mod exit_code;
 pub mod fleet;
+pub mod id;
 pub mod job;
 pub mod message;
 pub mod notice;

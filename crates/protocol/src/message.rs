@@ -1,5 +1,6 @@
 //! Messages to agents: when one may be delivered, what became of it, and what proves that.
 
+use crate::id::{MessageId, SessionId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -137,9 +138,9 @@ pub struct Receipt {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PostedMessage {
     /// `messages --cancel` takes it.
-    pub id: String,
+    pub id: MessageId,
     /// Id of the session.
-    pub session: String,
+    pub session: SessionId,
     /// Name of the session, if it is still known.
     pub name: Option<String>,
     /// As it was pasted or typed.
@@ -178,7 +179,7 @@ pub enum Pending {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CancelledMessage {
     /// Its id.
-    pub cancelled: String,
+    pub cancelled: MessageId,
 }
 
 /// An answer to a dialog.

@@ -1,5 +1,6 @@
 //! Sessions: how they are listed, started, captured and ended.
 
+use crate::id::SessionId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +59,7 @@ pub struct StoryStep {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Spawned {
     /// The session's identity, a UUID that sorts by time.
-    pub id: String,
+    pub id: SessionId,
     /// The name it got, which may be numbered.
     pub name: String,
     /// Name of the profile; `command` for a plain command.
@@ -90,7 +91,7 @@ pub struct Sessions {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Session {
-    pub id: String,
+    pub id: SessionId,
     pub name: String,
     pub agent: String,
     pub state: State,
@@ -130,7 +131,7 @@ pub struct Session {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Capture {
     pub name: String,
-    pub id: String,
+    pub id: SessionId,
     pub state: State,
     pub from: CaptureFrom,
     /// The visible screen, or the last `--lines`. What is not UTF-8 is replaced.
@@ -172,7 +173,7 @@ pub struct KilledSessions {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct KilledSession {
     pub name: String,
-    pub id: String,
+    pub id: SessionId,
     #[serde(flatten)]
     pub result: KillResult,
 }

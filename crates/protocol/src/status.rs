@@ -1,5 +1,6 @@
 //! What a session is doing, and what says so.
 
+use crate::id::SessionId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -279,7 +280,7 @@ pub struct StatusRow {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StatusReport {
     /// Of a session that dogwatch started, a UUID; of another, made of its pane and process.
-    pub id: String,
+    pub id: SessionId,
     /// Its name; of a session that dogwatch did not start, that of its tmux session.
     pub name: String,
     pub agent: String,

@@ -1,5 +1,6 @@
 //! What the tools print: `doctor`, `agents`, `bug-report`, `monitor`.
 
+use crate::id::SessionId;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -62,7 +63,7 @@ pub enum Agent {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BugReport {
     pub name: String,
-    pub id: String,
+    pub id: SessionId,
     /// The state's word, as in `status`.
     pub state: String,
     pub folder: String,

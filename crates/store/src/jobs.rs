@@ -3,6 +3,7 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::job::{JobState, Step};
+use dogwatch_protocol::id::{JobId, SessionId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,8 @@ pub struct NewJob<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    pub id: String,
-    pub session: String,
+    pub id: JobId,
+    pub session: SessionId,
     pub prompt: String,
     pub submitted: Timestamp,
     pub state: JobState,
@@ -152,7 +153,7 @@ impl Store {
             let ms = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
             tx.execute(
                 "UPDATE jobs SET state = ?, delivered = ?, running = ?, ended = ?, waiting = ? WHERE id = ?",
-                params![text(&kept.state), ms(kept.delivered), ms(kept.running), ms(kept.ended), kept.waiting, kept.id],
+                params![text(&kept.state), ms(kept.delivered), ms(kept.running), ms(kept.ended), kept.waiting, kept.id.as_str()],
             )?;
             Ok((kept, true))
         })
@@ -236,8 +237,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
     let cancel: Option<String> = row.get(9)?;
     let cancel = cancel.and_then(|text| serde_json::from_str::<Cancel>(&text).logged("read JSON"));
     Ok(Job {
-        id: row.get(0)?,
-        session: row.get(1)?,
+        id: row.get::<_, String>(0)?.into(),
+        session: row.get::<_, String>(1)?.into(),
         prompt: row.get(2)?,
         submitted: time(row.get(3)?).unwrap_or_default(),
         state,

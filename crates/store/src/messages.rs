@@ -4,6 +4,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, Phase};
 use dogwatch_core::event::kind;
 use dogwatch_core::record::ProcessIdent;
+use dogwatch_protocol::id::{MessageId, SessionId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 use serde_json::{Value, json};
@@ -26,8 +27,8 @@ pub struct NewMessage<'a> {
 /// A message as it is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    pub id: String,
-    pub session: String,
+    pub id: MessageId,
+    pub session: SessionId,
     pub text: String,
     pub slash: bool,
     pub terms: Value,
@@ -232,8 +233,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
     let phase: String = row.get(8)?;
     let outcome: Option<String> = row.get(12)?;
     Ok(Message {
-        id: row.get(0)?,
-        session: row.get(1)?,
+        id: row.get::<_, String>(0)?.into(),
+        session: row.get::<_, String>(1)?.into(),
         text: row.get(2)?,
         slash: row.get(3)?,
         terms: serde_json::from_str(&row.get::<_, String>(4)?)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::workflow::{Dated, Fact, Plan};
+use dogwatch_protocol::id::RunId;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ pub struct NewRun<'a> {
 /// A run as it is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptRun {
-    pub id: String,
+    pub id: RunId,
     pub project: PathBuf,
     pub workflow: String,
     pub definition: String,
@@ -182,7 +183,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<KeptRun> {
         rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error.into())
     })?;
     Ok(KeptRun {
-        id: row.get(0)?,
+        id: row.get::<_, String>(0)?.into(),
         project: PathBuf::from(row.get::<_, String>(1)?),
         workflow: row.get(2)?,
         definition: row.get(3)?,

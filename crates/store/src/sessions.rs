@@ -10,6 +10,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::name::{NameError, SessionName, StoryStep};
 use dogwatch_core::record::{Ended, Started};
+use dogwatch_protocol::id::{Origin, SessionId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 use serde_json::json;
@@ -41,7 +42,8 @@ pub struct TeamMembership {
 /// A session as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    pub id: String,
+    pub id: SessionId,
+    pub origin: Origin,
     pub name: String,
     pub agent: String,
     pub project: PathBuf,

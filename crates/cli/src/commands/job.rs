@@ -123,7 +123,7 @@ fn in_words(job: &Job) -> String {
 }
 
 fn show(context: &Context, job: &Job) {
-    let name = jobs::name_of(context, job).unwrap_or_else(|| job.session.clone());
+    let name = jobs::name_of(context, job).unwrap_or_else(|| job.session.to_string());
     ui::line(format_args!("{} for {name}: {}", job.id, ui::harmless(in_words(job))));
     let times = [
         ("submitted", Some(job.submitted)),

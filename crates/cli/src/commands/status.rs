@@ -10,6 +10,7 @@ use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::observe::{self, snapshot};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::status::{StatusReport, StatusRow, Statuses};
 use dogwatch_store::{Job, Which};
 use jiff::Timestamp;
@@ -137,7 +138,7 @@ fn urgency(status: &Status) -> u8 {
 }
 
 /// The jobs have a column only where there are any.
-fn table(judged: &[SessionStatus], jobs: &HashMap<String, Job>, now: Timestamp) -> Table {
+fn table(judged: &[SessionStatus], jobs: &HashMap<SessionId, Job>, now: Timestamp) -> Table {
     let job_of = |one: &SessionStatus| jobs.get(&one.seen.session.id);
     let has_jobs = judged.iter().any(|one| job_of(one).is_some());
     let mut header = vec!["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"];

@@ -26,7 +26,7 @@ pub fn run(context: &Context, session: &str) -> Result<(), Error> {
             .map(|status| reader.interests(std::slice::from_ref(&status)))
             .unwrap_or_default();
         let news = Interest::File(context.state.news_of(session));
-        interests.insert((news, session.to_owned()));
+        interests.insert((news, session.into()));
         changes.set(interests);
         // After the watch is set: what happened before is seen now, what comes later wakes us.
         let is_any_open = job::settle_open(context, &mut reader, session)?;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Session, StateDir, Store, Which};
 use dogwatch_tmux::{CaptureOptions, ListedPane, PaneId, PaneList, Server};
 use jiff::Timestamp;
@@ -38,7 +39,7 @@ pub(crate) fn dead_panes(
         return Ok(());
     }
     let current = store.sessions(socket, Which::current(Timestamp::now()))?;
-    let current: HashSet<String> = current.into_iter().map(|session| session.id).collect();
+    let current: HashSet<SessionId> = current.into_iter().map(|session| session.id).collect();
     let mut retired = Vec::new();
     for pane in dead {
         let in_it = store.in_pane(socket, &pane.pane_id.to_string())?;

@@ -17,7 +17,7 @@ use crate::Context;
 use crate::observe::agents::Profiles;
 use crate::observe::processes::{self, Pulse};
 use crate::observe::snapshot::SessionSnapshot;
-use crate::observe::{screens, self_report, transcripts, unmanaged};
+use crate::observe::{screens, self_report, transcripts};
 
 /// How often one who looks all the time writes down that something moves.
 const MOVEMENT_PACE: SignedDuration = SignedDuration::from_secs(5);
@@ -236,7 +236,7 @@ impl Gatherer<'_> {
             state: self.store.state(&session.id).logged("read a state").flatten(),
             transcript: match &session.started {
                 // When others' agents began is known to the second only.
-                Some(started) if !unmanaged::is_foreign(&session.id) => {
+                Some(started) if session.origin.is_managed() => {
                     memory.read(self.context, session).of_one_started(started.at, self.now)
                 }
                 _ => memory.read(self.context, session),

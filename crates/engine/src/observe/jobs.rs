@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, box_text};
 use dogwatch_core::job::{self, Agent, JobState, Sent, Sight, Step, Turn};
+use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Job, Message};
 use jiff::Timestamp;
 
@@ -54,7 +55,7 @@ pub fn beside(
     context: &Context,
     reader: &StatusReader<'_>,
     judged: &[SessionStatus],
-) -> Result<HashMap<String, Job>, Error> {
+) -> Result<HashMap<SessionId, Job>, Error> {
     let sessions = judged.iter().map(|one| one.seen.session.id.as_str());
     let mut found = HashMap::new();
     for job in reader.store.last_jobs(sessions)? {

@@ -2,6 +2,7 @@
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::Outcome;
+use dogwatch_protocol::id::SessionId;
 use dogwatch_store::Message;
 use jiff::Timestamp;
 
@@ -22,12 +23,12 @@ pub fn list(
     let mut all = reader.store.messages(session.as_deref(), most)?;
     let is_open = |message: &Message| message.outcome.is_none() && message.staged.is_none();
     if all.iter().any(is_open) {
-        let mut ids: Vec<String> =
+        let mut ids: Vec<SessionId> =
             all.iter().filter(|one| is_open(one)).map(|one| one.session.clone()).collect();
         ids.dedup();
         // Of a session that was removed nothing is known, and its messages stay as they are recorded.
         ids.retain(|id| matches!(reader.store.by_id(id), Ok(Some(_))));
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let ids: Vec<&str> = ids.iter().map(SessionId::as_str).collect();
         let statuses = reader.many(&ids, now)?;
         for message in all.iter_mut().filter(|message| is_open(message)) {
             let status = statuses.iter().find(|one| one.seen.session.id == message.session);

@@ -12,7 +12,7 @@ use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{ListedPane, PaneId, PaneList};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::observe::{exists, processes, unmanaged};
+use crate::observe::{exists, processes};
 use crate::{Context, Error};
 
 /// How long the making of a session may take at most.
@@ -40,12 +40,12 @@ impl SessionSnapshot {
     /// Whom events about it are about.
     pub fn subject(&self) -> Subject {
         let Session { id, name, agent, .. } = self.session.clone();
-        Subject { id, name, agent }
+        Subject { id: id.into(), name, agent }
     }
 
     /// Whether dogwatch started it.
     pub fn is_ours(&self) -> bool {
-        !unmanaged::is_foreign(&self.session.id)
+        self.session.origin.is_managed()
     }
 
     pub fn pane_id(&self) -> Option<PaneId> {
@@ -153,7 +153,7 @@ pub fn hide_superseded<T>(all: &mut Vec<T>, seen: impl Fn(&T) -> &SessionSnapsho
         })
         .collect();
     let hidden: Vec<String> = superseded(&rows).into_iter().map(ToOwned::to_owned).collect();
-    all.retain(|one| !hidden.contains(&seen(one).session.id));
+    all.retain(|one| !hidden.iter().any(|id| *id == seen(one).session.id));
     hidden.len()
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
 use dogwatch_core::status::{Verdict, judge};
+use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{KeptState, Session, Store, Which};
 use dogwatch_tmux::{PaneFace, PaneId, SessionName};
 use jiff::Timestamp;
@@ -77,7 +78,7 @@ pub fn shown(context: &Context, target: &str) -> Result<SessionSnapshot, Error> 
 pub struct StatusReader<'c> {
     context: &'c Context,
     pub(crate) store: Store,
-    memories: HashMap<String, Memory>,
+    memories: HashMap<SessionId, Memory>,
     profiles: Profiles,
     /// Of sessions that have ended nothing is read but how they did.
     is_brief: bool,
@@ -129,7 +130,7 @@ impl<'c> StatusReader<'c> {
             return Ok(Vec::new());
         }
         let context = self.context;
-        let mut meant: Vec<Vec<String>> = Vec::new();
+        let mut meant: Vec<Vec<SessionId>> = Vec::new();
         let mut sessions: Vec<Session> = Vec::new();
         for target in targets {
             let found = snapshot::candidates(context, &self.store, target)?;
@@ -155,7 +156,7 @@ impl<'c> StatusReader<'c> {
             found
         };
         let (judged, _) = self.look(sessions, None, others, now)?;
-        let of = |(target, ids): (&&str, &Vec<String>)| {
+        let of = |(target, ids): (&&str, &Vec<SessionId>)| {
             let is_meant = |one: &&SessionStatus| {
                 let session = &one.seen.session;
                 ids.contains(&session.id)
@@ -312,7 +313,7 @@ impl<'c> StatusReader<'c> {
     }
 
     /// What would tell of a change in these, with their ids.
-    pub fn interests(&self, judged: &[SessionStatus]) -> BTreeSet<(Interest, String)> {
+    pub fn interests(&self, judged: &[SessionStatus]) -> BTreeSet<(Interest, SessionId)> {
         let mut all = BTreeSet::new();
         for one in judged.iter().filter(|one| !one.verdict.status.is_over()) {
             let id = &one.seen.session.id;

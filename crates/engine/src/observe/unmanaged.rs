@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::record::{ProcessIdent, Started};
+use dogwatch_protocol::id::{Origin, SessionId};
 use dogwatch_store::{Server, Session};
 use dogwatch_tmux::PaneRow;
 use jiff::{SignedDuration, Timestamp};
@@ -96,20 +97,10 @@ pub fn is_meant(session: &Session, target: &str) -> bool {
     session.id == target || session.pane.as_deref() == Some(target) || session.name == target
 }
 
-/// Whether an id is one that was made up here.
-pub fn is_foreign(id: &str) -> bool {
-    id.starts_with('%')
-}
-
-/// The process that an id of ours names still lives. It may be known by no name for a moment: while it becomes another
-/// program, it has none.
-pub fn lives(id: &str) -> bool {
-    let named = || {
-        let mut parts = id.strip_prefix('%')?.splitn(3, '-').skip(1);
-        let (pid, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-        Some(ProcessIdent { pid, start })
-    };
-    named().is_some_and(processes::is_alive)
+/// The first process of an agent that dogwatch did not start still lives. It may be known by no name for a moment: while it becomes
+/// another program, it has none.
+pub fn lives(origin: Origin) -> bool {
+    matches!(origin, Origin::Unmanaged { process } if processes::is_alive(process))
 }
 
 /// What one who follows an agent through several looks makes of a look that did not find it.
@@ -120,9 +111,13 @@ pub struct Absence {
 
 impl Absence {
     /// What was found; `None` if it is only out of sight.
-    pub fn judge<T>(&mut self, id: &str, found: Result<T, Error>) -> Result<Option<T>, Error> {
+    pub fn judge<T>(
+        &mut self,
+        origin: Origin,
+        found: Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
         match found {
-            Err(Error::NoSuchSession { .. }) if lives(id) && self.is_short() => Ok(None),
+            Err(Error::NoSuchSession { .. }) if lives(origin) && self.is_short() => Ok(None),
             found => {
                 self.since = None;
                 found.map(Some)
@@ -145,7 +140,8 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
     Some(Session {
         // The process is part of it: another agent in the same pane is another session. A launcher that starts the
         // agent after a while is not another one.
-        id: format!("{pane}-{}-{}", first.pid, first.start),
+        id: SessionId::unmanaged(&pane, first),
+        origin: Origin::Unmanaged { process: first },
         name: row.session_name.clone(),
         agent: name.to_owned(),
         project: proc_files::folder(agent.pid).unwrap_or_default(),
@@ -285,13 +281,12 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_ids_name() {
+    fn an_origin_lives_as_long_as_its_process() {
         let me = processes::myself().unwrap();
-        assert!(lives(&format!("%3-{}-{}", me.pid, me.start)));
-        assert!(!lives(&format!("%3-{}-{}", me.pid, me.start + 1)));
-        for odd in ["", "%", "%3", "%3-", "%3-x-y", "%3-1", "0190-1-2"] {
-            assert!(!lives(odd), "{odd}");
-        }
+        let other = ProcessIdent { start: me.start + 1, ..me };
+        assert!(lives(Origin::Unmanaged { process: me }));
+        assert!(!lives(Origin::Unmanaged { process: other }));
+        assert!(!lives(Origin::Managed));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::status::{Basis, Verdict};
+use dogwatch_protocol::id::{Origin, SessionId};
 use jiff::Timestamp;
 
 use crate::observe::changes::{Changes, Interest};
@@ -29,7 +30,7 @@ pub enum Waited {
 pub enum Look<T> {
     Found(T),
     /// Not yet; here is what would tell of a change.
-    Listen(BTreeSet<(Interest, String)>),
+    Listen(BTreeSet<(Interest, SessionId)>),
 }
 
 /// Looks, and looks again whenever something stirs, until something is found; `None` if time is up before.
@@ -71,16 +72,17 @@ pub fn wait(
     let mut reader = StatusReader::new(context)?;
     // Ids, so that a new session of the same name is not taken for the one that was meant.
     let mut last = look(&mut reader, targets)?;
-    let ids: Vec<String> = last.iter().map(|one| one.seen.session.id.clone()).collect();
+    let ids: Vec<SessionId> = last.iter().map(|one| one.seen.session.id.clone()).collect();
+    let origins: Vec<Origin> = last.iter().map(|one| one.seen.session.origin).collect();
     let mut absences: Vec<Absence> = ids.iter().map(|_| Absence::default()).collect();
     let waited = until(context, at_most, || {
         reader.store.check_files()?;
         let now = Timestamp::now();
         let mut judged = Vec::new();
-        let targets: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let targets: Vec<&str> = ids.iter().map(SessionId::as_str).collect();
         let found = reader.each(&targets, now)?;
-        for ((id, absence), found) in ids.iter().zip(&mut absences).zip(found) {
-            judged.extend(absence.judge(id, found)?);
+        for ((origin, absence), found) in origins.iter().zip(&mut absences).zip(found) {
+            judged.extend(absence.judge(*origin, found)?);
         }
         if judged.len() < ids.len() {
             return Ok(Look::Listen(reader.interests(&last)));

@@ -66,7 +66,7 @@ fn a_session_in_a_pane_with_our_runner() {
     assert_eq!(spawned.name.as_str(), "web");
     let pane = world.fake.pane(spawned.pane).unwrap();
     assert_eq!(pane.session, "web");
-    assert_eq!(pane.runs.last(), Some(&spawned.id));
+    assert_eq!(pane.runs.last(), Some(&spawned.id.to_string()));
     assert_eq!(pane.options.get("remain-on-exit").map(String::as_str), Some("on"));
     assert_eq!(world.fake.panes().len(), 1, "the stand-in is gone");
     assert_eq!(world.life("web").0, "running");

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::status::{Role, Source, Verdict};
+use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
@@ -59,8 +60,8 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Stir {
     /// Sessions were added or put away.
-    ManagedRegistry,
-    Session(String, Voice),
+    Sessions,
+    Session(SessionId, Voice),
 }
 
 /// A watch over all sessions of one server, or over some of them.
@@ -71,10 +72,10 @@ pub struct Watcher<'c> {
     changes: Changes<Stir>,
     line: Line,
     /// Only these, by id; without any, whatever there is.
-    only: Option<BTreeSet<String>>,
-    watched: BTreeMap<String, Watched>,
+    only: Option<BTreeSet<SessionId>>,
+    watched: BTreeMap<SessionId, Watched>,
     /// Who is on the listed, and not looked at yet.
-    new: BTreeMap<String, Session>,
+    new: BTreeMap<SessionId, Session>,
     sights: Result<TmuxSnapshot, dogwatch_tmux::Error>,
     last_round: Instant,
     last_list: Option<Instant>,
@@ -110,7 +111,7 @@ impl<'c> Watcher<'c> {
         let now = Timestamp::now();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let meant = reader.many(&targets, now)?;
-        let ids: BTreeSet<String> = meant.into_iter().map(|one| one.seen.session.id).collect();
+        let ids: BTreeSet<SessionId> = meant.into_iter().map(|one| one.seen.session.id).collect();
         // Whoever has news tells only if somebody listens.
         context.state.news();
         let changes = Changes::new();
@@ -144,8 +145,8 @@ impl<'c> Watcher<'c> {
     }
 
     /// The newest job of each session.
-    pub fn jobs(&self) -> Result<HashMap<String, Job>, Error> {
-        let jobs = self.reader.store.last_jobs(self.watched.keys().map(String::as_str))?;
+    pub fn jobs(&self) -> Result<HashMap<SessionId, Job>, Error> {
+        let jobs = self.reader.store.last_jobs(self.watched.keys().map(SessionId::as_str))?;
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
     }
 
@@ -169,7 +170,7 @@ impl<'c> Watcher<'c> {
         let now = Instant::now();
         for stir in stirred {
             match stir {
-                Stir::ManagedRegistry => self.last_list = None,
+                Stir::Sessions => self.last_list = None,
                 Stir::Session(id, voice) => {
                     if let Some(watched) = self.watched.get_mut(&id) {
                         watched.stir(voice, now);
@@ -224,13 +225,13 @@ impl<'c> Watcher<'c> {
         if let Ok(sights) = &self.sights {
             listed.extend(unmanaged::agents(self.context, sights, &listed));
         }
-        let mut listed: BTreeMap<String, Session> =
+        let mut listed: BTreeMap<SessionId, Session> =
             listed.into_iter().map(|session| (session.id.clone(), session)).collect();
         if let Some(only) = &self.only {
             listed.retain(|id, _| only.contains(id));
         }
         self.add_unseen_ends(&mut listed)?;
-        let gone: Vec<String> =
+        let gone: Vec<SessionId> =
             self.watched.keys().filter(|id| !listed.contains_key(*id)).cloned().collect();
         let gone = gone.into_iter().filter_map(|id| self.take_off(&id)).collect();
         for (id, watched) in &mut self.watched {
@@ -252,7 +253,7 @@ impl<'c> Watcher<'c> {
     }
 
     /// Sessions may leave the lists before their end was seen, where many end at once. They go once it was told.
-    fn add_unseen_ends(&self, listed: &mut BTreeMap<String, Session>) -> Result<(), Error> {
+    fn add_unseen_ends(&self, listed: &mut BTreeMap<SessionId, Session>) -> Result<(), Error> {
         for (id, watched) in &self.watched {
             let is_unseen =
                 !watched.judged.verdict.status.is_over() && watched.judged.seen.is_ours();
@@ -271,7 +272,7 @@ impl<'c> Watcher<'c> {
     }
 
     /// Those whose time has come, with the voice that called.
-    fn take_due(&mut self, now: Instant) -> BTreeMap<String, Option<Voice>> {
+    fn take_due(&mut self, now: Instant) -> BTreeMap<SessionId, Option<Voice>> {
         let mut due = BTreeMap::new();
         for (id, watched) in &mut self.watched {
             if let Some(Due { at, voice }) = watched.due
@@ -286,7 +287,7 @@ impl<'c> Watcher<'c> {
 
     fn look(
         &mut self,
-        due: BTreeMap<String, Option<Voice>>,
+        due: BTreeMap<SessionId, Option<Voice>>,
         now: Instant,
     ) -> Result<Vec<Change>, Error> {
         let mut changes = Vec::new();
@@ -351,7 +352,7 @@ impl<'c> Watcher<'c> {
                 // Its launcher may start another.
                 self.last_list = None;
             }
-            return Ok(unmanaged::lives(id).then(|| known.clone()));
+            return Ok(unmanaged::lives(known.origin).then(|| known.clone()));
         }
         match voice {
             Some(Voice::Word) => Ok(self.reader.store.by_id(id)?.filter(|s| !s.put_away)),
@@ -406,7 +407,7 @@ impl<'c> Watcher<'c> {
 
     /// Asks to be told of all that concerns the sessions there are.
     fn listen(&mut self) {
-        let listed = (Interest::File(self.context.state.news_of_roll()), Stir::ManagedRegistry);
+        let listed = (Interest::File(self.context.state.news_of_roll()), Stir::Sessions);
         let sessions = self.watched.iter().flat_map(|(id, watched)| {
             let stir = move |voice: &Voice| Stir::Session(id.clone(), *voice);
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))

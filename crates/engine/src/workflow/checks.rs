@@ -30,7 +30,7 @@ pub(super) fn of_beginning(context: &Context, project: &Path) -> Result<Vec<Erro
         found.push(Error::RunIsAttended { project: project.to_owned() });
     }
     match planner::find(context, project, None) {
-        Ok(run) if run.over.is_none() => found.push(Error::RunIsOpen { id: run.id }),
+        Ok(run) if run.over.is_none() => found.push(Error::RunIsOpen { id: run.id.into() }),
         Ok(_) | Err(Error::NoRun { .. }) => {}
         Err(error) => return Err(error),
     }

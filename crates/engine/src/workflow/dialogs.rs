@@ -53,7 +53,7 @@ impl<'a> Dialogs<'a> {
                 let id = &judged.seen.session.id;
                 let (request, asks) = ask::last_request(self.site.context, id)?.unwrap_or_default();
                 let dialog = Dialog {
-                    session: id.clone(),
+                    session: id.to_string(),
                     mark: mark.clone(),
                     request,
                     options: options.clone(),

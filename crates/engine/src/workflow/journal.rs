@@ -27,7 +27,7 @@ impl Journal {
     pub(super) fn open(context: &Context, kept: &KeptRun) -> Result<Self, Error> {
         let run = replay(kept, &[])?;
         let inner = Inner { store: context.store()?, known: 0, facts: vec![], run };
-        let journal = Self { id: kept.id.clone(), inner: Mutex::new(inner) };
+        let journal = Self { id: kept.id.to_string(), inner: Mutex::new(inner) };
         journal.refresh()?;
         Ok(journal)
     }

@@ -87,7 +87,7 @@ pub(super) fn spawn(
     let name = attempt.name.as_deref().unwrap_or_default();
     let there = || -> Result<Option<String>, Error> {
         let bearers = site.context.store()?.named(&site.context.socket, name)?;
-        Ok(bearers.into_iter().find(|s| s.project == site.project).map(|session| session.id))
+        Ok(bearers.into_iter().find(|s| s.project == site.project).map(|session| session.id.into()))
     };
     if let Some(id) = there()? {
         return Ok(id);
@@ -138,7 +138,7 @@ pub(super) fn spawn(
         seat: None,
     };
     match spawn::spawn(site.context, &request, &Zoned::now()) {
-        Ok(spawned) => Ok(spawned.id),
+        Ok(spawned) => Ok(spawned.id.into()),
         // It may come up yet, and must not be started twice.
         Err(error @ Error::StartNotConfirmed { .. }) => there()?.ok_or(error),
         Err(error) => Err(error),

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use crate::id::RunId;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -72,7 +73,7 @@ pub struct Complexity {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct BegunRun {
-    pub run: String,
+    pub run: RunId,
     pub workflow: String,
     pub project: String,
     pub permissions: Permissions,
@@ -82,7 +83,7 @@ pub struct BegunRun {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LeftRun {
-    pub run: String,
+    pub run: RunId,
     /// `complete`, `paused`, `aborted`, `asked` or `stopped`.
     pub left: String,
     /// For people.
@@ -114,7 +115,7 @@ pub struct RunStatus {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ToldRun {
-    pub run: String,
+    pub run: RunId,
     /// `paused` or `aborted`.
     pub told: String,
 }
@@ -140,7 +141,7 @@ pub struct Runs {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunRow {
     /// Id of the run.
-    pub run: String,
+    pub run: RunId,
     /// Name of the workflow: bmad, bmad-build, or that of your own file.
     pub workflow: String,
     /// Folder of the project.

@@ -1,5 +1,6 @@
 //! Sessions as rows of the database.
 
+use dogwatch_protocol::id::Origin;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +92,8 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
     let server_start: Option<i64> = row.get(16)?;
     let ending: Option<String> = row.get(18)?;
     Ok(Session {
-        id: row.get(0)?,
+        id: row.get::<_, String>(0)?.into(),
+        origin: Origin::Managed,
         name: row.get(1)?,
         agent: row.get(2)?,
         project: path(3)?,

@@ -134,7 +134,7 @@ fn lists_read_what_lives_and_what_was_over_lately() {
     }
     let shown = |store: &Store, which| -> Vec<String> {
         let found = store.sessions(Path::new("/s"), which).unwrap();
-        found.into_iter().map(|session| session.id).collect()
+        found.into_iter().map(|session| session.id.into()).collect()
     };
     let current = shown(&store, Which::current(now));
     assert!(current.contains(&"lives".to_owned()));

@@ -86,7 +86,7 @@ fn session(
     let text = cues::without_boxes(&text_of(context, &judged, sights));
     let session = &judged.seen.session;
     let is_plain = session.agent == profile::COMMAND;
-    let remembered = || Remembered::of(context, asked.name, session.id.clone());
+    let remembered = || Remembered::of(context, asked.name, session.id.to_string());
     let was_typed = || context.state.session(&session.id).path().join(TYPED_FILE).exists();
     // An agent that can be asked is, however it was started.
     let is_legacy = is_plain && (asked.runtime == Runtime::Legacy || was_typed());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::decide::session::cues::Todos;
 use crate::decide::session::row::{Row, State, Tongue};
 use dogwatch_core::status::Status;
+use dogwatch_protocol::id::SessionId;
 
 use super::Runtime;
 use super::look::{self, Asked, Told, Who};
@@ -147,7 +148,7 @@ impl<'a> Watch<'a> {
 }
 
 /// What would tell of a change.
-fn interests(told: &Told, reader: &StatusReader<'_>) -> BTreeSet<(Interest, String)> {
+fn interests(told: &Told, reader: &StatusReader<'_>) -> BTreeSet<(Interest, SessionId)> {
     match &told.who {
         Who::Session(judged) => reader.interests(std::slice::from_ref(judged)),
         Who::Stranger(face) => {
@@ -155,7 +156,11 @@ fn interests(told: &Told, reader: &StatusReader<'_>) -> BTreeSet<(Interest, Stri
             let terminal = proc_files::terminal(pid).map(Interest::Terminal);
             let end = processes::identify(pid).map(Interest::End);
             let name = &face.row.session_name;
-            terminal.into_iter().chain(end).map(|interest| (interest, name.clone())).collect()
+            terminal
+                .into_iter()
+                .chain(end)
+                .map(|interest| (interest, name.as_str().into()))
+                .collect()
         }
         Who::Nobody => BTreeSet::new(),
     }

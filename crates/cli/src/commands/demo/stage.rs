@@ -82,7 +82,7 @@ impl Stage {
             seat: None,
         };
         let spawned = spawn::spawn(&self.context, &request, &Zoned::now())?;
-        Ok(Watched::new(name, spawned.id))
+        Ok(Watched::new(name, spawned.id.into()))
     }
 }
 

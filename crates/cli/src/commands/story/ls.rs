@@ -26,7 +26,7 @@ pub(super) fn ls(context: &Context, args: &StoryLs) -> Result<u8, Error> {
     for one in &runs {
         let (done, total) = progress(one);
         let mut cells = vec![
-            one.kept.id.clone(),
+            one.kept.id.to_string(),
             state(one),
             format!("{done}/{total}"),
             ui::age(one.kept.begun, now),

@@ -150,7 +150,7 @@ fn meta(materials: &Materials) -> Meta {
         dogwatch: env!("CARGO_PKG_VERSION").to_owned(),
         tmux: row.and_then(|row| row.version.as_ref()).map(ToString::to_string),
         os: std::env::consts::OS.to_owned(),
-        id: session.id.clone(),
+        id: session.id.to_string(),
         name: session.name.clone(),
         agent: session.agent.clone(),
         version: materials.version.clone(),

@@ -21,7 +21,7 @@ pub fn cancel(context: &Context, target: &str, by: &str) -> Result<Job, Error> {
     let mut reader = StatusReader::new(context)?;
     if job.state.is_over() || !reader.store.want_cancelled(&job.id, by, Timestamp::now())? {
         let state = recorded(&reader, &job.id)?.state.as_str();
-        return Err(Error::JobOver { id: job.id, state });
+        return Err(Error::JobOver { id: job.id.into(), state });
     }
     let ended = if job.state == JobState::Queued {
         take_back(context, &mut reader, &job, by)
@@ -59,14 +59,14 @@ fn take_back(
         Some(_) => {
             let reason =
                 "its prompt is being typed into the input box right now; try again".to_owned();
-            Err(Error::NotCancelled { id: job.id.clone(), reason })
+            Err(Error::NotCancelled { id: job.id.to_string(), reason })
         }
     }
 }
 
 /// Presses the keys that cut a turn short, once, and sees what comes of it.
 fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Result<Job, Error> {
-    let refuse = |reason: String| Err(Error::NotCancelled { id: job.id.clone(), reason });
+    let refuse = |reason: String| Err(Error::NotCancelled { id: job.id.to_string(), reason });
     let mut judged = reader.one(&job.session, Timestamp::now())?;
     let is_at_it = |judged: &SessionStatus| {
         matches!(judged.verdict.status, Status::Working { .. } | Status::Stuck { .. })
@@ -105,7 +105,7 @@ fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Res
     let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
     match &job.state {
         state @ JobState::Done { .. } => {
-            Err(Error::JobOver { id: job.id.clone(), state: state.as_str() })
+            Err(Error::JobOver { id: job.id.to_string(), state: state.as_str() })
         }
         state if state.is_over() => Ok(job),
         _ => refuse(format!("the agent did not stop within {} s", STOPPING.as_secs())),

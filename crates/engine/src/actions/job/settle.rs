@@ -76,7 +76,7 @@ pub fn tell_of(context: &Context, over: &[Job]) {
 }
 
 fn notice(context: &Context, job: &Job, occasion: Occasion) -> Notice {
-    let name = name_of(context, job).unwrap_or_else(|| job.session.clone());
+    let name = name_of(context, job).unwrap_or_else(|| job.session.to_string());
     let text = match &job.state {
         JobState::Done { result } => result.clone().unwrap_or_default(),
         JobState::Failed { because, .. } => because.clone(),
@@ -84,5 +84,8 @@ fn notice(context: &Context, job: &Job, occasion: Occasion) -> Notice {
     };
     let title = format!("Job {}: {name}", job.state.as_str());
     let data = json!({ "id": job.id, "session": job.session, "name": name, "state": job.state });
-    Notice { session: Some(job.session.clone()), ..channels::notice(occasion, title, text, data) }
+    Notice {
+        session: Some(job.session.to_string()),
+        ..channels::notice(occasion, title, text, data)
+    }
 }

@@ -53,7 +53,7 @@ pub(super) fn deliver(
             return Ok(outcome);
         }
         let found = reader.one(&message.session, now);
-        let Some(judged) = absence.judge(&message.session, found)? else {
+        let Some(judged) = absence.judge(message.session.origin(), found)? else {
             changes.wait(TYPING);
             continue;
         };

@@ -12,6 +12,7 @@ use dogwatch_core::launch::{self, Ask, Launch};
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::record::{Ended, Started};
+use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{NewSession, Server, SessionFolder, Store, TeamMembership, Wanted};
 use dogwatch_tmux::{Command, PaneId};
 use jiff::{Timestamp, Zoned};
@@ -94,7 +95,7 @@ pub const TYPED_FILE: &str = "typed.sh";
 /// A session that certainly started.
 #[derive(Debug, Clone)]
 pub struct Spawned {
-    pub id: String,
+    pub id: SessionId,
     pub name: SessionName,
     pub agent: String,
     pub pane: PaneId,
@@ -211,7 +212,7 @@ impl Plan {
             }
         })?;
         Ok(Spawned {
-            id: self.id.clone(),
+            id: self.id.as_str().into(),
             name,
             agent: self.profile.name.clone(),
             pane,

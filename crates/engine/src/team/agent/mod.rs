@@ -80,10 +80,10 @@ impl Member {
                 serde_json::from_str(&signal.payload).logged("read JSON")?;
             payload["session_id"].as_str().filter(|id| is_id(id)).map(ToOwned::to_owned)
         });
-        let is_ours = !unmanaged::is_foreign(&session.id);
+        let is_ours = session.origin.is_managed();
         heard
             .or_else(|| session.conversation.clone())
-            .or_else(|| is_ours.then(|| session.id.clone()))
+            .or_else(|| is_ours.then(|| session.id.to_string()))
     }
 
     /// Gives it a task, and writes down who is at it in a place that no editor reaches.

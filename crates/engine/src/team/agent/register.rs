@@ -48,9 +48,7 @@ pub fn claim(context: &Context, file: &TeamFile, caller: &Caller) -> Result<Clai
 fn name(member: &Member) -> (String, &'static str) {
     match &member.session {
         Some(session) if session.seat.is_some() => (format!("{}-agent", member.role), "spawner"),
-        Some(session) if !crate::observe::unmanaged::is_foreign(&session.id) => {
-            (session.name.clone(), "dogwatch")
-        }
+        Some(session) if session.origin.is_managed() => (session.name.clone(), "dogwatch"),
         _ => (member.row.session_name.clone(), "tmux"),
     }
 }

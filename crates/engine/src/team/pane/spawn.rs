@@ -355,7 +355,7 @@ impl Job<'_> {
 
     /// Waits until the agent is at its prompt. A dialog is in the way of every further attempt as well.
     fn wait_ready(&self, spawned: &Spawned) -> Result<(), Failure> {
-        let target = [spawned.id.clone()];
+        let target = [spawned.id.to_string()];
         let states = ["idle", "waiting", "limited", "error"].map(ToOwned::to_owned);
         match wait(self.context, &target, &states, Some(self.request.ready))? {
             Waited::Happened(judged) => match judged.first().map(|one| &one.verdict.status) {
