@@ -2,6 +2,8 @@ use std::fmt::Display;
 use std::io;
 use std::panic::Location;
 
+use rustix::io::Errno;
+
 /// For an error that changes nothing: what follows does without the value. The log has it all the same.
 pub trait Logged<T> {
     /// The value, if there is one; `what` was tried.
@@ -31,7 +33,7 @@ pub trait LoggedIo<T> {
 impl<T> LoggedIo<T> for io::Result<T> {
     fn logged_unless_missing(self, what: &str) -> Option<T> {
         match self {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if is_missing(&error) => None,
             other => {
                 // Not through the other trait, which would name this line.
                 let at = Location::caller();
@@ -39,6 +41,11 @@ impl<T> LoggedIo<T> for io::Result<T> {
             }
         }
     }
+}
+
+/// There is no such file, or no such process any more, of which `/proc` tells.
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || Errno::from_io_error(error) == Some(Errno::SRCH)
 }
 
 #[cold]
