@@ -73,6 +73,13 @@ impl Args {
         self.json || matches!(&self.command, Command::Reconcile(args) if args.wants_json())
     }
 
+    /// The whole command line, with all commands built.
+    pub(crate) fn whole() -> clap::Command {
+        let mut command = Self::command();
+        command.build();
+        command
+    }
+
     fn command_for(words: &[OsString]) -> clap::Command {
         let mut command = Self::command();
         if wants_overview(words) {
@@ -135,6 +142,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     Agents(Agents),
     Demo(Demo),
+    Completions(Completions),
+    Man(ManPages),
     /// Run a session in its pane (called by tmux)
     #[command(hide = true)]
     Run(Run),
@@ -154,6 +163,8 @@ impl Command {
             Self::Broker(_) => "broker",
             Self::Attach(_) => "attach",
             Self::Demo(_) => "demo",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
             Self::Run(_) => "run",
             Self::Deliver(_) => "deliver",
             Self::Lab(_) => "lab",

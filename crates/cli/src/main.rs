@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod complete;
 mod environment;
 mod interrupt;
 mod logging;
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
     }
     if let Some(code) = commands::hook::called(&words) {
         return code;
+    }
+    if complete::answered(&words) {
+        return ExitCode::SUCCESS;
     }
     let args = args::Args::read(words);
     // The runner begins by itself: it has the session's environment, not that of the one who made the session.

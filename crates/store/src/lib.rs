@@ -6,6 +6,7 @@
 //! - [`edit_shared`]: a file that people edit too, and that nobody's save is lost from.
 //! - [`RegistryFile`]: the registry of sessions in YAML, edited without disturbing what a person wrote into it.
 //! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal, outbox.
+//! - [`Names`]: the same database for shell completions, opened for reading only.
 //! - [`Mqtt`]: the broker that the configuration names, with its password.
 //!
 //! Any process may be killed at any instant and many may write at once: files are replaced
@@ -27,6 +28,7 @@ mod looks;
 mod messages;
 mod monitors;
 mod mqtt;
+mod names;
 mod outbox;
 mod project;
 mod records;
@@ -57,6 +59,7 @@ pub use looks::Look;
 pub use messages::{Message, NewMessage};
 pub use monitors::{Assignment, ToldDrift};
 pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
+pub use names::{Candidate, Names};
 pub use outbox::{Backlog, MOST_WAITING, Waiting};
 pub use project::{LinkInProject, MOST_TEXT, ProjectFile, Readers, make_project_folder, tidy};
 pub use records::keep_record;

@@ -18,7 +18,19 @@ const TOPICS: [(&str, &[&str]); 7] = [
     ("Other hosts, over MQTT", &["fleet", "relay", "broker"]),
     (
         "Maintenance",
-        &["doctor", "agents", "exists", "kill-all", "gc", "bug-report", "debug", "demo", "help"],
+        &[
+            "doctor",
+            "agents",
+            "exists",
+            "kill-all",
+            "gc",
+            "bug-report",
+            "debug",
+            "demo",
+            "completions",
+            "man",
+            "help",
+        ],
     ),
 ];
 

@@ -1,8 +1,9 @@
 //! Setup, help and commands that only programs call.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use dogwatch_core::id::SessionId;
 
 /// Check tmux, agents and dogwatch's own files, and suggest fixes
@@ -33,6 +34,50 @@ pub(crate) struct Agents {
 Examples:
   dogwatch demo")]
 pub(crate) struct Demo {}
+
+/// Print the completion script for a shell
+///
+/// Completes commands, options, sessions, agents, runs, jobs and roles.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  source <(dogwatch completions bash)                                  # in ~/.bashrc
+  source <(dogwatch completions zsh)                                   # in ~/.zshrc, after compinit
+  dogwatch completions fish > ~/.config/fish/completions/dogwatch.fish")]
+pub(crate) struct Completions {
+    /// Shell to complete in
+    pub(crate) shell: ShellArg,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShellArg {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl ShellArg {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+        }
+    }
+}
+
+/// Write the man pages to a directory
+///
+/// Creates the directory if needed, and prints the files.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch man ~/.local/share/man/man1")]
+pub(crate) struct ManPages {
+    /// Directory to write to
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
+}
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {

@@ -8,6 +8,7 @@ mod attach;
 mod broker;
 mod bug_report;
 mod capture;
+mod completions;
 mod create;
 mod debug;
 mod delete;
@@ -23,6 +24,7 @@ mod job;
 mod kill;
 mod kill_all;
 mod ls;
+mod man;
 mod messages;
 mod monitor;
 mod pane;
@@ -63,6 +65,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
     let command = match args.command {
         Command::Run(run) => return run::run(&run, args.state_dir),
         Command::Demo(_) => return demo::demo(),
+        Command::Completions(args) => return completions::completions(&args),
+        Command::Man(args) => return man::man(&args),
         Command::Judge(screen) => return debug::screen(&screen),
         Command::Debug(Debug { command: DebugCommand::Screen(screen) }) => {
             return debug::screen(&screen);
@@ -116,6 +120,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Run(_)
         | Command::Lab(_)
         | Command::Demo(_)
+        | Command::Completions(_)
+        | Command::Man(_)
         | Command::Judge(_)
         | Command::Debug(_)
         | Command::Doctor(_) => {

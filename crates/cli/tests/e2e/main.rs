@@ -12,6 +12,7 @@ mod bad_input;
 mod bug_report;
 mod builds;
 mod capture;
+mod completions;
 mod crash_proof;
 mod crowd;
 mod debug_screen;

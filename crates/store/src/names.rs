@@ -1,0 +1,71 @@
+//! Names for shell completions. A read-only look at the database: it creates nothing, changes nothing and does not wait.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Params};
+
+/// Candidates of one kind at most; a shell shows no more in a useful way.
+const MOST: u32 = 200;
+
+/// What a shell can offer for an argument: the value, and a note about it.
+pub type Candidate = (String, String);
+
+/// The database of a state directory, opened for reading only.
+#[derive(Debug)]
+pub struct Names {
+    connection: Connection,
+}
+
+impl Names {
+    /// `None` if there is no database yet, or it cannot be read at once.
+    pub fn open(database: &Path) -> Option<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(database, flags).ok()?;
+        connection.busy_timeout(Duration::from_millis(10)).ok()?;
+        Some(Self { connection })
+    }
+
+    /// Sessions on one tmux server with their agents, newest first: those that have not ended, or those that have.
+    pub fn sessions(&self, socket: &Path, ended: bool) -> Vec<Candidate> {
+        let over = if ended { "NOT NULL" } else { "NULL" };
+        let sql = format!(
+            "SELECT name, agent FROM sessions WHERE socket = ?1 AND put_away IS NULL AND over IS {over} \
+             ORDER BY created DESC LIMIT {MOST}"
+        );
+        self.list(&sql, [socket.to_string_lossy()])
+    }
+
+    /// Runs with their workflows, newest first.
+    pub fn runs(&self) -> Vec<Candidate> {
+        self.list(&format!("SELECT id, workflow FROM runs ORDER BY begun DESC LIMIT {MOST}"), [])
+    }
+
+    /// Jobs with the beginning of their prompts, newest first.
+    pub fn jobs(&self) -> Vec<Candidate> {
+        let sql =
+            format!("SELECT id, substr(prompt, 1, 60) FROM jobs ORDER BY number DESC LIMIT {MOST}");
+        self.list(&sql, [])
+    }
+
+    /// Open escalations by number, with their problems.
+    pub fn escalations(&self) -> Vec<Candidate> {
+        let sql = format!(
+            "SELECT CAST(number AS TEXT), substr(json_extract(situation, '$.problem'), 1, 60) \
+             FROM escalations WHERE settled IS NULL ORDER BY number DESC LIMIT {MOST}"
+        );
+        self.list(&sql, [])
+    }
+
+    /// An older schema, or a database that is locked this moment, offers nothing.
+    fn list(&self, sql: &str, params: impl Params) -> Vec<Candidate> {
+        let rows = || -> rusqlite::Result<Vec<Candidate>> {
+            let mut statement = self.connection.prepare(sql)?;
+            let text = |row: &rusqlite::Row<'_>| {
+                Ok((row.get(0)?, row.get::<_, Option<String>>(1)?.unwrap_or_default()))
+            };
+            statement.query_map(params, text)?.collect()
+        };
+        rows().unwrap_or_default()
+    }
+}
