@@ -5,6 +5,7 @@ use std::io;
 use dogwatch_core::config::{Config, parse};
 use dogwatch_store::read_regular;
 
+use crate::error::ConfigurationError;
 use crate::{Context, Error};
 
 const MOST_BYTES: u64 = 1024 * 1024;
@@ -18,5 +19,7 @@ pub fn read(context: &Context) -> Result<Config, Error> {
         Err(error) => return Err(Error::io(format!("read {}", path.display()))(error)),
     };
     let text = String::from_utf8_lossy(&bytes);
-    parse(&text).map_err(|problem| Error::BadConfig { path: path.clone(), problem })
+    parse(&text).map_err(|problem| {
+        Error::Configuration(ConfigurationError::BadConfig { path: path.clone(), problem })
+    })
 }

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::link::{self, Heard, Kind, Link, Trouble};
 use dogwatch_engine::Error;
+use dogwatch_engine::error::FleetError;
 
 /// How long the broker may take.
 const BROKER: Duration = Duration::from_secs(10);
@@ -88,9 +89,9 @@ impl<'a> Asker<'a> {
             Some(HostStatus { state: Presence::Online, .. }) => Ok(()),
             Some(status) => {
                 let because = status.because.unwrap_or_default();
-                Err(Error::HostGone { host: host.to_owned(), because })
+                Err(FleetError::HostGone { host: host.to_owned(), because }.into())
             }
-            None => Err(Error::NoSuchHost { host: host.to_owned() }),
+            None => Err(FleetError::NoSuchHost { host: host.to_owned() }.into()),
         }
     }
 
@@ -120,7 +121,7 @@ impl<'a> Asker<'a> {
         loop {
             let Some((topic, payload)) = self.hear(deadline).await? else {
                 let seconds = begun.elapsed().as_secs();
-                return Err(Error::NoReply { host: host.to_owned(), seconds, taken });
+                return Err(FleetError::NoReply { host: host.to_owned(), seconds, taken }.into());
             };
             let reply = serde_json::from_slice::<Reply>(&payload).logged("read JSON");
             match reply.filter(|reply| topic == self.inbox && reply.id == self.id) {

@@ -14,6 +14,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use dogwatch_base::program::{self, withhold_secrets};
 use dogwatch_engine::Error;
+use dogwatch_engine::error::AgentError;
 
 const MOST_CONNECTIONS: usize = 1000;
 /// A MiB of payload, and what is around it.
@@ -84,9 +85,11 @@ fn find(program: &str) -> Result<PathBuf, Error> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(ADMIN_FOLDERS.map(PathBuf::from));
     let found = folders.map(|folder| folder.join(program)).find(|file| file.is_file());
-    found.ok_or_else(|| Error::ProgramNotFound {
-        program: program.to_owned(),
-        install: INSTALL.to_owned(),
+    found.ok_or_else(|| {
+        Error::Agent(AgentError::ProgramNotFound {
+            program: program.to_owned(),
+            install: INSTALL.to_owned(),
+        })
     })
 }
 

@@ -14,6 +14,7 @@ use super::publisher::Host;
 use dogwatch_engine::Error;
 use dogwatch_engine::actions::spawn::{Place, Request, What};
 use dogwatch_engine::actions::{kill, send, spawn};
+use dogwatch_engine::error::{AgentError, FleetError};
 use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::observe::{agents, project};
 
@@ -65,7 +66,7 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
     let known = agents::names(&host.context);
     if !known.contains(&order.agent) {
         let known = known.join(", ");
-        return Err(Error::UnknownAgent { name: order.agent.clone(), known });
+        return Err(AgentError::UnknownAgent { name: order.agent.clone(), known }.into());
     }
     let request = Request {
         what: What::Agent { name: order.agent.clone(), extra_args: Vec::new() },
@@ -96,7 +97,7 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
 /// The folder without links in its path, if agents may be started there for others. Of one that is not there no more is said
 /// than of one that is not allowed.
 fn allowed(host: &Host, cwd: &Path, unattended: bool) -> Result<PathBuf, Error> {
-    let refused = |because| Error::OrderRefused { because };
+    let refused = |because| Error::Fleet(FleetError::OrderRefused { because });
     let resolved: Vec<PathBuf> = host
         .spawn
         .folders

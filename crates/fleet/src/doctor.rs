@@ -5,6 +5,7 @@ use std::time::Duration;
 use dogwatch_base::log::Logged as _;
 use dogwatch_engine::Error;
 use dogwatch_engine::doctor::{Check, Health, check, failed};
+use dogwatch_engine::error::ConfigurationError;
 use dogwatch_store::{Mqtt, StateDir, Store};
 
 use crate::probe::{Probe, Trust, probe};
@@ -17,7 +18,7 @@ pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check
     let mqtt = match mqtt {
         Ok(mqtt) => mqtt?,
         // Told of as that of the configuration.
-        Err(Error::BadConfig { .. }) => return None,
+        Err(Error::Configuration(ConfigurationError::BadConfig { .. })) => return None,
         Err(error) => return Some(failed("broker", &error)),
     };
     let backlog =

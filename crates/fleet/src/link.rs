@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
 use dogwatch_engine::Error;
+use dogwatch_engine::error::FleetError;
 use dogwatch_engine::notify::tls;
 
 /// A broker that is there answers much sooner.
@@ -68,8 +69,11 @@ impl Trouble {
     }
 
     pub(super) fn error(self, mqtt: &Mqtt) -> Error {
-        let refused = self.kind == Kind::Refused;
-        Error::Broker { broker: mqtt.address.to_string(), problem: self.problem, refused }
+        let (broker, problem) = (mqtt.address.to_string(), self.problem);
+        match self.kind {
+            Kind::Refused => FleetError::BrokerRefused { broker, problem }.into(),
+            _ => FleetError::Broker { broker, problem }.into(),
+        }
     }
 }
 

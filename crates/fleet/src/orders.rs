@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::carry_out::carry_out;
 use super::publisher::Host;
 use dogwatch_engine::Error;
+use dogwatch_engine::error::FleetError;
 
 /// Orders under way at once. A message may wait for its agent for minutes.
 const MOST_RUNNING: usize = 32;
@@ -237,7 +238,7 @@ impl Orders {
             let result = carry_out(&host, &order);
             let (state, because) = match &result {
                 Ok(_) => (ReplyState::Done, None),
-                Err(Error::OrderRefused { because }) => {
+                Err(Error::Fleet(FleetError::OrderRefused { because })) => {
                     (ReplyState::Refused, Some(because.to_string()))
                 }
                 Err(error) => (ReplyState::Failed, Some(error.to_string())),

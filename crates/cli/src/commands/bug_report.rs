@@ -4,6 +4,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::recording::ScreenAlone;
 use dogwatch_engine::actions::bug_report;
 use dogwatch_engine::actions::bug_report::materials;
+use dogwatch_engine::error::SessionError;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::tools;
 use dogwatch_store::ProjectFile;
@@ -72,7 +73,7 @@ fn place(out: &Path) -> Result<(PathBuf, String), Error> {
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new(".")).to_owned();
     let Ok(parent) = parent.canonicalize() else {
-        return Err(Error::NoSuchFolder { path: parent });
+        return Err(SessionError::NoSuchFolder { path: parent }.into());
     };
     Ok((parent, name.to_owned()))
 }

@@ -2,6 +2,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use dogwatch_core::exit_code;
+use dogwatch_engine::error::AgentError;
 use dogwatch_engine::notify::kanban::Kanban;
 use dogwatch_engine::notify::report_target::{People, ReportTarget};
 use dogwatch_engine::observe::agents::find_program;
@@ -49,9 +50,11 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
 /// Where the program is, before anything is begun.
 fn program(context: &Context, name: &str) -> Result<String, Error> {
     let found = find_program(name, &context.path, &environment::current_dir()?);
-    let found = found.ok_or_else(|| Error::ProgramNotFound {
-        program: name.to_owned(),
-        install: "pip install hermes-agent".to_owned(),
+    let found = found.ok_or_else(|| {
+        Error::Agent(AgentError::ProgramNotFound {
+            program: name.to_owned(),
+            install: "pip install hermes-agent".to_owned(),
+        })
     })?;
     Ok(found.to_string_lossy().into_owned())
 }

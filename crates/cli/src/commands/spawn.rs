@@ -5,6 +5,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::launch::PRIVATE_PROMPTS;
 use dogwatch_core::name::StoryStep;
 use dogwatch_engine::actions::spawn::{self, Place, Request, Spawned, What};
+use dogwatch_engine::error::SessionError;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::session;
 use dogwatch_store::{open_given, read_up_to};
@@ -93,8 +94,10 @@ fn prompt(args: &Spawn) -> Result<Option<String>, Error> {
         (None, None) => return Ok(None),
         _ => read_prompt(std::io::stdin()).map_err(Error::io("read standard input"))?,
     };
-    String::from_utf8(bytes).map(Some).map_err(|error| Error::BadPrompt {
-        problem: format!("is not UTF-8 (byte {})", error.utf8_error().valid_up_to()),
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        Error::Session(SessionError::BadPrompt {
+            problem: format!("is not UTF-8 (byte {})", error.utf8_error().valid_up_to()),
+        })
     })
 }
 

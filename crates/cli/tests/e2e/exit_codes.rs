@@ -1,5 +1,8 @@
 //! Exit codes are an interface: each command is held to the table in `docs/protocol.md`.
 
+use std::collections::BTreeSet;
+
+use dogwatch_engine::Error;
 use dogwatch_testkit::{CommandOutput, TestEnv};
 
 const PROTOCOL: &str = include_str!("../../../../docs/protocol.md");
@@ -19,6 +22,23 @@ fn refused(output: CommandOutput, exit_code: i32, error: &str) {
     assert_eq!(said["error"]["code"], error, "{said}");
     let documented = documented(exit_code);
     assert!(documented.iter().any(|code| code == error), "{error} is not in {documented:?}");
+}
+
+/// No code is missing in the documentation, and it has none that there is not.
+#[test]
+fn the_documentation_has_every_error_code_in_the_row_of_its_exit_code() {
+    let rows = [1, 2, 3, 4, 5, 6, 7, 124];
+    let documented: BTreeSet<(i32, String)> = rows
+        .into_iter()
+        .flat_map(|row| documented(row).into_iter().map(move |c| (row, c)))
+        .collect();
+    let codes = Error::CODES.into_iter().flatten();
+    let ours: BTreeSet<(i32, String)> =
+        codes.map(|(kind, code)| (i32::from(kind.exit_code()), (*code).to_owned())).collect();
+    let missing: Vec<_> = ours.difference(&documented).collect();
+    assert!(missing.is_empty(), "not in docs/protocol.md: {missing:?}");
+    let unknown: Vec<_> = documented.difference(&ours).collect();
+    assert!(unknown.is_empty(), "only in docs/protocol.md: {unknown:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
 use crate::actions::send::{queue, tmux_input};
+use crate::error::{MessageError, SessionError};
 use crate::observe::changes::Changes;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
@@ -64,16 +65,22 @@ pub fn answer(
     let name = session.name;
     let Some(first) = dialog else {
         let state = judged.verdict.status.as_str();
-        return Err(Error::NoDialog { name, state });
+        return Err(MessageError::NoDialog { name, state }.into());
     };
     if bound.is_some_and(|bound| bound != first.mark) {
-        return Err(Error::OtherDialog { name, question: first.question.unwrap_or_default() });
+        return Err(MessageError::OtherDialog {
+            name,
+            question: first.question.unwrap_or_default(),
+        }
+        .into());
     }
     let wanted = answer::choose(&first.options, choice)
         .map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
-    let pane = judged.seen.pane_id().ok_or_else(|| Error::IsOver {
-        name: name.clone(),
-        reason: "the pane is gone".to_owned(),
+    let pane = judged.seen.pane_id().ok_or_else(|| {
+        Error::Session(SessionError::IsOver {
+            name: name.clone(),
+            reason: "the pane is gone".to_owned(),
+        })
     })?;
     go_to(context, &mut reader, &session.id, pane, &first, wanted)?;
     let is_gone = |dialog: &Option<Dialog>| dialog.as_ref().is_none_or(|d| d.mark != first.mark);
@@ -104,7 +111,7 @@ fn go_to(
         let (judged, dialog) = look(reader, session)?;
         let name = judged.seen.session.name.clone();
         let Some(dialog) = dialog.filter(|dialog| dialog.mark == first.mark) else {
-            return Err(Error::OtherDialog { name, question: String::new() });
+            return Err(MessageError::OtherDialog { name, question: String::new() }.into());
         };
         let Some(marked) = dialog.marked else {
             let problem = format!("{name} does not show which option is selected");
@@ -171,7 +178,7 @@ fn lock(context: &Context, session: &str, name: &str) -> Result<File, Error> {
             return Ok(lock);
         }
         if begun.elapsed() > LOCKED {
-            return Err(Error::Busy { name: name.to_owned() });
+            return Err(MessageError::Busy { name: name.to_owned() }.into());
         }
         // A lock does not tell when it is free.
         std::thread::sleep(Duration::from_millis(20));

@@ -4,6 +4,7 @@ use std::process;
 
 use dogwatch_tmux::Target;
 
+use crate::error::SessionError;
 use crate::observe::snapshot::SessionSnapshot;
 use crate::{Context, Error};
 
@@ -19,7 +20,7 @@ pub fn attach(
     let name = &seen.session.name;
     let Some(pane) = &seen.pane else {
         let (name, reason) = (name.clone(), seen.life.reason.clone());
-        return Err(Error::IsOver { name, reason });
+        return Err(SessionError::IsOver { name, reason }.into());
     };
     // The pane, so that the agent's window is shown, whichever was last looked at.
     let agent = Target::from(pane.pane_id);

@@ -14,6 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::actions::answer;
+use crate::error::{MessageError, QuestionError};
 use crate::notify::channels;
 use crate::observe::changes::{Changes, Interest};
 use crate::{Context, Error};
@@ -81,10 +82,12 @@ pub fn answer(
     let mut store = context.store()?;
     let escalation = find_in(&store, target)?;
     let number = escalation.number;
-    let wrong = || Error::NoSuchOption {
-        number,
-        option: option.to_owned(),
-        options: in_words(&escalation.options),
+    let wrong = || {
+        Error::Question(QuestionError::NoSuchOption {
+            number,
+            option: option.to_owned(),
+            options: in_words(&escalation.options),
+        })
     };
     let place = place_of(&escalation.options, option);
     // Of one that is settled that is said first: no option would be right.
@@ -101,7 +104,9 @@ pub fn answer(
         }
         Answering::TooLate(escalation) => Err(settled(&escalation)),
         Answering::NoSuchOption(_) => Err(wrong()),
-        Answering::NoSuchEscalation => Err(Error::NoSuchEscalation { target: target.to_owned() }),
+        Answering::NoSuchEscalation => {
+            Err(QuestionError::NoSuchEscalation { target: target.to_owned() }.into())
+        }
     }
 }
 
@@ -122,7 +127,7 @@ pub(crate) fn carry_out(context: &Context, escalation: &Escalation) -> Result<()
         != dialog.request
     {
         let name = escalation.situation.session.clone().unwrap_or_default();
-        return Err(Error::OtherDialog { name, question: String::new() });
+        return Err(MessageError::OtherDialog { name, question: String::new() }.into());
     }
     answer::answer(context, &dialog.session, &option.to_string(), Some(&dialog.mark)).map(drop)
 }
@@ -219,7 +224,9 @@ fn settle_overdue(state: &StateDir, store: &mut Store) -> Result<(), Error> {
 
 fn find_in(store: &Store, target: &str) -> Result<Escalation, Error> {
     let found = store.escalation(target)?;
-    found.ok_or_else(|| Error::NoSuchEscalation { target: target.to_owned() })
+    found.ok_or_else(|| {
+        Error::Question(QuestionError::NoSuchEscalation { target: target.to_owned() })
+    })
 }
 
 /// The number of an option that was named by it, or by the word of what it does.
@@ -252,7 +259,7 @@ fn settled(escalation: &Escalation) -> Error {
         Some(Settlement::Withdrawn { because }) => format!("withdrawn: {because}"),
         None => String::new(),
     };
-    Error::Settled { number: escalation.number, at, how }
+    Error::Question(QuestionError::Settled { number: escalation.number, at, how })
 }
 
 fn notice(escalation: &Escalation, occasion: Occasion) -> Notice {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use crate::actions::{close_panes, shutdown};
+use crate::error::SessionError;
 use crate::observe::capture::HISTORY;
 use crate::observe::processes::is_alive;
 use crate::observe::snapshot::SessionSnapshot;
@@ -38,7 +39,7 @@ pub fn kill(
     let mut ended = kill_all(context, std::slice::from_ref(seen), at_once, now)?;
     ended.pop().unwrap_or_else(|| {
         let (name, reason) = (seen.session.name.clone(), "no signal was sent".to_owned());
-        Err(Error::NotEnded { name, reason })
+        Err(SessionError::NotEnded { name, reason }.into())
     })
 }
 
@@ -81,7 +82,7 @@ pub fn kill_all(
             let session = &one.session;
             if !left.is_empty() {
                 let reason = format!("processes {left:?} are still running after KILL");
-                return Err(Error::NotEnded { name: session.name.clone(), reason });
+                return Err(SessionError::NotEnded { name: session.name.clone(), reason }.into());
             }
             let noted = ended.as_ref().map_or(Ok(()), |ended| store.ended(&session.id, ended));
             let noted = noted.and_then(|()| store.put_away(&session.id, now));

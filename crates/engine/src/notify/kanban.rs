@@ -9,6 +9,7 @@ use dogwatch_store::Assignment;
 
 use super::{outward, process};
 use crate::Error;
+use crate::error::ReportError;
 use crate::notify::report_target::{ReportTarget, Trouble};
 
 /// How long one call may take. Others may hold the board's database for a while.
@@ -58,7 +59,7 @@ impl Kanban {
     }
 
     fn error(&self, problem: String) -> Error {
-        Error::ReportTarget { desk: format!("card {}", self.task), problem, is_taken: false }
+        ReportError::Failed { target: format!("card {}", self.task), problem }.into()
     }
 
     /// Why something could not be done: the card may be no longer ours.
@@ -88,14 +89,14 @@ impl ReportTarget for Kanban {
     fn open(&mut self, left: Option<&Assignment>) -> Result<u32, Error> {
         let card = self.card().map_err(|problem| self.error(problem))?;
         let Some(card) = card else {
-            return Err(Error::NoSuchCard { task: self.task.clone() });
+            return Err(ReportError::NoSuchCard { task: self.task.clone() }.into());
         };
         let ours = card.comments.iter().filter(|comment| comment.author == self.author);
         self.said = ours.map(|comment| comment.body.clone()).collect();
         let is_ours = left.is_some() && card.status == "running";
         if !is_ours && let Err(problem) = self.claim() {
             let desk = format!("card {}", self.task);
-            return Err(Error::ReportTarget { desk, problem, is_taken: true });
+            return Err(ReportError::Taken { target: desk, problem }.into());
         }
         Ok(u32::try_from(card.comments.len()).unwrap_or(u32::MAX))
     }

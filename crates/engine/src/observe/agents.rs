@@ -11,6 +11,7 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::profile::{self, Profile, ProfileError};
 use dogwatch_store::read_regular;
 
+use crate::error::AgentError;
 use crate::observe::processes;
 use crate::{Context, Error};
 
@@ -32,9 +33,11 @@ pub fn profile(context: &Context, name: &str) -> Result<Profile, Error> {
     if let Some(own) = own_profile(context, name) {
         return Ok(own?);
     }
-    profile::builtin(name).ok_or_else(|| Error::UnknownAgent {
-        name: name.to_owned(),
-        known: names(context).join(", "),
+    profile::builtin(name).ok_or_else(|| {
+        Error::Agent(AgentError::UnknownAgent {
+            name: name.to_owned(),
+            known: names(context).join(", "),
+        })
     })
 }
 

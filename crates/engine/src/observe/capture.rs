@@ -3,6 +3,7 @@ use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_store::KeptScreen;
 use dogwatch_tmux::CaptureOptions;
 
+use crate::error::SessionError;
 use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{agents, transcripts};
 use crate::{Context, Error};
@@ -61,7 +62,7 @@ pub fn capture(
     let screen = folder.screen().or_else(|| dead_pane(context, seen));
     let Some(screen) = screen else {
         let reason = "its terminal closed before dogwatch could read it".to_owned();
-        return Err(Error::NothingKept { name: seen.session.name.clone(), reason });
+        return Err(SessionError::NothingKept { name: seen.session.name.clone(), reason }.into());
     };
     let text = if ansi { screen.ansi } else { plain(&screen.ansi).into_bytes() };
     Ok(Captured { from: From::Kept, text: last_lines(&text, lines.or(Some(HISTORY))) })

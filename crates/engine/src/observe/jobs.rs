@@ -9,6 +9,7 @@ use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Job, Message};
 use jiff::Timestamp;
 
+use crate::error::{JobError, SessionError};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::{files, transcripts};
 use crate::{Context, Error};
@@ -86,7 +87,7 @@ fn name(reader: &StatusReader<'_>, job: &Job) -> Option<String> {
 /// The job as it is recorded.
 pub(crate) fn recorded(reader: &StatusReader<'_>, target: &str) -> Result<Job, Error> {
     let found = reader.store.job(target)?;
-    found.ok_or_else(|| Error::NoSuchJob { target: target.to_owned() })
+    found.ok_or_else(|| Error::Job(JobError::NoSuchJob { target: target.to_owned() }))
 }
 
 fn current(context: &Context, reader: &mut StatusReader<'_>, job: Job) -> Result<Job, Error> {
@@ -105,7 +106,9 @@ pub(crate) fn status_of(
 ) -> Result<Option<SessionStatus>, Error> {
     match reader.one(&job.session, Timestamp::now()) {
         Ok(status) => Ok(Some(status)),
-        Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => Ok(None),
+        Err(Error::Session(SessionError::NoSuchSession { .. } | SessionError::NotOurs { .. })) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

@@ -12,6 +12,7 @@ use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{ListedPane, PaneId, PaneList};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::error::SessionError;
 use crate::observe::{exists, processes};
 use crate::{Context, Error};
 
@@ -34,7 +35,7 @@ impl SessionSnapshot {
             return Ok(());
         }
         let (name, reason) = (self.session.name.clone(), self.life.reason.clone());
-        Err(Error::NotReachable { name, reason })
+        Err(SessionError::NotReachable { name, reason }.into())
     }
 
     /// Whom events about it are about.
@@ -174,9 +175,10 @@ pub(crate) fn meant<T>(
     if at < found.len() {
         Ok(found.swap_remove(at))
     } else if exists::session(context, target).unwrap_or(false) {
-        Err(Error::NotOurs { target: target.to_owned() })
+        Err(SessionError::NotOurs { target: target.to_owned() }.into())
     } else {
-        Err(Error::NoSuchSession { target: target.to_owned(), near: near(context, target) })
+        Err(SessionError::NoSuchSession { target: target.to_owned(), near: near(context, target) }
+            .into())
     }
 }
 

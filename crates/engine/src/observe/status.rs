@@ -10,6 +10,7 @@ use dogwatch_store::{KeptState, Session, Store, Which};
 use dogwatch_tmux::{PaneFace, PaneId, SessionName};
 use jiff::Timestamp;
 
+use crate::error::SessionError;
 use crate::observe::agents::Profiles;
 use crate::observe::changes::Interest;
 use crate::observe::evidence::{Gatherer, Memory, PaneSight};
@@ -65,7 +66,7 @@ pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<SessionSta
 /// The same for who only looks at what it shows: a living agent that others started is found too.
 pub fn shown(context: &Context, target: &str) -> Result<SessionSnapshot, Error> {
     match snapshot::find(context, target) {
-        Err(Error::NotOurs { .. } | Error::NoSuchSession { .. }) => {
+        Err(Error::Session(SessionError::NotOurs { .. } | SessionError::NoSuchSession { .. })) => {
             Ok(one(context, target, Timestamp::now())?.seen)
         }
         found => found,

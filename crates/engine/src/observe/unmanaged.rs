@@ -15,6 +15,7 @@ use dogwatch_store::{Server, Session};
 use dogwatch_tmux::PaneRow;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::error::SessionError;
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{agents, proc_files, processes, self_report};
 use crate::{Context, Error};
@@ -117,7 +118,11 @@ impl Absence {
         found: Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         match found {
-            Err(Error::NoSuchSession { .. }) if lives(origin) && self.is_short() => Ok(None),
+            Err(Error::Session(SessionError::NoSuchSession { .. }))
+                if lives(origin) && self.is_short() =>
+            {
+                Ok(None)
+            }
             found => {
                 self.since = None;
                 found.map(Some)

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::Error;
+use crate::error::{RegistryError, SessionError};
 use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{running_again, seconds, write_down};
 
@@ -35,11 +36,13 @@ pub fn adopt(managed: &ManagedRegistry<'_>, adoption: &Adoption) -> Result<Entry
     registry.sessions.entry(name.to_owned()).or_default();
     let observed = managed.observe(&mut store, &registry)?;
     let seen = observed.sessions.get(name);
-    let seen = seen.ok_or_else(|| Error::NoSuchSession { target: name.to_owned(), near: None })?;
+    let seen = seen.ok_or_else(|| {
+        Error::Session(SessionError::NoSuchSession { target: name.to_owned(), near: None })
+    })?;
     let (pane, agent) = chosen(seen, adoption)?;
     let is_running = known.as_ref().is_some_and(|known| known.status == Status::Running);
     if is_running && adoption.told().next().is_none() {
-        return Err(Error::OnRoll { name: name.to_owned() });
+        return Err(RegistryError::Registered { name: name.to_owned() }.into());
     }
     let by_name =
         managed.manner.pattern.read(name, &observed.agents).map(|(workspace, _)| workspace);
@@ -86,7 +89,7 @@ fn chosen<'s>(seen: &'s SeenSession, adoption: &Adoption) -> Result<(&'s SeenPan
         _ => None,
     });
     let told = || Some((living().next()?, adoption.agent.clone()?));
-    let none = || Error::NoAgentThere { target: adoption.name.clone() };
+    let none = || Error::Registry(RegistryError::NoAgentThere { target: adoption.name.clone() });
     with_agent.or_else(told).ok_or_else(none)
 }
 

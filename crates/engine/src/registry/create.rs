@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::Error;
 use crate::actions::job::{self, Submitted};
 use crate::actions::spawn::{self, Request, Spawned, What};
+use crate::error::RegistryError;
 use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{be_at, pane_of, seconds, write_down};
 
@@ -37,7 +38,7 @@ pub fn create(
     request.name = Some(name.clone());
     // A file that cannot be read is said before anything is started.
     if managed.read()?.sessions.contains_key(&name) {
-        return Err(Error::OnRoll { name });
+        return Err(RegistryError::Registered { name }.into());
     }
     be_at(managed, &name)?;
     let spawned = spawn::spawn(managed.context, &request, now)?;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::actions::kill::{self, By};
+use crate::error::{RegistryError, SessionError};
 use crate::observe::agents;
 use crate::observe::conversations::Finder;
 use crate::observe::snapshot;
@@ -32,7 +33,8 @@ pub fn delete(managed: &ManagedRegistry<'_>, name: &str, purge: bool) -> Result<
     let mut store = context.store()?;
     let registry = managed.read()?;
     let entry = registry.sessions.get(name).cloned();
-    let entry = entry.ok_or_else(|| Error::NotOnRoll { name: name.to_owned() })?;
+    let entry = entry
+        .ok_or_else(|| Error::Registry(RegistryError::NotRegistered { name: name.to_owned() }))?;
     must_be_here(managed, name, &entry)?;
     be_at(managed, name)?;
     let observed = managed.observe(&mut store, &registry)?;
@@ -86,11 +88,12 @@ fn must_be_alone(registry: &Registry, name: &str, id: Option<&str>) -> Result<()
     let Some(id) = id else { return Ok(()) };
     let others = registry.sessions.iter().filter(|(other, _)| *other != name);
     match others.into_iter().find(|(_, entry)| entry.conversation() == Some(id)) {
-        Some((other, _)) => Err(Error::ConversationShared {
+        Some((other, _)) => Err(RegistryError::ConversationShared {
             name: name.to_owned(),
             id: id.to_owned(),
             other: other.clone(),
-        }),
+        }
+        .into()),
         None => Ok(()),
     }
 }
@@ -110,7 +113,7 @@ fn end(
             }
             Ok(kill::kill(context, &seen, false, Timestamp::now())?.by)
         }
-        Err(Error::NotOurs { .. } | Error::NoSuchSession { .. }) => {
+        Err(Error::Session(SessionError::NotOurs { .. } | SessionError::NoSuchSession { .. })) => {
             end_others(managed, name, entry, observed)
         }
         Err(error) => Err(error),

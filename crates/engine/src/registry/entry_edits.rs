@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Error;
 use crate::actions::spawn::Spawned;
+use crate::error::RegistryError;
 use crate::registry::ManagedRegistry;
 
 /// A session that was started, as the registry has its pane.
@@ -74,10 +75,12 @@ pub(super) fn write_down(
         })?;
         Ok(())
     };
-    change().map_err(|source| Error::RollNotTold {
-        name: name.to_owned(),
-        did,
-        source: Box::new(source),
+    change().map_err(|source| {
+        Error::Registry(RegistryError::NotUpdated {
+            name: name.to_owned(),
+            did,
+            source: Box::new(source),
+        })
     })
 }
 
@@ -103,7 +106,7 @@ pub(super) fn must_be_here(
     let place = elsewhere(&entry.host, &managed.context.host).map(|host| format!("host {host}"));
     let server = || elsewhere(&entry.socket, &socket).map(|path| format!("tmux server {path}"));
     match place.or_else(server) {
-        Some(place) => Err(Error::Elsewhere { name: name.to_owned(), place }),
+        Some(place) => Err(RegistryError::Elsewhere { name: name.to_owned(), place }.into()),
         None => Ok(()),
     }
 }

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use super::monitor::{Monitor, Turn};
 use super::{ManagedRegistry, Pass};
 use crate::Error;
+use crate::error::ReportError;
 use crate::notify::channels;
 use crate::notify::report_target::{ReportTarget, Trouble};
 use crate::observe::changes::Waker;
@@ -113,7 +114,7 @@ impl<'c> Reporter<'c> {
             Err(Trouble::Passing(problem)) => Some(problem),
             Err(Trouble::Lost(problem)) => {
                 self.store.end_post(&self.desk.key(), &self.managed.file.key())?;
-                return Err(Error::ReportTarget { desk: self.desk.key(), problem, is_taken: true });
+                return Err(ReportError::Taken { target: self.desk.key(), problem }.into());
             }
         };
         reports.extend(self.troubles.of_telling(problem));

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::Error;
 use crate::actions::spawn::{self, Place, Request, Spawned, What};
+use crate::error::{RegistryError, SessionError};
 use crate::observe::project;
 use crate::observe::snapshot;
 use crate::registry::ManagedRegistry;
@@ -70,7 +71,9 @@ impl<'r, 'c> Resumption<'r, 'c> {
     /// Brings a session back in the conversation that it was in.
     pub fn resume(&mut self, name: &str, manner: &Manner, now: &Zoned) -> Result<Spawned, Error> {
         let entry = self.registry.sessions.get(name).cloned();
-        let entry = entry.ok_or_else(|| Error::NotOnRoll { name: name.to_owned() })?;
+        let entry = entry.ok_or_else(|| {
+            Error::Registry(RegistryError::NotRegistered { name: name.to_owned() })
+        })?;
         must_be_here(self.managed, name, &entry)?;
         let id = self.conversation(name, &entry)?;
         let context = self.managed.context;
@@ -115,26 +118,30 @@ impl<'r, 'c> Resumption<'r, 'c> {
             // Says why.
             snapshot::look_at_current(self.managed.context)?;
             let reason = "tmux does not answer".to_owned();
-            return Err(Error::NotReachable { name: own, reason });
+            return Err(SessionError::NotReachable { name: own, reason }.into());
         }
         if self.is_alive(name) {
-            return Err(Error::StillRuns { name: own });
+            return Err(RegistryError::StillRuns { name: own }.into());
         }
         let is_there =
             |id: &&String| matches!(self.observed.artifacts.get(*id), Some(Artifact::Found(_)));
         let remembered = || self.observed.remembered.get(name).filter(is_there).map(String::as_str);
         let id = entry.conversation().or_else(remembered);
-        let id = id.ok_or_else(|| Error::NoConversation { name: own.clone() })?.to_owned();
+        let id = id
+            .ok_or_else(|| Error::Registry(RegistryError::NoConversation { name: own.clone() }))?
+            .to_owned();
         let has_it = |(other, entry): &(&String, &Entry)| {
             let lives = self.is_alive(other) || self.resumed.contains(*other);
             *other != name && lives && entry.conversation() == Some(&id)
         };
         if let Some((other, _)) = self.registry.sessions.iter().find(has_it) {
-            return Err(Error::ConversationShared { name: own, id, other: other.clone() });
+            return Err(
+                RegistryError::ConversationShared { name: own, id, other: other.clone() }.into()
+            );
         }
         match self.observed.artifacts.get(&id) {
             Some(Artifact::Missing(path)) => {
-                Err(Error::ConversationGone { name: own, id, path: path.clone() })
+                Err(RegistryError::ConversationGone { name: own, id, path: path.clone() }.into())
             }
             Some(Artifact::Found(_)) | None => Ok(id),
         }

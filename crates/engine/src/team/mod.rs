@@ -14,6 +14,7 @@ use dogwatch_store::Which;
 use dogwatch_tmux::{PaneId, WindowView};
 use jiff::Timestamp;
 
+use crate::error::TeamError;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::team::pane::{master_of, server_of, window_of};
 use crate::team::session_file::TeamFile;
@@ -93,7 +94,7 @@ pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> 
         };
         match window_of(context, master) {
             Ok(view) if session.server == Some(server_of(&view)) => found.push(master),
-            Ok(_) | Err(Error::NoSuchPane { .. }) => {}
+            Ok(_) | Err(Error::Team(TeamError::NoSuchPane { .. })) => {}
             Err(error) => return Err(error),
         }
     }

@@ -12,6 +12,7 @@ use dogwatch_store::{ProjectFile, StoreError, edit_shared, read_shared};
 use jiff::Zoned;
 
 use crate::Error;
+use crate::error::TeamError;
 
 /// Where files are when nothing else is said, below the project's root.
 const FOLDER: &str = ".agents/orchestration";
@@ -61,7 +62,7 @@ impl TeamFile {
         let path = told(about)?.or_else(|| newest(&about.project));
         let path = path.filter(|path| path.exists());
         path.map(|path| Self::at(&about.project, path))
-            .ok_or_else(|| Error::NoSessionFile { project: about.project.clone() })
+            .ok_or_else(|| Error::Team(TeamError::NoSessionFile { project: about.project.clone() }))
     }
 
     /// The file that is meant, or the one that an edit will make.
@@ -109,8 +110,10 @@ impl TeamFile {
     }
 
     pub fn read(&self) -> Result<SessionFile, Error> {
-        let text = read_shared(&self.file()?)?.ok_or_else(|| Error::NoSessionFile {
-            project: self.path.parent().unwrap_or(Path::new(".")).to_owned(),
+        let text = read_shared(&self.file()?)?.ok_or_else(|| {
+            Error::Team(TeamError::NoSessionFile {
+                project: self.path.parent().unwrap_or(Path::new(".")).to_owned(),
+            })
         })?;
         let file = SessionFile::parse(&text);
         file.check().map_err(|problem| self.problem(problem))?;
@@ -135,7 +138,7 @@ impl TeamFile {
     }
 
     pub fn problem(&self, problem: FileProblem) -> Error {
-        Error::BadSessionFile { path: self.path.clone(), problem }
+        Error::Team(TeamError::BadSessionFile { path: self.path.clone(), problem })
     }
 }
 
@@ -185,7 +188,10 @@ mod tests {
         let project = tmp.path().canonicalize().unwrap();
         let mut about = Whereabouts { project: project.clone(), ..Whereabouts::default() };
         assert_eq!(name(&about), Path::new(".agents/orchestration/session-261115-081318.md"));
-        assert!(matches!(TeamFile::find(&about), Err(Error::NoSessionFile { .. })));
+        assert!(matches!(
+            TeamFile::find(&about),
+            Err(Error::Team(TeamError::NoSessionFile { .. }))
+        ));
         let folder = project.join(FOLDER);
         fs::create_dir_all(folder.join("session-0.md")).unwrap();
         for (name, age) in

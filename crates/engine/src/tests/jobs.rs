@@ -8,6 +8,7 @@ use dogwatch_tmux::fake::Input;
 use super::world::{World, recorded};
 use crate::Error;
 use crate::actions::job;
+use crate::error::SessionError;
 
 #[test]
 fn a_job_is_refused_before_anything_is_kept() {
@@ -17,8 +18,14 @@ fn a_job_is_refused_before_anything_is_kept() {
     let over = world.codex("web", "idle_fresh");
     assert!(job::file(&world.context, "web", "  ").is_err());
     world.ended(&over, Exit::Code(0), Cause::Itself);
-    assert!(matches!(job::file(&world.context, "web", "do it"), Err(Error::IsOver { .. })));
-    assert!(matches!(job::file(&world.context, "nobody", "x"), Err(Error::NoSuchSession { .. })));
+    assert!(matches!(
+        job::file(&world.context, "web", "do it"),
+        Err(Error::Session(SessionError::IsOver { .. }))
+    ));
+    assert!(matches!(
+        job::file(&world.context, "nobody", "x"),
+        Err(Error::Session(SessionError::NoSuchSession { .. }))
+    ));
     assert!(world.store().jobs(None, 10).unwrap().is_empty());
 }
 

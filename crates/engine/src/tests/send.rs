@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::world::{Placed, World, recorded, typed};
 use crate::Error;
 use crate::actions::send::{self, Request};
+use crate::error::MessageError;
 use crate::observe::messages;
 
 const AT_ONCE: Duration = Duration::ZERO;
@@ -175,7 +176,10 @@ fn a_message_that_was_not_begun_can_be_taken_back() {
     let message = world.store().next_message(&placed.id).unwrap().unwrap();
     send::cancel(&world.context, &message.id).unwrap();
     assert!(world.store().next_message(&placed.id).unwrap().is_none());
-    assert!(matches!(send::cancel(&world.context, &message.id), Err(Error::TooLate { .. })));
+    assert!(matches!(
+        send::cancel(&world.context, &message.id),
+        Err(Error::Message(MessageError::TooLate { .. }))
+    ));
     assert!(send::cancel(&world.context, "no-such").is_err());
 }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::world::{GONE, World, ago};
 use crate::Error;
+use crate::error::SessionError;
 use crate::observe::snapshot::{find, hide_superseded, list, look, look_at_current};
 use crate::observe::{exists, processes};
 
@@ -127,7 +128,7 @@ fn a_tmux_that_hangs_leaves_sessions_unknown() {
     world.fake.hang(true);
     let seen = find(&world.context, "web").unwrap();
     assert_eq!(seen.life.state, State::Unknown);
-    assert!(matches!(seen.must_be_known(), Err(Error::NotReachable { .. })));
+    assert!(matches!(seen.must_be_known(), Err(Error::Session(SessionError::NotReachable { .. }))));
 }
 
 #[test]
@@ -191,9 +192,14 @@ fn a_name_that_nobody_has() {
     let world = World::new();
     world.running("web", "codex");
     world.fake.session("mine");
-    assert!(matches!(find(&world.context, "mine"), Err(Error::NotOurs { .. })));
+    assert!(matches!(
+        find(&world.context, "mine"),
+        Err(Error::Session(SessionError::NotOurs { .. }))
+    ));
     let error = find(&world.context, "wep").unwrap_err();
-    assert!(matches!(&error, Error::NoSuchSession { near: Some(near), .. } if near == "web"));
+    assert!(
+        matches!(&error, Error::Session(SessionError::NoSuchSession { near: Some(near), .. }) if near == "web")
+    );
 }
 
 #[test]

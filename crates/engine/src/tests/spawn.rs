@@ -8,6 +8,7 @@ use jiff::{Timestamp, Zoned};
 use super::world::{GONE, World};
 use crate::Error;
 use crate::actions::spawn::{self, Place, Request, What};
+use crate::error::{AgentError, SessionError};
 use crate::observe::processes;
 
 fn request(world: &World) -> Request {
@@ -94,19 +95,34 @@ fn what_is_wrong_is_said_before_anything_is_changed() {
         spawn(&world, &request).unwrap_err()
     };
     let missing = world.home().join("missing");
-    assert!(matches!(with(&|r| r.cwd.clone_from(&missing)), Error::NoSuchFolder { .. }));
-    assert!(matches!(with(&|r| r.cwd = world.home().join("file")), Error::NotAFolder { .. }));
+    assert!(matches!(
+        with(&|r| r.cwd.clone_from(&missing)),
+        Error::Session(SessionError::NoSuchFolder { .. })
+    ));
+    assert!(matches!(
+        with(&|r| r.cwd = world.home().join("file")),
+        Error::Session(SessionError::NotAFolder { .. })
+    ));
     for prompt in ["", "  \n", "a\0b"] {
         let error = with(&|r| r.prompt = Some(prompt.to_owned()));
-        assert!(matches!(error, Error::BadPrompt { .. }), "{prompt:?}: {error}");
+        assert!(
+            matches!(error, Error::Session(SessionError::BadPrompt { .. })),
+            "{prompt:?}: {error}"
+        );
     }
     for (key, value) in [("", "x"), ("A=B", "x"), ("A", "x\0")] {
         with(&|r| r.env = vec![(key.to_owned(), value.to_owned())]);
     }
     let unknown = What::Command(vec!["no-such-program-here".into()]);
-    assert!(matches!(with(&|r| r.what = unknown.clone()), Error::ProgramNotFound { .. }));
+    assert!(matches!(
+        with(&|r| r.what = unknown.clone()),
+        Error::Agent(AgentError::ProgramNotFound { .. })
+    ));
     let plain = What::Command(vec!["./file".into()]);
-    assert!(matches!(with(&|r| r.what = plain.clone()), Error::NotExecutable { .. }));
+    assert!(matches!(
+        with(&|r| r.what = plain.clone()),
+        Error::Agent(AgentError::NotExecutable { .. })
+    ));
     let agent = What::Agent { name: "nobody".to_owned(), extra_args: Vec::new() };
     with(&|r| r.what = agent.clone());
     with(&|r| r.name = Some("a b".to_owned()));
@@ -120,7 +136,7 @@ fn a_name_that_is_taken_is_refused_if_it_was_asked_for() {
     play_runner(&world, None);
     world.fake.session("web");
     let error = spawn(&world, &request(&world)).unwrap_err();
-    assert!(matches!(error, Error::NameInUse { .. }), "{error}");
+    assert!(matches!(error, Error::Session(SessionError::NameInUse { .. })), "{error}");
     nothing_is_left(&world);
 }
 
@@ -157,7 +173,7 @@ fn a_launch_that_failed_leaves_nothing() {
     play_runner(&world, Some(Ended { at, exit, cause: Cause::Launch, error, by: None }));
     let failed = spawn(&world, &request(&world)).unwrap_err();
     assert!(
-        matches!(&failed, Error::LaunchFailed { reason, .. } if reason == "no such program"),
+        matches!(&failed, Error::Session(SessionError::LaunchFailed { reason, .. }) if reason == "no such program"),
         "{failed}"
     );
     nothing_is_left(&world);
@@ -180,7 +196,7 @@ fn a_tmux_that_hangs_may_still_do_it() {
     let world = World::new();
     world.fake.hang(true);
     let error = spawn(&world, &request(&world)).unwrap_err();
-    assert!(matches!(error, Error::StartNotConfirmed { .. }), "{error}");
+    assert!(matches!(error, Error::Session(SessionError::StartNotConfirmed { .. })), "{error}");
     let kept = world.store().sessions(&world.context.socket, Which::All).unwrap();
     assert_eq!(kept.len(), 1, "it must not be unknown to us");
 }
@@ -196,7 +212,7 @@ fn beside_another_pane() {
     let (pane, lead) = (world.fake.pane(spawned.pane).unwrap(), world.fake.pane(master).unwrap());
     assert_eq!((pane.window, pane.session.as_str()), (lead.window, "lead"));
     let again = spawn(&world, &request).unwrap_err();
-    assert!(matches!(again, Error::NameInUse { .. }), "{again}");
+    assert!(matches!(again, Error::Session(SessionError::NameInUse { .. })), "{again}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::world::{GONE, World, recorded};
 use crate::Error;
+use crate::error::SessionError;
 use crate::observe::status::{self, Named, StatusReader};
 
 #[test]
@@ -147,7 +148,7 @@ fn who_bears_a_name() {
     assert!(matches!(named("web"), Named::Session(one, _) if one.seen.session.name == "web"));
     assert!(matches!(named("mine"), Named::Stranger(..)));
     assert!(matches!(named("nobody"), Named::Nobody));
-    assert!(matches!(world.judged("mine"), Err(Error::NotOurs { .. })));
+    assert!(matches!(world.judged("mine"), Err(Error::Session(SessionError::NotOurs { .. }))));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::bmad::fault;
 use super::planner::{Planned, Wanted};
 use super::verify::Finding;
+use crate::error::AgentError;
 use crate::observe::agents;
 use crate::workflow::run_context::RunContext;
 use crate::{Context, Error};
@@ -149,7 +150,9 @@ pub(super) fn refusals(context: &Context, planned: &Planned, is_dirty: bool) -> 
     let mut found = Vec::new();
     if agents::find_program("uv", &context.path, &planned.project).is_none() {
         let install = "see https://docs.astral.sh/uv/; bmad-build-auto needs it";
-        found.push(Error::ProgramNotFound { program: "uv".into(), install: install.into() });
+        found.push(
+            AgentError::ProgramNotFound { program: "uv".into(), install: install.into() }.into(),
+        );
     }
     if !planned.project.join("_bmad/scripts/render_skill.py").is_file() {
         found.push(bad(

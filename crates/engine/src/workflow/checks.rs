@@ -12,6 +12,7 @@ use dogwatch_store::read_regular;
 use super::git::Tree;
 use super::planner::{Planned, Wanted};
 use super::{bmad, builds, driver, planner};
+use crate::error::{AgentError, ProjectError, WorkflowError};
 use crate::observe::agents;
 use crate::{Context, Error};
 
@@ -27,11 +28,13 @@ const MANAGED: [&str; 2] = [
 pub(super) fn of_beginning(context: &Context, project: &Path) -> Result<Vec<Error>, Error> {
     let mut found = Vec::new();
     if driver::is_attended(context, project) {
-        found.push(Error::RunIsAttended { project: project.to_owned() });
+        found.push(WorkflowError::RunIsAttended { project: project.to_owned() }.into());
     }
     match planner::find(context, project, None) {
-        Ok(run) if run.over.is_none() => found.push(Error::RunIsOpen { id: run.id.into() }),
-        Ok(_) | Err(Error::NoRun { .. }) => {}
+        Ok(run) if run.over.is_none() => {
+            found.push(WorkflowError::RunIsOpen { id: run.id.into() }.into());
+        }
+        Ok(_) | Err(Error::Workflow(WorkflowError::NoRun { .. })) => {}
         Err(error) => return Err(error),
     }
     Ok(found)
@@ -76,12 +79,12 @@ pub(super) fn of_agents(
         };
         if agents::find_program(&profile.program, &context.path, project).is_none() {
             let Profile { program, install, .. } = profile;
-            found.push(Error::ProgramNotFound { program, install });
+            found.push(AgentError::ProgramNotFound { program, install }.into());
             continue;
         }
         if permissions::args(level, &profile.launch).is_none() {
             let agent = name.clone();
-            found.push(Error::NoSuchPermissions { agent, level: level.as_str() });
+            found.push(AgentError::NoSuchPermissions { agent, level: level.as_str() }.into());
         }
         found.extend(untrusted(context, &profile, project, level));
     }
@@ -118,7 +121,11 @@ fn untrusted(
     let is_trusted =
         if state.is_empty() { Some(false) } else { permissions::is_trusted(way, &state, project) };
     if is_trusted == Some(false) {
-        return Some(Error::NotTrusted { agent, folder: project.to_owned(), file });
+        return Some(Error::Agent(AgentError::NotTrusted {
+            agent,
+            folder: project.to_owned(),
+            file,
+        }));
     }
     if level != Permissions::Bypass {
         return None;
@@ -127,7 +134,7 @@ fn untrusted(
     let settings: Vec<String> =
         places.filter_map(|place| read(&place).logged("read settings")).collect();
     let is_accepted = permissions::bypass_is_accepted(&state, &settings);
-    (!is_accepted).then_some(Error::BypassNotAccepted { agent })
+    (!is_accepted).then_some(Error::Agent(AgentError::BypassNotAccepted { agent }))
 }
 
 fn read(path: &Path) -> std::io::Result<String> {
@@ -145,7 +152,7 @@ fn of_tree(
         planned.workflow.steps.iter().any(|step| matches!(step.work, Work::Commit { .. }));
     let tree = Tree::of(&planned.project);
     if tree.is_none() && (commits || planned.plan.has_worktrees()) {
-        found.push(Error::NotARepository { path: planned.project.clone() });
+        found.push(ProjectError::NotARepository { path: planned.project.clone() }.into());
     }
     let Some(tree) = tree else { return Ok(()) };
     let dirty = tree.changes()?;
@@ -159,7 +166,7 @@ fn of_tree(
                 .notes
                 .push(format!("{text}; commits leave them out unless the work changes them"));
         } else {
-            found.push(Error::DirtyTree { files: text });
+            found.push(ProjectError::DirtyTree { files: text }.into());
         }
     }
     if planned.workflow.builds_itself() {

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::questions;
 use crate::actions::escalation as ask;
+use crate::error::MessageError;
 use crate::observe::capture;
 use crate::observe::status::SessionStatus;
 use crate::workflow::run_context::RunContext;
@@ -96,7 +97,9 @@ impl<'a> Dialogs<'a> {
                     Settlement::Answered { carried_out: false, .. } => {
                         return match ask::carry_out(self.site.context, &one) {
                             // It went away meanwhile.
-                            Err(Error::NoDialog { .. } | Error::OtherDialog { .. }) => Ok(()),
+                            Err(Error::Message(
+                                MessageError::NoDialog { .. } | MessageError::OtherDialog { .. },
+                            )) => Ok(()),
                             other => other,
                         };
                     }

@@ -20,6 +20,7 @@ use super::journal::Journal;
 use super::perform::perform;
 use super::questions::{self, escalate, question_key};
 use crate::actions::escalation as ask;
+use crate::error::WorkflowError;
 use crate::observe::changes::{Changes, Interest};
 use crate::workflow::run_context::RunContext;
 use crate::workflow::state_document;
@@ -312,7 +313,7 @@ fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, E
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::RunIsAttended { project: project.to_owned() });
+                return Err(WorkflowError::RunIsAttended { project: project.to_owned() }.into());
             }
             Err(TryLockError::Error(source)) => {
                 return Err(Error::io(format!("lock {}", path.display()))(source));
@@ -323,7 +324,10 @@ fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, E
 
 /// Whether somebody carries a run of the project out right now.
 pub fn is_attended(context: &Context, project: &Path) -> bool {
-    matches!(lock(context, project, Duration::ZERO), Err(Error::RunIsAttended { .. }))
+    matches!(
+        lock(context, project, Duration::ZERO),
+        Err(Error::Workflow(WorkflowError::RunIsAttended { .. }))
+    )
 }
 
 /// The same in every build, so that an older dogwatch and a newer one see each other.

@@ -7,6 +7,7 @@ use dogwatch_core::workflow::{BMAD, BMAD_BUILD};
 
 use super::builds::spec_folders;
 use super::planner::Wanted;
+use crate::error::WorkflowError;
 use crate::{Context, Error};
 use dogwatch_bmad::policy::load::{self, Need};
 use dogwatch_bmad::{Project, Stories, files, skill_roots};
@@ -50,7 +51,8 @@ pub(super) fn choose(
         Some(generation) => is_there(generation).then_some((generation, "requested by name")),
         None => builds::choose(there),
     };
-    let (generation, why) = chosen.ok_or_else(|| Error::NoBmad { project: home.root.clone() })?;
+    let (generation, why) = chosen
+        .ok_or_else(|| Error::Workflow(WorkflowError::NoBmad { project: home.root.clone() }))?;
     let (text, name) = match generation {
         Generation::Stories => (BMAD, "bmad"),
         Generation::Build => (BMAD_BUILD, "bmad-build"),

@@ -16,6 +16,7 @@ use dogwatch_store::{MOST_TEXT, ProjectFile, Readers};
 pub(super) use aside::Aside;
 
 use crate::Error;
+use crate::error::ProjectError;
 use dogwatch_base::git::{self, PATHS_FROM_INPUT, WorkTree, literal};
 use dogwatch_base::program::{self, Ended};
 use dogwatch_bmad::why_not;
@@ -67,7 +68,7 @@ impl Tree {
         let what = args.first().copied().unwrap_or_default().to_owned();
         let said =
             if said.is_fine() { "its output was cut off".to_owned() } else { said.complaint() };
-        Err(Error::Git { what, dir: self.dir.clone(), said })
+        Err(ProjectError::Git { what, dir: self.dir.clone(), said }.into())
     }
 
     fn is_fine(&self, args: &[&str]) -> Result<bool, Error> {
@@ -93,10 +94,12 @@ impl Tree {
     }
 
     fn changed(&self) -> Result<Vec<Change>, Error> {
-        self.tree.changes().map_err(|failed| Error::Git {
-            what: "status".into(),
-            dir: self.dir.clone(),
-            said: failed.words,
+        self.tree.changes().map_err(|failed| {
+            Error::Project(ProjectError::Git {
+                what: "status".into(),
+                dir: self.dir.clone(),
+                said: failed.words,
+            })
         })
     }
 

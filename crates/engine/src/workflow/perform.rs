@@ -13,6 +13,7 @@ use super::questions::escalate;
 use super::verify::{self, Asked};
 use super::{builds, sessions, stories};
 use crate::Error;
+use crate::error::ProjectError;
 use crate::workflow::run_context::RunContext;
 
 /// Carries a decision out and writes down what came of it.
@@ -95,7 +96,7 @@ fn begin(site: &RunContext<'_>, item: &str) -> Result<Fact, Error> {
     let base = tree.as_ref().and_then(Tree::head);
     let mut worktree = None;
     if site.journal.run().plan.has_worktrees() {
-        let none = || Error::NotARepository { path: site.project.clone() };
+        let none = || Error::Project(ProjectError::NotARepository { path: site.project.clone() });
         let tree = tree.as_ref().ok_or_else(none)?;
         let (dir, branch) = site.worktree(item);
         let folder = tree.add_worktree(&dir, &branch)?;
@@ -214,8 +215,9 @@ fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> R
 
 fn merge(site: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let (n, item) = (attempt.n, job.subject.name());
-    let tree = Tree::of(&site.project)
-        .ok_or_else(|| Error::NotARepository { path: site.project.clone() })?;
+    let tree = Tree::of(&site.project).ok_or_else(|| {
+        Error::Project(ProjectError::NotARepository { path: site.project.clone() })
+    })?;
     let (dir, branch) = site.worktree(item);
     let message = site.fill("Merge story {item}: {title}", job, n);
     let commits = commits_of(&site.journal.run(), &job.subject);

@@ -12,6 +12,7 @@ use dogwatch_store::{KeptRun, NewRun, ProjectFile};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Settings, bmad, builds, checks, generation};
+use crate::error::WorkflowError;
 use crate::workflow::state_document;
 use crate::{Context, Error};
 
@@ -288,7 +289,7 @@ pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
     })?;
     // Somebody else has begun one since we looked.
     if let Some(id) = open {
-        return Err(Error::RunIsOpen { id });
+        return Err(WorkflowError::RunIsOpen { id }.into());
     }
     find(context, &planned.project, Some(&id))
 }
@@ -307,7 +308,7 @@ pub fn find(context: &Context, project: &Path, id: Option<&str>) -> Result<KeptR
         None => store.runs(Some(project))?.into_iter().next(),
     };
     found.ok_or_else(|| match id {
-        Some(id) => Error::NoSuchRun { target: id.to_owned() },
-        None => Error::NoRun { project: project.to_owned() },
+        Some(id) => Error::Workflow(WorkflowError::NoSuchRun { target: id.to_owned() }),
+        None => Error::Workflow(WorkflowError::NoRun { project: project.to_owned() }),
     })
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::journal::replay;
 use super::planner::{self, Wanted};
+use crate::error::SessionError;
 use crate::observe::snapshot;
 use crate::workflow::state_document::FOLDER;
 use crate::{Context, Error};
@@ -137,7 +138,7 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
                     ));
                 }
                 Ok(_) => {}
-                Err(Error::NoSuchSession { .. }) => {
+                Err(Error::Session(SessionError::NoSuchSession { .. })) => {
                     issues.push(format!("{job}: its session {session} was removed"));
                 }
                 Err(error) => return Err(error),

@@ -20,6 +20,7 @@ use super::stories;
 use crate::Error;
 use crate::actions::kill;
 use crate::actions::spawn::{self, Place, Request, What};
+use crate::error::{AgentError, SessionError};
 use crate::observe::changes::Changes;
 use crate::observe::snapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
@@ -105,7 +106,10 @@ pub(super) fn spawn(
             let launch = agents::profile(site.context, &attempt.agent)?.launch;
             let level = site.settings.permissions;
             let by_level = dogwatch_core::permissions::args(level, &launch).ok_or_else(|| {
-                Error::NoSuchPermissions { agent: attempt.agent.clone(), level: level.as_str() }
+                Error::Agent(AgentError::NoSuchPermissions {
+                    agent: attempt.agent.clone(),
+                    level: level.as_str(),
+                })
             })?;
             let extra_args =
                 by_level.iter().chain(&site.settings.agent_args).map(Into::into).collect();
@@ -140,7 +144,9 @@ pub(super) fn spawn(
     match spawn::spawn(site.context, &request, &Zoned::now()) {
         Ok(spawned) => Ok(spawned.id.into()),
         // It may come up yet, and must not be started twice.
-        Err(error @ Error::StartNotConfirmed { .. }) => there()?.ok_or(error),
+        Err(error @ Error::Session(SessionError::StartNotConfirmed { .. })) => {
+            there()?.ok_or(error)
+        }
         Err(error) => Err(error),
     }
 }
@@ -166,7 +172,7 @@ pub(super) fn wait(
         let now = Timestamp::now();
         let judged = match reader.one(id, now) {
             Ok(judged) => judged,
-            Err(Error::NoSuchSession { .. }) => {
+            Err(Error::Session(SessionError::NoSuchSession { .. })) => {
                 dialogs.over()?;
                 return Ok(Some(failed(Failure::Lost, "its session was removed")));
             }
@@ -312,7 +318,7 @@ fn written_out(entries: &[Entry]) -> String {
 pub(super) fn close(site: &RunContext<'_>, id: &str) -> Result<(), Error> {
     match snapshot::find(site.context, id) {
         Ok(seen) => kill::kill(site.context, &seen, false, Timestamp::now()).map(drop),
-        Err(Error::NoSuchSession { .. }) => Ok(()),
+        Err(Error::Session(SessionError::NoSuchSession { .. })) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -2,6 +2,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::workflow::page::length;
 use dogwatch_core::workflow::report::StepLine;
 use dogwatch_core::workflow::{Dated, Decision, Fact, Report, report};
+use dogwatch_engine::error::WorkflowError;
 use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::run::{RunStatus, ToldRun};
@@ -105,7 +106,7 @@ pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8
         tell: &|_, _| (),
     };
     match workflow::drive(context, &kept, &terms) {
-        Ok(_) | Err(Error::RunIsAttended { .. }) => Ok(code),
+        Ok(_) | Err(Error::Workflow(WorkflowError::RunIsAttended { .. })) => Ok(code),
         Err(error) => Err(error),
     }
 }

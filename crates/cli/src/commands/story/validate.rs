@@ -1,4 +1,5 @@
 use dogwatch_core::exit_code;
+use dogwatch_engine::error::WorkflowError;
 use dogwatch_engine::workflow::{self, planner};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::run::Validation;
@@ -11,7 +12,7 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
     let project = environment::project()?;
     let newest = match planner::find(context, &project, args.run.as_deref()) {
         Ok(kept) => Some(kept),
-        Err(Error::NoRun { .. }) => None,
+        Err(Error::Workflow(WorkflowError::NoRun { .. })) => None,
         Err(error) => return Err(error),
     };
     let is_asked_for = args.run.is_none() && (args.new || names_anything(&args.what));
@@ -20,7 +21,10 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
         _ => {
             let mut found = planner::refusals(context, &project, &plan::wanted(&args.what, None)?)?;
             // A file that is no workflow is an error of its own, with line and column.
-            if let Some(at) = found.iter().position(|one| matches!(one, Error::BadWorkflow(_))) {
+            if let Some(at) = found
+                .iter()
+                .position(|one| matches!(one, Error::Workflow(WorkflowError::BadWorkflow(_))))
+            {
                 return Err(found.swap_remove(at));
             }
             found.iter().map(in_words).collect()

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{settled, wait};
 use crate::actions::send::{queue, tmux_input};
+use crate::error::{JobError, MessageError};
 use crate::observe::agents;
 use crate::observe::jobs::recorded;
 use crate::observe::status::{SessionStatus, StatusReader};
@@ -21,7 +22,7 @@ pub fn cancel(context: &Context, target: &str, by: &str) -> Result<Job, Error> {
     let mut reader = StatusReader::new(context)?;
     if job.state.is_over() || !reader.store.want_cancelled(&job.id, by, Timestamp::now())? {
         let state = recorded(&reader, &job.id)?.state.as_str();
-        return Err(Error::JobOver { id: job.id.into(), state });
+        return Err(JobError::JobOver { id: job.id.into(), state }.into());
     }
     let ended = if job.state == JobState::Queued {
         take_back(context, &mut reader, &job, by)
@@ -59,14 +60,15 @@ fn take_back(
         Some(_) => {
             let reason =
                 "its prompt is being typed into the input box right now; try again".to_owned();
-            Err(Error::NotCancelled { id: job.id.to_string(), reason })
+            Err(JobError::NotCancelled { id: job.id.to_string(), reason }.into())
         }
     }
 }
 
 /// Presses the keys that cut a turn short, once, and sees what comes of it.
 fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Result<Job, Error> {
-    let refuse = |reason: String| Err(Error::NotCancelled { id: job.id.to_string(), reason });
+    let refuse =
+        |reason: String| Err(JobError::NotCancelled { id: job.id.to_string(), reason }.into());
     let mut judged = reader.one(&job.session, Timestamp::now())?;
     let is_at_it = |judged: &SessionStatus| {
         matches!(judged.verdict.status, Status::Working { .. } | Status::Stuck { .. })
@@ -76,7 +78,7 @@ fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Res
         let session = &judged.seen.session;
         typing = queue::lock(context, &session.id)?;
         if typing.is_none() {
-            return Err(Error::Busy { name: session.name.clone() });
+            return Err(MessageError::Busy { name: session.name.clone() }.into());
         }
         // Again, now that nobody else types: a dialog may have come up.
         judged = reader.one(&job.session, Timestamp::now())?;
@@ -105,7 +107,7 @@ fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Res
     let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
     match &job.state {
         state @ JobState::Done { .. } => {
-            Err(Error::JobOver { id: job.id.to_string(), state: state.as_str() })
+            Err(JobError::JobOver { id: job.id.to_string(), state: state.as_str() }.into())
         }
         state if state.is_over() => Ok(job),
         _ => refuse(format!("the agent did not stop within {} s", STOPPING.as_secs())),

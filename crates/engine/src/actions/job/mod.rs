@@ -18,6 +18,7 @@ pub use cancel::cancel;
 pub use settle::{settle_of, tell_of};
 
 use crate::actions::send::{self, deliverer};
+use crate::error::{JobError, SessionError};
 use crate::observe::changes::{Changes, Interest};
 use crate::observe::jobs::recorded;
 use crate::observe::status::StatusReader;
@@ -54,7 +55,7 @@ pub fn file(context: &Context, target: &str, prompt: &str) -> Result<Job, Error>
     let session = &judged.seen.session;
     if judged.verdict.status.is_over() {
         let (name, reason) = (session.name.clone(), judged.seen.life.reason.clone());
-        return Err(Error::IsOver { name, reason });
+        return Err(SessionError::IsOver { name, reason }.into());
     }
     // Whatever would be refused is refused before anything is kept.
     send::checked(context, session, &request(target, prompt, None))?;
@@ -63,7 +64,7 @@ pub fn file(context: &Context, target: &str, prompt: &str) -> Result<Job, Error>
     context.state.tell_news(&session.id);
     // Its runner starts the courier, which follows the job whether or not the submitter stays.
     deliverer::tell_runner(&judged.seen);
-    reader.store.job(&id)?.ok_or(Error::NoSuchJob { target: id })
+    reader.store.job(&id)?.ok_or(Error::Job(JobError::NoSuchJob { target: id }))
 }
 
 /// The job meant by an id or its first eight letters, recorded as far as it has come.

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use crate::actions::send::observe::Looking;
 use crate::actions::send::{deliverer, queue, tmux_input};
+use crate::error::SessionError;
 use crate::observe::changes::Changes;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::unmanaged::Absence;
@@ -111,9 +112,11 @@ fn put(context: &Context, judged: &SessionStatus, message: &Message) -> Result<(
 
 fn pane(judged: &SessionStatus) -> Result<PaneId, Error> {
     let session = &judged.seen.session;
-    judged.seen.pane_id().ok_or_else(|| Error::IsOver {
-        name: session.name.clone(),
-        reason: "the pane is gone".to_owned(),
+    judged.seen.pane_id().ok_or_else(|| {
+        Error::Session(SessionError::IsOver {
+            name: session.name.clone(),
+            reason: "the pane is gone".to_owned(),
+        })
     })
 }
 

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use deliverer::look_after;
 
+use crate::error::MessageError;
 use crate::observe::status::StatusReader;
 use crate::observe::{agents, processes};
 use crate::{Context, Error};
@@ -95,7 +96,8 @@ pub(crate) fn send_as(
     })?;
     let outcome = queue::take(context, &mut reader, &session.id, id, me, until)?;
     let known = reader.store.message(id)?;
-    let message = known.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
+    let message =
+        known.ok_or_else(|| Error::Message(MessageError::NoSuchMessage { id: id.to_owned() }))?;
     Ok(Receipt { name: session.name, message, outcome, terms, has_runner })
 }
 
@@ -168,9 +170,11 @@ fn go_on(
 /// Takes a message back that was not put into the agent's box yet.
 pub fn cancel(context: &Context, id: &str) -> Result<Message, Error> {
     let mut store = context.store()?;
-    let message = store.message(id)?.ok_or_else(|| Error::NoSuchMessage { id: id.to_owned() })?;
+    let message = store
+        .message(id)?
+        .ok_or_else(|| Error::Message(MessageError::NoSuchMessage { id: id.to_owned() }))?;
     if !store.take_back(id, Timestamp::now())? {
-        return Err(Error::TooLate { id: id.to_owned() });
+        return Err(MessageError::TooLate { id: id.to_owned() }.into());
     }
     context.state.tell_news(&message.session);
     Ok(message)

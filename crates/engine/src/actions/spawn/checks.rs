@@ -8,6 +8,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::{self, Profile};
 
 use super::{MAX_PROMPT, What};
+use crate::error::{AgentError, SessionError};
 use crate::observe::agents;
 use crate::{Context, Error};
 
@@ -35,9 +36,9 @@ pub(super) fn program(
     match agents::find_program(&program, &context.path, cwd) {
         Some(path) => Ok((profile, path, extra_args)),
         None if program.contains('/') && cwd.join(&program).exists() => {
-            Err(Error::NotExecutable { path: cwd.join(program) })
+            Err(AgentError::NotExecutable { path: cwd.join(program) }.into())
         }
-        None => Err(Error::ProgramNotFound { program, install: profile.install }),
+        None => Err(AgentError::ProgramNotFound { program, install: profile.install }.into()),
     }
 }
 
@@ -67,9 +68,9 @@ pub(super) fn cwd(cwd: &Path) -> Result<(), Error> {
     if cwd.is_dir() {
         Ok(())
     } else if cwd.exists() {
-        Err(Error::NotAFolder { path: cwd.to_owned() })
+        Err(SessionError::NotAFolder { path: cwd.to_owned() }.into())
     } else {
-        Err(Error::NoSuchFolder { path: cwd.to_owned() })
+        Err(SessionError::NoSuchFolder { path: cwd.to_owned() }.into())
     }
 }
 
@@ -85,7 +86,7 @@ pub(super) fn prompt(prompt: Option<&str>) -> Result<(), Error> {
             None => return Ok(()),
         },
     };
-    Err(Error::BadPrompt { problem })
+    Err(SessionError::BadPrompt { problem }.into())
 }
 
 /// Some agents take a text that begins in a certain way for something else than a message.
@@ -93,12 +94,13 @@ pub(super) fn prefix(prompt: Option<&str>, profile: &Profile) -> Result<(), Erro
     let prompt = prompt.unwrap_or_default().trim_start();
     let refused = &profile.launch.refused_prefixes;
     match refused.iter().find(|prefix| prompt.starts_with(prefix.as_str())) {
-        Some(prefix) => Err(Error::BadPrompt {
+        Some(prefix) => Err(SessionError::BadPrompt {
             problem: format!(
                 "begins with {prefix:?}, which {} would run as a command",
                 profile.title
             ),
-        }),
+        }
+        .into()),
         None => Ok(()),
     }
 }

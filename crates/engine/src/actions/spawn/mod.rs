@@ -20,6 +20,7 @@ use jiff::{Timestamp, Zoned};
 pub use place::{Beside, Place};
 
 use crate::actions::kill;
+use crate::error::{AgentError, SessionError};
 use crate::observe::arrival;
 use crate::observe::snapshot;
 use crate::{Context, Error};
@@ -115,7 +116,10 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     // Held until the runner has come: whoever finds it unheld may collect it.
     let _handover = folder.create(&plan.launch, request.prompt.as_deref())?;
     let spawned = plan.carry_out(context, request, now, &mut store, &folder);
-    if spawned.as_ref().is_err_and(|e| !matches!(e, Error::StartNotConfirmed { .. })) {
+    if spawned
+        .as_ref()
+        .is_err_and(|e| !matches!(e, Error::Session(SessionError::StartNotConfirmed { .. })))
+    {
         store.unregister(&plan.id).logged("forget a session");
         folder.remove();
     }
@@ -164,7 +168,7 @@ impl Plan {
         }
         let conversation = match &request.resume {
             Some(_) if profile.launch.resume.is_empty() => {
-                return Err(Error::CannotResume { agent: profile.title });
+                return Err(AgentError::CannotResume { agent: profile.title }.into());
             }
             Some(id) => Some(id.clone()),
             None => {
@@ -207,7 +211,7 @@ impl Plan {
     ) -> Result<Spawned, Error> {
         let (name, pane) = self.place(context, request, now, store)?;
         let started = confirm(folder, &name).inspect_err(|error| {
-            if matches!(error, Error::LaunchFailed { .. }) {
+            if matches!(error, Error::Session(SessionError::LaunchFailed { .. })) {
                 context.tmux.run_one(Command::new("kill-pane").target(pane)).logged("ask tmux");
             }
         })?;
@@ -254,7 +258,9 @@ impl Plan {
             // A session of its own is refused by tmux; here there is nobody else to ask.
             let bearers = store.named(&context.socket, self.name.as_str())?;
             if bearers.iter().any(|session| !session.put_away) {
-                return Err(Error::NameInUse { name: self.name.to_string(), is_ours: true });
+                return Err(
+                    SessionError::NameInUse { name: self.name.to_string(), is_ours: true }.into()
+                );
             }
         }
         let mut refused = Vec::new();
@@ -278,16 +284,21 @@ impl Plan {
                     store.unregister(&self.id)?;
                     // One that is over does not hold its name.
                     if refused.contains(&name) || !make_room(context, &name, now.timestamp())? {
-                        return Err(Error::NameInUse { name: name.to_string(), is_ours: true });
+                        return Err(SessionError::NameInUse {
+                            name: name.to_string(),
+                            is_ours: true,
+                        }
+                        .into());
                     }
                     refused.push(name);
                 }
                 // tmux may still do it: then the session must not be unknown to us.
                 Err(dogwatch_tmux::Error::Timeout { after, .. }) => {
-                    return Err(Error::StartNotConfirmed {
+                    return Err(SessionError::StartNotConfirmed {
                         name: name.to_string(),
                         seconds: after.as_secs(),
-                    });
+                    }
+                    .into());
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -317,9 +328,9 @@ fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bo
         Ok(seen) if seen.life.state.is_over() && seen.pane.is_some() => {
             kill::kill(context, &seen, false, now).map(|_| true)
         }
-        Ok(_) | Err(Error::NoSuchSession { .. }) => Ok(false),
-        Err(Error::NotOurs { .. }) => {
-            Err(Error::NameInUse { name: name.to_string(), is_ours: false })
+        Ok(_) | Err(Error::Session(SessionError::NoSuchSession { .. })) => Ok(false),
+        Err(Error::Session(SessionError::NotOurs { .. })) => {
+            Err(SessionError::NameInUse { name: name.to_string(), is_ours: false }.into())
         }
         Err(error) => Err(error),
     }
@@ -338,13 +349,15 @@ fn confirm(folder: &SessionFolder, name: &SessionName) -> Result<Started, Error>
     };
     match arrival::wait_in(folder.path(), START_PATIENCE, look) {
         Some(Word::Started(started)) => Ok(started),
-        Some(Word::Ended(ended)) => Err(Error::LaunchFailed {
+        Some(Word::Ended(ended)) => Err(SessionError::LaunchFailed {
             name: name.to_string(),
             reason: ended.error.unwrap_or_else(|| "the runner ended immediately".into()),
-        }),
-        None => Err(Error::StartNotConfirmed {
+        }
+        .into()),
+        None => Err(SessionError::StartNotConfirmed {
             name: name.to_string(),
             seconds: START_PATIENCE.as_secs(),
-        }),
+        }
+        .into()),
     }
 }

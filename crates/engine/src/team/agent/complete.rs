@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::{Caller, Member};
 use crate::actions::send::{self, Request};
+use crate::error::TeamError;
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
 
@@ -56,7 +57,8 @@ pub fn complete(
     let id = conversation.clone().unwrap_or_default();
     let task = file.edit(|text| {
         let (mine, _) = member.claims(file)?;
-        let task = text.task_to_complete(&pane, completion.task, mine).map_err(Error::NoTask)?;
+        let task =
+            text.task_to_complete(&pane, completion.task, mine).map_err(TeamError::NoTask)?;
         text.complete(&pane, task.id, &result, &id).map_err(|problem| file.problem(problem))?;
         Ok(task)
     })?;
@@ -86,7 +88,9 @@ fn tell(
     let Some(spawner) = spawner.filter(|spawner| *spawner != member.pane()) else {
         return Ok(Told::InFile);
     };
-    let not_told = |reason: String| Error::NotReported { task, spawner: spawner.clone(), reason };
+    let not_told = |reason: String| {
+        Error::Team(TeamError::NotReported { task, spawner: spawner.clone(), reason })
+    };
     let pane: PaneId = spawner.parse().map_err(|_| not_told("not a pane".to_owned()))?;
     let row = member.panes.iter().find(|row| row.pane_id == pane && !row.dead);
     if row.is_none_or(|row| super::server_of(row) != member.server()) {

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 pub use complete::{Completed, Completion, Told, complete};
 pub use register::{Registered, claim, register};
 
+use crate::error::{SessionError, TeamError};
 use crate::observe::snapshot;
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::unmanaged;
@@ -44,7 +45,7 @@ struct Member {
 impl Member {
     fn find(context: &Context, caller: &Caller) -> Result<Self, Error> {
         let panes = context.tmux.panes()?;
-        let gone = || Error::NoSuchPane { target: caller.pane.to_string() };
+        let gone = || Error::Team(TeamError::NoSuchPane { target: caller.pane.to_string() });
         let row = panes.iter().find(|row| row.pane_id == caller.pane).cloned().ok_or_else(gone)?;
         let store = context.store()?;
         let session = session_in(context, &store, caller.pane)?;
@@ -137,7 +138,9 @@ fn session_in(context: &Context, store: &Store, pane: PaneId) -> Result<Option<S
     let target = pane.to_string();
     match snapshot::find(context, &target) {
         Ok(seen) if seen.pane.is_some() => return Ok(Some(seen.session)),
-        Ok(_) | Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => {}
+        Ok(_)
+        | Err(Error::Session(SessionError::NoSuchSession { .. } | SessionError::NotOurs { .. })) => {
+        }
         Err(error) => return Err(error),
     }
     let ours = store.sessions(&context.socket, Which::current(Timestamp::now()))?;

@@ -13,6 +13,7 @@ use super::rebalance::{Balanced, rebalance, side_of};
 use super::{pane_of, window_of};
 use crate::actions::kill::{self, Killed};
 use crate::actions::send;
+use crate::error::{SessionError, TeamError};
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::status::StatusReader;
 use crate::observe::{agents, processes};
@@ -62,7 +63,7 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
     if request.own_pane.is_some_and(|own| own.to_string() == pane)
         || session.as_ref().is_some_and(|s| request.own_session == Some(s.id.as_str()))
     {
-        return Err(Error::OwnPane { pane });
+        return Err(TeamError::OwnPane { pane }.into());
     }
     let seat = session.as_ref().and_then(|session| session.seat.clone());
     let file = session
@@ -96,7 +97,7 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
             HowClosed::Gone
         }
         None if window_of(context, pane.parse().unwrap_or(PaneId(u32::MAX))).is_ok() => {
-            return Err(Error::NotOurs { target: pane });
+            return Err(SessionError::NotOurs { target: pane }.into());
         }
         None => HowClosed::Gone,
     };
@@ -121,7 +122,7 @@ fn find(context: &Context, request: &Request<'_>) -> Result<(String, Option<Sess
             let pane = seen.session.pane.clone().unwrap_or_default();
             return Ok((pane, Some(seen.session)));
         }
-        Err(Error::NoSuchSession { .. } | Error::NotOurs { .. }) => {}
+        Err(Error::Session(SessionError::NoSuchSession { .. } | SessionError::NotOurs { .. })) => {}
         Err(error) => return Err(error),
     }
     let pane = pane_of(context, request.target)?;
@@ -129,7 +130,7 @@ fn find(context: &Context, request: &Request<'_>) -> Result<(String, Option<Sess
         .file
         .is_some_and(|file| file.read().is_ok_and(|text| text.pane(&pane.to_string()).is_some()));
     if !is_listed && window_of(context, pane).is_err() {
-        return Err(Error::NoSuchPane { target: request.target.to_owned() });
+        return Err(TeamError::NoSuchPane { target: request.target.to_owned() }.into());
     }
     Ok((pane.to_string(), None))
 }
@@ -143,7 +144,7 @@ fn check(file: Option<&TeamFile>, pane: &str) -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::MayNotClose { pane: pane.to_owned(), missing })
+    Err(TeamError::MayNotClose { pane: pane.to_owned(), missing }.into())
 }
 
 /// Ends the agent: by its own command for leaving if it is at its prompt, and by all other means if it stays.

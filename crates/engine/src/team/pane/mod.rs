@@ -14,6 +14,7 @@ pub use rebalance::{Balanced, rebalance};
 pub use spawn::{Handed, Request as SpawnRequest, SpawnedPane, TaskFor, spawn};
 pub use verify::{Expected, Valid, verify};
 
+use crate::error::{SessionError, TeamError};
 use crate::observe::snapshot;
 use crate::{Context, Error};
 
@@ -24,7 +25,10 @@ pub fn pane_of(context: &Context, target: &str) -> Result<PaneId, Error> {
     }
     let seen = snapshot::find(context, target)?;
     seen.must_be_known()?;
-    seen.pane_id().ok_or(Error::IsOver { name: seen.session.name, reason: seen.life.reason })
+    seen.pane_id().ok_or(Error::Session(SessionError::IsOver {
+        name: seen.session.name,
+        reason: seen.life.reason,
+    }))
 }
 
 /// The pane that leads the window which this pane is in: as its team says, else this one.
@@ -47,7 +51,7 @@ fn master_in(context: &Context, store: &Store, view: &WindowView) -> Result<Opti
 }
 
 pub(crate) fn window_of(context: &Context, pane: PaneId) -> Result<WindowView, Error> {
-    let gone = || Error::NoSuchPane { target: pane.to_string() };
+    let gone = || Error::Team(TeamError::NoSuchPane { target: pane.to_string() });
     match context.tmux.window_of(pane) {
         Ok(view) => Ok(view),
         Err(dogwatch_tmux::Error::NotFound { .. }) => Err(gone()),

@@ -2,6 +2,7 @@ use dogwatch_core::window::{self, Place, Side};
 use dogwatch_tmux::{Command, PaneBox, PaneId, WindowView};
 
 use super::window_of;
+use crate::error::TeamError;
 use crate::{Context, Error};
 
 const TRIES: usize = 2;
@@ -99,5 +100,5 @@ pub(super) fn must_have_room(view: &WindowView, side: Side) -> Result<(), Error>
 
 pub(super) fn no_room(view: &WindowView, side: Side) -> Error {
     let (width, height, panes) = (view.width, view.height, view.panes.len());
-    Error::NoRoom { width, height, panes, side: side.as_str() }
+    Error::Team(TeamError::NoRoom { width, height, panes, side: side.as_str() })
 }

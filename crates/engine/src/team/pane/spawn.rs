@@ -20,6 +20,7 @@ use super::{identity, master_of, server_of, window_of};
 use crate::actions::kill;
 use crate::actions::spawn::{self, Beside, Place, Spawned, What};
 use crate::actions::{escalation, send};
+use crate::error::{SessionError, TeamError};
 use crate::observe::agents;
 use crate::observe::snapshot;
 use crate::observe::wait::{Waited, wait};
@@ -197,7 +198,7 @@ impl Job<'_> {
         };
         let raised = escalation::raise(self.context, &request);
         let escalation = raised.logged("raise a question").map(|raised| raised.escalation.number);
-        Error::PaneNotReady { role: self.role, tries, reason, escalation }
+        Error::Team(TeamError::PaneNotReady { role: self.role, tries, reason, escalation })
     }
 
     /// The task, written down before anybody is there to do it.
@@ -209,7 +210,9 @@ impl Job<'_> {
             Some(TaskFor::Kept(id)) => *id,
         };
         let found = file.read()?.task(id);
-        found.map(Some).ok_or_else(|| Error::NoTask(FileProblem::NoSuchTask { id }.into()))
+        found
+            .map(Some)
+            .ok_or_else(|| Error::Team(TeamError::NoTask(FileProblem::NoSuchTask { id }.into())))
     }
 
     fn attempt(&self) -> Result<SpawnedPane, Failure> {
@@ -221,9 +224,9 @@ impl Job<'_> {
         let spawned =
             spawn::spawn(self.context, &self.spawn_request(&view, side, can_be_told), self.now)
                 .map_err(|error| match error {
-                    Error::LaunchFailed { .. } | Error::StartNotConfirmed { .. } => {
-                        Failure::Again(error.to_string())
-                    }
+                    Error::Session(
+                        SessionError::LaunchFailed { .. } | SessionError::StartNotConfirmed { .. },
+                    ) => Failure::Again(error.to_string()),
                     // As every version of tmux says it, for a pane that is too small to be split.
                     Error::Tmux(dogwatch_tmux::Error::Failed { message, .. })
                         if message.contains("no space for") =>

@@ -1,6 +1,7 @@
 use dogwatch_tmux::{PaneId, RowQuery};
 
 use super::pane_of;
+use crate::error::SessionError;
 use crate::{Context, Error};
 
 /// What is expected of a pane besides that it is there.
@@ -29,7 +30,11 @@ pub fn verify(
     let pane = match pane_of(context, target) {
         Ok(pane) => pane,
         Err(
-            error @ (Error::NoSuchSession { .. } | Error::NotOurs { .. } | Error::IsOver { .. }),
+            error @ Error::Session(
+                SessionError::NoSuchSession { .. }
+                | SessionError::NotOurs { .. }
+                | SessionError::IsOver { .. },
+            ),
         ) => {
             return Ok(Err(error.to_string()));
         }

@@ -1,0 +1,60 @@
+use dogwatch_core::fleet::SpawnRefused;
+use dogwatch_store::LocalBrokerError;
+
+use super::kind::codes;
+
+/// Why a broker or another host cannot be used, or an order of another host is not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    #[error("the broker {broker} {problem}")]
+    Broker { broker: String, problem: String },
+    #[error("the broker {broker} {problem}")]
+    BrokerRefused { broker: String, problem: String },
+    #[error("another dogwatch already publishes the events of this state directory")]
+    AlreadyRelayed,
+    #[error("no host {host:?} on the broker")]
+    NoSuchHost { host: String },
+    #[error("host {host} is offline: {because}")]
+    HostGone { host: String, because: String },
+    #[error("host {host} did not answer within {seconds} s")]
+    NoReply { host: String, seconds: u64, taken: bool },
+    /// From another host's order.
+    #[error("{because}")]
+    OrderRefused { because: SpawnRefused },
+    #[error(transparent)]
+    LocalBroker(LocalBrokerError),
+}
+
+codes! { FleetError:
+    Self::Broker { .. } => Unavailable "broker";
+    Self::BrokerRefused { .. } => Unavailable "broker_refused";
+    Self::AlreadyRelayed => Conflict "already_relayed";
+    Self::NoSuchHost { .. } => NotFound "no_such_host";
+    Self::HostGone { .. } => Unavailable "host_gone";
+    Self::NoReply { .. } => Timeout "no_reply";
+    Self::OrderRefused { .. } => Refused "order_refused";
+    Self::LocalBroker(LocalBrokerError::Runs(_)) => Conflict "broker_runs";
+    // Those of the store and of the configuration are errors of their own (`From<LocalBrokerError>`); what is left is a path.
+    Self::LocalBroker(_) => Usage "broker_failed";
+}
+
+impl FleetError {
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::BrokerRefused { .. } => {
+                "check `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml".into()
+            }
+            Self::Broker { .. } => {
+                "check that the broker is running; `dogwatch broker` runs one on this machine".into()
+            }
+            Self::NoSuchHost { .. } | Self::HostGone { .. } => {
+                "`dogwatch fleet` lists the hosts; `dogwatch relay` publishes this one".into()
+            }
+            Self::NoReply { taken: true, .. } => {
+                "the host has accepted the order and is still carrying it out; `dogwatch fleet` shows its sessions".into()
+            }
+            Self::NoReply { .. } => "the order has expired; `dogwatch fleet` lists the hosts".into(),
+            Self::AlreadyRelayed | Self::OrderRefused { .. } | Self::LocalBroker(_) => return None,
+        })
+    }
+}

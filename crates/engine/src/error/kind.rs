@@ -1,0 +1,41 @@
+//! What all errors have in common: a kind, from which the exit code follows, and a code that scripts branch on.
+
+pub use dogwatch_protocol::error::ErrorKind;
+
+/// What an error is to a machine.
+pub trait Coded {
+    /// Each kind and code that it may have.
+    const CODES: &'static [(ErrorKind, &'static str)];
+
+    fn kind_and_code(&self) -> (ErrorKind, &'static str);
+
+    fn kind(&self) -> ErrorKind {
+        self.kind_and_code().0
+    }
+
+    /// Stable: scripts and agents branch on it.
+    fn code(&self) -> &'static str {
+        self.kind_and_code().1
+    }
+}
+
+/// The code of everything that is wrong in a command line and has no code of its own.
+pub const BAD_ARGUMENT: &str = "bad_argument";
+
+/// Gives each variant its kind and its code. Such a table is the only place that has them; `docs/protocol.md` lists them too, and a
+/// test compares the two.
+macro_rules! codes {
+    ($error:ty: $($variants:pat => $kind:ident $code:expr;)+) => {
+        impl $crate::error::Coded for $error {
+            const CODES: &'static [($crate::error::ErrorKind, &'static str)] =
+                &[$(($crate::error::ErrorKind::$kind, $code)),+];
+
+            fn kind_and_code(&self) -> ($crate::error::ErrorKind, &'static str) {
+                match self {
+                    $($variants => ($crate::error::ErrorKind::$kind, $code),)+
+                }
+            }
+        }
+    };
+}
+pub(super) use codes;

@@ -1,0 +1,32 @@
+use super::kind::codes;
+
+/// Why a question to a person (an escalation) cannot be found or answered.
+#[derive(Debug, thiserror::Error)]
+pub enum QuestionError {
+    #[error("no escalation {target:?}")]
+    NoSuchEscalation { target: String },
+    #[error("escalation {number} has no option {option:?}; its options: {options}")]
+    NoSuchOption { number: i64, option: String, options: String },
+    #[error("escalation {number} was settled at {at:.0}: {how}")]
+    Settled { number: i64, at: jiff::Timestamp, how: String },
+}
+
+codes! { QuestionError:
+    Self::NoSuchEscalation { .. } => NotFound "no_such_escalation";
+    Self::NoSuchOption { .. } => Usage "no_such_option";
+    Self::Settled { .. } => Conflict "settled";
+}
+
+impl QuestionError {
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoSuchEscalation { .. } => {
+                "`dogwatch escalations ls --all` lists all escalations".into()
+            }
+            Self::NoSuchOption { number, .. } => {
+                format!("`dogwatch escalations show {number}` shows the options")
+            }
+            Self::Settled { .. } => return None,
+        })
+    }
+}

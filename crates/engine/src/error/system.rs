@@ -1,0 +1,38 @@
+use std::io;
+
+use super::kind::codes;
+
+/// What the system did not do, or what is a fault of dogwatch itself. Never reported as wrong usage.
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    #[error("failed to {action}: {source}")]
+    Io { action: String, source: io::Error },
+}
+
+codes! { SystemError:
+    Self::Io { .. } => Failed "io";
+}
+
+impl SystemError {
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { source, .. } if is_at_limit(source) => Some(LIMIT.to_owned()),
+            Self::Io { .. } => None,
+        }
+    }
+}
+
+const LIMIT: &str = "the process limit is reached, so no process or thread can start; end some processes or raise the limit (`ulimit -u` shows it)";
+
+/// What the kernel says when there are no processes or threads left: "Resource temporarily unavailable".
+fn is_at_limit(source: &io::Error) -> bool {
+    source.kind() == io::ErrorKind::WouldBlock
+}
+
+/// The hint of tmux's errors; a tmux process that could not be started is one more case of no processes left.
+pub(super) fn tmux_hint(error: &dogwatch_tmux::Error) -> Option<String> {
+    match error {
+        dogwatch_tmux::Error::Io { source, .. } if is_at_limit(source) => Some(LIMIT.to_owned()),
+        error => error.hint().map(ToOwned::to_owned),
+    }
+}
