@@ -27,4 +27,4 @@ pub use project::provider::provider;
 pub use project::texts::{one_at_a_time, read_text, read_text_to_change, rewrite_text, write_text};
 pub use reconcile::{NotReconciled, Reconciled, reconcile};
 pub use test_counts::{NotCounted, Ran, TestCounts, test_counts};
-pub use verify::{Asked, NotVerified, Verdict, verify, verify_review};
+pub use verify::{Asked, Finding, NotVerified, Verdict, count, verify, verify_review};

@@ -8,7 +8,7 @@ use crate::format::artifact_glob::{self, Wanted};
 use crate::format::review::{self, Contract, Outcome, Seen};
 use crate::policy::fault::PolicyFault;
 use crate::policy::{DataFile, Policy, Step};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::{Project, Stories, Story, StoryError};
 use crate::policy::load::{self, Need};
@@ -28,15 +28,53 @@ pub struct Asked<'a> {
 }
 
 /// What the files say.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    pub verified: bool,
     /// The verifier that was asked: `session_exit`, `create_story_artifact`, `review_completion`, `epic_complete`.
     pub verifier: String,
+    pub finding: Finding,
+}
+
+/// What a verifier found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// The text that was given names no story.
+    UnknownStory { input: String },
+    /// That the session has ended is all there is to see; the caller has seen it.
+    SessionExit { story: Option<String>, output_file: Option<String> },
+    /// Files that a new story has to be, and those that are there.
+    Created { story: String, pattern: String, expected: i64, matches: Vec<PathBuf> },
+    /// What sprint status and the story's own file say, and whether that is complete by the contract.
+    Reviewed { story: String, sprint: String, story_file: String, outcome: Outcome },
+    /// Stories of an epic, and how many of them are done.
+    Epic { epic: String, asked: String, total: usize, done: usize },
+}
+
+impl Verdict {
+    pub fn is_verified(&self) -> bool {
+        self.reason().is_none()
+    }
+
     /// Why not, if not.
-    pub reason: Option<String>,
-    /// All of it, as it is printed.
-    pub report: Map<String, Value>,
+    pub fn reason(&self) -> Option<&'static str> {
+        match &self.finding {
+            Finding::UnknownStory { .. } => Some("could_not_normalize_key"),
+            Finding::Created { expected, matches, .. } if count(matches) != *expected => {
+                Some("unexpected_story_artifact_count")
+            }
+            Finding::Reviewed { outcome: Outcome::NotComplete, .. } => {
+                Some("workflow_not_complete")
+            }
+            Finding::Epic { total: 0, .. } => Some("no_stories_found"),
+            Finding::Epic { total, done, .. } if done < total => Some("epic_incomplete"),
+            _ => None,
+        }
+    }
+}
+
+/// How many files there are, as policies count.
+pub fn count(files: &[PathBuf]) -> i64 {
+    i64::try_from(files.len()).unwrap_or(i64::MAX)
 }
 
 /// Why there is no verdict.
@@ -65,8 +103,11 @@ impl From<StoryError> for NotVerified {
 pub fn verify(project: &Project, asked: Asked<'_>) -> Result<Verdict, NotVerified> {
     let policy = load::load(project, asked.state_file, Need::Words)?;
     let verifier = policy.step(asked.step)?.verifier().to_owned();
-    let report = match verifier.as_str() {
-        "session_exit" => session_exit(asked),
+    let finding = match verifier.as_str() {
+        "session_exit" => {
+            let said = |text: Option<&str>| text.filter(|t| !t.is_empty()).map(ToOwned::to_owned);
+            Finding::SessionExit { story: said(asked.story), output_file: said(asked.output_file) }
+        }
         known => {
             let story = asked.story.ok_or(NotVerified::StoryKeyRequired)?;
             let stories = Stories::new(&project.root);
@@ -77,7 +118,7 @@ pub fn verify(project: &Project, asked: Asked<'_>) -> Result<Verdict, NotVerifie
             }
         }
     };
-    Ok(verdict(&verifier, report))
+    Ok(Verdict { verifier, finding })
 }
 
 /// Asks the review contract, whatever verifier the policy names.
@@ -87,33 +128,12 @@ pub fn verify_review(
     state_file: Option<&str>,
 ) -> Result<Verdict, NotVerified> {
     let policy = load::load(project, state_file, Need::Words)?;
-    let report = reviewed(&Stories::new(&project.root), &policy, story)?;
-    Ok(verdict("review_completion", report))
+    let finding = reviewed(&Stories::new(&project.root), &policy, story)?;
+    Ok(Verdict { verifier: "review_completion".to_owned(), finding })
 }
 
-fn verdict(verifier: &str, report: Value) -> Verdict {
-    let report = report.as_object().cloned().unwrap_or_default();
-    Verdict {
-        verified: report.get("verified").and_then(Value::as_bool).unwrap_or(false),
-        verifier: verifier.to_owned(),
-        reason: report.get("reason").and_then(Value::as_str).map(ToOwned::to_owned),
-        report,
-    }
-}
-
-fn unknown_key(story: &str) -> Value {
-    json!({"verified": false, "reason": "could_not_normalize_key", "input": story})
-}
-
-/// That the session has ended is all there is to see; the caller has seen it.
-fn session_exit(asked: Asked<'_>) -> Value {
-    let mut report = json!({"verified": true, "source": "session_exit"});
-    for (key, value) in [("story", asked.story), ("outputFile", asked.output_file)] {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            report[key] = Value::from(value);
-        }
-    }
-    report
+fn unknown(story: &str) -> Finding {
+    Finding::UnknownStory { input: story.to_owned() }
 }
 
 fn created(
@@ -121,8 +141,8 @@ fn created(
     policy: &Policy,
     step: &str,
     text: &str,
-) -> Result<Value, NotVerified> {
-    let Some(story) = stories.story(text)? else { return Ok(unknown_key(text)) };
+) -> Result<Finding, NotVerified> {
+    let Some(story) = stories.story(text)? else { return Ok(unknown(text)) };
     let step = policy.step(step)?;
     let (id, prefix) = (story.id.to_string(), story.prefix());
     let wanted = Wanted { id: &id, prefix: &prefix, key: &story.key };
@@ -135,21 +155,8 @@ fn created(
     )?;
     let folder = stories.root().join(&expected.folder);
     let matches = matching(stories.root(), &folder, &expected.name)?;
-    let count = i64::try_from(matches.len()).unwrap_or(i64::MAX);
-    let verified = count == expected.matches;
-    let mut report = json!({
-        "verified": verified,
-        "story": story.key,
-        "source": "artifact_glob",
-        "pattern": expected.pattern,
-        "expectedMatches": expected.matches,
-        "actualMatches": count,
-        "matches": matches.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-    });
-    if !verified {
-        report["reason"] = Value::from("unexpected_story_artifact_count");
-    }
-    Ok(report)
+    let (pattern, expected) = (expected.pattern, expected.matches);
+    Ok(Finding::Created { story: story.key, pattern, expected, matches })
 }
 
 /// Files of a folder whose names are as the pattern says, sorted. A link is none.
@@ -159,28 +166,14 @@ fn matching(root: &Path, folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, S
         .map_err(|source| StoryError::Unreadable { path: folder.to_owned(), source })
 }
 
-fn reviewed(stories: &Stories, policy: &Policy, text: &str) -> Result<Value, NotVerified> {
+fn reviewed(stories: &Stories, policy: &Policy, text: &str) -> Result<Finding, NotVerified> {
     let contract = contract(policy.step("review")?)?;
-    let Some(story) = stories.story(text)? else { return Ok(unknown_key(text)) };
+    let Some(story) = stories.story(text)? else { return Ok(unknown(text)) };
     let seen =
         Seen { sprint: sprint_status(stories, &story)?, story_file: file_status(stories, &story)? };
     let outcome = contract.judge(&seen);
-    let mut report = json!({
-        "verified": outcome != Outcome::NotComplete,
-        "story": story.key,
-        "sprint_status": seen.sprint,
-        "story_file_status": seen.story_file,
-    });
-    match outcome {
-        Outcome::NotComplete => report["reason"] = Value::from("workflow_not_complete"),
-        Outcome::Complete { source, sprint_lags } => {
-            report["source"] = Value::from(source);
-            if sprint_lags {
-                report["note"] = Value::from("sprint_status_not_updated");
-            }
-        }
-    }
-    Ok(report)
+    let Seen { sprint, story_file } = seen;
+    Ok(Finding::Reviewed { story: story.key, sprint, story_file, outcome })
 }
 
 /// The contract file, with what the policy says beside it.
@@ -211,33 +204,17 @@ fn file_status(stories: &Stories, story: &Story) -> Result<String, StoryError> {
     file.map_or_else(|| Ok("unknown".to_owned()), |file| Ok(stories.story_file(file)?.status))
 }
 
-fn epic_complete(stories: &Stories, text: &str) -> Result<Value, NotVerified> {
+fn epic_complete(stories: &Stories, text: &str) -> Result<Finding, NotVerified> {
     let known = stories.known_epics()?;
     let sprint = stories.sprint()?.unwrap_or_default();
     let is_number = !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit());
     let epic = if is_number || !sprint.stories_of(text, &known).is_empty() {
         text.to_owned()
     } else {
-        let Some(story) = stories.story(text)? else { return Ok(unknown_key(text)) };
+        let Some(story) = stories.story(text)? else { return Ok(unknown(text)) };
         story.id.epic
     };
     let rows = sprint.stories_of(&epic, &known);
-    if rows.is_empty() {
-        return Ok(json!({
-            "verified": false, "epic": epic, "reason": "no_stories_found", "source": "sprint-status.yaml",
-        }));
-    }
     let done = rows.iter().filter(|(_, row)| row.is_done()).count();
-    let mut report = json!({
-        "verified": done == rows.len(),
-        "epic": epic,
-        "story": text,
-        "totalStories": rows.len(),
-        "doneStories": done,
-        "source": "sprint-status.yaml",
-    });
-    if done < rows.len() {
-        report["reason"] = Value::from("epic_incomplete");
-    }
-    Ok(report)
+    Ok(Finding::Epic { epic, asked: text.to_owned(), total: rows.len(), done })
 }

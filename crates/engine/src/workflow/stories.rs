@@ -11,8 +11,9 @@ use super::bmad::fault;
 use super::verify::{Asked, Finding};
 use crate::Error;
 use crate::workflow::run_context::RunContext;
+use dogwatch_bmad::format::review::Outcome;
 use dogwatch_bmad::policy::load::{self, Need};
-use dogwatch_bmad::{self, Project, Stories, StoryError, read_text};
+use dogwatch_bmad::{self, Finding as Seen, Project, Stories, StoryError, read_text};
 
 /// What the project's files say of a story.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -91,24 +92,29 @@ pub(super) fn by_policy(
     };
     let verdict = dogwatch_bmad::verify(&home, question)
         .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
-    let said =
-        |key: &str| verdict.report.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-    if !verdict.verified {
-        let reason = verdict.reason.clone().unwrap_or_else(|| "not verified".into());
-        let (sprint, file) = (said("sprint_status"), said("story_file_status"));
-        let more = match verdict.report.get("actualMatches").and_then(serde_json::Value::as_i64) {
-            Some(count) => format!(": {count} files match {}", said("pattern")),
-            None if sprint.is_empty() => String::new(),
-            None => format!(": sprint status says {sprint}, the story's file {file}"),
+    if let Some(reason) = verdict.reason() {
+        let more = match &verdict.finding {
+            Seen::Created { matches, pattern, .. } => {
+                format!(": {} files match {pattern}", matches.len())
+            }
+            Seen::Reviewed { sprint, story_file, .. } => {
+                format!(": sprint status says {sprint}, the story's file {story_file}")
+            }
+            _ => String::new(),
         };
         return Ok(Finding::Not(format!("{reason}{more}")));
     }
-    let first =
-        verdict.report.get("matches").and_then(|all| all.get(0)).and_then(|one| one.as_str());
-    let file = first
-        .and_then(|path| Path::new(path).file_name())
-        .map(|name| name.to_string_lossy().into_owned());
-    Ok(Finding::Holds(file.unwrap_or_else(|| format!("done by {}", said("source")))))
+    Ok(Finding::Holds(match &verdict.finding {
+        Seen::Created { matches, .. } => {
+            let name = matches.first().and_then(|path| path.file_name());
+            name.map_or_else(|| "done".to_owned(), |name| name.to_string_lossy().into_owned())
+        }
+        Seen::Reviewed { outcome: Outcome::Complete { source, .. }, .. } => {
+            format!("done by {source}")
+        }
+        Seen::Epic { .. } => "done by sprint-status.yaml".to_owned(),
+        _ => format!("done by {}", verdict.verifier),
+    }))
 }
 
 /// What the project's policy has an agent told for a step.

@@ -3,3 +3,4 @@
 pub(crate) mod runs;
 pub(crate) mod sessions;
 pub(crate) mod stories;
+pub(crate) mod verdict;

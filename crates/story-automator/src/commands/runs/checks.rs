@@ -1,5 +1,6 @@
 //! `escalate`, `verify-step`, `verify-code-review`: answers that a run goes on by.
 
+use crate::commands::verdict::printed;
 use crate::decide::escalation::{self, Limits};
 use dogwatch_bmad::policy::load::{self, Need};
 use dogwatch_bmad::{self, Asked, NotVerified};
@@ -51,7 +52,7 @@ pub(super) fn verify_step(call: &Call) -> Reply {
         dogwatch_bmad::verify(&project::here(), asked).map_err(|error| error.to_string())
     });
     match verdict {
-        Ok(verdict) => Reply::json(&verdict.report),
+        Ok(verdict) => Reply::json(&printed(&verdict)),
         Err(error) => {
             let reason = "verifier_contract_invalid";
             let report = json!({"verified": false, "step": step, "input": input, "reason": reason, "error": error});
@@ -71,8 +72,8 @@ pub(super) fn verify_code_review(call: &Call) -> Reply {
         .map_err(NotVerified::Contract)
         .and_then(|state_file| dogwatch_bmad::verify_review(&project::here(), input, state_file));
     match verdict {
-        Ok(verdict) if verdict.verified => Reply::json(&verdict.report),
-        Ok(verdict) => Reply::json(&verdict.report).failed(),
+        Ok(verdict) if verdict.is_verified() => Reply::json(&printed(&verdict)),
+        Ok(verdict) => Reply::json(&printed(&verdict)).failed(),
         Err(error) => {
             let error = error.to_string();
             let report = json!({"verified": false, "reason": "review_contract_invalid", "input": input, "error": error});

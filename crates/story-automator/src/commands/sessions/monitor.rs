@@ -124,10 +124,12 @@ fn proof(call: &Call<'_>, place: &Place, output: &str) -> Proof {
     };
     let project = dogwatch_bmad::Project { root: place.project.clone(), ..here::project() };
     match dogwatch_bmad::verify(&project, asked) {
-        Ok(verdict) if verdict.verified && verdict.verifier == "session_exit" => Proof::EndIsEnough,
-        Ok(verdict) if verdict.verified => Proof::Verified,
+        Ok(verdict) if verdict.is_verified() && verdict.verifier == "session_exit" => {
+            Proof::EndIsEnough
+        }
+        Ok(verdict) if verdict.is_verified() => Proof::Verified,
         Ok(verdict) => {
-            Proof::NotVerified(verdict.reason.unwrap_or_else(|| "workflow_not_complete".to_owned()))
+            Proof::NotVerified(verdict.reason().unwrap_or("workflow_not_complete").to_owned())
         }
         Err(NotVerified::StoryKeyRequired) => Proof::NotVerified("story_key_required".to_owned()),
         Err(NotVerified::Contract(why)) => {

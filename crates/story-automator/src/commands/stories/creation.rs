@@ -4,8 +4,9 @@ use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use dogwatch_bmad::{Asked, NotVerified, files, verify};
-use serde_json::{Map, Value, json};
+use dogwatch_bmad::format::review::Outcome;
+use dogwatch_bmad::{Asked, Finding, NotVerified, count, files, verify};
+use serde::Serialize;
 
 use super::{Call, Reply, stories, trouble};
 use crate::call::is_option;
@@ -206,7 +207,7 @@ impl<'a> Check<'a> {
     }
 
     fn refused(&self, reason: &str) -> Reply {
-        self.reply(self.difference().unwrap_or(0), 1, false, reason, &Map::new()).failed()
+        self.reply(self.difference().unwrap_or(0), 1, false, reason, None).failed()
     }
 
     fn answer(&self) -> Reply {
@@ -216,14 +217,16 @@ impl<'a> Check<'a> {
             state_file: self.state_file,
             ..Asked::default()
         };
-        let report = match verify(&project::here(), asked) {
-            Ok(verdict) => verdict.report,
+        let verdict = match verify(&project::here(), asked) {
+            Ok(verdict) => verdict,
             Err(NotVerified::StoryKeyRequired) => return self.refused("story_id required"),
             Err(error) => return self.refused(&error.to_string()),
         };
-        let number = |key: &str| report.get(key).and_then(Value::as_i64);
-        let expected = number("expectedMatches").unwrap_or(1);
-        let created = self.difference().or_else(|| number("actualMatches")).unwrap_or(0);
+        let (expected, actual) = match &verdict.finding {
+            Finding::Created { expected, matches, .. } => (*expected, Some(count(matches))),
+            _ => (1, None),
+        };
+        let created = self.difference().or(actual).unwrap_or(0);
         let valid = created == expected;
         let reason = match created {
             _ if valid && expected == 1 => "Exactly 1 story file created as expected".to_owned(),
@@ -237,7 +240,7 @@ impl<'a> Check<'a> {
                 format!("Unexpected story artifact count: {other} files instead of {expected}")
             }
         };
-        self.reply(created, expected, valid, &reason, &report)
+        self.reply(created, expected, valid, &reason, Some(&verdict.finding))
     }
 
     fn reply(
@@ -246,22 +249,60 @@ impl<'a> Check<'a> {
         expected: i64,
         valid: bool,
         reason: &str,
-        report: &Map<String, Value>,
+        finding: Option<&Finding>,
     ) -> Reply {
-        let from_report = |key: &str, none: Value| report.get(key).cloned().unwrap_or(none);
-        let mut reply = json!({
-            "valid": valid, "verified": valid, "created_count": created, "expected": expected,
-            "prefix": prefix_of(self.story), "action": if valid { "proceed" } else { "escalate" },
-            "reason": reason, "source": from_report("source", json!("")),
-            "pattern": from_report("pattern", json!("")), "matches": from_report("matches", json!([])),
-        });
-        if let (Some(before), Some(after)) = (self.before, self.after) {
-            reply["before"] = json!(before);
-            reply["after"] = json!(after);
-        }
-        if let Some(story) = report.get("story") {
-            reply["story"] = story.clone();
-        }
-        Reply::json(&reply)
+        let (mut pattern, mut matches) = ("", Vec::new());
+        let (source, story) = match finding {
+            Some(Finding::Created { story, pattern: wanted, matches: found, .. }) => {
+                pattern = wanted;
+                matches = found.iter().map(|path| path.display().to_string()).collect();
+                ("artifact_glob", Some(story.as_str()))
+            }
+            Some(Finding::SessionExit { story, .. }) => ("session_exit", story.as_deref()),
+            Some(Finding::Reviewed { story, outcome, .. }) => match outcome {
+                Outcome::Complete { source, .. } => (source.as_str(), Some(story.as_str())),
+                Outcome::NotComplete => ("", Some(story.as_str())),
+            },
+            Some(Finding::Epic { total: 0, .. }) => ("sprint-status.yaml", None),
+            Some(Finding::Epic { asked, .. }) => ("sprint-status.yaml", Some(asked.as_str())),
+            Some(Finding::UnknownStory { .. }) | None => ("", None),
+        };
+        let both = self.before.zip(self.after);
+        Reply::json(&Creation {
+            valid,
+            verified: valid,
+            created_count: created,
+            expected,
+            prefix: prefix_of(self.story),
+            action: if valid { "proceed" } else { "escalate" },
+            reason,
+            source,
+            pattern,
+            matches,
+            before: both.map(|(before, _)| before),
+            after: both.map(|(_, after)| after),
+            story,
+        })
     }
+}
+
+/// What is said of the files of a new story.
+#[derive(Debug, Serialize)]
+struct Creation<'a> {
+    valid: bool,
+    verified: bool,
+    created_count: i64,
+    expected: i64,
+    prefix: String,
+    action: &'a str,
+    reason: &'a str,
+    source: &'a str,
+    pattern: &'a str,
+    matches: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    story: Option<&'a str>,
 }
