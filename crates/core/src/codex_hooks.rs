@@ -9,7 +9,7 @@
 
 use std::fmt::Write;
 
-use serde_json::json;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Seconds that codex gives a hook. Two events are cut to 3, and the hash is over the cut value.
@@ -36,14 +36,31 @@ pub(crate) fn arguments(events: &[String], command: &str) -> Vec<String> {
     arguments
 }
 
+/// Hooks of an event, in the form that codex hashes.
+#[derive(Serialize)]
+struct Approved<'a> {
+    event_name: &'a str,
+    hooks: [Hook<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Hook<'a> {
+    #[serde(rename = "async")]
+    is_async: bool,
+    command: &'a str,
+    timeout: u32,
+    #[serde(rename = "type")]
+    kind: &'a str,
+}
+
 /// The hash that codex keeps of a hook that a person has approved: over its compact form, keys sorted.
 fn trusted_hash(event: &str, command: &str) -> String {
-    let approved = json!({
-        "event_name": event,
-        "hooks": [{ "async": false, "command": command, "timeout": TIMEOUT, "type": "command" }],
-    });
+    let hook = Hook { is_async: false, command, timeout: TIMEOUT, kind: "command" };
+    let approved = Approved { event_name: event, hooks: [hook] };
+    // Texts and a number: nothing in it can fail.
+    let approved = serde_json::to_string(&approved).unwrap_or_default();
     let mut hash = String::from("sha256:");
-    for byte in Sha256::digest(approved.to_string()) {
+    for byte in Sha256::digest(approved) {
         // Writing to a string cannot fail.
         let _ = write!(hash, "{byte:02x}");
     }

@@ -1,14 +1,16 @@
 //! The verbs that other hosts may ask for: the same use cases as here, with nobody at the terminal.
 
+use dogwatch_protocol::event_data::{KilledResult, SentResult, SpawnedResult};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::delivery::Outcome;
 use dogwatch_core::exit_code;
 use dogwatch_core::fleet::{Kill, Order, Send, Spawn, SpawnRefused};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::publisher::Host;
 use dogwatch_engine::Error;
@@ -27,6 +29,11 @@ pub(super) fn carry_out(host: &Host, order: &Order) -> Result<(Value, u8), Error
     }
 }
 
+/// A result as a reply carries it: of texts, numbers and times, in which nothing can fail.
+fn value(result: &impl Serialize) -> Value {
+    serde_json::to_value(result).unwrap_or_default()
+}
+
 fn deliver(host: &Host, order: &Send) -> Result<(Value, u8), Error> {
     let receipt = send::send(
         &host.context,
@@ -38,18 +45,18 @@ fn deliver(host: &Host, order: &Send) -> Result<(Value, u8), Error> {
             timeout: order.timeout.map(Duration::from_secs),
         },
     )?;
-    let mut result = json!({ "session": receipt.name, "message": receipt.message.id });
-    let outcome = serde_json::to_value(&receipt.outcome).logged("write JSON").unwrap_or_default();
-    if let (Some(result), Value::Object(outcome)) = (result.as_object_mut(), outcome) {
-        result.extend(outcome);
-    }
+    let result = SentResult {
+        session: receipt.name.clone(),
+        message: receipt.message.id.clone(),
+        outcome: receipt.outcome.clone(),
+    };
     let exit = match receipt.outcome {
         Outcome::Delivered { .. } => exit_code::OK,
         Outcome::Queued { .. } => exit_code::TIMEOUT,
         Outcome::Refused { .. } => exit_code::CONFLICT,
         Outcome::TypedNotSubmitted { .. } | Outcome::Failed { .. } => exit_code::FAILED,
     };
-    Ok((result, exit))
+    Ok((value(&result), exit))
 }
 
 fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
@@ -84,14 +91,14 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
         resume: None,
     };
     let spawned = spawn::spawn(&host.context, &request, &(host.clock)())?;
-    let result = json!({
-        "session": spawned.name,
-        "id": spawned.id,
-        "agent": spawned.agent,
-        "pane": spawned.pane.to_string(),
-        "cwd": spawned.cwd.to_string_lossy(),
-    });
-    Ok((result, exit_code::OK))
+    let result = SpawnedResult {
+        session: spawned.name.to_string(),
+        id: spawned.id,
+        agent: spawned.agent,
+        pane: spawned.pane.to_string(),
+        cwd: spawned.cwd.to_string_lossy().into_owned(),
+    };
+    Ok((value(&result), exit_code::OK))
 }
 
 /// The folder without links in its path, if agents may be started there for others. Of one that is not there no more is said
@@ -117,11 +124,11 @@ fn allowed(host: &Host, cwd: &Path, unattended: bool) -> Result<PathBuf, Error> 
 fn end(host: &Host, order: &Kill) -> Result<(Value, u8), Error> {
     let seen = snapshot::find(&host.context, &order.session)?;
     let killed = kill::kill(&host.context, &seen, order.now, Timestamp::now())?;
-    let result = json!({
-        "session": seen.session.name,
-        "id": seen.session.id,
-        "by": killed.by,
-        "exit": killed.ended.map(|ended| ended.exit),
-    });
-    Ok((result, exit_code::OK))
+    let result = KilledResult {
+        session: seen.session.name,
+        id: seen.session.id,
+        by: killed.by,
+        exit: killed.ended.map(|ended| ended.exit),
+    };
+    Ok((value(&result), exit_code::OK))
 }

@@ -1,5 +1,7 @@
 //! What other hosts ask: refused, or carried out once and answered.
 
+use dogwatch_protocol::event_data::{OrderRefused, RequestRefused, RequestTaken};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +14,7 @@ use dogwatch_core::fleet::{
 use dogwatch_store::{Store, Taken};
 use jiff::Timestamp;
 use rumqttc::Publish;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::carry_out::carry_out;
@@ -80,7 +82,14 @@ impl Orders {
     pub(super) fn keep(&mut self, store: &mut Store, reply: Reply) {
         if reply.state == ReplyState::Refused {
             let (id, because) = (&reply.id, reply.because.as_deref().unwrap_or_default());
-            self.note_refusal(store, json!({ "id": id, "verb": reply.verb, "because": because }));
+            self.note_refusal(
+                store,
+                &OrderRefused {
+                    id: id.clone(),
+                    verb: reply.verb.clone(),
+                    because: because.to_owned(),
+                },
+            );
         }
         let text = serde_json::to_string(&reply).logged("write JSON").unwrap_or_default();
         store.answer_request(&reply.id, &text).logged("keep an answer");
@@ -123,10 +132,14 @@ impl Orders {
                     &said
                     && Self::is_first_refusal(store, verb, &envelope, message.retain)
                 {
-                    let data = json!({
-                        "id": envelope.id, "verb": verb, "from": envelope.from, "state": state.as_str(), "because": because,
-                    });
-                    self.note_refusal(store, data);
+                    let data = RequestRefused {
+                        id: envelope.id.clone(),
+                        verb: verb.to_owned(),
+                        from: envelope.from.clone(),
+                        state: state.as_str().to_owned(),
+                        because: because.clone(),
+                    };
+                    self.note_refusal(store, &data);
                 }
                 (envelope.id, said)
             }
@@ -182,7 +195,8 @@ impl Orders {
             // What cannot be remembered could be carried out twice.
             Err(error) => return says(ReplyState::Failed, error.to_string()),
         }
-        let data = json!({ "id": id, "verb": verb, "from": envelope.from });
+        let data =
+            RequestTaken { id: id.clone(), verb: verb.to_owned(), from: envelope.from.clone() };
         store.tell(now, None, kind::REQUEST, &data).logged("write an event");
         self.running.insert(id.clone(), to.cloned().into_iter().collect());
         self.start(host.clone(), order, id.clone());
@@ -204,14 +218,14 @@ impl Orders {
     }
 
     /// Writes a refusal to the journal: only so many an hour, or whoever may publish could fill it.
-    fn note_refusal(&mut self, store: &mut Store, data: Value) {
+    fn note_refusal(&mut self, store: &mut Store, data: &impl Serialize) {
         if self.since.elapsed() > HOUR {
             (self.since, self.noted) = (Instant::now(), 0);
         }
         self.noted += 1;
         if self.noted <= MOST_NOTED {
             store
-                .tell(Timestamp::now(), None, kind::REQUEST_REFUSED, &data)
+                .tell(Timestamp::now(), None, kind::REQUEST_REFUSED, data)
                 .logged("write an event");
         }
     }

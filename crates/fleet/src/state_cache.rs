@@ -1,5 +1,6 @@
 //! What is to be said of each session right now: written by the watcher, read by the relay.
 
+use dogwatch_protocol::event_data::Heartbeat;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +8,6 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::VERSION;
 use dogwatch_core::fleet::{SessionState, session_level};
 use dogwatch_core::status::Verdict;
-use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use dogwatch_engine::notify::outward;
@@ -67,13 +67,13 @@ impl StateCache {
     }
 
     /// How many sessions there are in each state, for the heartbeat.
-    pub(super) fn census(&self) -> Value {
+    pub(super) fn census(&self) -> Heartbeat {
         let mut states: BTreeMap<String, u32> = BTreeMap::new();
         for state in self.lock().states.values() {
             let word = state.status["state"].as_str().unwrap_or_default().to_owned();
             *states.entry(word).or_default() += 1;
         }
-        json!({ "sessions": states.values().sum::<u32>(), "states": states })
+        Heartbeat { sessions: states.values().sum(), states }
     }
 }
 

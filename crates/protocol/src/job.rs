@@ -46,6 +46,16 @@ impl JobState {
         matches!(self, Self::Done { .. } | Self::Failed { .. } | Self::Cancelled { .. })
     }
 
+    /// The same without what the agent said: that is for the owner of the job.
+    #[must_use]
+    pub fn without_result(&self) -> Self {
+        match self {
+            Self::Done { .. } => Self::Done { result: None },
+            Self::Failed { because, .. } => Self::Failed { because: because.clone(), result: None },
+            other => other.clone(),
+        }
+    }
+
     pub fn result(&self) -> Option<&str> {
         match self {
             Self::Done { result } | Self::Failed { result, .. } => result.as_deref(),

@@ -17,6 +17,7 @@
 //! | [`screen`] | what one screen says |
 //! | [`bug_report`] | what is recorded of a session |
 //! | [`event`] | what happened: the journal, `dogwatch events`, MQTT |
+//! | [`event_data`] | what belongs to each kind of event and notice |
 //! | [`notice`] | what commands and webhooks are told |
 //! | [`fleet`] | what hosts tell each other over MQTT |
 //! | [`team`] | teams: panes, tasks, members |
@@ -29,6 +30,7 @@ pub mod bug_report;
 pub mod error;
 pub mod escalation;
 pub mod event;
+pub mod event_data;
 pub mod exit_code;
 pub mod fleet;
 pub mod id;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use dogwatch_protocol::{
-    bug_report, error, escalation, event, fleet, job, message, notice, record, registry, run,
-    screen, session, status, team, tools,
+    bug_report, error, escalation, event, event_data, fleet, job, message, notice, record,
+    registry, run, screen, session, status, team, tools,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -31,16 +31,10 @@ fn request<T: JsonSchema>(title: &str) -> Schema {
     schema
 }
 
-fn all() -> BTreeMap<&'static str, Schema> {
-    BTreeMap::from([
-        ("event", printed::<event::Event>()),
-        ("host-status", printed::<fleet::HostStatus>()),
-        ("session-state", printed::<fleet::SessionState>()),
-        ("reply", printed::<fleet::Reply>()),
-        ("fleet", printed::<fleet::Fleet>()),
-        ("fleet-watch", printed::<fleet::FleetNews>()),
+/// What commands print, and files.
+fn commands() -> Vec<(&'static str, Schema)> {
+    vec![
         ("error", printed::<error::ErrorReport>()),
-        ("notice", printed::<notice::Notice>()),
         ("started", printed::<record::Started>()),
         ("ended", printed::<record::Ended>()),
         ("spawn", printed::<session::Spawned>()),
@@ -94,10 +88,63 @@ fn all() -> BTreeMap<&'static str, Schema> {
         ("bug-report-meta", printed::<bug_report::Meta>()),
         ("bug-report-signal", printed::<bug_report::RecordedSignal>()),
         ("debug-screen", printed::<screen::Reading>()),
+    ]
+}
+
+/// What is told: events, notices, and messages of the fleet.
+fn events() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("event", printed::<event::Event>()),
+        ("host-status", printed::<fleet::HostStatus>()),
+        ("session-state", printed::<fleet::SessionState>()),
+        ("reply", printed::<fleet::Reply>()),
+        ("fleet", printed::<fleet::Fleet>()),
+        ("fleet-watch", printed::<fleet::FleetNews>()),
+        ("notice", printed::<notice::Notice>()),
+        ("event-created", printed::<event_data::Created>()),
+        ("event-deleted", printed::<event_data::Deleted>()),
+        ("event-message-posted", printed::<event_data::MessagePosted>()),
+        ("event-message-settled", printed::<event_data::MessageSettled>()),
+        ("event-job", printed::<event_data::JobChanged>()),
+        ("event-escalation-raised", printed::<event_data::EscalationRaised>()),
+        ("event-escalation-answered", printed::<event_data::EscalationAnswered>()),
+        ("event-drift", printed::<event_data::DriftFound>()),
+        (
+            "event-session-created",
+            printed::<event_data::RegistryChanged<event_data::SessionCreated>>(),
+        ),
+        (
+            "event-session-adopted",
+            printed::<event_data::RegistryChanged<event_data::SessionAdopted>>(),
+        ),
+        (
+            "event-session-resumed",
+            printed::<event_data::RegistryChanged<event_data::SessionResumed>>(),
+        ),
+        (
+            "event-session-deleted",
+            printed::<event_data::RegistryChanged<event_data::SessionDeleted>>(),
+        ),
+        ("event-run-planned", printed::<event_data::RunPlanned>()),
+        ("event-run", printed::<event_data::RunFact>()),
+        ("event-heartbeat", printed::<event_data::Heartbeat>()),
+        ("event-request", printed::<event_data::RequestTaken>()),
+        ("event-request-refused", printed::<event_data::RequestRefused>()),
+        ("event-order-refused", printed::<event_data::OrderRefused>()),
+        ("event-not-told", printed::<event_data::NotTold>()),
+        ("notice-escalation", printed::<event_data::EscalationNotice>()),
+        ("notice-job", printed::<event_data::JobNotice>()),
+        ("reply-send", printed::<event_data::SentResult>()),
+        ("reply-spawn", printed::<event_data::SpawnedResult>()),
+        ("reply-kill", printed::<event_data::KilledResult>()),
         ("request-send", request::<fleet::Send>("Request: send")),
         ("request-spawn", request::<fleet::Spawn>("Request: spawn")),
         ("request-kill", request::<fleet::Kill>("Request: kill")),
-    ])
+    ]
+}
+
+fn all() -> BTreeMap<&'static str, Schema> {
+    commands().into_iter().chain(events()).collect()
 }
 
 #[test]

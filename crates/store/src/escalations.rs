@@ -3,9 +3,10 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::escalation::{Action, Choice, Kind, Situation, choices};
 use dogwatch_core::event::kind;
+use dogwatch_protocol::event_data::{EscalationAnswered, EscalationRaised};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::{Store, StoreError, journal};
 
@@ -101,7 +102,13 @@ impl Store {
             )?;
             let kept = by(tx, "number", tx.last_insert_rowid())?;
             let kept = kept.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-            let data = json!({ "number": kept.number, "id": kept.id, "kind": kept.kind, "situation": situation, "options": kept.options });
+            let data = EscalationRaised {
+                number: kept.number,
+                id: kept.id.clone(),
+                kind: kept.kind,
+                situation: situation.clone(),
+                options: kept.options.clone(),
+            };
             append(tx, &kept, new.raised, kind::ESCALATION_RAISED, &data)?;
             Ok((kept, true))
         })
@@ -254,7 +261,8 @@ fn settle(tx: &Transaction<'_>, mut one: Escalation, how: Settled) -> rusqlite::
         "UPDATE escalations SET settled = ?, outcome = ? WHERE number = ? AND settled IS NULL",
         params![how.at.as_millisecond(), outcome.to_string(), one.number],
     )?;
-    let data = json!({ "number": one.number, "id": one.id, "outcome": outcome });
+    let data =
+        EscalationAnswered { number: one.number, id: one.id.clone(), outcome: how.outcome.clone() };
     append(tx, &one, how.at, kind::ESCALATION_ANSWERED, &data)?;
     one.settled = Some(how);
     Ok(one)
@@ -266,7 +274,7 @@ fn append(
     one: &Escalation,
     at: Timestamp,
     event: &str,
-    data: &serde_json::Value,
+    data: &impl Serialize,
 ) -> rusqlite::Result<()> {
     let session = one.situation.session.as_deref().unwrap_or_default();
     journal::append(tx, at, session, event, data)

@@ -3,11 +3,11 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::job::{JobState, Step};
+use dogwatch_protocol::event_data::JobChanged;
 use dogwatch_protocol::id::{JobId, SessionId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::{Store, StoreError, journal};
 
@@ -191,14 +191,8 @@ fn tell(
     at: Timestamp,
     state: &JobState,
 ) -> rusqlite::Result<()> {
-    let mut data = json!({ "id": id });
-    if let (Some(data), Ok(serde_json::Value::Object(mut state))) =
-        (data.as_object_mut(), serde_json::to_value(state))
-    {
-        // What an agent said is for the owner of the job: events go to others too.
-        state.remove("result");
-        data.extend(state);
-    }
+    // Events go to others too.
+    let data = JobChanged { id: id.into(), state: state.without_result() };
     journal::append(tx, at, session, kind::JOB, &data)
 }
 

@@ -1,9 +1,11 @@
 //! The journal: what happened, in order. An entry is written in the transaction of the change that it tells of, and while there
 //! is a broker to tell, so is its row in the outbox: neither can exist without the others.
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{Event, Subject, VERSION, kind};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -41,7 +43,7 @@ pub(crate) fn append(
     at: Timestamp,
     session: &str,
     kind: &str,
-    data: &Value,
+    data: &impl Serialize,
 ) -> rusqlite::Result<()> {
     // One of a registry need not be a session of ours: it has a name, and no more.
     let named = || Subject { id: session.into(), name: session.into(), agent: String::new() };
@@ -57,8 +59,9 @@ pub(crate) fn append_of(
     session: &str,
     subject: Option<&Subject>,
     kind: &str,
-    data: &Value,
+    data: &impl Serialize,
 ) -> rusqlite::Result<()> {
+    let data = serde_json::to_value(data).logged("write JSON").unwrap_or_default();
     let id = Uuid::now_v7().to_string();
     tx.prepare_cached(
         "INSERT INTO journal (uuid, at, session, name, agent, event, data) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -83,7 +86,7 @@ pub(crate) fn append_of(
         host: String::new(),
         kind: kind.to_owned(),
         session: subject.cloned(),
-        data: data.clone(),
+        data,
     })
 }
 
@@ -111,7 +114,7 @@ impl Store {
         at: Timestamp,
         session: Option<&str>,
         kind: &str,
-        data: &Value,
+        data: &impl Serialize,
     ) -> Result<(), StoreError> {
         self.transaction(|tx| {
             if kind == kind::HEARTBEAT {

@@ -4,10 +4,11 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, Phase};
 use dogwatch_core::event::kind;
 use dogwatch_core::record::ProcessIdent;
+use dogwatch_protocol::event_data::{MessagePosted, MessageSettled};
 use dogwatch_protocol::id::{MessageId, SessionId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{SignalNo, Store, StoreError, journal};
 
@@ -63,7 +64,7 @@ impl Store {
                     word(Phase::Before),
                 ],
             )?;
-            journal::append(tx, new.posted, new.session, kind::MESSAGE_POSTED, &json!({ "id": new.id }))
+            journal::append(tx, new.posted, new.session, kind::MESSAGE_POSTED, &MessagePosted { id: new.id.into() })
         })
     }
 
@@ -206,7 +207,7 @@ impl Store {
             let session: Option<String> =
                 tx.query_row(&sql, values, |row| row.get(0)).optional()?;
             let Some(session) = session else { return Ok(false) };
-            let data = json!({ "id": id, "outcome": told });
+            let data = MessageSettled { id: id.into(), outcome: outcome.clone() };
             journal::append(tx, at, &session, kind::MESSAGE_SETTLED, &data).map(|()| true)
         })
     }
@@ -261,6 +262,7 @@ mod tests {
     use super::*;
     use crate::StateDir;
     use dogwatch_core::delivery::Proof;
+    use serde_json::json;
 
     #[test]
     fn in_order_until_they_are_settled() {

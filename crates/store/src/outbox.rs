@@ -3,9 +3,9 @@
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Event;
+use dogwatch_protocol::event_data::LeftOut;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
-use serde_json::json;
 
 use crate::{Store, StoreError};
 
@@ -41,7 +41,8 @@ pub(crate) fn add(tx: &Transaction<'_>, event: impl FnOnce() -> Event) -> rusqli
     let mut text = serde_json::to_string(&event).logged("write JSON").unwrap_or_default();
     if text.len() > MOST_BYTES {
         // A broker that does not take it would get nothing else either.
-        event.data = json!({ "left_out": format!("{} bytes; the journal has them", text.len()) });
+        let left_out = format!("{} bytes; the journal has them", text.len());
+        event.data = serde_json::to_value(LeftOut { left_out }).unwrap_or_default();
         text = serde_json::to_string(&event).logged("write JSON").unwrap_or_default();
     }
     tx.prepare_cached("INSERT INTO outbox (kind, event) VALUES (?, ?)")?
@@ -128,6 +129,7 @@ mod tests {
     use super::*;
     use crate::StateDir;
     use dogwatch_core::event::kind;
+    use serde_json::json;
 
     #[test]
     fn kept_until_confirmed_and_only_while_somebody_relays() {

@@ -1,5 +1,6 @@
 //! Runs of workflows and their journals. A journal is only ever added to, and everything that a run is follows from it.
 
+use dogwatch_protocol::event_data::{RunFact, RunPlanned};
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
@@ -8,7 +9,7 @@ use dogwatch_core::workflow::{Dated, Fact, Plan};
 use dogwatch_protocol::id::RunId;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{Store, StoreError, journal};
 
@@ -70,12 +71,12 @@ impl Store {
                     new.begun.as_millisecond(),
                 ],
             )?;
-            let data = json!({
-                "run": new.id,
-                "fact": "planned",
-                "project": new.project,
-                "workflow": new.workflow,
-            });
+            let data = RunPlanned {
+                run: new.id.into(),
+                fact: "planned".to_owned(),
+                project: new.project.to_string_lossy().into_owned(),
+                workflow: new.workflow.to_owned(),
+            };
             journal::append(tx, new.begun, "", kind::RUN, &data).map(|()| None)
         })
     }
@@ -156,7 +157,7 @@ fn add(tx: &Transaction<'_>, run: &str, known: u64, facts: &[Dated]) -> rusqlite
     let mut seq = known;
     for dated in facts {
         seq += 1;
-        let mut data = serde_json::to_value(&dated.fact).logged("write JSON").unwrap_or_default();
+        let data = serde_json::to_value(&dated.fact).logged("write JSON").unwrap_or_default();
         tx.prepare_cached("INSERT INTO run_facts (run, seq, at, fact) VALUES (?, ?, ?, ?)")?
             .execute(params![run, number(seq), dated.at.as_millisecond(), data.to_string()])?;
         if matches!(dated.fact, Fact::Completed | Fact::Aborted { .. }) {
@@ -166,7 +167,7 @@ fn add(tx: &Transaction<'_>, run: &str, known: u64, facts: &[Dated]) -> rusqlite
             )?;
         }
         let session = data["session"].as_str().unwrap_or_default().to_owned();
-        data["run"] = run.into();
+        let data = RunFact { fact: dated.fact.clone(), run: run.into() };
         journal::append(tx, dated.at, &session, kind::RUN, &data)?;
     }
     Ok(seq)
@@ -199,6 +200,7 @@ mod tests {
     use super::*;
     use crate::StateDir;
     use dogwatch_core::workflow::{Item, Job};
+    use serde_json::json;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_794_700_000 + second).unwrap()

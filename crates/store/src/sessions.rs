@@ -4,6 +4,7 @@ mod rows;
 mod tests;
 mod which;
 
+use dogwatch_protocol::event_data::{Deleted, Nothing};
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
@@ -13,7 +14,6 @@ use dogwatch_core::record::{Ended, Started};
 use dogwatch_protocol::id::{Origin, SessionId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
-use serde_json::json;
 
 use self::rows::{COLUMNS, free_name, from_row, insert, path_text};
 use crate::{Store, StoreError, journal};
@@ -120,7 +120,7 @@ impl Store {
             tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
             tx.execute("DELETE FROM journal WHERE session = ?", [id])?;
             // Somebody may have been told already that being created.
-            let data = json!({ "because": "it failed to start" });
+            let data = Deleted { because: "it failed to start".to_owned() };
             journal::append_of(tx, Timestamp::now(), id, Some(&subject), kind::DELETED, &data)
         })
         .inspect(|()| self.dir.tell_roll())
@@ -158,7 +158,7 @@ impl Store {
                 ],
             )?;
             if changed > 0 {
-                journal::append(tx, *at, id, kind::STARTED, &json!({}))?;
+                journal::append(tx, *at, id, kind::STARTED, &Nothing {})?;
             }
             Ok(())
         })
@@ -196,7 +196,7 @@ impl Store {
                 params![at.as_millisecond(), id],
             )?;
             if changed > 0 {
-                journal::append(tx, at, id, kind::DELETED, &json!({}))?;
+                journal::append(tx, at, id, kind::DELETED, &Nothing {})?;
             }
             Ok(())
         })
@@ -224,7 +224,7 @@ impl Store {
 
     /// Notes an order in the journal before it is carried out.
     pub fn note(&mut self, id: &str, event: &str, at: Timestamp) -> Result<(), StoreError> {
-        self.transaction(|tx| journal::append(tx, at, id, event, &json!({})))
+        self.transaction(|tx| journal::append(tx, at, id, event, &Nothing {}))
     }
 
     pub fn knows(&self, id: &str) -> Result<bool, StoreError> {

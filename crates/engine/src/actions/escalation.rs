@@ -1,5 +1,6 @@
 //! Asking a person, and hearing the answer: kept in the database, told by all ways that are set up, answered from anywhere.
 
+use dogwatch_protocol::event_data::EscalationNotice;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use dogwatch_store::{
     Answering, Escalation, NewAnswer, NewEscalation, Settlement, StateDir, Store,
 };
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::actions::answer;
 use crate::error::{MessageError, QuestionError};
@@ -271,15 +272,15 @@ fn notice(escalation: &Escalation, occasion: Occasion) -> Notice {
         let how = format!("\nAnswer with: dogwatch escalations answer {number} --option N\n");
         (format!("Decision needed: {headline}"), dogwatch_core::escalation::text(situation) + &how)
     };
-    let data = json!({
-        "number": number,
-        "id": escalation.id,
-        "kind": escalation.kind,
-        "situation": situation,
-        "options": escalation.options,
-        "settled": escalation.settled.as_ref().map(|settled| &settled.outcome),
-    });
-    Notice { session: situation.session.clone(), ..channels::notice(occasion, title, text, data) }
+    let data = EscalationNotice {
+        number: *number,
+        id: escalation.id.clone(),
+        kind: escalation.kind,
+        situation: situation.clone(),
+        options: escalation.options.clone(),
+        settled: escalation.settled.as_ref().map(|settled| settled.outcome.clone()),
+    };
+    Notice { session: situation.session.clone(), ..channels::notice(occasion, title, text, &data) }
 }
 
 #[cfg(test)]

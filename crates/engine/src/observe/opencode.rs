@@ -9,7 +9,7 @@ use dogwatch_core::status::evidence::OwnWord;
 use dogwatch_core::status::self_report::{
     self, Endpoint, OPENCODE_PERMISSIONS, OPENCODE_QUESTIONS, OPENCODE_STATUS,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::observe::listeners::{self, Listener};
 use crate::observe::{files, loopback};
@@ -48,10 +48,14 @@ fn ask_within(patience: Duration, agent: ProcessIdent, folder: &Path) -> OwnWord
 /// Its answers as they are, in one object.
 pub fn raw(agent: ProcessIdent, folder: &Path) -> Option<Vec<u8>> {
     let [status, permissions, questions] = answers(PATIENCE, agent, folder).ok()?;
-    let all = json!({
-        OPENCODE_STATUS: status, OPENCODE_PERMISSIONS: permissions, OPENCODE_QUESTIONS: questions,
-    });
-    Some(all.to_string().into_bytes())
+    let all = [
+        (OPENCODE_STATUS, status),
+        (OPENCODE_PERMISSIONS, permissions),
+        (OPENCODE_QUESTIONS, questions),
+    ];
+    let all: Map<String, Value> =
+        all.map(|(path, answer)| (path.to_owned(), answer)).into_iter().collect();
+    serde_json::to_vec(&all).ok()
 }
 
 /// Status, permissions and questions. The last two are null if they did not come in time: then it is busy, and a
@@ -99,6 +103,7 @@ mod tests {
 
     use super::*;
     use crate::observe::processes;
+    use serde_json::json;
 
     /// Serves so many questions as opencode would, with these answers to the three.
     fn served(questions: usize, answers: [&'static str; 3]) -> (u16, thread::JoinHandle<()>) {

@@ -1,7 +1,7 @@
 use dogwatch_core::registry::{Edit, Entry, InPane, PaneRecord, SeenPane, SeenSession, Status};
+use dogwatch_protocol::event_data::SessionAdopted;
 use dogwatch_store::Act;
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::Error;
 use crate::error::{RegistryError, SessionError};
@@ -63,7 +63,11 @@ pub fn adopt(managed: &ManagedRegistry<'_>, adoption: &Adoption) -> Result<Entry
         ..Entry::default()
     };
     managed.file.must_be_writable()?;
-    let data = json!({ "agent": agent, "workspace": entry.workspace, "role": entry.role });
+    let data = SessionAdopted {
+        agent: agent.clone(),
+        workspace: entry.workspace.clone(),
+        role: entry.role.clone(),
+    };
     write_down(managed, name, (Act::Adopted, "is unchanged"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],
         Some(there) => {

@@ -1,9 +1,9 @@
+use dogwatch_protocol::event_data::SessionCreated;
 use std::time::Duration;
 
 use dogwatch_core::registry::{Edit, Entry, Registry, Status};
 use dogwatch_store::Act;
 use jiff::{Timestamp, Zoned};
-use serde_json::json;
 
 use crate::Error;
 use crate::actions::job::{self, Submitted};
@@ -86,7 +86,12 @@ fn register(
         socket: Some(context.socket.to_string_lossy().into_owned()),
         ..Entry::default()
     };
-    let data = json!({ "agent": spawned.agent, "id": spawned.id, "workspace": creation.workspace, "role": creation.role });
+    let data = SessionCreated {
+        agent: spawned.agent.clone(),
+        id: spawned.id.clone(),
+        workspace: creation.workspace.clone(),
+        role: creation.role.clone(),
+    };
     write_down(managed, name, (Act::Created, "was started"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],
         // A monitor was faster; what it could not know is added.

@@ -1,3 +1,4 @@
+use dogwatch_protocol::event_data::SessionDeleted;
 use std::fs;
 use std::path::PathBuf;
 
@@ -6,7 +7,7 @@ use dogwatch_core::registry::{
 };
 use dogwatch_store::Act;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::Error;
 use crate::actions::kill::{self, By};
@@ -49,7 +50,12 @@ pub fn delete(managed: &ManagedRegistry<'_>, name: &str, purge: bool) -> Result<
         Vec::new()
     };
     let kept = conversation.clone().filter(|_| !purge);
-    let data = json!({ "agent": entry.agent, "by": by, "conversation": kept, "purged": purge });
+    let data = SessionDeleted {
+        agent: entry.agent.clone(),
+        by,
+        conversation: kept.clone(),
+        purged: purge,
+    };
     write_down(managed, name, (Act::Deleted, "was ended"), &data, |there| {
         let there = there.unwrap_or(&entry);
         let mut edits = vec![

@@ -4,7 +4,8 @@
 use dogwatch_core::registry::{Edit, Entry, PaneRecord, Registry};
 use dogwatch_store::Act;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::Error;
 use crate::actions::spawn::Spawned;
@@ -35,9 +36,9 @@ pub(super) fn running_again(
         ("resumed_at", now.to_string().into()),
         ("terminated_at", Value::Null),
         ("termination_mode", Value::Null),
-        ("pane.id", json!(pane.id)),
-        ("pane.pid", json!(pane.pid)),
-        ("pane.cmd", json!(pane.cmd)),
+        ("pane.id", pane.id.clone().into()),
+        ("pane.pid", pane.pid.into()),
+        ("pane.cmd", pane.cmd.clone().into()),
         ("last_visible_status", word.into()),
         ("host", managed.context.host.as_str().into()),
         ("socket", (*socket).into()),
@@ -58,7 +59,7 @@ pub(super) fn write_down(
     managed: &ManagedRegistry<'_>,
     name: &str,
     act: (Act, &'static str),
-    data: &Value,
+    data: &impl Serialize,
     edits: impl Fn(Option<&Entry>) -> Vec<Edit>,
 ) -> Result<(), Error> {
     let (act, did) = act;

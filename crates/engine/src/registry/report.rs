@@ -216,7 +216,7 @@ fn notice(drift: &ToldDrift) -> Notice {
     let hint = drift.data["hint"].as_str().map(|hint| format!("\n{hint}")).unwrap_or_default();
     let text = format!("{title}{hint}\n({:.0})", drift.at);
     let session = drift.data["session"].as_str().map(ToOwned::to_owned);
-    let notice = channels::notice(Occasion::Drift, title, text, drift.data.clone());
+    let notice = channels::notice(Occasion::Drift, title, text, &drift.data);
     Notice { at: drift.at, session, ..notice }
 }
 

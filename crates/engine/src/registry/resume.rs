@@ -1,3 +1,4 @@
+use dogwatch_protocol::event_data::SessionResumed;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +8,6 @@ use dogwatch_core::registry::{
 };
 use dogwatch_store::Act;
 use jiff::{Timestamp, Zoned};
-use serde_json::json;
 
 use crate::Error;
 use crate::actions::spawn::{self, Place, Request, Spawned, What};
@@ -98,7 +98,11 @@ impl<'r, 'c> Resumption<'r, 'c> {
         };
         be_at(self.managed, name)?;
         let spawned = spawn::spawn(context, &request, now)?;
-        let data = json!({ "agent": spawned.agent, "id": spawned.id, "conversation": id });
+        let data = SessionResumed {
+            agent: spawned.agent.clone(),
+            id: spawned.id.clone(),
+            conversation: id.clone(),
+        };
         write_down(self.managed, name, (Act::Resumed, "was resumed"), &data, |there| {
             let mut edits =
                 running_again(name, self.managed, &pane_of(&spawned), "resumed", Timestamp::now());

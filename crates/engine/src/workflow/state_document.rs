@@ -13,7 +13,8 @@ use dogwatch_core::workflow::{AgentChoice, Plan, Run, Standing};
 use dogwatch_store::ProjectFile;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::git::Tree;
 use crate::Error;
@@ -102,28 +103,76 @@ fn hide(site: &RunContext<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// What the state document is filled with, in the words of its template.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Filling {
+    epic: String,
+    epic_name: String,
+    story_range: Vec<String>,
+    status: &'static str,
+    overrides: Overrides,
+    agent_config: AgentConfig,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Overrides {
+    skip_automate: bool,
+    max_parallel: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentConfig {
+    default_primary: String,
+    default_fallback: bool,
+    per_task: Map<String, Value>,
+}
+
+/// Who does a step; no fallback is `false`.
+#[derive(Serialize)]
+struct TaskAgents {
+    primary: String,
+    fallback: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
+
 fn config(plan: &Plan) -> Map<String, Value> {
     let crews = plan.items.first().map(|item| item.agents.clone()).unwrap_or_default();
     let entry = |crew: &AgentChoice| {
-        let mut entry = json!({ "primary": crew.primary, "fallback": crew.fallback.as_ref().map_or(json!(false), |f| json!(f)) });
-        if let Some(model) = &crew.model {
-            entry["model"] = json!(model);
-        }
-        entry
+        value(&TaskAgents {
+            primary: crew.primary.clone(),
+            fallback: crew.fallback.clone().map_or(Value::Bool(false), Value::from),
+            model: crew.model.clone(),
+        })
     };
     let mut per_task: Map<String, Value> =
         crews.iter().map(|(step, crew)| (step.clone(), entry(crew))).collect();
     per_task.extend(plan.group_agents.iter().map(|(step, crew)| (step.clone(), entry(crew))));
-    let primary = crews.get("dev").map_or("auto", |crew| crew.primary.as_str());
-    let config = json!({
-        "epic": plan.groups().join(", "),
-        "epicName": format!("Epic {}", plan.groups().join(", ")),
-        "storyRange": plan.items.iter().map(|item| &item.id).collect::<Vec<_>>(),
-        "status": "READY",
-        "overrides": { "skipAutomate": plan.skip.contains(&"auto".to_owned()), "maxParallel": plan.side_by_side.max(1) },
-        "agentConfig": { "defaultPrimary": primary, "defaultFallback": false, "perTask": per_task },
+    let epic = plan.groups().join(", ");
+    let config = value(&Filling {
+        epic_name: format!("Epic {epic}"),
+        epic,
+        story_range: plan.items.iter().map(|item| item.id.clone()).collect(),
+        status: "READY",
+        overrides: Overrides {
+            skip_automate: plan.skip.contains(&"auto".to_owned()),
+            max_parallel: plan.side_by_side.max(1),
+        },
+        agent_config: AgentConfig {
+            default_primary: crews.get("dev").map_or("auto", |crew| &crew.primary).to_owned(),
+            default_fallback: false,
+            per_task,
+        },
     });
     config.as_object().cloned().unwrap_or_default()
+}
+
+/// Texts, numbers and maps of them: nothing in it can fail.
+fn value(of: &impl Serialize) -> Value {
+    serde_json::to_value(of).unwrap_or_default()
 }
 
 /// While the run goes on its marker says so; while a person is waited for, or when it is over, there is none.

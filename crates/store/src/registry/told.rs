@@ -1,10 +1,10 @@
 //! What was told of a registry, and what people did to it, across restarts.
 
-use dogwatch_base::log::Logged as _;
 use dogwatch_core::registry::{Drift, Outcome, Told};
+use dogwatch_protocol::event_data::{DriftFound, RegistryChanged};
 use jiff::Timestamp;
 use rusqlite::params;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::{Store, StoreError, journal};
 
@@ -73,10 +73,7 @@ impl Store {
                     )?
                     .execute(params![registry, drift.key, at.as_millisecond()])?;
                 if is_new > 0 {
-                    let mut data = serde_json::to_value(drift.shape())
-                        .logged("write JSON")
-                        .unwrap_or_default();
-                    data["registry"] = registry.into();
+                    let data = DriftFound { drift: drift.shape(), registry: registry.to_owned() };
                     journal::append(tx, at, drift.session().unwrap_or_default(), "drift", &data)?;
                     news.push(drift.clone());
                 }
@@ -101,16 +98,17 @@ impl Store {
         registry: &str,
         session: &str,
         act: Act,
-        data: &Value,
+        data: &impl Serialize,
         at: Timestamp,
     ) -> Result<(), StoreError> {
         self.transaction(|tx| {
             touch(tx, registry, session, at)?;
-            let mut all = json!({ "name": session, "registry": registry });
-            if let (Value::Object(all), Value::Object(data)) = (&mut all, data) {
-                all.extend(data.clone());
-            }
-            journal::append(tx, at, session, act.as_str(), &all)
+            let data = RegistryChanged {
+                name: session.to_owned(),
+                registry: registry.to_owned(),
+                change: data,
+            };
+            journal::append(tx, at, session, act.as_str(), &data)
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Forgetting sessions, with all that was noted of them.
 
+use dogwatch_protocol::event_data::Deleted;
 use std::fs;
 
 use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::event::kind;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction};
-use serde_json::json;
 
 use crate::{Store, StoreError, journal};
 
@@ -68,7 +68,8 @@ fn forget(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     }
     tx.prepare_cached("DELETE FROM sessions WHERE id = ?")?.execute([id])?;
     if subject.is_some() {
-        let (at, data) = (Timestamp::now(), json!({ "because": "the session was removed" }));
+        let (at, data) =
+            (Timestamp::now(), Deleted { because: "the session was removed".to_owned() });
         journal::append_of(tx, at, id, subject.as_ref(), kind::DELETED, &data)?;
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Sessions as rows of the database.
 
+use dogwatch_protocol::event_data::Created;
 use dogwatch_protocol::id::Origin;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,6 @@ use dogwatch_core::name::{NameError, SessionName, StoryStep};
 use dogwatch_core::record::{ProcessIdent, Started};
 use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
-use serde_json::json;
 
 use super::{NewSession, Server, Session, TeamMembership};
 use crate::journal;
@@ -62,7 +62,7 @@ pub(super) fn insert(
             story.and_then(|s| s.cycle.as_ref()),
             new.model,
             new.conversation,
-            json!(new.command).to_string(),
+            serde_json::to_string(new.command).unwrap_or_default(),
             path_text(new.socket),
             new.created.as_millisecond(),
             new.seat.map(|s| &s.role),
@@ -71,7 +71,7 @@ pub(super) fn insert(
             new.seat.map(|s| path_text(&s.session_file)),
         ],
     )?;
-    let data = json!({ "name": name, "agent": new.agent });
+    let data = Created { name: name.to_string(), agent: new.agent.to_owned() };
     journal::append(tx, new.created, new.id, kind::CREATED, &data)
 }
 

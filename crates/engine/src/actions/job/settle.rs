@@ -2,8 +2,8 @@
 
 use dogwatch_core::job::JobState;
 use dogwatch_core::notice::{Notice, Occasion};
+use dogwatch_protocol::event_data::JobNotice;
 use dogwatch_store::Job;
-use serde_json::json;
 
 use crate::notify::channels;
 use crate::observe::jobs::{self, name_of};
@@ -83,9 +83,14 @@ fn notice(context: &Context, job: &Job, occasion: Occasion) -> Notice {
         _ => String::new(),
     };
     let title = format!("Job {}: {name}", job.state.as_str());
-    let data = json!({ "id": job.id, "session": job.session, "name": name, "state": job.state });
+    let data = JobNotice {
+        id: job.id.clone(),
+        session: job.session.clone(),
+        name,
+        state: job.state.clone(),
+    };
     Notice {
         session: Some(job.session.to_string()),
-        ..channels::notice(occasion, title, text, data)
+        ..channels::notice(occasion, title, text, &data)
     }
 }

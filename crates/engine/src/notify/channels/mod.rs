@@ -6,6 +6,8 @@ mod command;
 mod desktop;
 mod webhook;
 
+use dogwatch_protocol::event_data::NotTold;
+use serde::Serialize;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +17,6 @@ use dogwatch_core::config::{Notify, Way};
 use dogwatch_core::event::kind;
 use dogwatch_core::notice::{Notice, Occasion};
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use crate::notify::outward;
 use crate::{Context, config};
@@ -49,8 +50,11 @@ pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
     if !problems.is_empty()
         && let Ok(mut store) = context.store()
     {
-        let data =
-            json!({ "occasion": notice.occasion, "title": notice.title, "problems": problems });
+        let data = NotTold {
+            occasion: notice.occasion,
+            title: notice.title.clone(),
+            problems: problems.clone(),
+        };
         store
             .tell(Timestamp::now(), notice.session.as_deref(), kind::NOT_TOLD, &data)
             .logged("write an event");
@@ -59,7 +63,8 @@ pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
 }
 
 /// A notice of this host and moment.
-pub fn notice(occasion: Occasion, title: String, text: String, data: Value) -> Notice {
+pub fn notice(occasion: Occasion, title: String, text: String, data: &impl Serialize) -> Notice {
+    let data = serde_json::to_value(data).unwrap_or_default();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     Notice { occasion, at: Timestamp::now(), host, title, text, session: None, data }
 }
@@ -129,6 +134,7 @@ fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     struct Fake(Duration, Result<(), String>);
 
@@ -144,7 +150,7 @@ mod tests {
 
     #[test]
     fn nobody_is_waited_for_longer_than_allowed() {
-        let notice = notice(Occasion::Drift, "t".into(), String::new(), Value::Null);
+        let notice = notice(Occasion::Drift, "t".into(), String::new(), &Value::Null);
         let fake = |sleep, result| Timed {
             sink: Box::new(Fake(Duration::from_secs(sleep), result)),
             limit: Duration::ZERO,

@@ -144,7 +144,7 @@ mod tests {
             Occasion::EscalationRaised,
             "t \"quoted\"".into(),
             format!("a\nb AKIA{}", "QWERTYUIOPASDF12"),
-            serde_json::Value::Null,
+            &serde_json::Value::Null,
         );
         let hook = Webhook { url: url.to_owned(), token_env: None, token_file };
         hook.tell(&notice, LIMIT)

@@ -1,0 +1,275 @@
+//! What belongs to an event: the `data` of each kind, and of notices. `docs/mqtt.md` lists the kinds.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::escalation::{Choice, Kind, Settlement, Situation};
+use crate::id::{JobId, MessageId, RunId, SessionId};
+use crate::job::JobState;
+use crate::message::Outcome;
+use crate::notice::Occasion;
+use crate::record::Exit;
+use crate::registry::Drift;
+use crate::run::Fact;
+use crate::session::KilledBy;
+
+/// Nothing more: `started`, `kill_requested`, and `deleted` of a session that was killed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Nothing {}
+
+/// `created`: a session is about to be made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Created {
+    pub name: String,
+    pub agent: String,
+}
+
+/// `deleted`: a session that was removed, or never started.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Deleted {
+    /// For people.
+    pub because: String,
+}
+
+/// `message_posted`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct MessagePosted {
+    pub id: MessageId,
+}
+
+/// `message_settled`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct MessageSettled {
+    pub id: MessageId,
+    pub outcome: Outcome,
+}
+
+/// `job`: a job is in another state than before. Without its result, which is for the owner of the job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct JobChanged {
+    pub id: JobId,
+    #[serde(flatten)]
+    pub state: JobState,
+}
+
+/// `escalation_raised`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct EscalationRaised {
+    pub number: i64,
+    pub id: String,
+    pub kind: Kind,
+    pub situation: Situation,
+    pub options: Vec<Choice>,
+}
+
+/// `escalation_answered`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct EscalationAnswered {
+    pub number: i64,
+    pub id: String,
+    pub outcome: Settlement,
+}
+
+/// `drift`: a difference between a registry and what is running.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct DriftFound {
+    #[serde(flatten)]
+    pub drift: Drift,
+    /// The file.
+    pub registry: String,
+}
+
+/// `session_created`, `session_adopted`, `session_resumed`, `session_deleted`: what a command did to a registry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct RegistryChanged<T> {
+    pub name: String,
+    /// The file.
+    pub registry: String,
+    #[serde(flatten)]
+    pub change: T,
+}
+
+/// Of `session_created`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SessionCreated {
+    pub agent: String,
+    pub id: SessionId,
+    pub workspace: String,
+    pub role: Option<String>,
+}
+
+/// Of `session_adopted`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SessionAdopted {
+    pub agent: String,
+    pub workspace: Option<String>,
+    pub role: Option<String>,
+}
+
+/// Of `session_resumed`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SessionResumed {
+    pub agent: String,
+    pub id: SessionId,
+    pub conversation: String,
+}
+
+/// Of `session_deleted`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SessionDeleted {
+    pub agent: String,
+    pub by: KilledBy,
+    /// What can still be resumed.
+    pub conversation: Option<String>,
+    /// The conversation was removed.
+    pub purged: bool,
+}
+
+/// `run`: a run was planned.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct RunPlanned {
+    pub run: RunId,
+    /// `planned`.
+    pub fact: String,
+    pub project: String,
+    pub workflow: String,
+}
+
+/// `run`: something happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct RunFact {
+    #[serde(flatten)]
+    pub fact: Fact,
+    pub run: RunId,
+}
+
+/// `heartbeat`: how many sessions the host has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Heartbeat {
+    pub sessions: u32,
+    /// By state.
+    pub states: BTreeMap<String, u32>,
+}
+
+/// `request`: another host's order was taken.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct RequestTaken {
+    pub id: String,
+    pub verb: String,
+    pub from: Option<String>,
+}
+
+/// `request_refused`: another host's order was refused before it was begun.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct RequestRefused {
+    pub id: String,
+    pub verb: String,
+    pub from: Option<String>,
+    /// `refused` or `expired`.
+    pub state: String,
+    pub because: Option<String>,
+}
+
+/// `request_refused`: another host's order was refused when it was carried out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct OrderRefused {
+    pub id: String,
+    pub verb: String,
+    pub because: String,
+}
+
+/// `not_told`: a notification failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct NotTold {
+    pub occasion: Occasion,
+    pub title: String,
+    pub problems: Vec<String>,
+}
+
+/// Instead of data that is too long for a broker.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    /// How long it is, for people.
+    pub left_out: String,
+}
+
+/// Of a notice about a question.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct EscalationNotice {
+    pub number: i64,
+    pub id: String,
+    pub kind: Kind,
+    pub situation: Situation,
+    pub options: Vec<Choice>,
+    /// Null while it is open.
+    pub settled: Option<Settlement>,
+}
+
+/// Of a notice about a job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct JobNotice {
+    pub id: JobId,
+    pub session: SessionId,
+    pub name: String,
+    pub state: JobState,
+}
+
+/// The result of a request to send a message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SentResult {
+    /// Name of the session.
+    pub session: String,
+    /// Id of the message.
+    pub message: MessageId,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// The result of a request to start an agent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SpawnedResult {
+    /// Name of the session.
+    pub session: String,
+    pub id: SessionId,
+    pub agent: String,
+    pub pane: String,
+    pub cwd: String,
+}
+
+/// The result of a request to end a session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct KilledResult {
+    /// Name of the session.
+    pub session: String,
+    pub id: SessionId,
+    pub by: KilledBy,
+    pub exit: Option<Exit>,
+}
