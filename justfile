@@ -8,7 +8,11 @@ check:
     cargo clippy --workspace --all-targets -- -D warnings
     scripts/check-house
 
-# Tests without the real agents
+# Unit tests, on a tmux in memory: no lints, no server, no agents. Under a minute after a one-line change
+test *args:
+    cargo nextest run --workspace --locked --lib --bins {{args}}
+
+# All tests but those of the real agents
 quick *args:
     DOGWATCH_SKIP_AGENTS=1 ./test {{args}}
 
