@@ -3,19 +3,20 @@
 use std::fs::File;
 use std::io::Write;
 
+/// Set by `./test`, which installs claude, codex, Hermes and the packages of BMAD.
+pub const AGENTS: Option<&str> = Some("DOGWATCH_REQUIRE_AGENTS");
+/// Set by `./test`, which installs Mosquitto.
+pub const MOSQUITTO: Option<&str> = Some("DOGWATCH_REQUIRE_MOSQUITTO");
+
 /// The file that the list goes to, one line each: what, a tab, why.
 const LIST: &str = "DOGWATCH_SKIPPED";
 
-/// Whether the caller asked that these tests run (`DOGWATCH_REQUIRE_…`): then what is missing is a failure.
-pub fn is_required(variable: &str) -> bool {
-    std::env::var_os(variable).is_some()
-}
-
-/// Notes that a test, or a part of it, did not run. Fails instead if `required` names a variable that is set.
+/// Notes that a test, or a part of it, did not run. Fails instead if `required` names a variable that is set: then what is missing
+/// should have been there.
 #[track_caller]
 pub fn skipped(required: Option<&str>, why: &str) {
     let test = std::thread::current().name().unwrap_or("?").to_owned();
-    if let Some(variable) = required.filter(|variable| is_required(variable)) {
+    if let Some(variable) = required.filter(|variable| std::env::var_os(variable).is_some()) {
         panic!("{why}, and {variable} is set");
     }
     eprintln!("SKIPPED: {why}");
@@ -23,7 +24,9 @@ pub fn skipped(required: Option<&str>, why: &str) {
         let line = format!("{test}\t{why}\n");
         // One write of a short line to a file that is only appended to: lines of several processes do not mix.
         let file = File::options().create(true).append(true).open(list);
-        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list can be written");
+        if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+            eprintln!("{LIST}: {error}");
+        }
     }
 }
 

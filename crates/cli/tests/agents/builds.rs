@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
+use dogwatch_testkit::skip;
 use model_double::homes::Agent;
 use model_double::{Scenario, agents};
 use serde_json::Value;
@@ -42,9 +43,7 @@ impl Bmad {
     fn install(more: &[&str]) -> Option<Self> {
         let lab = Lab::new(Agent::Claude)?;
         let Some(program) = agents::pinned("bmad").and_then(|bmad| bmad.installed()) else {
-            let required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
-            assert!(!required, "bmad is not installed; run lab/agents/install bmad");
-            eprintln!("SKIPPED: bmad is not installed; run lab/agents/install bmad");
+            skip::skipped(skip::AGENTS, "bmad is not installed; run lab/agents/install bmad");
             return None;
         };
         let bmad = Self { lab };

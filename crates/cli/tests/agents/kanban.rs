@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use dogwatch_testkit::TestEnv;
+use dogwatch_testkit::{TestEnv, skip};
 use serde_json::Value;
 
 const VERSION: &str = include_str!("../../../../lab/kanban/version");
@@ -23,9 +23,7 @@ impl Board {
         let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
         let home = cache.join(format!("dogwatch/lab-agents/hermes-{}", VERSION.trim()));
         if !home.join(".complete").exists() {
-            let required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
-            assert!(!required, "hermes is not installed; run lab/kanban/install");
-            eprintln!("SKIPPED: hermes is not installed; run lab/kanban/install");
+            skip::skipped(skip::AGENTS, "hermes is not installed; run lab/kanban/install");
             return None;
         }
         let board = Self { env: TestEnv::new(), hermes: home.join("bin/hermes") };

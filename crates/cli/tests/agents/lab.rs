@@ -3,12 +3,23 @@ use std::fs;
 use std::process::Command;
 
 use dogwatch_store::{StateDir, Store};
-use dogwatch_testkit::{CommandOutput, Spawned, TestEnv, eventually};
+use dogwatch_testkit::{CommandOutput, Spawned, TestEnv, eventually, skip};
 use model_double::homes::{Agent, Place};
 use model_double::{ModelDouble, Options, Scenario, agents};
 use serde_json::Value;
 
 const SCENARIO: &str = include_str!("../../../../lab/scenarios/basic.toml");
+
+/// Whether a real agent is there; a test without it is skipped. `./test` installs claude and codex.
+fn is_installed(agent: Agent) -> bool {
+    let is_here = agents::pinned(agent.name()).and_then(|pinned| pinned.installed()).is_some();
+    if !is_here {
+        let required = matches!(agent, Agent::Claude | Agent::Codex);
+        let why = format!("{0} is not installed; run lab/agents/install {0}", agent.name());
+        skip::skipped(skip::AGENTS.filter(|_| required), &why);
+    }
+    is_here
+}
 
 /// One real agent in a world of its own.
 pub(crate) struct Lab {
@@ -26,13 +37,7 @@ impl Lab {
 
     /// With a double of one's own choice.
     pub(crate) fn with(agent: Agent, options: &Options) -> Option<Self> {
-        let installed = agents::pinned(agent.name()).and_then(|pinned| pinned.installed());
-        if installed.is_none() {
-            // `./test` installs these two.
-            let required = matches!(agent, Agent::Claude | Agent::Codex)
-                && std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
-            assert!(!required, "{} is not installed; run lab/agents/install", agent.name());
-            eprintln!("SKIPPED: {} is not installed; run lab/agents/install", agent.name());
+        if !is_installed(agent) {
             return None;
         }
         let env = TestEnv::new();
@@ -45,8 +50,10 @@ impl Lab {
 
     /// The same with a second agent.
     pub(crate) fn for_a_team(agent: Agent, other: Agent) -> Option<Self> {
+        if !is_installed(other) {
+            return None;
+        }
         let mut lab = Self::new(agent)?;
-        agents::pinned(other.name()).and_then(|pinned| pinned.installed())?;
         let place = Place { home: lab.env.home(), project: lab.env.work(), url: &lab.double.url() };
         let others = other.write_home(place).unwrap();
         let path = format!("{}:{}", lab.environment["PATH"], others["PATH"]);
@@ -62,9 +69,8 @@ impl Lab {
         let mut lab = Self::new(Agent::Claude)?;
         let old = agents::pinned("claude-old").and_then(|pinned| pinned.installed());
         let Some(old) = old else {
-            let required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
-            assert!(!required, "claude-old is not installed; run lab/agents/install claude-old");
-            eprintln!("SKIPPED: claude-old is not installed; run lab/agents/install claude-old");
+            let why = "claude-old is not installed; run lab/agents/install claude-old";
+            skip::skipped(skip::AGENTS, why);
             return None;
         };
         let folder = old.parent().unwrap().display();

@@ -5,7 +5,6 @@
 
 #![expect(
     clippy::expect_used,
-    clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a test that cannot go on fails, and says why"
 )]

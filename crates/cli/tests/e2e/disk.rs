@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use dogwatch_testkit::{TestEnv, is_root};
+use dogwatch_testkit::{TestEnv, is_root, skip};
 
 /// A small disk of its own for the state. Unmounted on drop, after the test's processes are gone.
 struct SmallDisk {
@@ -26,7 +26,7 @@ impl SmallDisk {
                 .output()
                 .is_ok_and(|output| output.status.success());
         if !mounted {
-            eprintln!("skipped: a small disk can only be made by root, where mounting is allowed");
+            skip::skipped(None, "only root can mount a small disk, where mounting is allowed");
             return None;
         }
         fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o700)).unwrap();

@@ -4,7 +4,7 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use dogwatch_testkit::{TestEnv, dogwatch, is_root};
+use dogwatch_testkit::{TestEnv, dogwatch, is_root, skip};
 
 /// A user that has no processes, so that the limit counts ours alone.
 const NOBODY_ELSE: u32 = 61_721;
@@ -23,7 +23,7 @@ fn limited(env: &TestEnv, most: u32, args: &[&str]) -> Command {
 fn out_of_processes_is_an_error_and_no_abort() {
     let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
     if !is_root() || !has("prlimit") || !has("setpriv") {
-        eprintln!("skipped: only root can run a command as a user without processes");
+        skip::skipped(None, "only root can run a command as another user");
         return;
     }
     let env = TestEnv::new();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use dogwatch_testkit::{TestEnv, eventually, process};
+use dogwatch_testkit::{TestEnv, eventually, process, skip};
 
 const SECRET: &str = "hunter2-of-the-broker";
 const VARIABLES: [&str; 2] = ["DOGWATCH_MQTT_PASSWORD", "DOGWATCH_HOOK_TOKEN"];
@@ -53,7 +53,7 @@ fn nor_from_a_server_that_a_person_started_with_it() {
 #[cfg(target_os = "linux")]
 fn nor_from_a_process_of_dogwatch() {
     if !dogwatch_testkit::is_root() {
-        eprintln!("skipped: only root can run a command as another user");
+        skip::skipped(None, "only root can run a command as another user");
         return;
     }
     let env = TestEnv::new();

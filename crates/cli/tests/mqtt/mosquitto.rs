@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Whether Mosquitto is here; if not, and it need not be, the test passes without having tested anything.
 pub(crate) fn is_here() -> bool {
-    skip::has_program("mosquitto", Some("DOGWATCH_REQUIRE_MOSQUITTO"))
+    skip::has_program("mosquitto", skip::MOSQUITTO)
 }
 
 /// As whom the clients come, in words of `mosquitto_sub` and `mosquitto_pub`.

@@ -240,27 +240,21 @@ fn how() -> CaptureOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dogwatch_tmux::Socket;
+    use dogwatch_tmux::fake::FakeTmux;
 
     /// tmux 3.7 takes 1,000 words from one process: the captures of 164 sessions were refused together.
     #[test]
     fn as_many_screens_as_there_are() {
-        let tmp = tempfile::tempdir().unwrap();
-        let mut server = Server::new(Socket::Path(tmp.path().join("s")));
-        server.config = Some("/dev/null".into());
-        let new = Command::new("new-session").flag('d').option('s', "x");
-        server.run_one(new.args(["cat", "-"])).unwrap();
-        let panes: Vec<PaneId> = (0..30)
-            .map(|_| Command::new("new-window").flag('d').flag('P').option('F', "#{pane_id}"))
-            .map(|new| {
-                server.run_one(new.args(["cat", "-"])).unwrap().first_line().parse().unwrap()
-            })
-            .collect();
-        let wanted: Vec<PaneId> = panes.iter().copied().cycle().take(700).collect();
-        let sights = TmuxSnapshot::by_process(&server, &wanted);
-        let ended = server.run_one(Command::new("kill-server"));
-        let sights = sights.unwrap();
-        assert!(panes.iter().all(|pane| sights.picture(*pane).is_some()));
-        ended.unwrap();
+        let fake = FakeTmux::new();
+        let panes: Vec<PaneId> = (0..700).map(|n| fake.session(&format!("s{n}"))).collect();
+        for pane in &panes {
+            fake.show(*pane, &format!("this is {pane}"));
+        }
+        let server = fake.server("/none");
+        let sights = TmuxSnapshot::by_process(&server, &panes).unwrap();
+        for pane in panes {
+            let (_, text) = sights.picture(pane).unwrap();
+            assert!(text.starts_with(format!("this is {pane}\n").as_bytes()), "{pane}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::format::expand;
 use super::words::{self, Parsed};
 use super::{FakePane, Input, State, ended};
+use crate::chain::MOST_WORDS;
 use crate::{Output, PaneId};
 
 type Done = Result<String, String>;
@@ -20,6 +21,10 @@ impl State {
     ) -> Output {
         if words.first().is_some_and(|word| word == "-V") {
             return ended(0, format!("tmux {}\n", self.version).into_bytes(), "");
+        }
+        // As 3.7 does.
+        if words.len() > MOST_WORDS {
+            return ended(1, Vec::new(), "command too long");
         }
         let mut stdout = Vec::new();
         for words in words::commands(words) {

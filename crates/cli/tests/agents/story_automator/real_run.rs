@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dogwatch_testkit::dogwatch;
+use dogwatch_testkit::{dogwatch, skip};
 use model_double::homes::Agent;
 use model_double::{Scenario, agents};
 use serde_json::Value;
@@ -55,9 +55,8 @@ impl Run {
     fn new() -> Option<Self> {
         let installer = agents::pinned("story-automator").and_then(|pinned| pinned.installed());
         let Some(installer) = installer else {
-            let is_required = std::env::var_os("DOGWATCH_REQUIRE_AGENTS").is_some();
-            assert!(!is_required, "run lab/agents/install story-automator");
-            eprintln!("SKIPPED: story-automator is not installed; run lab/agents/install");
+            let why = "story-automator is not installed; run lab/agents/install story-automator";
+            skip::skipped(skip::AGENTS, why);
             return None;
         };
         let lab = Lab::for_a_team(Agent::Claude, Agent::Codex)?;
