@@ -1,19 +1,9 @@
 //! Completions in real shells: an interactive one in a tmux pane where that is needed.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use dogwatch_testkit::{TestEnv, dogwatch, eventually, eventually_or};
-
-/// Whether a shell is installed; what is skipped is said.
-fn is_installed(shell: &str) -> bool {
-    let found = Command::new(shell).arg("--version").output().is_ok_and(|o| o.status.success());
-    if !found {
-        eprintln!("skipped: {shell} is not installed");
-    }
-    found
-}
+use dogwatch_testkit::{TestEnv, dogwatch, eventually, eventually_or, skip};
 
 fn path() -> String {
     let folder = Path::new(dogwatch()).parent().unwrap().display().to_string();
@@ -22,7 +12,7 @@ fn path() -> String {
 
 /// What an interactive shell shows after `dogwatch kill ` and Tab.
 fn completes_in_a_pane(shell: &[&str], load: &str) {
-    if !is_installed(shell[0]) {
+    if !skip::has_program(shell[0], None) {
         return;
     }
     let env = TestEnv::new();
@@ -92,7 +82,7 @@ fn zsh_completes_with_an_autoloaded_function() {
 
 #[test]
 fn fish_lists_living_sessions_with_their_agents() {
-    if !is_installed("fish") {
+    if !skip::has_program("fish", None) {
         return;
     }
     let env = TestEnv::new();
