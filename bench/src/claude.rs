@@ -158,6 +158,7 @@ fn wait_until_played(world: &World, count: usize) -> Result<(), Error> {
                 other.map_or_else(|| format!("{} sessions", sessions.len()), Value::to_string);
             return Err(Error::Wrong { what: "status of what is played", found });
         }
+        // sleep: the interval of a poll.
         std::thread::sleep(Duration::from_millis(50));
     }
 }

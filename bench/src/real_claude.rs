@@ -65,6 +65,7 @@ impl<'w> RealClaude<'w> {
             if begun.elapsed() > PATIENCE {
                 return Err(wrong("claude never showed its prompt"));
             }
+            // sleep: the interval of a poll.
             thread::sleep(PACE);
         }
     }

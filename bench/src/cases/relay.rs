@@ -80,11 +80,13 @@ pub(crate) fn measure(
 }
 
 fn cost(world: &World, relay: &Guard, sessions: usize) -> Result<Vec<Cost>, Error> {
+    // sleep: what follows is measured at rest.
     thread::sleep(SETTLE);
     let pid = relay.0.id();
     let (begun, before) = (Instant::now(), processor_time(pid)?);
     while begun.elapsed() < WATCHED {
         world.go_on()?;
+        // sleep: the time over which costs are measured.
         thread::sleep(Duration::from_millis(100));
     }
     let value = (processor_time(pid)? - before) / begun.elapsed().as_secs_f64() * 100.0;
@@ -118,6 +120,7 @@ pub(crate) fn start_broker(world: &World, port: u16) -> Result<Guard, Error> {
         if begun.elapsed() > PATIENCE {
             return Err(Error::TooLong { command: "a broker".to_owned(), after: PATIENCE });
         }
+        // sleep: the interval of a poll.
         thread::sleep(Duration::from_millis(10));
     }
     Ok(started)

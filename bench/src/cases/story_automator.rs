@@ -181,10 +181,11 @@ impl<'w> Bench<'w> {
         let _ = fs::remove_file(&gate);
         child::run(self.world.command("mkfifo").arg(&gate))?.success()?;
         let session = self.spawn(tool, "read -r word < gate")?;
-        // Until it is under way: then the original looks once a minute.
+        // sleep: until it is under way: then the original looks once a minute.
         thread::sleep(SETTLE);
         let words = ["monitor-session", session.as_str(), "--initial-wait", "0"];
         let mut monitor = Guard(child::start(self.command(tool, &words).stdout(Stdio::null()))?);
+        // sleep: the monitor says nothing before it waits.
         thread::sleep(SETTLE);
         let begun = Instant::now();
         fs::write(&gate, "go\n").map_err(Error::io("open the gate"))?;
@@ -193,6 +194,7 @@ impl<'w> Bench<'w> {
                 let command = "monitor-session".to_owned();
                 return Err(Error::TooLong { command, after: PATIENCE });
             }
+            // sleep: the interval of a poll.
             thread::sleep(Duration::from_millis(1));
         }
         let took = begun.elapsed();

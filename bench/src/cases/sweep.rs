@@ -71,6 +71,7 @@ fn ready_panes(server: &Server, count: usize) -> Result<Vec<PaneId>, Error> {
         if begun.elapsed() > child::PATIENCE {
             return Err(Error::Wrong { what: "panes to read", found: format!("{}", ids.len()) });
         }
+        // sleep: the interval of a poll.
         thread::sleep(Duration::from_millis(50));
     }
 }

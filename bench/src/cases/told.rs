@@ -152,6 +152,7 @@ pub(super) fn say(world: &World, agent: &Session, status: &str, event: &str) -> 
 fn waited(world: &World, agent: &Session) -> Result<Duration, Error> {
     let mut wait = world.dogwatch(["wait", agent.name.as_str(), "--for", "idle"]);
     let mut wait = Guard(child::start(wait.stdout(Stdio::null()))?);
+    // sleep: the waiting process says nothing before it waits.
     thread::sleep(SETTLE);
     let begun = Instant::now();
     // Beside the wait: the hook's own end is not waited for.
@@ -167,6 +168,7 @@ fn waited(world: &World, agent: &Session) -> Result<Duration, Error> {
 /// What a bare tmux can do: one process waits for another's signal.
 fn signalled(world: &World) -> Result<Duration, Error> {
     let mut wait = Guard(child::start(&mut world.tmux(["wait-for", "told"]))?);
+    // sleep: the waiting process says nothing before it waits.
     thread::sleep(SETTLE);
     let begun = Instant::now();
     let mut signal = Guard(child::start(&mut world.tmux(["wait-for", "-S", "told"]))?);

@@ -30,11 +30,13 @@ pub(crate) fn measure(world: &World, sessions: usize) -> Result<Vec<Cost>, Error
     }
     let server = child::run(&mut world.tmux(["display-message", "-p", "#{pid}"]))?.success()?;
     let server: u32 = server.text().parse().unwrap_or(0);
+    // sleep: what follows is measured at rest.
     thread::sleep(SETTLE);
     let begun = Instant::now();
     let before = [processor_time(watch.0.id())?, processor_time(server)?];
     while begun.elapsed() < WATCHED {
         world.go_on()?;
+        // sleep: the time over which costs are measured.
         thread::sleep(Duration::from_millis(100));
     }
     let took = begun.elapsed().as_secs_f64();

@@ -182,7 +182,7 @@ pub(super) fn memory(world: &World, cycles: usize, is_written: bool) -> Result<V
     let watch = quiet(&["watch", "--json"])?;
     let mut curves = [Curve::new(OF, "watch", "MB"), Curve::new(OF, "relay", "MB")];
     let note = |curves: &mut [Curve; 2], count: usize| -> Result<(), Error> {
-        // What has just happened is still being told.
+        // sleep: what has just happened is still being told; memory is measured at rest.
         thread::sleep(Duration::from_secs(2));
         for (curve, process) in curves.iter_mut().zip([&watch, &relay]) {
             curve.points.push((count, resident(process.0.id())?));

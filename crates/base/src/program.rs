@@ -231,6 +231,7 @@ mod tests {
         let begun = Instant::now();
         while lives() {
             assert!(begun.elapsed() < LONG, "its child lives on");
+            // sleep: the interval of a poll: the process is not our child.
             thread::sleep(Duration::from_millis(5));
         }
     }

@@ -110,6 +110,7 @@ impl Subscription {
             Err(RecvTimeoutError::Timeout) => None,
             // The thread is gone, which only a panic can do; without a wait the caller would spin.
             Err(RecvTimeoutError::Disconnected) => {
+                // sleep: without it the caller would spin.
                 thread::sleep(at_most);
                 None
             }
@@ -148,6 +149,7 @@ impl Listener {
                 self.tell(Told::Lost { because: because.clone() });
             }
             said = Some(because);
+            // sleep: the pace of attempts to connect.
             tokio::time::sleep(wait).await;
         }
     }

@@ -61,6 +61,7 @@ impl Store {
                 Err(StoreError::LogGone { .. }) if begun.elapsed() < patience => {
                     // Those who try at the same moment keep the old index alive for each other, so they must get out of step.
                     let odd = u64::from(begun.elapsed().subsec_nanos() % 64);
+                    // sleep: no event reports that a deleted log is unused; with an odd part, so that processes get out of step.
                     std::thread::sleep(pause + Duration::from_millis(odd));
                     pause = (pause * 2).min(Duration::from_millis(160));
                 }
@@ -133,6 +134,7 @@ impl Store {
             let turned = self.connection.pragma_update(None, "journal_mode", "wal");
             match turned.map_err(|e| StoreError::sql(&self.path, &e)) {
                 Err(StoreError::Busy { .. }) if begun.elapsed() < patience => {
+                    // sleep: SQLite does not wait for this lock by itself.
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 result => return result,

@@ -87,6 +87,7 @@ mod tests {
             let refused = Store::open_with_patience(&dir, Duration::from_millis(50)).unwrap_err();
             assert!(matches!(refused, StoreError::LogGone { .. }), "{refused}");
             // It writes nothing more into what is gone.
+            // sleep: for so long a check is not repeated.
             std::thread::sleep(super::super::database::SHORT);
             let refused = tell(&mut stays, 99).unwrap_err();
             assert!(matches!(refused, StoreError::Replaced { .. }), "{refused}");

@@ -50,6 +50,7 @@ pub fn read_shared(file: &ProjectFile) -> Result<Option<String>, StoreError> {
         let Some(bytes) = file.read(MOST_BYTES).map_err(failed)? else { return Ok(None) };
         // Somebody may be about to write it.
         if bytes.is_empty() && begun.elapsed() < QUIET {
+            // sleep: no event says that an editor has finished writing.
             thread::sleep(AGAIN);
             continue;
         }
@@ -153,6 +154,7 @@ impl Place {
             if is_quiet || lock.was_ours(&meta) || begun.elapsed() > MOST_WAITING {
                 return Ok(Some((bytes, meta)));
             }
+            // sleep: no event says that an editor has finished writing.
             thread::sleep(quiet.saturating_sub(age.unwrap_or_default()).clamp(AGAIN, QUIET));
         }
     }
@@ -251,6 +253,7 @@ impl Place {
         loop {
             match file.try_lock() {
                 Ok(()) => break,
+                // sleep: the kernel reports a free lock to nobody who waits with a limit.
                 Err(TryLockError::WouldBlock) if begun.elapsed() < LOCKED => thread::sleep(AGAIN),
                 Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{CommandOutput, PATIENCE, isolate, process};
+use crate::{CommandOutput, Exit, PATIENCE, isolate, process, wait_within};
 
 #[derive(Debug)]
 pub struct TestEnv {
@@ -201,26 +201,15 @@ impl TestEnv {
     /// Waits until the session of that name is in a state, and returns what is then said of it.
     #[track_caller]
     pub fn wait_state(&self, name: &str, state: &str) -> Value {
-        let mut seen = Value::Null;
-        let begun = Instant::now();
-        while seen["state"] != state {
-            assert!(begun.elapsed() < PATIENCE, "{name} never was {state}: {seen}");
-            std::thread::sleep(Duration::from_millis(20));
-            seen = self.seen(name);
-        }
-        seen
+        let what = || format!("{name} is {state}: {}", self.seen(name));
+        wait_within(PATIENCE, what, || Some(self.seen(name)).filter(|seen| seen["state"] == state))
     }
 
     /// Waits until the session's screen shows a text.
     #[track_caller]
     pub fn wait_screen(&self, name: &str, text: &str) {
-        let begun = Instant::now();
-        let mut screen = String::new();
-        while !screen.contains(text) {
-            assert!(begun.elapsed() < PATIENCE, "{name} never showed {text:?}, but:\n{screen}");
-            std::thread::sleep(Duration::from_millis(20));
-            screen = self.screen(name);
-        }
+        let what = || format!("{name} shows {text:?}, but:\n{}", self.screen(name));
+        wait_within(PATIENCE, what, || self.screen(name).contains(text).then_some(()));
     }
 
     pub fn screen(&self, name: &str) -> String {
@@ -278,11 +267,10 @@ impl TestEnv {
             let ask = ["display-message", "-p", "#{pid}"];
             let Ok(answer) = self.tmux_command(socket, &ask).output() else { continue };
             let Ok(pid) = String::from_utf8_lossy(&answer.stdout).trim().parse() else { continue };
+            let exit = Exit::of(pid);
             let _ = self.tmux_command(socket, &["kill-server"]).output();
-            let begun = Instant::now();
-            while process::is_alive(pid) && begun.elapsed() < PATIENCE {
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            // A server that does not end is among the leftovers.
+            exit.within(PATIENCE);
         }
     }
 
@@ -301,6 +289,7 @@ impl TestEnv {
                 }
                 return described;
             }
+            // sleep: the interval of a poll: they are not our children.
             std::thread::sleep(Duration::from_millis(20));
         }
     }

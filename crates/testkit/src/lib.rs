@@ -24,4 +24,4 @@ pub use isolate::{free_port, isolate};
 pub use output::CommandOutput;
 pub use private_tmux::{Exit, PrivateTmux, is_since, name, new_session, print};
 pub use project::Project;
-pub use wait::{PATIENCE, eventually, eventually_or, wait_until};
+pub use wait::{PATIENCE, eventually, eventually_or, wait_until, wait_within};

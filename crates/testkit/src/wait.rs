@@ -1,5 +1,6 @@
 //! Waits for conditions that no event reports.
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// Long enough for a loaded machine; no test waits for it unless it fails.
@@ -10,29 +11,36 @@ const INTERVAL: Duration = Duration::from_millis(15);
 /// Waits for a condition.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    eventually_or(what, || if condition() { Ok(()) } else { Err("not so".to_owned()) });
+    wait_until(what, || condition().then_some(()));
 }
 
 /// The same for a condition that can say what it sees instead.
 #[track_caller]
 pub fn eventually_or(what: &str, mut condition: impl FnMut() -> Result<(), String>) {
-    let begun = Instant::now();
-    while let Err(instead) = condition() {
-        assert!(begun.elapsed() < PATIENCE, "never: {what}; but: {instead}");
-        // sleep: the interval of a poll.
-        std::thread::sleep(INTERVAL);
-    }
+    let instead = RefCell::new(String::new());
+    let say = || format!("{what}; but: {}", instead.borrow());
+    wait_within(PATIENCE, say, || condition().map_err(|seen| *instead.borrow_mut() = seen).ok());
 }
 
 /// Waits for a value.
 #[track_caller]
-pub fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_within(PATIENCE, || what.to_owned(), look)
+}
+
+/// Waits for a value that may take longer, or about which there is more to say if it does not come.
+#[track_caller]
+pub fn wait_within<T>(
+    at_most: Duration,
+    what: impl Fn() -> String,
+    mut look: impl FnMut() -> Option<T>,
+) -> T {
     let begun = Instant::now();
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begun.elapsed() < PATIENCE, "never: {what}");
+        assert!(begun.elapsed() < at_most, "never: {}", what());
         // sleep: the interval of a poll.
         std::thread::sleep(INTERVAL);
     }

@@ -74,6 +74,7 @@ fn fill(server: &Server) -> Result<Vec<PaneId>, Error> {
         if begun.elapsed() > Duration::from_secs(30) {
             return Err(Error::Timeout { command: "seq".into(), after: begun.elapsed() });
         }
+        // sleep: the interval of a poll.
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(panes)

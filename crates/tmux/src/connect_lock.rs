@@ -79,6 +79,7 @@ impl ConnectLock {
                 match file.try_lock() {
                     Ok(()) => return Self { lock: Some(file) },
                     Err(TryLockError::WouldBlock) if begun.elapsed() < at_most => {
+                        // sleep: see PAUSE.
                         std::thread::sleep(PAUSE);
                     }
                     Err(TryLockError::WouldBlock) => return Self { lock: None },

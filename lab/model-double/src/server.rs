@@ -69,6 +69,7 @@ impl Stage {
 
     async fn pause(&self, pause: &Pause) {
         match pause {
+            // sleep: its scenario says how long it stalls.
             Pause::Stall(time) => tokio::time::sleep(*time).await,
             Pause::Gate(gate) => self.gates.pass(gate).await,
         }

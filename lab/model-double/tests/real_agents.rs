@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use dogwatch_testkit::skip;
+use dogwatch_testkit::{eventually, skip};
 use model_double::homes::{Agent, Place};
 use model_double::{ModelDouble, Outcome, Question, Request, Scenario, agents};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -98,6 +98,7 @@ impl Lab {
             if Instant::now() > deadline {
                 break None;
             }
+            // sleep: the interval of a poll.
             std::thread::sleep(Duration::from_millis(20));
         };
         let read = |name| fs::read_to_string(self.dir.path().join(name)).expect("output");
@@ -238,11 +239,7 @@ fn a_gate_holds_the_agent_until_it_is_released() {
             requests.iter().any(|request| question(request) && request.outcome == Outcome::Open)
         };
         assert!(lab.double.wait_until(LIMIT, asked).is_some(), "no request came");
-        let deadline = Instant::now() + LIMIT;
-        while lab.double.gates().waiting.is_empty() {
-            assert!(Instant::now() < deadline, "the reply did not reach the gate");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        eventually("the reply reaches the gate", || !lab.double.gates().waiting.is_empty());
         assert!(running.child.try_wait().expect("status").is_none());
 
         lab.double.release("gate");

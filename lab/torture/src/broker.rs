@@ -156,6 +156,7 @@ fn listens(port: u16) -> io::Result<()> {
         match TcpStream::connect(("127.0.0.1", port)) {
             Ok(_) => return Ok(()),
             Err(error) if begun.elapsed() > Duration::from_secs(10) => return Err(error),
+            // sleep: the interval of a poll.
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }

@@ -217,6 +217,7 @@ impl<'a> Campaign<'a> {
     fn restore_mine(&mut self) {
         let world = &self.stage.world;
         if world.tmux(&["has-session", "-t", &format!("={MINE}")]).is_none() {
+            // sleep: a quiet moment: the server of before is ending.
             std::thread::sleep(Duration::from_secs(1));
             let _ = world.tmux(&["new-session", "-d", "-s", MINE, "sleep 100000"]);
         }
@@ -227,6 +228,7 @@ impl<'a> Campaign<'a> {
         // It gives up by itself after its own time.
         while !self.targets.stories.is_idle() && !self.stage.is_interrupted() {
             self.keep_up(false);
+            // sleep: the pace of the campaign.
             std::thread::sleep(Duration::from_millis(100));
         }
         self.targets.stories.kill();
@@ -253,6 +255,7 @@ impl<'a> Campaign<'a> {
                 ));
                 return;
             }
+            // sleep: the interval of a poll.
             std::thread::sleep(Duration::from_millis(100));
         }
         let journal = stage.dogwatch(&["events", "--json"]);
@@ -262,6 +265,7 @@ impl<'a> Campaign<'a> {
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter_map(|event| event["id"].as_str().map(ToOwned::to_owned))
             .collect();
+        // sleep: what was sent last is still on its way to the subscriber.
         std::thread::sleep(Duration::from_millis(500));
         let Ok(mut heard) = broker.heard.lock() else { return };
         for text in heard.differing.drain(..) {

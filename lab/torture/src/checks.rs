@@ -33,7 +33,7 @@ pub(crate) fn recovers(stage: &Stage) {
             ));
             return;
         }
-        // A fault may take a moment to be over: a tmux server that ends, a lock that is held.
+        // sleep: a fault may take a moment to be over: a tmux server that ends, a lock that is held.
         std::thread::sleep(Duration::from_millis(200));
     }
     let took = begun.elapsed();
@@ -58,6 +58,7 @@ pub(crate) fn sessions(stage: &Stage) {
             }
             return;
         }
+        // sleep: the interval of a poll.
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_secs(1));
     }
@@ -195,6 +196,7 @@ fn processes(stage: &Stage, known: &[i32]) {
             }
             return;
         }
+        // sleep: the interval of a poll.
         std::thread::sleep(Duration::from_millis(100));
     }
 }

@@ -15,6 +15,7 @@ use crate::world::SECRET;
 
 /// Carries out one act of the round.
 pub(crate) fn carry_out(stage: &Stage, number: usize, act: Act) {
+    // sleep: the moment of the act, by the plan.
     std::thread::sleep(Duration::from_millis(act.after_ms));
     let cut = act.cut_us.map(Duration::from_micros);
     let ended = match act.deed {

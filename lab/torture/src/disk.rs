@@ -47,6 +47,7 @@ impl Disk {
             if succeeds("mount", &["-o", "remount,ro"], &self.at) {
                 return true;
             }
+            // sleep: the interval of a poll: writers must let go first.
             std::thread::sleep(Duration::from_millis(5));
         }
         false

@@ -45,6 +45,7 @@ impl Targets {
 
 /// Injects the fault, holds it for its time, and takes it back.
 pub(crate) fn inject(stage: &Stage, round: &Round, targets: &mut Targets) {
+    // sleep: the moment of the fault, by the plan.
     std::thread::sleep(Duration::from_millis(round.fault_after_ms));
     let hold = Duration::from_millis(round.fault_for_ms);
     let done = match round.fault {
@@ -180,6 +181,7 @@ fn kill_tmux_command(stage: &Stage) -> bool {
                 return process::try_signal(pid, Signal::KILL);
             }
         }
+        // sleep: the interval of a poll.
         std::thread::sleep(Duration::from_millis(1));
     }
     false
@@ -188,6 +190,7 @@ fn kill_tmux_command(stage: &Stage) -> bool {
 fn stop(pids: Vec<i32>, hold: Duration) -> bool {
     let stopped: Vec<i32> =
         pids.into_iter().filter(|&pid| process::try_signal(pid, Signal::STOP)).collect();
+    // sleep: how long the fault lasts, by the plan.
     std::thread::sleep(hold);
     for &pid in &stopped {
         process::try_signal(pid, Signal::CONT);
@@ -199,6 +202,7 @@ fn full_disk(stage: &Stage, targets: &Targets, hold: Duration) -> bool {
     let Some(disk) = &targets.disk else { return false };
     disturb_spawns(stage);
     disk.fill();
+    // sleep: how long the fault lasts, by the plan.
     std::thread::sleep(hold);
     disturb_spawns(stage);
     disk.make_room();
@@ -222,6 +226,7 @@ fn read_only_disk(stage: &Stage, targets: &mut Targets, hold: Duration) -> bool 
     };
     mark();
     let done = disk.make_read_only();
+    // sleep: how long the fault lasts, by the plan.
     std::thread::sleep(hold);
     mark();
     if !disk.make_writable() {
@@ -246,6 +251,7 @@ fn lock_database(stage: &Stage, hold: Duration) -> bool {
     let Ok(database) = rusqlite::Connection::open(path) else { return false };
     let _ = database.busy_timeout(Duration::from_secs(2));
     let locked = database.execute_batch("BEGIN IMMEDIATE").is_ok();
+    // sleep: how long the fault lasts, by the plan.
     std::thread::sleep(hold);
     let _ = database.execute_batch("ROLLBACK");
     locked
@@ -301,6 +307,7 @@ fn broker_away(stage: &Stage, targets: &mut Targets, with: Signal, hold: Duratio
     targets.events_may_miss |= with == Signal::KILL;
     let Some(broker) = &mut targets.broker else { return false };
     broker.stop(with);
+    // sleep: how long the fault lasts, by the plan.
     std::thread::sleep(hold * 2);
     if let Err(error) = broker.run_again(&stage.world) {
         stage.log(format_args!("the broker does not come back: {error}"));
@@ -344,6 +351,7 @@ fn hostile_files(stage: &Stage, pick: u64, hold: Duration) -> bool {
     let folder = state.join("sessions/..hm #{pid} $(touch pwned)");
     let odd = fs::create_dir(&folder).is_ok();
     name_hostile_transcript(stage, pick);
+    // sleep: how long the fault lasts, by the plan.
     std::thread::sleep(hold);
     for path in &made {
         let _ = fs::remove_file(path);

@@ -98,6 +98,7 @@ impl UnderWay {
         }
         let mut ended = failed(String::new());
         if let Some(cut) = cut {
+            // sleep: the moment of the kill, by the plan.
             std::thread::sleep(cut.saturating_sub(begun.elapsed()));
             ended.cut =
                 matches!(child.try_wait(), Ok(None)) && process::try_signal(pid, Signal::KILL);
@@ -116,6 +117,7 @@ impl UnderWay {
                     let _ = child.wait();
                     break;
                 }
+                // sleep: the interval of a poll.
                 Ok(None) => std::thread::sleep(Duration::from_millis(2)),
                 Err(error) => {
                     ended.stderr = format!("could not be waited for: {error}");

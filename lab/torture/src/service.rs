@@ -111,6 +111,7 @@ impl Daemon {
                 let _ = (child.kill(), child.wait());
                 return Some(format!("{} does not end on TERM: {place}", self.name));
             }
+            // sleep: the interval of a poll.
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         None

@@ -127,6 +127,7 @@ impl World {
                 killed.push(format!("{pid} {}", process::command_line(pid)));
                 process::try_signal(pid, Signal::KILL);
             }
+            // sleep: the interval of a poll.
             std::thread::sleep(Duration::from_millis(50));
         }
         killed

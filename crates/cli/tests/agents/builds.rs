@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use dogwatch_testkit::skip;
+use dogwatch_testkit::{skip, wait_within};
 use model_double::homes::Agent;
 use model_double::{Scenario, agents};
 use serde_json::Value;
@@ -109,16 +110,14 @@ impl Bmad {
 
     #[track_caller]
     fn question(&self) -> Value {
-        let begun = std::time::Instant::now();
-        loop {
-            let open = self.lab.dogwatch(&["escalations", "ls", "--json"]).success().json();
-            let open = open["escalations"][0].clone();
-            if !open.is_null() {
-                return open;
-            }
-            assert!(begun.elapsed().as_secs() < 180, "nothing is asked:\n{}", self.said());
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
+        wait_within(
+            Duration::from_mins(3),
+            || format!("a question:\n{}", self.said()),
+            || {
+                let open = self.lab.dogwatch(&["escalations", "ls", "--json"]).success().json();
+                Some(open["escalations"][0].clone()).filter(|open| !open.is_null())
+            },
+        )
     }
 }
 

@@ -301,6 +301,7 @@ fn stopped_by_a_person(agent: Agent, prompt: &str, deed: Deed, because: &str) {
             lab.env.keys(&session, &[key]);
             let pressed = Instant::now();
             while why()["state"] == "waiting" && pressed.elapsed() < Duration::from_secs(3) {
+                // sleep: the interval of a poll.
                 std::thread::sleep(Duration::from_millis(50));
             }
             why()["state"] != "waiting"

@@ -22,6 +22,7 @@ fn starts(lab: &Lab, text: &str) -> Vec<String> {
         let verdict = lab.why();
         assert!(begun.elapsed() < START, "never showed {text:?}: {verdict:#}");
         seen.push(verdict["state"].as_str().unwrap().to_owned());
+        // sleep: the interval of a poll.
         std::thread::sleep(Duration::from_millis(500));
     }
     seen

@@ -1,8 +1,9 @@
 //! A run whose agents ask: each dialog of a real agent is a question that is answered from elsewhere.
 
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
-use dogwatch_testkit::eventually_or;
+use dogwatch_testkit::{eventually_or, wait_within};
 use model_double::homes::Agent;
 use serde_json::Value;
 
@@ -57,19 +58,12 @@ impl Asking {
     /// Waits until a step's agent asks, and returns the open question.
     #[track_caller]
     fn question(&self, step: &str) -> Value {
-        let begun = std::time::Instant::now();
-        loop {
-            let open = self
-                .listed()
-                .into_iter()
-                .find(|one| one["settled"].is_null() && one["situation"]["step"] == step);
-            if let Some(open) = open {
-                assert_eq!(open["situation"]["trigger"], "permission", "{open:#}\n{}", self.said());
-                return open;
-            }
-            assert!(begun.elapsed().as_secs() < 120, "{step} does not ask:\n{}", self.said());
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
+        let is_open = |one: &Value| one["settled"].is_null() && one["situation"]["step"] == step;
+        let what = || format!("a question of {step}:\n{}", self.said());
+        let look = || self.listed().into_iter().find(is_open);
+        let open = wait_within(Duration::from_mins(2), what, look);
+        assert_eq!(open["situation"]["trigger"], "permission", "{open:#}\n{}", self.said());
+        open
     }
 }
 

@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
-use dogwatch_testkit::eventually_or;
+use dogwatch_testkit::{eventually_or, wait_within};
 use model_double::Scenario;
 use model_double::homes::Agent;
 use serde_json::Value;
@@ -159,13 +160,9 @@ impl Shop {
     /// Waits until this is asked about this step. Real agents take their time.
     #[track_caller]
     fn question(&self, trigger: &str, step: &str) {
-        let begun = std::time::Instant::now();
-        let mut open = Value::Null;
-        while open.is_null() {
-            assert!(begun.elapsed().as_secs() < 180, "{trigger} is not asked:\n{}", self.said());
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            open = self.open();
-        }
+        let what = || format!("the question {trigger}:\n{}", self.said());
+        let look = || Some(self.open()).filter(|open| !open.is_null());
+        let open = wait_within(Duration::from_mins(3), what, look);
         let found = (&open["situation"]["trigger"], &open["situation"]["step"]);
         assert_eq!(found, (&trigger.into(), &step.into()), "{open:#}\n{}", self.said());
     }

@@ -1,8 +1,8 @@
 //! Teams of real agents: started, at work, reporting back, closed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dogwatch_testkit::{eventually, eventually_or};
+use dogwatch_testkit::{eventually, eventually_or, wait_within};
 use model_double::homes::Agent;
 use serde_json::Value;
 
@@ -19,16 +19,12 @@ impl Lab {
     #[track_caller]
     fn ready(&self, count: usize) {
         let is_ready = |member: &&Value| member["closing"]["status"] == "ready-to-close";
-        let begun = Instant::now();
-        loop {
-            let members = self.members();
-            if members.iter().filter(is_ready).count() == count {
-                return;
-            }
-            // Five agents start on one machine.
-            assert!(begun.elapsed() < Duration::from_secs(100), "{members:#?}");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        // Five agents start on one machine.
+        let at_most = Duration::from_secs(100);
+        let what = || format!("{count} are ready: {:#?}", self.members());
+        wait_within(at_most, what, || {
+            (self.members().iter().filter(is_ready).count() == count).then_some(())
+        });
     }
 
     /// The reports that the model of the master was told of.

@@ -61,6 +61,7 @@ impl Lab {
             if begun.elapsed() >= time {
                 return last;
             }
+            // sleep: the state must hold for that long; a look every so often.
             std::thread::sleep(Duration::from_millis(250));
         }
     }

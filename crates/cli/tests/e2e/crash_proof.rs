@@ -126,7 +126,7 @@ fn killed(seed: u64, kills: u32, others: bool, args: &[&str], check: impl Fn(&Pr
         let mut is_over = false;
         // Leave some for the next world, or it would never come to an end.
         for _ in 0..12 {
-            // Not for luck: the moments are spread over what a run does.
+            // sleep: the moments of a kill are spread over what a run does.
             std::thread::sleep(Duration::from_millis(20 + dice.roll(450)));
             match if others { dice.roll(4) } else { 3 } {
                 0 => {

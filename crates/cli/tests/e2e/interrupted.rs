@@ -14,7 +14,7 @@ fn spawns_killed_at_any_moment() {
         let name = format!("s{n}");
         let mut command = env.command(&["spawn", "--name", &name, "--", "sleep", "300"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Not for luck: the moments are spread over the time that a spawn takes.
+        // sleep: the moments of a kill are spread over the time that a spawn takes.
         std::thread::sleep(Duration::from_micros(n * 800));
         process::signal(i32::try_from(child.id()).unwrap(), Signal::KILL);
         child.wait().unwrap();
@@ -41,6 +41,7 @@ fn kills_killed_at_any_moment() {
         let session = env.spawn_script(&name, "exec sleep 300");
         let mut command = env.command(&["kill", &name]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // sleep: the moments of a kill are spread over the time that a kill takes.
         std::thread::sleep(Duration::from_millis(n * 2));
         process::signal(i32::try_from(child.id()).unwrap(), Signal::KILL);
         child.wait().unwrap();

@@ -64,6 +64,7 @@ fn out_of_processes_is_an_error_and_no_abort() {
             if begun.elapsed() > std::time::Duration::from_secs(4) {
                 child.kill().unwrap();
             }
+            // sleep: the interval of a poll.
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         let output = child.wait_with_output().unwrap();

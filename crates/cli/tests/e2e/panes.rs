@@ -139,6 +139,7 @@ fn members_that_are_started_at_once_share_one_session_file() {
         let hands: Vec<_> = roles
             .into_iter()
             .map(|role| {
+                // sleep: over more than a second, so that not all choose the same name.
                 std::thread::sleep(std::time::Duration::from_millis(250));
                 start(role)
             })

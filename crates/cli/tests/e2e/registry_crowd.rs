@@ -59,6 +59,7 @@ fn nothing_is_lost() {
                 if !text.contains("sessions:") || !text.ends_with('\n') {
                     torn.fetch_add(1, Ordering::Relaxed);
                 }
+                // sleep: the pace of a reader.
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
@@ -114,6 +115,7 @@ fn write(
         let mut child =
             env.command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         if dice.roll(3) == 0 {
+            // sleep: the moments of a kill are spread over what the command does.
             std::thread::sleep(Duration::from_millis(dice.roll(60)));
             let was_running = child.try_wait().unwrap().is_none();
             let _ = child.kill();
@@ -148,7 +150,7 @@ fn edit(file: &Path, until: Instant) -> usize {
                 swap();
             }
         }
-        // Who saves without a pause is waited for: they may be at it.
+        // sleep: the pace of a person: dogwatch waits for those who save without a pause.
         std::thread::sleep(Duration::from_millis(1200));
     }
     notes

@@ -157,6 +157,7 @@ fn what_a_person_saves_is_never_lost() {
                 } else {
                     fs::write(&file, text).unwrap();
                 }
+                // sleep: the pace of a person who saves.
                 std::thread::sleep(Duration::from_millis(400));
             }
             saved

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dogwatch_testkit::{TestEnv, dogwatch, is_root};
+use dogwatch_testkit::{TestEnv, dogwatch, eventually, is_root};
 
 const READERS: [&[&str]; 6] = [
     &["ls"],
@@ -167,7 +167,7 @@ fn a_state_folder_with_any_name_or_a_relative_one() {
             let mut command = env.command(&["capture", &session]);
             env.run(command.env("DOGWATCH_STATE_DIR", &told)).text()
         };
-        dogwatch_testkit::eventually("the prompt is there", || capture().contains("the prompt"));
+        eventually("the prompt is there", || capture().contains("the prompt"));
         // Hooks find the same folder from wherever the agent goes.
         let found = PathBuf::from(fs::read_to_string(env.work().join("told")).unwrap());
         assert_eq!(found.canonicalize().unwrap(), folder, "{name}");
@@ -242,7 +242,10 @@ fn a_store_that_is_locked_for_a_while_is_waited_for() {
     // Reading goes on beside a writer.
     let _ = env.dogwatch(&["ls"]).success();
     let spawning = env.command(&["spawn", "--name", "x", "--", "sleep", "300"]).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    // Its folder is made right before it is registered, for which it has to wait.
+    eventually("the spawn is under way", || {
+        fs::read_dir(env.state_dir().join("sessions")).is_ok_and(|mut all| all.next().is_some())
+    });
     connection.execute_batch("COMMIT").unwrap();
     assert!(spawning.wait_with_output().unwrap().status.success());
     assert_eq!(env.seen("x")["state"], "running");

@@ -94,6 +94,7 @@ fn watches_that_connect_end_no_server() {
                     // It connects, says what there is, and leaves.
                     let mut watch = run(&["watch"], state);
                     let child = watch.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+                    // sleep: the life of a short watch; when it is cut off does not matter.
                     thread::sleep(Duration::from_millis(100));
                     end(child);
                 }
@@ -101,6 +102,7 @@ fn watches_that_connect_end_no_server() {
         }
         let begun = Instant::now();
         while begun.elapsed() < TIME {
+            // sleep: the test is about what happens during this time.
             thread::sleep(Duration::from_millis(100));
         }
         stop.store(true, Ordering::Relaxed);

@@ -4,9 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
 
-use dogwatch_testkit::{PATIENCE, Spawned, TestEnv, eventually, process};
+use dogwatch_testkit::{PATIENCE, Spawned, TestEnv, eventually, process, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -65,15 +64,8 @@ impl Watch {
     /// Waits for its end, which must be a good one.
     #[track_caller]
     fn ends(mut self) {
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                assert_eq!(status.code(), Some(0));
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        panic!("the watch does not end");
+        let status = wait_until("the watch ends", || self.child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(0));
     }
 
     #[track_caller]

@@ -5,10 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use dogwatch_store::{StateDir, Store};
-use dogwatch_testkit::{PATIENCE, TestEnv, eventually_or, process};
+use dogwatch_testkit::{TestEnv, eventually_or, process, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -97,15 +96,8 @@ impl Relay {
     #[track_caller]
     pub(crate) fn ended(mut self) {
         process::signal(self.pid(), Signal::TERM);
-        let begun = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                assert_eq!(status.code(), Some(0), "{}", self.said());
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "the relay does not end: {}", self.said());
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        let status = wait_until("the relay ends", || self.child.try_wait().unwrap());
+        assert_eq!(status.code(), Some(0), "{}", self.said());
     }
 }
 

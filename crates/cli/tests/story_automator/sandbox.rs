@@ -131,7 +131,7 @@ impl Sandbox {
             }
             let session = String::from_utf8_lossy(&output.stdout).trim().to_owned();
             self.names.push(("{{SESSION}}", session));
-            // The case is about a session of that age.
+            // sleep: the case is about a session of that age.
             std::thread::sleep(Duration::from_secs_f64(case.wait.unwrap_or(1.0)));
         }
         let mut command = self.helper(&case.argv);

@@ -180,7 +180,7 @@ fn lock(context: &Context, session: &str, name: &str) -> Result<File, Error> {
         if begun.elapsed() > LOCKED {
             return Err(MessageError::Busy { name: name.to_owned() }.into());
         }
-        // A lock does not tell when it is free.
+        // sleep: the kernel reports a free lock to nobody who waits with a limit.
         std::thread::sleep(Duration::from_millis(20));
     }
 }

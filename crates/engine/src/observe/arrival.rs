@@ -27,7 +27,7 @@ pub fn wait_in<T>(
         if let Some(found) = look() {
             return Some(found);
         }
-        // See SHORT_WAIT.
+        // sleep: see SHORT_WAIT.
         std::thread::sleep(SHORT_INTERVAL);
     }
     let watch = watch(folder);
@@ -38,7 +38,7 @@ pub fn wait_in<T>(
         }
         let left = at_most.checked_sub(begun.elapsed()).filter(|left| !left.is_zero())?;
         let Some(watch) = &watch else {
-            // A user has 128 watches, and they may all be taken: then we look ourselves.
+            // sleep: a user has 128 watches, and they may all be taken: then we look ourselves.
             std::thread::sleep(LONG_INTERVAL.min(left));
             continue;
         };
@@ -71,7 +71,7 @@ pub fn wait_in<T>(_: &Path, at_most: Duration, mut look: impl FnMut() -> Option<
         if Instant::now() >= deadline {
             return None;
         }
-        // A kqueue needs `unsafe`; a look every 5 ms, only while a command waits, costs nothing.
+        // sleep: a kqueue needs `unsafe`; a look every 5 ms, only while a command waits, costs nothing.
         std::thread::sleep(Duration::from_millis(5));
     }
 }

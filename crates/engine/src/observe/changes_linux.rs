@@ -164,7 +164,7 @@ impl Kernel {
         if ready == 0 {
             return stirred;
         }
-        // See BURST.
+        // sleep: see BURST.
         std::thread::sleep(BURST);
         if let Some(bell) = &self.bell {
             rustix::io::read(bell, &mut [0_u8; 8]).logged("take note of news");

@@ -221,7 +221,7 @@ pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
 pub fn wait_gone(ident: ProcessIdent, at_most: Duration) -> bool {
     let deadline = std::time::Instant::now() + at_most;
     while is_alive(ident) && std::time::Instant::now() < deadline {
-        // There is no pidfd here, and a kqueue needs `unsafe`: a look every 10 ms costs nothing.
+        // sleep: there is no pidfd here, and a kqueue needs `unsafe`: a look every 10 ms costs nothing.
         std::thread::sleep(Duration::from_millis(10));
     }
     !is_alive(ident)

@@ -101,6 +101,7 @@ fn of_session(
 /// The share of a processor, in hundredths, that a process and those below it use now.
 fn share(pid: i32) -> f64 {
     let (begun, before) = (Instant::now(), used(pid));
+    // sleep: the time over which processor use is measured.
     thread::sleep(MEASURED);
     let ticks = used(pid).saturating_sub(before);
     let per_second = rustix::param::clock_ticks_per_second();

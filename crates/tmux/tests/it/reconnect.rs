@@ -68,6 +68,7 @@ fn a_new_server_on_the_same_socket_is_found() {
     wait_lost(&notes);
     assert!(matches!(control.request_one(print("a")), Err(Error::Disconnected)));
     // It waits, and does not start a server that the user does not have.
+    // sleep: long enough for several attempts to connect, none of which may start a server.
     thread::sleep(Duration::from_millis(200));
     assert!(matches!(tmux.server.panes(), Err(Error::NoServer)));
 
@@ -207,6 +208,7 @@ fn closing_in_the_midst_of_a_reconnection_leaves_nothing() {
         let (control, notes) = Control::open(&tmux.server).unwrap();
         tmux.server.run_one(Command::new("detach-client")).unwrap();
         wait_lost(&notes);
+        // sleep: the moments of the drop are spread over a reconnection.
         thread::sleep(Duration::from_millis(round * 2));
         drop(control);
         let sessions = Command::new("list-sessions").option('F', "#{session_name}");

@@ -110,6 +110,7 @@ fn clients_connect_while_sessions_come_and_go() {
         }
         let begun = Instant::now();
         while begun.elapsed() < TIME && tmux.server_pid() == pid {
+            // sleep: the test is about what happens during this time.
             thread::sleep(Duration::from_millis(50));
         }
         stop.store(true, Ordering::Relaxed);

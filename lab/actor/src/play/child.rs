@@ -61,6 +61,7 @@ pub(crate) fn sleeper(arguments: &[OsString]) -> io::Result<()> {
         signals::ignore(IgnorableSignal::Hup)?;
     }
     writeln!(io::stdout(), "settled")?;
+    // sleep: its scenario says how long it lasts.
     thread::sleep(lasting);
     Ok(())
 }

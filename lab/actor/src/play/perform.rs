@@ -196,6 +196,7 @@ impl Player<'_> {
 /// Does nothing at all: reads no input, lets no clock tick.
 fn hang(pause: Pause) {
     match pause {
+        // sleep: its scenario says how long it hangs.
         Pause::For(duration) => thread::sleep(duration),
         Pause::Forever => loop {
             thread::park();

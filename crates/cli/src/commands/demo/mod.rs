@@ -47,7 +47,7 @@ pub(crate) fn demo() -> Result<u8, Error> {
         if shown.is_err() || watched.iter().all(|one| one.over) {
             break;
         }
-        // A frame of the live table; nothing is waited for here that an event could tell.
+        // sleep: a frame of the live table; there is no event to wait for.
         std::thread::sleep(FRAME);
     }
     // Before anything is printed: a pipe that was closed ends the process right there.

@@ -113,6 +113,7 @@ impl Drop for Stage {
             .is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound)
             && begun.elapsed() < LEAVING
         {
+            // sleep: no event reports the last write of a process that is ending.
             std::thread::sleep(Duration::from_millis(20));
         }
     }

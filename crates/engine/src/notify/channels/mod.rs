@@ -143,6 +143,7 @@ mod tests {
             "fake".to_owned()
         }
         fn tell(&self, _: &Notice, _: Duration) -> Result<(), String> {
+            // sleep: a slow channel is what this test is about.
             thread::sleep(self.0);
             self.1.clone()
         }
