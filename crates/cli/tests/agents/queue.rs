@@ -17,7 +17,7 @@ impl Lab {
         lab.env.wait_screen("a", "Waiting at the gate.");
         let sent = lab.dogwatch(&["send", "a", "[hello]", "--timeout", "300ms"]).code(124);
         assert!(
-            sent.text().starts_with("queued: a: the agent is working; it is delivered"),
+            sent.text().starts_with("queued: a: the agent is working; dogwatch delivers it"),
             "{sent}"
         );
         Some((lab, session))

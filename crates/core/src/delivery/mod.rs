@@ -22,6 +22,8 @@ mod machine;
 mod machine_tests;
 pub mod safe_text;
 
+use crate::status::evidence::Shows;
+use crate::status::{Basis, Status, Verdict};
 pub use machine::{Delivery, Step};
 
 use serde::{Deserialize, Serialize};
@@ -60,6 +62,36 @@ pub enum Agent {
     Unclear(String),
 }
 
+impl Agent {
+    /// What a verdict means to a message. A dialog on the screen goes before any verdict. `life` is the reason why the session lives or
+    /// has ended.
+    pub fn of(verdict: &Verdict, screen: Option<&Shows>, life: &str) -> Self {
+        let asks = |question: &Option<String>, what: &str| {
+            Self::Dialog(question.clone().unwrap_or_else(|| what.to_owned()))
+        };
+        if let Some(Shows::Dialog(what, question)) = screen
+            && !verdict.status.is_over()
+        {
+            return asks(question, what.as_str());
+        }
+        if verdict.basis == Basis::Stale {
+            return Self::Unclear("tmux does not answer".to_owned());
+        }
+        match &verdict.status {
+            Status::Starting => Self::Starting,
+            Status::Working { .. } => Self::Working,
+            Status::Waiting { r#for, question, .. } => asks(question, r#for.as_str()),
+            Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. } => Self::Ready,
+            Status::Exited
+            | Status::Stopped { .. }
+            | Status::Crashed { .. }
+            | Status::Lost { .. } => Self::Over(life.to_owned()),
+            Status::Stuck { .. } => Self::Unclear("it seems to be stuck".to_owned()),
+            Status::Unknown { missing } => Self::Unclear(missing.clone()),
+        }
+    }
+}
+
 /// What is in the input box.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
@@ -69,4 +101,38 @@ pub enum Input {
     Other(String),
     /// There is no box in sight.
     Unseen,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_verdict_means_to_a_message() {
+        let idle = |interrupted| Status::Idle {
+            after_turn: true,
+            interrupted,
+            background: 0,
+            draft: None,
+        };
+        let unknown = Status::Unknown { missing: "a screen".into() };
+        let table = [
+            (Status::Starting, Agent::Starting),
+            (idle(false), Agent::Ready),
+            (idle(true), Agent::Ready),
+            (Status::Error { kind: "api".into(), text: "529".into() }, Agent::Ready),
+            (Status::Limited { until: None, text: "x".into() }, Agent::Ready),
+            (Status::Exited, Agent::Over("exit code 0".into())),
+            (Status::Crashed { exit: None }, Agent::Over("exit code 0".into())),
+            (unknown, Agent::Unclear("a screen".into())),
+        ];
+        for (status, expected) in table {
+            let shown = format!("{status:?}");
+            let mut verdict =
+                Verdict { status, basis: Basis::Asserted, since: None, reasons: vec![] };
+            assert_eq!(Agent::of(&verdict, None, "exit code 0"), expected, "{shown}");
+            verdict.basis = Basis::Stale;
+            assert!(matches!(Agent::of(&verdict, None, ""), Agent::Unclear(_)), "{shown}");
+        }
+    }
 }

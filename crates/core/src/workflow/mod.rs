@@ -16,6 +16,7 @@ pub mod plan;
 pub mod reading;
 pub mod report;
 pub mod rows;
+pub mod session_end;
 pub mod spending;
 pub mod state;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use fold::aside_words;
 pub use plan::{AgentChoice, Budget, Item, Plan, Spent};
 pub use reading::{BadWorkflow, fill, read};
 pub use report::{Report, report};
+pub use session_end::{failed, session_end};
 pub use spending::Prices;
 pub use state::{Outcome, Phase, Run, Standing};
 

@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::permissions::Permissions;
-use dogwatch_core::status::{Basis, Status, WaitFor};
 use dogwatch_core::transcript::{Entry, Speaker};
 use dogwatch_core::workflow::state::Attempt;
-use dogwatch_core::workflow::until::moment;
 use dogwatch_core::workflow::{
-    Failure, How, Job, Prompt, Spent, Step, Subject, Verifier, Work, spending,
+    Failure, How, Job, Prompt, Spent, Step, Subject, Verifier, Work, failed, session_end, spending,
 };
 use jiff::{SignedDuration, Timestamp, Zoned};
 
@@ -29,12 +27,6 @@ use crate::workflow::run_context::RunContext;
 
 /// How often is looked for what nobody tells of.
 const OWN_PACE: Duration = Duration::from_secs(1);
-/// How long an agent may wait for a person before that counts as a failure: one may be at its terminal.
-const PERSON: SignedDuration = SignedDuration::from_mins(2);
-/// How long a dialog must be there to count.
-const SETTLED: SignedDuration = SignedDuration::from_secs(5);
-/// How long what an agent left running in the background may hold up its end.
-const BACKGROUND: SignedDuration = SignedDuration::from_mins(1);
 /// Lines of a screen that are kept.
 const LINES: u32 = 400;
 /// Longest transcript that is read for its tokens.
@@ -185,7 +177,7 @@ pub(super) fn wait(
             deadline = deadline.and_then(|deadline| deadline.checked_add(elapsed));
         }
         site.note_asking(job, n, is_asking);
-        if let Some(how) = end_of(&judged, now).filter(|_| !is_asking) {
+        if let Some(how) = end_of(&judged).filter(|_| !is_asking) {
             dialogs.over()?;
             return Ok(Some(how));
         }
@@ -207,54 +199,8 @@ fn time_left(begun: Timestamp, now: Timestamp, limit: SignedDuration) -> Duratio
     (limit - used).try_into().unwrap_or_default()
 }
 
-fn failed(failure: Failure, why: &str) -> How {
-    How::Failed { failure, why: why.to_owned(), until: None }
-}
-
-/// How a session ended, if it did or has nothing more to do.
-fn end_of(judged: &SessionStatus, now: Timestamp) -> Option<How> {
-    let verdict = &judged.verdict;
-    if verdict.basis == Basis::Stale {
-        return None;
-    }
-    let lasts = verdict.since.map_or(SignedDuration::ZERO, |since| now.duration_since(since));
-    match &verdict.status {
-        Status::Exited => Some(How::Finished),
-        Status::Idle { after_turn: true, interrupted: false, background, .. } => {
-            (*background == 0 || lasts > BACKGROUND).then_some(How::Finished)
-        }
-        Status::Crashed { exit } => {
-            let how = exit.map_or_else(
-                || "it died".to_owned(),
-                |exit| format!("exit status {}", exit.status()),
-            );
-            Some(failed(Failure::Crash, &how))
-        }
-        Status::Stopped { .. } => {
-            Some(failed(Failure::Crash, &format!("stopped: {}", judged.seen.life.reason)))
-        }
-        Status::Lost { .. } => Some(failed(Failure::Lost, &judged.seen.life.reason)),
-        Status::Limited { until, text } => {
-            let until = until.as_deref().and_then(|until| moment(until, &Zoned::now()));
-            Some(How::Failed { failure: Failure::Limit, why: text.clone(), until })
-        }
-        Status::Error { kind, text } => Some(failed(Failure::Error, &format!("{kind}: {text}"))),
-        Status::Stuck { .. } => Some(failed(Failure::Stuck, "no activity")),
-        // It never began, and whoever answers it decides about more than this run.
-        Status::Waiting { r#for: WaitFor::Trust, .. } if lasts > SETTLED => Some(failed(
-            Failure::Waiting,
-            "the agent asks whether you trust the folder; start it there once and confirm",
-        )),
-        Status::Waiting { question, .. } if lasts > PERSON => {
-            let question = question.as_deref().unwrap_or("no question given");
-            Some(failed(Failure::Waiting, &format!("waiting for you: {question}")))
-        }
-        Status::Waiting { .. }
-        | Status::Idle { .. }
-        | Status::Starting
-        | Status::Working { .. }
-        | Status::Unknown { .. } => None,
-    }
+fn end_of(judged: &SessionStatus) -> Option<How> {
+    session_end(&judged.verdict, &judged.seen.life.reason, &Zoned::now())
 }
 
 /// Keeps what the session said, and counts what it used up.
@@ -337,7 +283,7 @@ mod tests {
         let mut judged = world.judged("web").unwrap();
         let now = Timestamp::now();
         judged.verdict.since = Some(now - SignedDuration::from_secs(seconds));
-        end_of(&judged, now)
+        end_of(&judged)
     }
 
     fn failure(how: Option<How>) -> Option<Failure> {
@@ -378,7 +324,7 @@ mod tests {
             let world = World::new();
             let placed = world.codex("web", "working_thinking");
             world.ended(&placed, exit, cause);
-            let how = end_of(&world.judged("web").unwrap(), Timestamp::now());
+            let how = end_of(&world.judged("web").unwrap());
             assert!(how.is_some(), "{exit:?}");
             assert_eq!(failure(how), expected, "{exit:?}");
         }
@@ -390,7 +336,7 @@ mod tests {
         world.codex("web", "done_turn");
         world.judged("web").unwrap();
         world.fake.hang(true);
-        assert!(end_of(&world.judged("web").unwrap(), Timestamp::now()).is_none());
+        assert!(end_of(&world.judged("web").unwrap()).is_none());
     }
 
     #[test]

@@ -3,8 +3,7 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::box_text::{self, Shown};
 use dogwatch_core::delivery::{Agent, Input, Phase, Proof, Sight};
-use dogwatch_core::status::evidence::{Screen, Shows};
-use dogwatch_core::status::{Basis, Status};
+use dogwatch_core::status::evidence::Screen;
 use dogwatch_store::{Message, Signal, SignalNo};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -57,7 +56,11 @@ impl<'m> Looking<'m> {
             .or_else(|| self.written(context, reader, judged))
             .or_else(|| (self.message.slash && came_up).then_some(Proof::Screen));
         Sight {
-            agent: agent(judged, screen.as_ref()),
+            agent: Agent::of(
+                &judged.verdict,
+                screen.as_ref().map(|screen| &screen.shows),
+                &judged.seen.life.reason,
+            ),
             input,
             proof,
             is_shown: is_shown && self.staged.is_some(),
@@ -135,31 +138,6 @@ fn without_note(text: &str) -> (&str, usize) {
         Some((kept, number.parse().ok()?))
     };
     read().unwrap_or((text, 0))
-}
-
-/// What the agent is doing, as far as it matters to one who wants to type. A dialog in sight goes before any verdict.
-fn agent(judged: &SessionStatus, screen: Option<&Screen>) -> Agent {
-    if let Some(Shows::Dialog(what, question)) = screen.map(|screen| &screen.shows)
-        && !judged.verdict.status.is_over()
-    {
-        return Agent::Dialog(question.clone().unwrap_or_else(|| what.as_str().to_owned()));
-    }
-    if judged.verdict.basis == Basis::Stale {
-        return Agent::Unclear("tmux does not answer".to_owned());
-    }
-    match &judged.verdict.status {
-        Status::Starting => Agent::Starting,
-        Status::Working { .. } => Agent::Working,
-        Status::Waiting { r#for, question, .. } => {
-            Agent::Dialog(question.clone().unwrap_or_else(|| r#for.as_str().to_owned()))
-        }
-        Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. } => Agent::Ready,
-        Status::Exited | Status::Stopped { .. } | Status::Crashed { .. } | Status::Lost { .. } => {
-            Agent::Over(judged.seen.life.reason.clone())
-        }
-        Status::Stuck { .. } => Agent::Unclear("it seems to be stuck".to_owned()),
-        Status::Unknown { missing } => Agent::Unclear(missing.clone()),
-    }
 }
 
 #[cfg(test)]
