@@ -21,6 +21,7 @@ use dogwatch_store::{
 use dogwatch_tmux::PaneId;
 
 use crate::args::WhichRegistry;
+use crate::usage::UsageError;
 
 /// More than the system's own small files have.
 const MOST_SYSTEM_FILE: u64 = 1024 * 1024;
@@ -44,9 +45,9 @@ pub(crate) fn managed_registry<'c>(
     let named = std::env::var("DOGWATCH_REGISTRY_PATTERN").ok().filter(|text| !text.is_empty());
     let pattern = match (&args.pattern, named) {
         (Some(pattern), _) => pattern.clone(),
-        (None, Some(text)) => NamePattern::parse(&text).map_err(|problem| Error::BadArgument {
-            problem: format!("DOGWATCH_REGISTRY_PATTERN: {problem}"),
-        })?,
+        (None, Some(text)) => {
+            NamePattern::parse(&text).map_err(|problem| UsageError::BadPattern { problem })?
+        }
         (None, None) => NamePattern::default(),
     };
     Ok(ManagedRegistry::new(

@@ -13,6 +13,7 @@ mod report;
 mod screen;
 mod table;
 mod ui;
+mod usage;
 
 use std::process::ExitCode;
 

@@ -14,7 +14,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use dogwatch_base::program::{self, withhold_secrets};
 use dogwatch_engine::Error;
-use dogwatch_engine::error::AgentError;
+use dogwatch_engine::error::{AgentError, FleetError};
 
 const MOST_CONNECTIONS: usize = 1000;
 /// A MiB of payload, and what is around it.
@@ -36,19 +36,12 @@ pub fn run(
 ) -> Result<std::convert::Infallible, Error> {
     let named = mqtt.and_then(credentials);
     if named.is_none() && !listen.ip().is_loopback() {
-        let problem = format!(
-            "{listen} is reachable from other machines; set `user` and a password in [mqtt] of config.toml first, or listen on 127.0.0.1"
-        );
-        return Err(Error::BadArgument { problem });
+        return Err(FleetError::OpenToOthers { listen }.into());
     }
     let [mosquitto, mosquitto_passwd] = ["mosquitto", "mosquitto_passwd"].map(find);
     let (mosquitto, mosquitto_passwd) = (mosquitto?, mosquitto_passwd?);
     if local.folder().to_str().is_none_or(|path| path.contains(['\n', '\r'])) {
-        let problem = format!(
-            "Mosquitto does not support the path {}; use another --state-dir",
-            local.folder().display()
-        );
-        return Err(Error::BadArgument { problem });
+        return Err(FleetError::BadBrokerPath { path: local.folder().to_owned() }.into());
     }
     let (password, lock) = local.take(&new_password())?;
     // Who listens there already is said by us, and port 0 becomes a port.
@@ -102,9 +95,7 @@ fn write_passwords(
     let mut text = String::new();
     for (user, password) in users.iter().flatten() {
         if [user, password].iter().any(|word| word.contains([':', '\n', '\r'])) {
-            let problem =
-                format!("Mosquitto cannot take user name or password of {user:?}: a colon in it");
-            return Err(Error::BadArgument { problem });
+            return Err(FleetError::BadBrokerUser { user: user.clone() }.into());
         }
         for part in [user, ":", password, "\n"] {
             text.push_str(part);
@@ -180,7 +171,8 @@ mod tests {
         for (user, password) in [("a:b", "c"), ("a", "b:c"), ("a", "b\nroot:x")] {
             let users = [Some((user.to_owned(), password.to_owned()))];
             let refused = write_passwords(Path::new("/no/such"), &file, &users);
-            assert!(matches!(refused, Err(Error::BadArgument { .. })), "{user} {password}");
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Fleet(FleetError::BadBrokerUser { .. })), "{error}");
             assert!(!file.exists());
         }
     }

@@ -62,13 +62,11 @@ fn deliver(host: &Host, order: &Send) -> Result<(Value, u8), Error> {
 fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
     let cwd = PathBuf::from(&order.cwd);
     if !cwd.is_absolute() {
-        let problem = format!("{:?} is not an absolute path", order.cwd);
-        return Err(Error::BadArgument { problem });
+        return Err(FleetError::NotAbsolute { path: order.cwd.clone() }.into());
     }
     let cwd = allowed(host, &cwd, order.unattended)?;
     if order.model.as_deref().is_some_and(|model| model.starts_with('-')) {
-        let problem = "a model's name cannot begin with a dash".to_owned();
-        return Err(Error::BadArgument { problem });
+        return Err(FleetError::BadModel.into());
     }
     let known = agents::names(&host.context);
     if !known.contains(&order.agent) {

@@ -6,6 +6,7 @@ use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::team::{self as printed, ClaimOutcome};
 
 use crate::args::{Agent, AgentCommand, AgentComplete, Who};
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn agent(context: &Context, args: &Agent) -> Result<u8, Error> {
@@ -78,9 +79,7 @@ fn caller(context: &Context, who: &Who) -> Result<Caller, Error> {
         Some(pane) => pane.parse().ok(),
         None => environment::own_pane(context),
     };
-    let pane = pane.ok_or_else(|| Error::BadArgument {
-        problem: "not inside tmux; run this in the agent's pane or pass --pane %ID".to_owned(),
-    })?;
+    let pane = pane.ok_or(UsageError::NoPane)?;
     Ok(Caller {
         pane,
         role: who.role.clone().or_else(environment::own_role),
@@ -90,8 +89,7 @@ fn caller(context: &Context, who: &Who) -> Result<Caller, Error> {
 }
 
 pub(super) fn task_id(text: &str) -> Result<TaskId, Error> {
-    let problem = || format!("{text:?} is not a task id; task ids look like TASK-001");
-    text.parse().map_err(|()| Error::BadArgument { problem: problem() })
+    text.parse().map_err(|()| UsageError::NotATaskId { given: text.to_owned() }.into())
 }
 
 fn tell_task(claimed: &Claimed, role: &str) {

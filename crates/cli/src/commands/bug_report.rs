@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::args::BugReport;
 use crate::commands::status;
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Error> {
@@ -63,8 +64,7 @@ pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Erro
 /// Where the folder is to be made, and its name.
 fn place(out: &Path) -> Result<(PathBuf, String), Error> {
     let Some(name) = out.file_name().and_then(|name| name.to_str()) else {
-        let problem = format!("{} is not a valid name for a new folder", out.display());
-        return Err(Error::BadArgument { problem });
+        return Err(UsageError::NotAFolderName { path: out.to_owned() }.into());
     };
     // No link of a repository leads to it.
     ProjectFile::named(None, out)

@@ -10,6 +10,7 @@ use dogwatch_store::{open_own, read_up_to};
 
 use crate::args::DebugScreen;
 use crate::ui;
+use crate::usage::UsageError;
 
 /// Far more than any capture has; reading a device never ends.
 const MAX_SCREEN: u64 = 64 * 1024 * 1024;
@@ -28,10 +29,7 @@ pub(crate) fn screen(args: &DebugScreen) -> Result<u8, Error> {
             };
             reading(agent, &screen)?
         }
-        _ => {
-            let problem = "missing input: pass --agent and --screen, or --report".to_owned();
-            return Err(Error::BadArgument { problem });
-        }
+        _ => return Err(UsageError::MissingScreen.into()),
     };
     if args.json {
         ui::json(&shape(reading));
@@ -70,22 +68,17 @@ fn shape(reading: Reading) -> printed::Reading {
 /// The screen in a folder that `bug-report` wrote.
 fn recorded(folder: &Path) -> Result<Reading, Error> {
     let path = folder.join(recording::META);
-    let meta: Meta = serde_json::from_slice(&read(&path)?).map_err(|error| {
-        let problem = format!("{} is not part of a bug report: {error}", path.display());
-        Error::BadArgument { problem }
-    })?;
+    let meta: Meta = serde_json::from_slice(&read(&path)?)
+        .map_err(|source| UsageError::NotABugReport { path, source })?;
     if meta.file.is_none() {
-        let problem =
-            format!("{} contains no screen; see {} in it", folder.display(), recording::VERDICT);
-        return Err(Error::BadArgument { problem });
+        return Err(UsageError::NoScreen { folder: folder.to_owned() }.into());
     }
     reading(&meta.agent, &recording::screen(&meta, &read(&folder.join(recording::STYLED_SCREEN))?))
 }
 
 fn reading(agent: &str, screen: &Screen) -> Result<Reading, Error> {
     if screen::markers(agent).is_none() {
-        let problem = format!("dogwatch has no screen rules for the agent {agent:?}");
-        return Err(Error::BadArgument { problem });
+        return Err(UsageError::NoScreenRules { agent: agent.to_owned() }.into());
     }
     Ok(screen::read(agent, screen))
 }
@@ -94,17 +87,13 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let bytes = open_own(path).and_then(|file| read_up_to(file, MAX_SCREEN + 1));
     let bytes = bytes.map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => {
-            Error::BadArgument { problem: format!("{}: {error}", path.display()) }
+            UsageError::NotAFile { path: path.to_owned(), source: error }.into()
         }
         _ => Error::io(format!("read {}", path.display()))(error),
     })?;
     if bytes.len() as u64 > MAX_SCREEN {
-        let problem = format!(
-            "{} is larger than {} MB and cannot be a captured screen",
-            path.display(),
-            MAX_SCREEN >> 20
-        );
-        return Err(Error::BadArgument { problem });
+        let megabytes = MAX_SCREEN >> 20;
+        return Err(UsageError::NotAScreen { path: path.to_owned(), megabytes }.into());
     }
     Ok(bytes)
 }

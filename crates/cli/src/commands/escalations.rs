@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::args::{EscalationAnswer, EscalationRaise, EscalationVerb, EscalationWait, Escalations};
 use crate::table::{Cell, Table};
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn escalations(context: &Context, args: &Escalations) -> Result<u8, Error> {
@@ -124,8 +125,7 @@ fn ask(context: &Context, id: &str) -> Result<String, Error> {
         return Ok(String::new());
     }
     if !std::io::stdin().is_terminal() {
-        let problem = format!("no option given; pass --option 1 to {}", found.options.len());
-        return Err(Error::BadArgument { problem });
+        return Err(UsageError::MissingOption { options: found.options.len() }.into());
     }
     show(&found);
     Ok(ui::ask("option: "))
@@ -152,9 +152,7 @@ fn wait(context: &Context, args: &EscalationWait) -> Result<u8, Error> {
 fn raise(context: &Context, args: &EscalationRaise) -> Result<u8, Error> {
     let trigger = Trigger::by_word(&args.trigger).ok_or_else(|| {
         let known = Trigger::ALL.map(Trigger::as_str).join(", ");
-        Error::BadArgument {
-            problem: format!("unknown trigger {:?}; known triggers: {known}", args.trigger),
-        }
+        UsageError::UnknownTrigger { given: args.trigger.clone(), known }
     })?;
     let situation = Situation {
         run: args.run.clone(),
@@ -170,8 +168,7 @@ fn raise(context: &Context, args: &EscalationRaise) -> Result<u8, Error> {
         .default
         .is_some_and(|option| !(1..=options).contains(&usize::try_from(option).unwrap_or(0)))
     {
-        let problem = format!("--default must be one of the options, 1 to {options}");
-        return Err(Error::BadArgument { problem });
+        return Err(UsageError::DefaultNotAnOption { options }.into());
     }
     let new = format!("raised {}", Timestamp::now().as_nanosecond());
     let request = Request {

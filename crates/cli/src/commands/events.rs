@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::args::Events;
+use crate::usage::UsageError;
 use crate::{environment, interrupt, ui};
 
 /// The longest wait without a look at whether the journal is still the one that others write to.
@@ -19,8 +20,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
     if let Some(unknown) = args.kind.as_deref().filter(|word| !kind::ALL.contains(word)) {
         let known = kind::ALL.join(", ");
-        let problem = format!("unknown event kind {unknown:?}; known kinds: {known}");
-        return Err(Error::BadArgument { problem });
+        return Err(UsageError::UnknownEventKind { given: unknown.to_owned(), known }.into());
     }
     if let Some(session) = &args.session {
         events::must_be_known(context, session)?;
@@ -41,7 +41,7 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
         let is_all = events.is_empty();
         for event in events {
             if let Err(error) = tell(&event, args.json) {
-                return super::watch::ended_by(&error);
+                return super::watch::ended_by(error);
             }
         }
         if stop.load(Ordering::Relaxed) || (is_all && !args.follow) {

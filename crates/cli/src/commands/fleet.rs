@@ -20,6 +20,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::status as words;
 use crate::args::{Fleet, FleetCommon, FleetOrder};
 use crate::table::{Cell, Table};
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 /// How long a host may take to start an agent or to end one.
@@ -77,9 +78,7 @@ pub(crate) fn fleet(context: &Context, args: Fleet) -> Result<u8, Error> {
 fn split(target: &str) -> Result<(String, String), Error> {
     match target.split_once('/').filter(|(host, session)| !host.is_empty() && !session.is_empty()) {
         Some((host, session)) => Ok((host.to_owned(), session.to_owned())),
-        None => Err(Error::BadArgument {
-            problem: format!("{target:?} is not of the form HOST/SESSION"),
-        }),
+        None => Err(UsageError::NotHostAndSession { target: target.to_owned() }.into()),
     }
 }
 
@@ -129,8 +128,8 @@ fn code(reply: &Reply) -> u8 {
 /// Draws the table again whenever there is news, until Ctrl-C.
 fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
     if !as_json && !ui::stdout_is_terminal() {
-        let problem = "--watch needs a terminal; use `dogwatch fleet --watch --json` without one";
-        return Err(Error::BadArgument { problem: problem.into() });
+        let instead = "dogwatch fleet --watch --json";
+        return Err(UsageError::NeedsTerminal { instead }.into());
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

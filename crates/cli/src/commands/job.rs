@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use crate::args::{Job as JobArgs, JobSubmit, JobVerb};
 use crate::commands::told;
 use crate::table::Table;
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
@@ -59,9 +60,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
 fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     let begun = Instant::now();
     let prompt = told::text(args.prompt.as_deref(), args.file.as_deref(), MOST_BYTES)?;
-    let prompt = prompt.ok_or_else(|| Error::BadArgument {
-        problem: "no prompt given; pass a prompt, `-` for standard input, or --file".to_owned(),
-    })?;
+    let prompt = prompt.ok_or(UsageError::MissingPrompt)?;
     let submitted = job::submit(context, &args.target, &prompt, args.timeout)?;
     if let Some(trouble) = &submitted.trouble {
         ui::talk(format_args!("warning: not delivered yet: {trouble}"));

@@ -7,13 +7,13 @@ use jiff::Timestamp;
 
 use crate::args::KillAll;
 use crate::commands::kill;
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
     // Also with no sessions: a script that lacks it fails where it is written, not where it does harm.
     if !args.yes && !std::io::stdin().is_terminal() {
-        let problem = "kill-all needs --yes when standard input is not a terminal";
-        return Err(Error::BadArgument { problem: problem.to_owned() });
+        return Err(UsageError::NotConfirmed.into());
     }
     let mut seen = snapshot::look_at_current(context)?;
     if args.project_only {

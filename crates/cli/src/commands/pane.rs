@@ -13,6 +13,7 @@ use dogwatch_protocol::team::{self as printed, PaneCheck};
 use dogwatch_tmux::PaneId;
 
 use crate::args::{Pane, PaneClose, PaneCommand, PaneRebalance, PaneSpawn, PaneVerify, SideArg};
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 /// What is started when nothing is named.
@@ -123,7 +124,7 @@ fn rebalance(context: &Context, args: &PaneRebalance) -> Result<u8, Error> {
     let master = match (&args.master, environment::own_pane(context)) {
         (Some(target), _) => pane::pane_of(context, target)?,
         (None, Some(own)) => pane::master_of(context, own)?,
-        (None, None) => return Err(no_window()),
+        (None, None) => return Err(UsageError::NoMaster.into()),
     };
     let balanced = pane::rebalance(context, master, args.side.map(side))?;
     if args.json {
@@ -135,11 +136,6 @@ fn rebalance(context: &Context, args: &PaneRebalance) -> Result<u8, Error> {
         ui::line(format_args!("{word}balanced: {panes} panes, {master} on the {side}"));
     }
     Ok(if balanced.is_proven { exit_code::OK } else { exit_code::FAILED })
-}
-
-fn no_window() -> Error {
-    let problem = "not inside tmux; run this in a tmux pane or pass --master";
-    Error::BadArgument { problem: problem.to_owned() }
 }
 
 fn close(context: &Context, args: &PaneClose) -> Result<u8, Error> {

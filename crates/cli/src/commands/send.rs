@@ -8,12 +8,11 @@ use dogwatch_protocol::message;
 use crate::args::{Deliver, Send, SendWhen};
 use crate::commands::told;
 use crate::ui;
+use crate::usage::UsageError;
 
 pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
     let text = told::text(args.text.as_deref(), args.file.as_deref(), MOST_BYTES)?;
-    let text = text.ok_or_else(|| Error::BadArgument {
-        problem: "no message given; pass a text, `-` for standard input, or --file".into(),
-    })?;
+    let text = text.ok_or(UsageError::MissingMessage)?;
     let request = Request {
         target: &args.target,
         text: &text,

@@ -11,6 +11,7 @@ use dogwatch_protocol::session;
 use dogwatch_store::{open_given, read_up_to};
 
 use crate::args::Spawn;
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
@@ -31,12 +32,11 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
 fn request(mut args: Spawn) -> Result<Request, Error> {
     // `spawn - -- COMMAND`: no agent is called that.
     args.words = args.words.or_else(|| args.agent.take_if(|agent| agent == "-"));
-    let bad = |problem: &str| Error::BadArgument { problem: problem.to_owned() };
     let prompt = prompt(&args)?;
     let what = match args.agent {
         Some(name) => What::Agent { name, extra_args: args.args },
         None if args.args.is_empty() => {
-            return Err(bad("nothing to start; pass an agent, or a command after --"));
+            return Err(UsageError::NothingToStart.into());
         }
         None => What::Command(args.args),
     };
@@ -71,13 +71,15 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
     })
 }
 
+pub(super) fn not_a_pair(option: &'static str, given: &str, form: &'static str) -> Error {
+    UsageError::NotAPair { option, given: given.to_owned(), form }.into()
+}
+
 /// Variables as they are given: `KEY=VALUE`.
 pub(super) fn variables(given: &[String]) -> Result<Vec<(String, String)>, Error> {
     let pair = |pair: &String| match pair.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
-        None => Err(Error::BadArgument {
-            problem: format!("--env {pair:?} is not of the form KEY=VALUE"),
-        }),
+        None => Err(not_a_pair("--env", pair, "KEY=VALUE")),
     };
     given.iter().map(pair).collect()
 }

@@ -20,6 +20,7 @@ use crate::args::StatusArgs;
 use crate::commands::job as jobs;
 use crate::screen::{self, Screen};
 use crate::table::{Cell, Table};
+use crate::usage::UsageError;
 use crate::{environment, interrupt, ui};
 
 pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
@@ -80,8 +81,8 @@ fn look(
 /// Draws the table again whenever there is news, until Ctrl-C.
 fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     if !ui::stdout_is_terminal() {
-        let problem = "--watch needs a terminal; use `dogwatch status --json` without one".into();
-        return Err(Error::BadArgument { problem });
+        let instead = "dogwatch status --json";
+        return Err(UsageError::NeedsTerminal { instead }.into());
     }
     let mut watcher = Watcher::new(context, &args.sessions)?;
     let stop = interrupt::flag(watcher.waker())?;

@@ -8,6 +8,7 @@ use dogwatch_protocol::team as printed;
 
 use crate::args::{Task, TaskAdd, TaskCommand, TaskList, TaskStatusArg};
 use crate::{environment, ui};
+use dogwatch_engine::error::TeamError;
 
 pub(crate) fn task(context: &Context, args: &Task) -> Result<u8, Error> {
     match &args.command {
@@ -35,7 +36,7 @@ fn list(args: &TaskList) -> Result<u8, Error> {
         environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
     let file = TeamFile::find(&about)?;
     let role = args.role.as_deref().map(roles::role).transpose();
-    let role = role.map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
+    let role = role.map_err(TeamError::from)?;
     let status = args.status.map(|status| match status {
         TaskStatusArg::Pending => TaskStatus::Pending,
         TaskStatusArg::InProgress => TaskStatus::InProgress,

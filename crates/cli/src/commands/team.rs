@@ -9,6 +9,7 @@ use dogwatch_protocol::team as printed;
 use dogwatch_tmux::PaneId;
 
 use crate::args::Team;
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
@@ -56,16 +57,10 @@ fn window(context: &Context, args: &Team) -> Result<PaneId, Error> {
     let masters = team::masters(context, &environment::project()?)?;
     match masters.as_slice() {
         [one] => Ok(*one),
-        [] => Err(Error::BadArgument {
-            problem: "this project has no team; pass a pane or a session".to_owned(),
-        }),
+        [] => Err(UsageError::NoTeam.into()),
         many => {
             let shown: Vec<String> = many.iter().map(ToString::to_string).collect();
-            let problem = format!(
-                "this project has several teams; pass one of their masters: {}",
-                shown.join(", ")
-            );
-            Err(Error::BadArgument { problem })
+            Err(UsageError::SeveralTeams { masters: shown.join(", ") }.into())
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use crate::usage::UsageError;
 use dogwatch_engine::Error;
 use dogwatch_store::{open_given, read_up_to};
 
@@ -24,10 +25,9 @@ pub(super) fn text(
         }
         _ => read(std::io::stdin(), most).map_err(Error::io("read standard input"))?,
     };
-    String::from_utf8(bytes).map(Some).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Error::BadArgument { problem: format!("the text is not valid UTF-8 (byte {at})") }
-    })
+    let text = String::from_utf8(bytes);
+    let text = text.map_err(|e| UsageError::NotUtf8 { at: e.utf8_error().valid_up_to() })?;
+    Ok(Some(text))
 }
 
 fn read(from: impl Read, most: usize) -> std::io::Result<Vec<u8>> {

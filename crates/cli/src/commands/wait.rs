@@ -8,13 +8,13 @@ use dogwatch_protocol::status::{WaitOutcome, WaitResult};
 use crate::args::Wait;
 use crate::commands::status as words;
 use crate::ui;
+use crate::usage::UsageError;
 
 pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
     let states: Vec<String> = args.states.clone();
     if let Some(unknown) = states.iter().find(|state| !Status::WORDS.contains(&state.as_str())) {
         let known = Status::WORDS.join(", ");
-        let problem = format!("unknown state {unknown:?}; known states: {known}");
-        return Err(Error::BadArgument { problem });
+        return Err(UsageError::UnknownState { given: unknown.clone(), known }.into());
     }
     let (outcome, judged, code) = match wait::wait(context, &args.sessions, &states, args.timeout)?
     {

@@ -34,7 +34,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
                 publisher.show(&change);
             }
             if let Err(error) = tell(&change, args.json) {
-                return ended_by(&error);
+                return ended_by(error);
             }
         }
         let all_over = || watcher.judged().all(|one| one.verdict.status.is_over());
@@ -46,12 +46,11 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
 }
 
 /// Nobody reads any more: that is an end like any other, and the watcher cleans up behind it.
-pub(super) fn ended_by(error: &io::Error) -> Result<u8, Error> {
+pub(super) fn ended_by(error: io::Error) -> Result<u8, Error> {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Ok(exit_code::OK);
     }
-    let problem = format!("failed to write the result: {error}");
-    Err(Error::BadArgument { problem })
+    Err(Error::io("write the result")(error))
 }
 
 fn tell(change: &Change, as_json: bool) -> io::Result<()> {

@@ -74,8 +74,7 @@ pub fn answer(
         }
         .into());
     }
-    let wanted = answer::choose(&first.options, choice)
-        .map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
+    let wanted = answer::choose(&first.options, choice).map_err(MessageError::from)?;
     let pane = judged.seen.pane_id().ok_or_else(|| {
         Error::Session(SessionError::IsOver {
             name: name.clone(),
@@ -114,8 +113,7 @@ fn go_to(
             return Err(MessageError::OtherDialog { name, question: String::new() }.into());
         };
         let Some(marked) = dialog.marked else {
-            let problem = format!("{name} does not show which option is selected");
-            return Err(Error::BadArgument { problem });
+            return Err(MessageError::SelectionHidden { name }.into());
         };
         let Some(key) = answer::key(marked, wanted) else { return Ok(()) };
         tmux_input::press(&context.tmux, pane, &[key])?;
@@ -124,8 +122,7 @@ fn go_to(
         };
         until(context, reader, session, moved)?;
     }
-    let problem = "the selection did not reach the option; nothing was chosen".to_owned();
-    Err(Error::BadArgument { problem })
+    Err(MessageError::SelectionStuck.into())
 }
 
 /// Waits until the dialog is as told; false if it did not become so in time.

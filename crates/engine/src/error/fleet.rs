@@ -1,7 +1,10 @@
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use dogwatch_core::fleet::SpawnRefused;
 use dogwatch_store::LocalBrokerError;
 
-use super::kind::codes;
+use super::kind::{BAD_ARGUMENT, codes};
 
 /// Why a broker or another host cannot be used, or an order of another host is not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +26,18 @@ pub enum FleetError {
     OrderRefused { because: SpawnRefused },
     #[error(transparent)]
     LocalBroker(LocalBrokerError),
+    #[error("{path:?} is not an absolute path")]
+    NotAbsolute { path: String },
+    #[error("a model's name cannot begin with a dash")]
+    BadModel,
+    #[error(
+        "{listen} is reachable from other machines; set `user` and a password in [mqtt] of config.toml first, or listen on 127.0.0.1"
+    )]
+    OpenToOthers { listen: SocketAddr },
+    #[error("Mosquitto does not support the path {}; use another --state-dir", path.display())]
+    BadBrokerPath { path: PathBuf },
+    #[error("Mosquitto cannot take user name or password of {user:?}: a colon in it")]
+    BadBrokerUser { user: String },
 }
 
 codes! { FleetError:
@@ -36,6 +51,11 @@ codes! { FleetError:
     Self::LocalBroker(LocalBrokerError::Runs(_)) => Conflict "broker_runs";
     // Those of the store and of the configuration are errors of their own (`From<LocalBrokerError>`); what is left is a path.
     Self::LocalBroker(_) => Usage "broker_failed";
+    Self::NotAbsolute { .. }
+    | Self::BadModel
+    | Self::OpenToOthers { .. }
+    | Self::BadBrokerPath { .. }
+    | Self::BadBrokerUser { .. } => Usage BAD_ARGUMENT;
 }
 
 impl FleetError {
@@ -54,7 +74,7 @@ impl FleetError {
                 "the host has accepted the order and is still carrying it out; `dogwatch fleet` shows its sessions".into()
             }
             Self::NoReply { .. } => "the order has expired; `dogwatch fleet` lists the hosts".into(),
-            Self::AlreadyRelayed | Self::OrderRefused { .. } | Self::LocalBroker(_) => return None,
+            _ => return None,
         })
     }
 }

@@ -21,6 +21,8 @@ pub trait Coded {
 
 /// The code of everything that is wrong in a command line and has no code of its own.
 pub const BAD_ARGUMENT: &str = "bad_argument";
+/// The code of faults of dogwatch itself.
+pub const INTERNAL: &str = "internal";
 
 /// Gives each variant its kind and its code. Such a table is the only place that has them; `docs/protocol.md` lists them too, and a
 /// test compares the two.

@@ -1,4 +1,7 @@
-use super::kind::codes;
+use dogwatch_core::answer::BadChoice;
+use dogwatch_core::delivery::safe_text::BadText;
+
+use super::kind::{BAD_ARGUMENT, codes};
 
 /// Why a message cannot be delivered, or a dialog answered.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +16,16 @@ pub enum MessageError {
     NoDialog { name: String, state: &'static str },
     #[error("{name} has another dialog open than the one given by --dialog{}", if question.is_empty() { String::new() } else { format!(": {question}") })]
     OtherDialog { name: String, question: String },
+    #[error(transparent)]
+    BadText(#[from] BadText),
+    #[error("{name} runs a plain command, which cannot receive messages")]
+    PlainCommand { name: String },
+    #[error(transparent)]
+    BadChoice(#[from] BadChoice),
+    #[error("{name} does not show which option is selected")]
+    SelectionHidden { name: String },
+    #[error("the selection did not reach the option; nothing was chosen")]
+    SelectionStuck,
 }
 
 codes! { MessageError:
@@ -21,4 +34,6 @@ codes! { MessageError:
     Self::Busy { .. } => Conflict "busy";
     Self::NoDialog { .. } => Conflict "no_dialog";
     Self::OtherDialog { .. } => Conflict "other_dialog";
+    Self::BadText(_) | Self::PlainCommand { .. } | Self::BadChoice(_) => Usage BAD_ARGUMENT;
+    Self::SelectionHidden { .. } | Self::SelectionStuck => Failed "not_answered";
 }

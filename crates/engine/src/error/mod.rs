@@ -21,6 +21,7 @@ mod workflow;
 
 use std::io;
 
+use dogwatch_bmad::StoryError;
 use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
 use dogwatch_core::workflow::BadWorkflow;
@@ -30,7 +31,7 @@ pub use agent::AgentError;
 pub use configuration::ConfigurationError;
 pub use fleet::FleetError;
 pub use job::JobError;
-pub use kind::{BAD_ARGUMENT, Coded, ErrorKind};
+pub use kind::{BAD_ARGUMENT, Coded, ErrorKind, INTERNAL};
 pub use message::MessageError;
 pub use project::ProjectError;
 pub use question::QuestionError;
@@ -62,10 +63,8 @@ pub enum Error {
     Fleet(#[from] FleetError),
     Configuration(#[from] ConfigurationError),
     System(#[from] SystemError),
-    #[error("{problem}")]
-    BadArgument {
-        problem: String,
-    },
+    /// The front end was used wrongly, and knows its own words for it.
+    Usage(Box<dyn std::error::Error + Send + Sync>),
 }
 
 codes! { StoreError:
@@ -135,7 +134,7 @@ impl Error {
             Self::Fleet(error) => error.kind_and_code(),
             Self::Configuration(error) => error.kind_and_code(),
             Self::System(error) => error.kind_and_code(),
-            Self::BadArgument { .. } => (ErrorKind::Usage, BAD_ARGUMENT),
+            Self::Usage(_) => (ErrorKind::Usage, BAD_ARGUMENT),
         }
     }
 
@@ -168,7 +167,7 @@ impl Error {
             Self::Fleet(error) => error.hint(),
             Self::Configuration(error) => error.hint(),
             Self::System(error) => error.hint(),
-            Self::Message(_) | Self::Report(_) | Self::BadArgument { .. } => None,
+            Self::Message(_) | Self::Report(_) | Self::Usage(_) => None,
         }
     }
 }
@@ -194,6 +193,18 @@ impl From<MqttError> for Error {
 impl From<BadWorkflow> for Error {
     fn from(error: BadWorkflow) -> Self {
         WorkflowError::from(error).into()
+    }
+}
+
+impl From<StoryError> for Error {
+    fn from(error: StoryError) -> Self {
+        match error {
+            StoryError::Outside(outside) => WorkflowError::Outside(outside).into(),
+            StoryError::Unreadable { path, source } => SystemError::NotRead { path, source }.into(),
+            StoryError::NotWritten { path, source } => {
+                SystemError::NotWritten { path, source }.into()
+            }
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 use super::Error;
-use super::kind::codes;
+use super::kind::{BAD_ARGUMENT, codes};
 
 /// Why a session of the registry cannot be added, resumed or deleted.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +22,10 @@ pub enum RegistryError {
     Elsewhere { name: String, place: String },
     #[error("no agent is running in {target:?}")]
     NoAgentThere { target: String },
+    #[error("only agents can be added to the registry")]
+    OnlyAgents,
+    #[error("the registry has no directory (cwd) for {name}")]
+    NoFolder { name: String },
 }
 
 codes! { RegistryError:
@@ -34,6 +38,7 @@ codes! { RegistryError:
     Self::NotUpdated { .. } => Store "registry_not_updated";
     Self::Elsewhere { .. } => Conflict "elsewhere";
     Self::NoAgentThere { .. } => NotFound "no_agent_there";
+    Self::OnlyAgents | Self::NoFolder { .. } => Usage BAD_ARGUMENT;
 }
 
 impl RegistryError {
@@ -63,7 +68,9 @@ impl RegistryError {
                     .into()
             }
             Self::NoAgentThere { .. } => "name the agent: --agent NAME".into(),
-            Self::ConversationShared { .. } => return None,
+            Self::ConversationShared { .. } | Self::OnlyAgents | Self::NoFolder { .. } => {
+                return None;
+            }
         })
     }
 }

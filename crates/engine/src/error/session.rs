@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use dogwatch_core::name::NameError;
 
-use super::kind::codes;
+use super::kind::{BAD_ARGUMENT, codes};
 
 /// Why a session cannot be started, found, read or ended.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,8 @@ pub enum SessionError {
     NotAFolder { path: PathBuf },
     #[error("the prompt {problem}")]
     BadPrompt { problem: String },
+    #[error("{name:?} is not a valid name of an environment variable")]
+    BadVariable { name: String },
     #[error("cannot start session {name}: {reason}")]
     LaunchFailed { name: String, reason: String },
     #[error("session {name} was created, but its program did not start within {seconds} s")]
@@ -48,6 +50,7 @@ codes! { SessionError:
     Self::NotReachable { .. } => Tmux "not_reachable";
     Self::NoSuchFolder { .. } | Self::NotAFolder { .. } => Usage "bad_cwd";
     Self::BadPrompt { .. } => Usage "bad_prompt";
+    Self::BadVariable { .. } => Usage BAD_ARGUMENT;
     Self::LaunchFailed { .. } => Agent "launch_failed";
     Self::StartNotConfirmed { .. } => Timeout "start_not_confirmed";
     Self::NotEnded { .. } => Failed "not_ended";

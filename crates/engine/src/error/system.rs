@@ -1,23 +1,31 @@
 use std::io;
+use std::path::PathBuf;
 
-use super::kind::codes;
+use super::kind::{INTERNAL, codes};
 
 /// What the system did not do, or what is a fault of dogwatch itself. Never reported as wrong usage.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
     #[error("failed to {action}: {source}")]
     Io { action: String, source: io::Error },
+    #[error("cannot read {}: {source}", path.display())]
+    NotRead { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", path.display())]
+    NotWritten { path: PathBuf, source: io::Error },
+    #[error("cannot write {what} as JSON: {source}")]
+    NotSerialized { what: &'static str, source: serde_json::Error },
 }
 
 codes! { SystemError:
-    Self::Io { .. } => Failed "io";
+    Self::Io { .. } | Self::NotRead { .. } | Self::NotWritten { .. } => Failed "io";
+    Self::NotSerialized { .. } => Internal INTERNAL;
 }
 
 impl SystemError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Io { source, .. } if is_at_limit(source) => Some(LIMIT.to_owned()),
-            Self::Io { .. } => None,
+            _ => None,
         }
     }
 }

@@ -1,9 +1,10 @@
 use std::path::PathBuf;
 
+use dogwatch_core::roles::BadRole;
 use dogwatch_core::session_file::{FileProblem, Missing, NoTask, TaskId};
 use dogwatch_core::window::{LEAST_HEIGHT, LEAST_WIDTH};
 
-use super::kind::codes;
+use super::kind::{BAD_ARGUMENT, codes};
 
 /// Why a pane, a task or a session file of a team cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,22 @@ pub enum TeamError {
     NoTask(NoTask),
     #[error("{task} is recorded as done, but reporting to {spawner} failed: {reason}")]
     NotReported { task: TaskId, spawner: String, reason: String },
+    #[error(transparent)]
+    BadRole(#[from] BadRole),
+    #[error("the role is unknown; pass --role or set DOGWATCH_ROLE")]
+    NoRole,
+    #[error("not inside tmux; run this in a tmux pane or pass --master")]
+    NoMaster,
+    #[error("BMAD_SESSION_ID is {id:?}, which is not a valid folder name")]
+    BadBmadSession { id: String },
+    #[error("the result must be a short text such as pass, fail or blocked: {result:?}")]
+    BadResult { result: String },
+    #[error("the task is empty")]
+    EmptyTask,
+    #[error("the task is longer than {most} bytes; write it to a file and refer to the file")]
+    TaskTooLong { most: usize },
+    #[error("the task contains a NUL byte")]
+    TaskHasNul,
 }
 
 codes! { TeamError:
@@ -46,6 +63,14 @@ codes! { TeamError:
     Self::BadSessionFile { .. } => Store "bad_session_file";
     Self::NoTask(_) => NotFound "no_task";
     Self::NotReported { .. } => Failed "not_reported";
+    Self::BadRole(_)
+    | Self::NoRole
+    | Self::NoMaster
+    | Self::BadBmadSession { .. }
+    | Self::BadResult { .. }
+    | Self::EmptyTask
+    | Self::TaskTooLong { .. }
+    | Self::TaskHasNul => Usage BAD_ARGUMENT;
 }
 
 impl TeamError {

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::*;
 
 /// These mean the same to a script, whichever domain they are of.
-const SHARED: [&str; 2] = [BAD_ARGUMENT, "bad_name"];
+const SHARED: [&str; 3] = [BAD_ARGUMENT, INTERNAL, "bad_name"];
 
 #[test]
 fn codes_are_unique_and_plain() {
@@ -28,6 +28,30 @@ fn a_machine_without_processes_gives_a_hint() {
     let error = Error::from(tmux);
     assert_eq!((error.code(), error.exit_code()), ("tmux", 5));
     assert!(error.hint().is_some_and(|hint| hint.contains("ulimit -u")));
+}
+
+#[test]
+fn a_fault_of_the_system_is_never_wrong_usage() {
+    let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+    let no_json = || serde_json::from_str::<u32>("x").unwrap_err();
+    let cases: [(Error, &str); 6] = [
+        (StoryError::Unreadable { path: "/p/x".into(), source: denied() }.into(), "io"),
+        (StoryError::NotWritten { path: "/p/x".into(), source: denied() }.into(), "io"),
+        (SystemError::NotSerialized { what: "settings", source: no_json() }.into(), INTERNAL),
+        (WorkflowError::BadSettings { id: "1".into(), source: no_json() }.into(), INTERNAL),
+        (WorkflowError::NoStepOfJob { job: "dev".into() }.into(), INTERNAL),
+        (MessageError::SelectionStuck.into(), "not_answered"),
+    ];
+    for (error, code) in cases {
+        assert_eq!((error.code(), error.exit_code()), (code, 1), "{error}");
+    }
+}
+
+#[test]
+fn a_front_end_brings_its_own_words_for_wrong_usage() {
+    let error = Error::Usage("pass --yes".into());
+    assert_eq!((error.code(), error.kind()), (BAD_ARGUMENT, ErrorKind::Usage));
+    assert_eq!((error.to_string().as_str(), error.hint()), ("pass --yes", None));
 }
 
 #[test]

@@ -29,8 +29,7 @@ pub fn create(
 ) -> Result<Spawned, Error> {
     let mut request = creation.request.clone();
     let What::Agent { name: agent, .. } = &request.what else {
-        let problem = "only agents can be added to the registry".to_owned();
-        return Err(Error::BadArgument { problem });
+        return Err(RegistryError::OnlyAgents.into());
     };
     let name = request.name.clone();
     let name = name.unwrap_or_else(|| managed.manner.pattern.name(&creation.workspace, agent));

@@ -78,9 +78,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
         let id = self.conversation(name, &entry)?;
         let context = self.managed.context;
         let cwd = entry.cwd.clone().map(PathBuf::from);
-        let cwd = cwd.ok_or_else(|| Error::BadArgument {
-            problem: format!("the registry has no directory (cwd) for {name}"),
-        })?;
+        let cwd = cwd.ok_or_else(|| RegistryError::NoFolder { name: name.to_owned() })?;
         let request = Request {
             what: What::Agent { name: entry.agent.clone(), extra_args: manner.extra_args.clone() },
             prompt: None,

@@ -150,8 +150,7 @@ fn told(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
     let Some(id) = &about.bmad_session else { return Ok(None) };
     // It becomes part of a path.
     if !is_id(id) {
-        let problem = format!("BMAD_SESSION_ID is {id:?}, which is not a valid folder name");
-        return Err(Error::BadArgument { problem });
+        return Err(TeamError::BadBmadSession { id: id.clone() }.into());
     }
     Ok(Some(about.project.join(BMAD_FOLDER).join(id).join(BMAD_NAME)))
 }

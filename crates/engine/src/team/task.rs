@@ -3,6 +3,7 @@
 use dogwatch_core::roles;
 use dogwatch_core::session_file::{Task, TaskId};
 
+use crate::error::TeamError;
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
 
@@ -16,8 +17,7 @@ pub fn add(
     role: &str,
     text: &str,
 ) -> Result<(TaskId, TeamFile), Error> {
-    let role =
-        roles::role(role).map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
+    let role = roles::role(role).map_err(TeamError::from)?;
     check(text)?;
     let file = file.made()?;
     // A number that was claimed once is not given out again, even if somebody took the task out of the file.
@@ -31,16 +31,14 @@ pub fn list(file: &TeamFile) -> Result<Vec<Task>, Error> {
 }
 
 pub(crate) fn check(text: &str) -> Result<(), Error> {
-    let problem = if text.trim().is_empty() {
-        "the task is empty".to_owned()
-    } else if text.len() > MOST_BYTES {
-        format!(
-            "the task is longer than {MOST_BYTES} bytes; write it to a file and refer to the file"
-        )
-    } else if text.contains('\0') {
-        "the task contains a NUL byte".to_owned()
-    } else {
-        return Ok(());
-    };
-    Err(Error::BadArgument { problem })
+    if text.trim().is_empty() {
+        return Err(TeamError::EmptyTask.into());
+    }
+    if text.len() > MOST_BYTES {
+        return Err(TeamError::TaskTooLong { most: MOST_BYTES }.into());
+    }
+    if text.contains('\0') {
+        return Err(TeamError::TaskHasNul.into());
+    }
+    Ok(())
 }

@@ -12,11 +12,12 @@ use dogwatch_core::workflow::{AgentChoice, Item};
 
 use super::git::Tree;
 use super::planner::{Complexity, Planned, Wanted};
+use crate::error::WorkflowError;
 use crate::observe::agents;
 use crate::{Context, Error};
 use dogwatch_bmad::policy::load::{self, Need};
 use dogwatch_bmad::provider;
-use dogwatch_bmad::{Project, Stories, StoryError, read_text};
+use dogwatch_bmad::{Project, Stories, read_text};
 
 /// Where all epics may be in one file, if they are not in files of their own.
 const EPICS: [&str; 6] = [
@@ -31,14 +32,6 @@ const EPICS: [&str; 6] = [
 /// All epics together; one file alone has less.
 const MOST_EPICS: usize = 64 * 1024 * 1024;
 
-fn bad(problem: impl Into<String>) -> Error {
-    Error::BadArgument { problem: problem.into() }
-}
-
-pub(super) fn fault(error: &StoryError) -> Error {
-    bad(error.to_string())
-}
-
 /// Finds the stories that are meant and not done, and who does them.
 pub(super) fn items(
     context: &Context,
@@ -47,12 +40,11 @@ pub(super) fn items(
     builds: bool,
 ) -> Result<(), Error> {
     let stories = Stories::new(&planned.project);
-    planned.settings.artifacts = stories.artifacts_below_root().map_err(|e| fault(&e))?;
-    let file = stories.sprint_file().map_err(|e| fault(&e))?;
-    let sprint = stories.sprint().map_err(|e| fault(&e))?.ok_or_else(|| {
-        bad(format!("{} does not exist; run BMAD's sprint planning first", file.display()))
-    })?;
-    let known = stories.known_epics().map_err(|e| fault(&e))?;
+    planned.settings.artifacts = stories.artifacts_below_root()?;
+    let file = stories.sprint_file()?;
+    let sprint =
+        stories.sprint()?.ok_or_else(|| WorkflowError::NoSprintStatus { file: file.clone() })?;
+    let known = stories.known_epics()?;
     limits(planned, wanted, builds)?;
     let mut found = rows(&sprint, &known);
     if builds {
@@ -66,7 +58,7 @@ pub(super) fn items(
     if let Some(epic) = &wanted.epic {
         found.retain(|(id, ..)| id.epic == *epic);
         if found.is_empty() {
-            return Err(bad(format!("{} has no stories of epic {epic}", file.display())));
+            return Err(WorkflowError::NoStoriesOfEpic { file, epic: epic.clone() }.into());
         }
     }
     if let Some(list) = &wanted.items {
@@ -82,7 +74,7 @@ pub(super) fn items(
     }
     found.retain(|(.., status)| status != "done");
     if found.is_empty() {
-        return Err(bad("nothing to do: all of these stories are done"));
+        return Err(WorkflowError::AllDone.into());
     }
     let epics = epic_texts(&stories, &known, &found)?;
     let crews = Crews::find(context, wanted);
@@ -161,8 +153,7 @@ fn limits(planned: &mut Planned, wanted: &Wanted, builds: bool) -> Result<(), Er
         Ok(policy) => policy,
         Err(_) if builds => return Ok(()),
         Err(fault) => {
-            let policy = load::load(&home, None, Need::Texts)
-                .map_err(|fault| bad(format!("invalid policy of this project: {fault}")))?;
+            let policy = load::load(&home, None, Need::Texts).map_err(WorkflowError::BadPolicy)?;
             planned.notes.push(format!("{fault}; agents get only the names of workflows"));
             policy
         }
@@ -170,6 +161,10 @@ fn limits(planned: &mut Planned, wanted: &Wanted, builds: bool) -> Result<(), Er
     planned.plan.cycles = u32::try_from(policy.max_review_cycles()).ok().filter(|n| *n > 0);
     planned.plan.crash_retries = u32::try_from(policy.max_crash_retries()).ok();
     Ok(())
+}
+
+fn no_story(story: &str) -> Error {
+    WorkflowError::NoSuchStory { story: story.to_owned(), place: "sprint status".to_owned() }.into()
 }
 
 type Found = (StoryId, String, String);
@@ -193,7 +188,7 @@ fn chosen(found: &[Found], list: &str, known: &KnownEpics) -> Result<Vec<Found>,
     let place = |text: &str| -> Result<usize, Error> {
         let meant = keys::read(text.trim(), known);
         let at = meant.and_then(|meant| at.get(&meant.id).copied());
-        at.ok_or_else(|| bad(format!("no story {text:?} in sprint status")))
+        at.ok_or_else(|| no_story(text))
     };
     let mut places = std::collections::BTreeSet::new();
     for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -202,9 +197,7 @@ fn chosen(found: &[Found], list: &str, known: &KnownEpics) -> Result<Vec<Found>,
             places.insert(at);
             continue;
         }
-        let (from, to) = part
-            .split_once('-')
-            .ok_or_else(|| bad(format!("no story {part:?} in sprint status")))?;
+        let (from, to) = part.split_once('-').ok_or_else(|| no_story(part))?;
         let (from, to) = (place(from)?, place(to)?);
         places.extend(from.min(to)..=from.max(to));
     }
@@ -217,7 +210,7 @@ fn epic_texts(
     known: &KnownEpics,
     found: &[Found],
 ) -> Result<Vec<EpicFile>, Error> {
-    let files = stories.epic_files().map_err(|e| fault(&e))?;
+    let files = stories.epic_files()?;
     let mut seen = HashSet::new();
     let epics = found.iter().map(|(id, ..)| id.epic.as_str()).filter(|epic| seen.insert(*epic));
     let mut paths: Vec<PathBuf> = epics.filter_map(|epic| files.of(epic)).collect();
@@ -226,11 +219,10 @@ fn epic_texts(
     paths.retain(|path| seen.insert(path.clone()));
     let (mut read, mut length) = (Vec::new(), 0);
     for path in paths {
-        if let Some(text) = read_text(stories.root(), &path).map_err(|e| fault(&e))? {
+        if let Some(text) = read_text(stories.root(), &path)? {
             length += text.len();
             if length > MOST_EPICS {
-                let limit = MOST_EPICS >> 20;
-                return Err(bad(format!("the epic files are larger than {limit} MiB in total")));
+                return Err(WorkflowError::EpicsTooLarge { mebibytes: MOST_EPICS >> 20 }.into());
             }
             read.push(EpicFile::read(&text, known));
         }
@@ -295,15 +287,13 @@ impl Crews {
 /// In a worktree there is only what git knows.
 pub(super) fn can_be_side_by_side(planned: &Planned, tree: &Tree) -> Result<(), Error> {
     let stories = Stories::new(&planned.project);
-    let sprint = stories.sprint_file().map_err(|e| fault(&e))?;
+    let sprint = stories.sprint_file()?;
     let shown =
         sprint.strip_prefix(&planned.project).unwrap_or(&sprint).to_string_lossy().into_owned();
     if tree.has(&shown) {
         return Ok(());
     }
-    Err(bad(format!(
-        "parallel stories need {shown} to be committed: each runs in its own git worktree"
-    )))
+    Err(WorkflowError::NotCommitted { file: shown }.into())
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@ use dogwatch_bmad::builds::{self, Entry, Spec};
 use dogwatch_core::workflow::{Item, Job};
 use jiff::Timestamp;
 
-use super::bmad::fault;
 use super::planner::{Planned, Wanted};
 use super::verify::Finding;
-use crate::error::AgentError;
+use crate::error::{AgentError, WorkflowError};
 use crate::observe::agents;
 use crate::workflow::run_context::RunContext;
 use crate::{Context, Error};
@@ -27,10 +26,6 @@ const PLACES: [&str; 5] = [
 const LIST: &str = "stories.yaml";
 /// What a build leaves that halted before it had a spec.
 const RESULT: &str = "bmad-build-auto-result-";
-
-fn bad(problem: impl Into<String>) -> Error {
-    Error::BadArgument { problem: problem.into() }
-}
 
 /// Spec folders with a `stories.yaml`, from the project's root.
 pub(super) fn spec_folders(root: &Path) -> Vec<String> {
@@ -66,16 +61,16 @@ pub(super) fn folder(planned: &Planned, wanted: &Wanted) -> Result<Option<String
         };
         folders.iter().find(is).cloned()
     });
-    let sprint = Stories::new(&planned.project).sprint_file().map_err(|e| fault(&e))?;
+    let sprint = Stories::new(&planned.project).sprint_file()?;
     match (named, folders.as_slice()) {
         (Some(folder), _) => Ok(Some(folder)),
         (None, _) if sprint.is_file() || wanted.epic.is_some() => Ok(None),
         (None, []) => Ok(None),
         (None, [one]) => Ok(Some(one.clone())),
-        (None, several) => Err(bad(format!(
-            "several spec folders have a {LIST}; choose one with --epic ({})",
-            several.join(", ")
-        ))),
+        (None, several) => {
+            Err(WorkflowError::SeveralSpecFolders { list: LIST, folders: several.join(", ") }
+                .into())
+        }
     }
 }
 
@@ -83,11 +78,13 @@ pub(super) fn folder(planned: &Planned, wanted: &Wanted) -> Result<Option<String
 pub(super) fn items(planned: &mut Planned, wanted: &Wanted, folder: &str) -> Result<(), Error> {
     let root = planned.project.clone();
     let file = root.join(folder).join(LIST);
-    let text = read_text(&root, &file).map_err(|e| fault(&e))?.unwrap_or_default();
-    let all = builds::entries(&text).map_err(|why| bad(format!("{folder}/{LIST}: {why}")))?;
+    let text = read_text(&root, &file)?.unwrap_or_default();
+    let all = builds::entries(&text).map_err(|problem| WorkflowError::BadStoryList {
+        file: format!("{folder}/{LIST}"),
+        problem,
+    })?;
     let chosen = chosen(&all, wanted.items.as_deref(), folder)?;
-    planned.settings.artifacts =
-        Stories::new(&root).artifacts_below_root().map_err(|e| fault(&e))?;
+    planned.settings.artifacts = Stories::new(&root).artifacts_below_root()?;
     planned.settings.spec_folder = Some(folder.to_owned());
     let (mut done, mut before): (Vec<String>, Option<String>) = (Vec::new(), None);
     for entry in chosen {
@@ -125,9 +122,8 @@ pub(super) fn items(planned: &mut Planned, wanted: &Wanted, folder: &str) -> Res
     }
     if planned.plan.items.is_empty() {
         let note = planned.notes.iter().find(|note| note.starts_with("stops before"));
-        return Err(bad(note
-            .cloned()
-            .unwrap_or_else(|| "nothing to do: all of these stories are done".to_owned())));
+        let why = note.cloned().map(|note| WorkflowError::StopsAtOnce { note });
+        return Err(why.unwrap_or(WorkflowError::AllDone).into());
     }
     Ok(())
 }
@@ -139,7 +135,8 @@ fn chosen<'e>(all: &'e [Entry], list: Option<&str>, folder: &str) -> Result<Vec<
     let wanted: Vec<&str> = list.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
     for id in &wanted {
         if !all.iter().any(|entry| entry.id == **id) {
-            return Err(bad(format!("no story {id:?} in {folder}/{LIST}")));
+            let place = format!("{folder}/{LIST}");
+            return Err(WorkflowError::NoSuchStory { story: (*id).to_owned(), place }.into());
         }
     }
     Ok(all.iter().filter(|entry| wanted.contains(&entry.id.as_str())).collect())
@@ -155,17 +152,13 @@ pub(super) fn refusals(context: &Context, planned: &Planned, is_dirty: bool) -> 
         );
     }
     if !planned.project.join("_bmad/scripts/render_skill.py").is_file() {
-        found.push(bad(
-            "_bmad/scripts/render_skill.py is missing, and bmad-build-auto needs it; install BMAD in this project",
-        ));
+        found.push(WorkflowError::NoRenderScript.into());
     }
     if is_dirty {
-        found.push(bad(
-            "bmad-build-auto stops on uncommitted changes, even with --allow-dirty; commit or stash them",
-        ));
+        found.push(WorkflowError::BuildNeedsCleanTree.into());
     }
     if planned.plan.has_worktrees() && planned.settings.spec_folder.is_some() {
-        found.push(bad(format!("stories of a {LIST} run in order; remove --max-parallel")));
+        found.push(WorkflowError::NotParallel { list: LIST }.into());
     }
     found
 }
@@ -173,14 +166,14 @@ pub(super) fn refusals(context: &Context, planned: &Planned, is_dirty: bool) -> 
 /// The specs of a story in a spec folder.
 fn in_folder(root: &Path, folder: &str, id: &str) -> Result<Vec<(PathBuf, Spec)>, Error> {
     let place = root.join(folder).join("stories");
-    read_all(root, files(root, &place, &format!("{id}-")).map_err(|e| fault(&e))?)
+    read_all(root, files(root, &place, &format!("{id}-"))?)
 }
 
 /// The specs of a story of sprint status, oldest first.
 pub(super) fn in_artifacts(root: &Path, item: &str) -> Result<Vec<(PathBuf, Spec)>, Error> {
-    let place = Stories::new(root).artifacts().map_err(|e| fault(&e))?;
+    let place = Stories::new(root).artifacts()?;
     let prefix = item.replace('.', "-");
-    let mut all = files(root, &place, &format!("spec-{prefix}-")).map_err(|e| fault(&e))?;
+    let mut all = files(root, &place, &format!("spec-{prefix}-"))?;
     all.extend(Some(place.join(format!("spec-{prefix}.md"))).filter(|path| path.is_file()));
     all.sort_by_key(|path| {
         std::fs::metadata(path).and_then(|m| m.modified()).logged("look at a file")
@@ -191,7 +184,7 @@ pub(super) fn in_artifacts(root: &Path, item: &str) -> Result<Vec<(PathBuf, Spec
 fn read_all(root: &Path, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, Spec)>, Error> {
     let mut read = Vec::new();
     for path in paths {
-        if let Some(text) = read_text(root, &path).map_err(|e| fault(&e))? {
+        if let Some(text) = read_text(root, &path)? {
             read.push((path, builds::spec(&text)));
         }
     }
@@ -272,8 +265,8 @@ fn halted(site: &RunContext<'_>, job: &Job, root: &Path) -> Result<Option<(PathB
 }
 
 fn results(root: &Path) -> Result<Vec<PathBuf>, Error> {
-    let place = Stories::new(root).artifacts().map_err(|e| fault(&e))?;
-    files(root, &place, RESULT).map_err(|e| fault(&e))
+    let place = Stories::new(root).artifacts()?;
+    Ok(files(root, &place, RESULT)?)
 }
 
 fn modified(path: &Path) -> Option<Timestamp> {
@@ -292,11 +285,11 @@ fn modified(path: &Path) -> Option<Timestamp> {
 pub(super) fn again(site: &RunContext<'_>, job: &Job) -> Result<(), Error> {
     let root = site.folder(job);
     for (path, _) in specs(site, job)? {
-        let Some(text) = read_text_to_change(&root, &path).map_err(|e| fault(&e))? else {
+        let Some(text) = read_text_to_change(&root, &path)? else {
             continue;
         };
         if let Some(draft) = builds::unblocked(&text) {
-            rewrite_text(&root, &path, &text, &draft).map_err(|e| fault(&e))?;
+            rewrite_text(&root, &path, &text, &draft)?;
         }
     }
     // The tree must be clean: what a build without a spec has left is kept with the run.
@@ -320,12 +313,12 @@ pub(super) fn finish(site: &RunContext<'_>, job: &Job, root: &Path) -> Result<()
     }
     let run = site.journal.run();
     let Some(item) = job.item().and_then(|item| run.plan.item(item)) else { return Ok(()) };
-    let file = Stories::new(root).sprint_file().map_err(|e| fault(&e))?;
-    let Some(text) = read_text_to_change(root, &file).map_err(|e| fault(&e))? else {
+    let file = Stories::new(root).sprint_file()?;
+    let Some(text) = read_text_to_change(root, &file)? else {
         return Ok(());
     };
     if let Some(changed) = builds::with_row(&text, item.key(), "done") {
-        rewrite_text(root, &file, &text, &changed).map_err(|e| fault(&e))?;
+        rewrite_text(root, &file, &text, &changed)?;
     }
     Ok(())
 }

@@ -175,8 +175,7 @@ fn of_tree(
     }
     if planned.plan.has_worktrees() {
         if tree.head().is_none() {
-            let problem = "parallel stories need an initial commit".to_owned();
-            found.push(Error::BadArgument { problem });
+            found.push(WorkflowError::NoFirstCommit.into());
         }
         if !dirty.is_empty() {
             planned

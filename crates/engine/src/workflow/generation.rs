@@ -69,11 +69,10 @@ pub(super) fn skill(context: &Context, home: &Project, name: &str) -> Option<Pat
 }
 
 fn installed(context: &Context, home: &Project) -> Result<Installed, Error> {
-    let bad = |e| super::bmad::fault(&e);
     let stories = Stories::new(&home.root);
-    let artifacts = stories.artifacts().map_err(bad)?;
+    let artifacts = stories.artifacts()?;
     let begins = |start: &str| -> Result<bool, Error> {
-        Ok(!files(&home.root, &artifacts, start).map_err(bad)?.is_empty())
+        Ok(!files(&home.root, &artifacts, start)?.is_empty())
     };
     let is_story = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -83,7 +82,7 @@ fn installed(context: &Context, home: &Project) -> Result<Installed, Error> {
         };
         is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some()
     };
-    let all = files(&home.root, &artifacts, "").map_err(bad)?;
+    let all = files(&home.root, &artifacts, "")?;
     let by_skills = STORIES.iter().all(|name| skill(context, home, name).is_some());
     let by_workflows = OLDER.iter().any(|folder| {
         let folder = home.root.join(folder);
@@ -94,7 +93,7 @@ fn installed(context: &Context, home: &Project) -> Result<Installed, Error> {
     Ok(Installed {
         stories: by_skills || by_workflows || by_policy(),
         build: skill(context, home, BUILD).is_some(),
-        has_sprint_status: stories.sprint_file().map_err(bad)?.is_file(),
+        has_sprint_status: stories.sprint_file()?.is_file(),
         has_story_files: all.iter().any(is_story),
         has_specs: begins("spec-")?,
         has_stories_yaml: !spec_folders(&home.root).is_empty(),

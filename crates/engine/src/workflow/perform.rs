@@ -13,7 +13,7 @@ use super::questions::escalate;
 use super::verify::{self, Asked};
 use super::{builds, sessions, stories};
 use crate::Error;
-use crate::error::ProjectError;
+use crate::error::{ProjectError, WorkflowError};
 use crate::workflow::run_context::RunContext;
 
 /// Carries a decision out and writes down what came of it.
@@ -22,7 +22,7 @@ pub(super) fn perform(site: &RunContext<'_>, decision: &Decision) -> Result<(), 
     let step = |job: &Job| -> Result<Step, Error> {
         run.step(job)
             .cloned()
-            .ok_or_else(|| Error::BadArgument { problem: format!("no step {job}") })
+            .ok_or_else(|| WorkflowError::NoStepOfJob { job: job.to_string() }.into())
     };
     let write = |fact: Fact| site.journal.append(fact);
     match decision {

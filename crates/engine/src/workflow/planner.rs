@@ -12,7 +12,7 @@ use dogwatch_store::{KeptRun, NewRun, ProjectFile};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Settings, bmad, builds, checks, generation};
-use crate::error::WorkflowError;
+use crate::error::{SystemError, WorkflowError};
 use crate::workflow::state_document;
 use crate::{Context, Error};
 
@@ -96,8 +96,7 @@ pub fn refusals(context: &Context, project: &Path, wanted: &Wanted) -> Result<Ve
 fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
     // It is kept as text, and would be another one when the run is gone on with.
     if project.to_str().is_none() {
-        let problem = format!("the path of the project is not UTF-8: {}", project.display());
-        return Err(Error::BadArgument { problem });
+        return Err(WorkflowError::PathNotUtf8 { project: project.to_owned() }.into());
     }
     let named = wanted.workflow.as_deref().and_then(generation::named);
     let own = wanted.workflow.as_ref().filter(|_| named.is_none());
@@ -201,8 +200,7 @@ fn known_step(workflow: &Workflow, id: &str) -> Result<(), Error> {
         return Ok(());
     }
     let known: Vec<&str> = workflow.steps.iter().map(|step| step.id.as_str()).collect();
-    let problem = format!("no step {id:?}; steps: {}", known.join(", "));
-    Err(Error::BadArgument { problem })
+    Err(WorkflowError::NoSuchStep { id: id.to_owned(), known: known.join(", ") }.into())
 }
 
 /// Items of a workflow that knows nothing of stories.
@@ -217,16 +215,14 @@ fn plain_items(workflow: &Workflow, wanted: &Wanted) -> Result<Vec<Item>, Error>
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     for (at, id) in ids.iter().enumerate() {
         if !id.chars().all(fine) || id.starts_with(['-', '.']) || id.len() > 60 {
-            let problem =
-                format!("{id:?} is not a valid item: use letters, digits, '-', '_' and '.'");
-            return Err(Error::BadArgument { problem });
+            return Err(WorkflowError::BadItem { id: id.clone() }.into());
         }
         if ids[..at].contains(id) {
-            return Err(Error::BadArgument { problem: format!("duplicate item {id}") });
+            return Err(WorkflowError::DuplicateItem { id: id.clone() }.into());
         }
     }
     if ids.is_empty() {
-        return Err(Error::BadArgument { problem: "nothing to do: no items given".into() });
+        return Err(WorkflowError::NoItems.into());
     }
     let group = workflow.steps_per(Per::Group).next().map(|_| workflow.name.clone());
     Ok(ids
@@ -277,7 +273,7 @@ pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
         settings.state_file = Some(state_document::new_document(&planned.plan, now));
     }
     let settings = serde_json::to_value(&settings)
-        .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
+        .map_err(|source| SystemError::NotSerialized { what: "the settings of the run", source })?;
     let open = context.store()?.begin_run(&NewRun {
         id: &id,
         project: &planned.project,

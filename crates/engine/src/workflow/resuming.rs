@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::journal::replay;
 use super::planner::{self, Wanted};
-use crate::error::SessionError;
+use crate::error::{SessionError, WorkflowError};
 use crate::observe::snapshot;
 use crate::workflow::state_document::FOLDER;
 use crate::{Context, Error};
@@ -40,8 +40,7 @@ pub fn to_resume(
     }
     let kept = kept?;
     let at = kept.over.unwrap_or_default();
-    let problem = format!("run {} ended at {at:.0}; to start another: dogwatch story run", kept.id);
-    Err(Error::BadArgument { problem })
+    Err(WorkflowError::NothingToResume { id: kept.id.to_string(), at }.into())
 }
 
 /// Makes a run of ours from the newest state document that nobody of us wrote and that is not finished.
@@ -52,15 +51,12 @@ fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option
         format!("{FOLDER}/{file}")
     };
     let is_ours = |file: &str| ours.iter().any(|run| run.settings["state_file"] == file);
-    let listed = state::list(project, &project.join(FOLDER))
-        .map_err(|e| super::bmad::fault(&e))?
-        .unwrap_or_default();
+    let listed = state::list(project, &project.join(FOLDER))?.unwrap_or_default();
     let open = |one: &state::Listed| {
         !matches!(one.status.as_str(), "COMPLETE" | "ABORTED" | "") && !is_ours(&name(&one.path))
     };
     let Some(found) = state::latest(listed, open) else { return Ok(None) };
-    let unreadable = |e| super::bmad::fault(&e);
-    let Some(text) = read_text(project, &found.path).map_err(unreadable)? else { return Ok(None) };
+    let Some(text) = read_text(project, &found.path)? else { return Ok(None) };
     let document = Fields::read(&text);
     let wanted = Wanted {
         // The original does stories in this way only.
@@ -112,8 +108,7 @@ pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error>
     let run = replay(kept, &facts)?;
     let mut issues = Vec::new();
     if let Some(file) = kept.settings["state_file"].as_str() {
-        let text = read_text(&kept.project, &kept.project.join(file))
-            .map_err(|e| super::bmad::fault(&e))?;
+        let text = read_text(&kept.project, &kept.project.join(file))?;
         match text {
             Some(text) => issues.extend(
                 state_document::issues(&text).iter().map(|issue| format!("{file}: {issue}")),

@@ -13,6 +13,7 @@ use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::journal::Journal;
+use crate::error::WorkflowError;
 use crate::{Context, Error};
 
 /// What was settled when the run began, besides its plan.
@@ -43,13 +44,8 @@ pub struct Settings {
 impl Settings {
     /// Those of a run. What cannot be read is no reason to go on with others: files of a person's would be committed.
     pub fn of(kept: &KeptRun) -> Result<Self, Error> {
-        serde_json::from_value(kept.settings.clone()).map_err(|error| {
-            let id = &kept.id;
-            let problem = format!(
-                "cannot read the settings of run {id} ({error}); it may have been started by another version of dogwatch"
-            );
-            Error::BadArgument { problem }
-        })
+        serde_json::from_value(kept.settings.clone())
+            .map_err(|source| WorkflowError::BadSettings { id: kept.id.to_string(), source }.into())
     }
 }
 

@@ -54,11 +54,10 @@ pub(super) fn keep(site: &RunContext<'_>, run: &Run) -> Result<(), Error> {
     let path = site.project.join(&file);
     // Helpers of the run update it too.
     let ours = one_at_a_time(&site.project, &path)?;
-    let before =
-        match read_text_to_change(&site.project, &path).map_err(|e| super::bmad::fault(&e))? {
-            Some(text) => text,
-            None => begin(site, run, &now)?,
-        };
+    let before = match read_text_to_change(&site.project, &path)? {
+        Some(text) => text,
+        None => begin(site, run, &now)?,
+    };
     let text = run_document::document(&before, run, &site.journal.facts_after(0));
     if text != before || !path.is_file() {
         let text = fields::set(&text, "lastUpdated", &format!("\"{now}\"")).unwrap_or(text);

@@ -7,9 +7,9 @@ use dogwatch_bmad::format::prompt::{self, Filling};
 use dogwatch_bmad::policy::DataFile;
 use dogwatch_core::workflow::{Job, Step, Subject, rows};
 
-use super::bmad::fault;
 use super::verify::{Asked, Finding};
 use crate::Error;
+use crate::error::WorkflowError;
 use crate::workflow::run_context::RunContext;
 use dogwatch_bmad::format::review::Outcome;
 use dogwatch_bmad::policy::load::{self, Need};
@@ -37,7 +37,7 @@ pub(super) fn look(site: &RunContext<'_>, job: &Job) -> Result<Look, Error> {
     let (Subject::Item(item), true) = (&job.subject, site.settings.is_bmad) else {
         return Ok(Look::default());
     };
-    read(&Stories::new(site.folder(job)), item).map_err(|e| fault(&e))
+    Ok(read(&Stories::new(site.folder(job)), item)?)
 }
 
 /// What is not there says nothing; what cannot be read is an error.
@@ -90,8 +90,7 @@ pub(super) fn by_policy(
         state_file: state.as_deref(),
         output_file: asked.output,
     };
-    let verdict = dogwatch_bmad::verify(&home, question)
-        .map_err(|error| Error::BadArgument { problem: error.to_string() })?;
+    let verdict = dogwatch_bmad::verify(&home, question).map_err(WorkflowError::from)?;
     if let Some(reason) = verdict.reason() {
         let more = match &verdict.finding {
             Seen::Created { matches, pattern, .. } => {
@@ -125,11 +124,10 @@ pub(super) fn prompt(
     extra: &str,
 ) -> Result<String, Error> {
     let (home, state) = home(site, job);
-    let bad = |problem: String| Error::BadArgument { problem };
     let policy = load::load(&home, state.as_deref(), Need::Skills)
         .or_else(|_| load::load(&home, None, Need::Texts))
-        .map_err(|fault| bad(fault.to_string()))?;
-    let found = policy.step(step).map_err(|fault| bad(fault.to_string()))?;
+        .map_err(WorkflowError::from)?;
+    let found = policy.step(step).map_err(WorkflowError::from)?;
     let template = found.data_text(DataFile::Template);
     let extra = if extra.is_empty() || found.default_extra().is_empty() {
         extra.to_owned()
@@ -157,8 +155,8 @@ pub(super) fn epic_is_complete(site: &RunContext<'_>, epic: &str) -> Result<(boo
         ));
     }
     let stories = Stories::new(&site.project);
-    let known = stories.known_epics().map_err(|e| fault(&e))?;
-    let sprint = stories.sprint().map_err(|e| fault(&e))?.unwrap_or_default();
+    let known = stories.known_epics()?;
+    let sprint = stories.sprint()?.unwrap_or_default();
     let rows = sprint.stories_of(epic, &known);
     let open: Vec<String> = rows
         .iter()

@@ -10,7 +10,9 @@ use dogwatch_protocol::run::{PlannedItem, PlannedRun, PlannedStep};
 
 use super::here;
 use crate::args::{StoryPlan, StoryWhat};
+use crate::commands::spawn::not_a_pair;
 use crate::table::Cell;
+use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(super) fn plan(context: &Context, args: &StoryPlan) -> Result<u8, Error> {
@@ -23,13 +25,12 @@ pub(super) fn plan(context: &Context, args: &StoryPlan) -> Result<u8, Error> {
 
 /// What was asked for on the command line.
 pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Result<Wanted, Error> {
-    let bad = |problem: String| Error::BadArgument { problem };
     let mut agent_for = BTreeMap::new();
     for pair in &what.agent_for {
         let (step, agent) = pair
             .split_once('=')
             .filter(|(step, agent)| !step.is_empty() && !agent.is_empty())
-            .ok_or_else(|| bad(format!("--agent-for {pair:?} is not of the form STEP=AGENT")))?;
+            .ok_or_else(|| not_a_pair("--agent-for", pair, "STEP=AGENT"))?;
         agent_for.insert(step.to_owned(), agent.to_owned());
     }
     let mut skip = what.skip.clone();
@@ -69,9 +70,7 @@ fn prices(text: &str) -> Result<Prices, Error> {
     let numbers: Option<Vec<f64>> = text.split(',').map(price).collect();
     match numbers.as_deref() {
         Some(&[input, output, cached]) => Ok(Prices { input, output, cached }),
-        _ => Err(Error::BadArgument {
-            problem: format!("--prices {text:?} are not three numbers: input,output,cached"),
-        }),
+        _ => Err(UsageError::NotPrices { given: text.to_owned() }.into()),
     }
 }
 

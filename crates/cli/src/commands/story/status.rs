@@ -78,8 +78,7 @@ pub(super) fn tell(
 ) -> Result<u8, Error> {
     let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
     if kept.over.is_some() {
-        let problem = format!("run {} has ended", kept.id);
-        return Err(Error::BadArgument { problem });
+        return Err(WorkflowError::RunHasEnded { id: kept.id.to_string() }.into());
     }
     context.store()?.append_fact(&kept.id, &Dated { at: Timestamp::now(), fact })?;
     context.state.tell_news(&kept.id);

@@ -13,7 +13,7 @@ pub(super) mod tmux_input;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
-use dogwatch_core::delivery::safe_text::{self, BadText, Change, SafeText};
+use dogwatch_core::delivery::safe_text::{self, Change, SafeText};
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::profile;
 use dogwatch_store::{Message, NewMessage, Session};
@@ -108,9 +108,7 @@ pub(crate) fn checked(
     request: &Request<'_>,
 ) -> Result<SafeText, Error> {
     if session.agent == profile::COMMAND {
-        let problem =
-            format!("{} runs a plain command, which cannot receive messages", session.name);
-        return Err(Error::BadArgument { problem });
+        return Err(MessageError::PlainCommand { name: session.name.clone() }.into());
     }
     let rules = agents::profile(context, &session.agent)?.input;
     let text = if request.slash {
@@ -118,7 +116,7 @@ pub(crate) fn checked(
     } else {
         safe_text::message(request.text, &rules)
     };
-    text.map_err(|problem: BadText| Error::BadArgument { problem: problem.to_string() })
+    Ok(text.map_err(MessageError::from)?)
 }
 
 /// Sends a message, unless the very same was sent since then: one that arrived is not sent again, and one that is on its way is

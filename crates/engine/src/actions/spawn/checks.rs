@@ -110,9 +110,7 @@ pub(super) fn env(env: &[(String, String)]) -> Result<(), Error> {
         .iter()
         .find(|(key, value)| key.is_empty() || key.contains(['=', '\0']) || value.contains('\0'));
     match bad {
-        Some((key, _)) => Err(Error::BadArgument {
-            problem: format!("{key:?} is not a valid name of an environment variable"),
-        }),
+        Some((key, _)) => Err(SessionError::BadVariable { name: key.clone() }.into()),
         None => Ok(()),
     }
 }

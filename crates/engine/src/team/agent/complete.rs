@@ -121,9 +121,7 @@ fn shown(conversation: &str) -> &str {
 fn one_line(result: &str) -> Result<String, Error> {
     let line = result.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
     if line.is_empty() || line.len() > name::MAX_LEN {
-        let problem =
-            format!("the result must be a short text such as pass, fail or blocked: {result:?}");
-        return Err(Error::BadArgument { problem });
+        return Err(TeamError::BadResult { result: result.to_owned() }.into());
     }
     Ok(line)
 }

@@ -51,11 +51,8 @@ impl Member {
         let session = session_in(context, &store, caller.pane)?;
         let seat = session.as_ref().and_then(|session| session.seat.as_ref());
         let role = caller.role.as_deref().or(seat.map(|seat| seat.role.as_str()));
-        let role = role.ok_or_else(|| Error::BadArgument {
-            problem: "the role is unknown; pass --role or set DOGWATCH_ROLE".to_owned(),
-        })?;
-        let role = roles::role(role)
-            .map_err(|problem| Error::BadArgument { problem: problem.to_string() })?;
+        let role = role.ok_or(TeamError::NoRole)?;
+        let role = roles::role(role).map_err(TeamError::from)?;
         Ok(Self { row, role, session, panes, store })
     }
 

@@ -90,7 +90,7 @@ pub enum Handed {
 /// Starts an agent beside its master, waits until it is at its prompt, tells it who it is and what to do, each step when
 /// the one before is known to be done. On failure nothing of it is left, and it is tried again.
 pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<SpawnedPane, Error> {
-    let role = roles::role(&request.role).map_err(bad)?;
+    let role = roles::role(&request.role).map_err(TeamError::from)?;
     let (spawner, master) = leaders(context, request)?;
     if let Some(TaskFor::New(text)) = &request.task {
         task::check(text)?;
@@ -142,9 +142,7 @@ impl From<Error> for Failure {
 
 /// Who is told of what it has done, and who leads the window.
 fn leaders(context: &Context, request: &Request) -> Result<(PaneId, PaneId), Error> {
-    let spawner = request.spawner.or(request.master).ok_or_else(|| Error::BadArgument {
-        problem: "not inside tmux; run this in a tmux pane or pass --master".to_owned(),
-    })?;
+    let spawner = request.spawner.or(request.master).ok_or(TeamError::NoMaster)?;
     let window = window_of(context, spawner)?;
     let is_here = |master: &PaneId| window.pane(*master).is_some();
     let master = match request.master.or(own_master(context, request)?.filter(is_here)) {
@@ -433,8 +431,4 @@ impl Job<'_> {
         }
         rebalance(self.context, self.master, Some(side)).logged("arrange panes");
     }
-}
-
-fn bad(problem: impl std::fmt::Display) -> Error {
-    Error::BadArgument { problem: problem.to_string() }
 }
