@@ -32,7 +32,7 @@ fn sessions(width: usize) -> Table {
     let mut table = Table::new(&header, Some(width)).spare(&["WHY"]);
     let row = |name: &str| -> [Cell; 6] {
         let folder = "~/projects/customers/acme/api";
-        let why = "running";
+        let why = "the pane exists; the agent has not started yet";
         [name.into(), "claude".into(), "alive".into(), "12s".into(), folder.into(), why.into()]
     };
     table.row(row("api"));
@@ -49,7 +49,7 @@ fn a_column_is_left_out_and_paths_lose_their_beginning() {
          api                                claude  alive  12s  …/customers/acme/api\n\
          sa-work-261115-121134-e1-s1-2-dev  claude  alive  12s  …/customers/acme/api"
     );
-    assert!(plain(&sessions(200)).contains("no end was recorded"));
+    assert!(plain(&sessions(200)).contains("has not started yet"));
 }
 
 #[test]

@@ -266,7 +266,8 @@ mod tests {
         let mut child =
             Command::new("sleep").arg("60").env(process_tree::TAG, &tag).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
-        assert_eq!(family_of(&tag, None), [pid]);
+        // Its environment is that of before until it has executed its program.
+        dogwatch_testkit::eventually("it is found", || family_of(&tag, None) == [pid]);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(family_of(&tag, None).is_empty());
