@@ -123,7 +123,10 @@ fn leave_a_stale_file(lab: &Lab, pid: i32, status: &str) {
 
 #[track_caller]
 fn is_not_believed(verdict: &Value) {
-    assert!(said(verdict, "own_word").contains("an earlier process with the same pid"), "{verdict:#}");
+    assert!(
+        said(verdict, "own_word").contains("an earlier process with the same pid"),
+        "{verdict:#}"
+    );
 }
 
 #[test]
