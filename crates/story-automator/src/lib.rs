@@ -2,6 +2,7 @@
 //!
 //! What a story, a policy or a state document is, is in `dogwatch-bmad`; sessions come from `dogwatch-engine`, as for every other front end.
 
+mod answers;
 mod call;
 mod commands;
 pub mod decide;
@@ -69,7 +70,7 @@ fn answer(words: &[String]) -> Reply {
     match name.as_str() {
         "--help" | "-h" => return Reply::text(usage()),
         "--version" | "-v" | "version" => {
-            return Reply::json(&serde_json::json!({"ok": true, "version": "1.15.0"}));
+            return Reply::json(&answers::success(answers::Version { version: "1.15.0" }));
         }
         _ => {}
     }

@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use dogwatch_base::log::Logged as _;
 use serde::Serialize;
 
+use crate::answers::{Detail, failure};
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) stdout: String,
@@ -50,14 +52,19 @@ impl Reply {
 
 fn compact(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| {
-        serde_json::json!({"ok": false, "error": "internal_error", "detail": error.to_string()})
-            .to_string()
+        let fault = failure("internal_error", Detail { detail: error.to_string() });
+        serde_json::to_string(&fault).unwrap_or_default()
     })
 }
 
 /// JSON over several lines, everything beyond ASCII escaped.
 pub(crate) fn pretty(value: &impl Serialize) -> String {
     escaped(&serde_json::to_string_pretty(value).logged("write JSON").unwrap_or_default())
+}
+
+/// JSON over several lines, letters as they are.
+pub(crate) fn pretty_raw(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).logged("write JSON").unwrap_or_default()
 }
 
 /// Every letter beyond ASCII as `\uXXXX`, in pairs where one does not suffice.

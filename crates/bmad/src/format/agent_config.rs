@@ -1,6 +1,6 @@
 //! Which agent does which task of a story: a default, changed per task, changed again by how complex a story is.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Tasks that the plan of a run has an agent for. A retrospective belongs to an epic and is asked for alone.
 pub const TASKS: [&str; 4] = ["create", "dev", "auto", "review"];
@@ -19,13 +19,11 @@ impl Choice {
     /// As a plan has it: no fallback is `false`, no model is no entry.
     pub fn to_json(&self) -> Value {
         let mut entry = Map::new();
-        entry.insert("primary".into(), json!(self.primary));
-        entry.insert(
-            "fallback".into(),
-            self.fallback.as_ref().map_or(json!(false), |name| json!(name)),
-        );
+        entry.insert("primary".into(), self.primary.as_str().into());
+        let fallback = self.fallback.as_deref().map_or(Value::Bool(false), Value::from);
+        entry.insert("fallback".into(), fallback);
         if let Some(model) = &self.model {
-            entry.insert("model".into(), json!(model));
+            entry.insert("model".into(), model.as_str().into());
         }
         Value::Object(entry)
     }
@@ -107,6 +105,7 @@ fn word(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn choice(config: &Value, task: &str, level: &str) -> (String, String, String) {
         let choice = choose(config, task, level, "claude");

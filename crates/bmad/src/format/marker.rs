@@ -1,7 +1,7 @@
 //! The marker of an active run: that there is one, how many stories it has left, and when it was last heard of.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Seconds after which a run that was not heard of counts as gone.
 pub const STALE_AFTER: i64 = 1800;
@@ -34,17 +34,17 @@ pub enum Age {
 
 impl Marker {
     pub fn new(new: NewMarker<'_>, now: &str) -> Self {
-        let fields = json!({
-            "epic": new.epic,
-            "currentStory": new.story,
-            "storiesRemaining": new.remaining,
-            "stateFile": new.state_file,
-            "createdAt": now,
-            "heartbeat": new.heartbeat.unwrap_or(now),
-            "pid": new.pid,
-            "projectSlug": new.project_slug,
-        });
-        Self { fields: fields.as_object().cloned().unwrap_or_default() }
+        let fields: [(&str, Value); 8] = [
+            ("epic", new.epic.into()),
+            ("currentStory", new.story.into()),
+            ("storiesRemaining", new.remaining.into()),
+            ("stateFile", new.state_file.into()),
+            ("createdAt", now.into()),
+            ("heartbeat", new.heartbeat.unwrap_or(now).into()),
+            ("pid", new.pid.into()),
+            ("projectSlug", new.project_slug.into()),
+        ];
+        Self { fields: fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect() }
     }
 
     /// `None` if the text is no marker.
@@ -96,6 +96,7 @@ pub fn must_go_on(marker: &Marker, now: Timestamp) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const NOW: &str = "2026-01-01T12:00:00Z";
 

@@ -35,7 +35,9 @@ pub fn issues(text: &str) -> Vec<String> {
 /// Whether there is a block of agents with something in it.
 fn names_agents(text: &str) -> bool {
     let block = tree(split(text).0.unwrap_or_default(), "agentConfig");
-    block.is_some_and(|block| block.map_or(true, |agents| agents != serde_json::json!({})))
+    block.is_some_and(|block| {
+        block.map_or(true, |agents| agents.as_object().is_none_or(|agents| !agents.is_empty()))
+    })
 }
 
 /// A moment with a zone, as agents and people write it.

@@ -6,7 +6,7 @@ use crate::format::slug::short_hash;
 use crate::policy::fault::PolicyFault;
 use crate::policy::pinned::BUILT_IN;
 use crate::policy::{DataFile, Policy, bundled_file};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::Project;
 use crate::policy::load::{Need, text_of};
@@ -168,7 +168,7 @@ fn skill_files(
         looked_for: looked_for.iter().map(|path| path.display().to_string()).collect(),
     };
     if found.is_some() {
-        files.insert("skill".to_owned(), json!(shown(project, &folder.join("SKILL.md"))));
+        files.insert("skill".to_owned(), Value::from(shown(project, &folder.join("SKILL.md"))));
     } else if step.requires("skill") {
         return Err(missing("skill", vec![folder.join("SKILL.md")]));
     }
@@ -177,7 +177,7 @@ fn skill_files(
             step.candidates(kind).iter().map(|file| folder.join(file)).collect();
         let file = candidates.iter().find(|file| is_below(file, &folder) && file.is_file());
         if let Some(file) = file {
-            files.insert(kind.to_owned(), json!(shown(project, file)));
+            files.insert(kind.to_owned(), Value::from(shown(project, file)));
         } else if step.requires(kind) && kind == "workflow" && found.is_some() {
             // A skill without a workflow file is its own workflow.
             files.insert(kind.to_owned(), files["skill"].clone());

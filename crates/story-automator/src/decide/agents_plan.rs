@@ -1,6 +1,7 @@
 //! The plan of a run: a Markdown file with one JSON block that says which agent does which task.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use dogwatch_bmad::format::agent_config::{self, Choice, TASKS};
 
@@ -31,6 +32,28 @@ pub enum NoChoice {
     NoTask,
 }
 
+/// The JSON block.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    version: &'a str,
+    state_file: &'a str,
+    epic: &'a str,
+    epic_name: &'a str,
+    created_at: &'a str,
+    stories: Vec<PlannedStory>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlannedStory {
+    story_id: String,
+    title: String,
+    complexity: String,
+    /// Agents by task.
+    tasks: Map<String, Value>,
+}
+
 /// From what was found out of the stories (`{"stories": […]}`) and what the user configured. `to_text` writes the
 /// plan as JSON; the front matter above it is YAML, with letters as they are.
 pub fn build(
@@ -41,24 +64,30 @@ pub fn build(
 ) -> Plan {
     let entries =
         complexity.get("stories").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let stories: Vec<Value> =
+    let stories: Vec<PlannedStory> =
         entries.iter().filter_map(|entry| story(entry, config, head.provider)).collect();
     let (count, skipped) = (stories.len(), entries.len() - stories.len());
-    let plan = json!({
-        "version": "1.0.0", "stateFile": head.state_file, "epic": head.epic, "epicName": head.epic_name,
-        "createdAt": head.created_at, "stories": stories,
-    });
+    let plan = Document {
+        version: "1.0.0",
+        state_file: head.state_file,
+        epic: head.epic,
+        epic_name: head.epic_name,
+        created_at: head.created_at,
+        stories,
+    };
+    // Texts and maps of them: nothing in it can fail.
+    let plan = serde_json::to_value(plan).unwrap_or_default();
     let markdown = format!(
         "---\nstateFile: {}\ncreatedAt: {}\n---\n\n# Agents Plan: {}\n\n```json\n{}\n```\n",
-        json!(head.state_file),
-        json!(head.created_at),
+        Value::from(head.state_file),
+        Value::from(head.created_at),
         head.epic_name,
         to_text(&plan),
     );
     Plan { markdown, stories: count, skipped }
 }
 
-fn story(entry: &Value, config: &Value, provider: &str) -> Option<Value> {
+fn story(entry: &Value, config: &Value, provider: &str) -> Option<PlannedStory> {
     let id = text(entry.get("storyId")).filter(|id| !id.trim().is_empty())?;
     let level = entry.get("complexity").and_then(|complexity| {
         text(complexity.get("level")).or_else(|| complexity.as_str().map(str::to_owned))
@@ -73,7 +102,7 @@ fn story(entry: &Value, config: &Value, provider: &str) -> Option<Value> {
         })
         .collect();
     let title = text(entry.get("title")).unwrap_or_default();
-    Some(json!({"storyId": id, "title": title, "complexity": level, "tasks": tasks}))
+    Some(PlannedStory { story_id: id, title, complexity: level, tasks })
 }
 
 /// Who does a task of a story, and how complex the story was found, from a plan's text.
@@ -113,6 +142,7 @@ fn text(value: Option<&Value>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const HEAD: Head =
         Head { state_file: "s.md", epic: "1", epic_name: "A", created_at: "t", provider: "claude" };

@@ -1,6 +1,6 @@
 //! The stop hook in an agent's settings: added, or brought up to date where one of ours is.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The hook as it should be.
 #[derive(Debug, Clone, Copy)]
@@ -52,9 +52,9 @@ pub fn with_hook(before: Option<&str>, hook: Hook<'_>) -> Result<Change, Setting
         }
     };
     let root = settings.as_object_mut().ok_or(SettingsFault::NotAnObject)?;
-    let hooks = root.entry("hooks").or_insert_with(|| json!({}));
+    let hooks = root.entry("hooks").or_insert_with(|| Value::Object(Map::new()));
     let hooks = hooks.as_object_mut().ok_or(SettingsFault::Hooks)?;
-    let stop = hooks.entry("Stop").or_insert_with(|| json!([]));
+    let stop = hooks.entry("Stop").or_insert_with(|| Value::Array(Vec::new()));
     let stop = stop.as_array_mut().ok_or(SettingsFault::Stop)?;
 
     let mut found = false;
@@ -79,9 +79,10 @@ pub fn with_hook(before: Option<&str>, hook: Hook<'_>) -> Result<Change, Setting
         (Some(_), _) => "added",
     };
     if !found {
-        let mut entry = json!({});
+        let mut entry = Value::Object(Map::new());
         bring_up_to_date(&mut entry, hook);
-        stop.push(json!({"hooks": [entry]}));
+        let group = Map::from_iter([("hooks".to_owned(), Value::Array(vec![entry]))]);
+        stop.push(group.into());
     }
     Ok(Change::Made { text: format!("{settings:#}\n"), reason })
 }
@@ -118,6 +119,7 @@ fn is_ours(entry: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const HOOK: Hook<'_> = Hook {
         command: "env PROJECT_ROOT=/p /x/story-automator stop-hook",

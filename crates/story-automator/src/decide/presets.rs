@@ -1,6 +1,8 @@
 //! Named agent configurations that a user keeps in a file: `{"version", "presets": [{name, createdAt, config}]}`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+
+use crate::answers::PresetName;
 
 /// The content of such a file; whatever else is in it stays.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +13,8 @@ pub struct Presets {
 impl Default for Presets {
     fn default() -> Self {
         let mut file = Map::new();
-        file.insert("version".into(), json!("1.0.0"));
-        file.insert("presets".into(), json!([]));
+        file.insert("version".into(), Value::from("1.0.0"));
+        file.insert("presets".into(), Value::Array(Vec::new()));
         Self { file }
     }
 }
@@ -21,10 +23,10 @@ impl Presets {
     pub fn read(text: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Value::Object(mut file) = value else { return Err("not an object".to_owned()) };
-        file.entry("version").or_insert_with(|| json!("1.0.0"));
-        let list = file.entry("presets").or_insert_with(|| json!([]));
+        file.entry("version").or_insert_with(|| Value::from("1.0.0"));
+        let list = file.entry("presets").or_insert_with(|| Value::Array(Vec::new()));
         if list.is_null() {
-            *list = json!([]);
+            *list = Value::Array(Vec::new());
         }
         if !list.is_array() {
             return Err("presets is not a list".to_owned());
@@ -41,14 +43,17 @@ impl Presets {
     }
 
     /// Names and when they were made.
-    pub fn list(&self) -> Vec<Value> {
-        let shown = |preset: &Value| json!({"name": field(preset, "name"), "createdAt": field(preset, "createdAt")});
+    pub(crate) fn list(&self) -> Vec<PresetName> {
+        let shown = |preset: &Value| PresetName {
+            name: field(preset, "name").to_owned(),
+            created_at: field(preset, "createdAt").to_owned(),
+        };
         self.all().iter().map(shown).collect()
     }
 
     pub fn load(&self, name: &str) -> Option<(String, Value)> {
         let preset = self.all().iter().find(|preset| is_called(preset, name))?;
-        let config = preset.get("config").cloned().unwrap_or_else(|| json!({}));
+        let config = preset.get("config").cloned().unwrap_or_else(|| Value::Object(Map::new()));
         Some((field(preset, "name").to_owned(), config))
     }
 
@@ -57,10 +62,11 @@ impl Presets {
         let Some(Value::Array(list)) = self.file.get_mut("presets") else { return false };
         if let Some(preset) = list.iter_mut().find(|preset| is_called(preset, name)) {
             preset["config"] = config;
-            preset["createdAt"] = json!(now);
+            preset["createdAt"] = now.into();
             return false;
         }
-        list.push(json!({"name": name, "createdAt": now, "config": config}));
+        let preset = [("name", name.into()), ("createdAt", now.into()), ("config", config)];
+        list.push(Map::from_iter(preset.map(|(key, value)| (key.to_owned(), value))).into());
         true
     }
 
@@ -84,13 +90,15 @@ fn is_called(preset: &Value, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn names_are_the_same_in_any_case() {
         let mut presets = Presets::default();
         assert!(presets.save("All-Claude", json!({"a": 1}), "t1"));
         assert!(!presets.save("all-claude", json!({"a": 2}), "t2"));
-        assert_eq!(presets.list(), [json!({"name": "All-Claude", "createdAt": "t2"})]);
+        let listed = serde_json::to_value(presets.list()).unwrap();
+        assert_eq!(listed, json!([{"name": "All-Claude", "createdAt": "t2"}]));
         assert_eq!(presets.load("ALL-CLAUDE"), Some(("All-Claude".to_owned(), json!({"a": 2}))));
         assert!(!presets.delete("x"));
         assert!(presets.delete("ALL-claude"));

@@ -1,6 +1,6 @@
 //! `ceiling-check --gate GATE …`: a newer line of the helper asks before each story whether a budget is used up.
 
-use serde_json::json;
+use crate::answers::{Ceiling, success};
 
 use super::{Call, Reply, no};
 
@@ -10,8 +10,12 @@ const NOTE: &str = "dogwatch keeps no account of costs: no ceiling was checked";
 pub(super) fn answer(call: &Call) -> Reply {
     match call.option("--gate").filter(|gate| !gate.trim().is_empty()) {
         None => no("missing_gate"),
-        Some(gate) => Reply::json(&json!({
-            "ok": true, "verdict": "ALLOW", "reason": NOTE, "bypass_allowed": false, "gate": gate, "note": NOTE,
+        Some(gate) => Reply::json(&success(Ceiling {
+            verdict: "ALLOW",
+            reason: NOTE,
+            bypass_allowed: false,
+            gate,
+            note: NOTE,
         })),
     }
 }

@@ -1,10 +1,10 @@
 //! `escalate`, `verify-step`, `verify-code-review`: answers that a run goes on by.
 
+use crate::answers::{NothingToVerify, ReviewNotVerified, StepNotVerified};
 use crate::commands::verdict::printed;
 use crate::decide::escalation::{self, Limits};
 use dogwatch_bmad::policy::load::{self, Need};
 use dogwatch_bmad::{self, Asked, NotVerified};
-use serde_json::json;
 
 use super::{Call, Reply, project};
 
@@ -42,8 +42,11 @@ fn positional<'a>(call: &Call<'a>) -> Vec<&'a str> {
 /// `verify-step <step> <story|epic> [--state-file FILE] [--output-file FILE]`
 pub(super) fn verify_step(call: &Call) -> Reply {
     let (Some(step), Some(input)) = (call.word(0), call.word(1)) else {
-        return Reply::json(&json!({"verified": false, "reason": "step_and_story_required"}))
-            .failed();
+        return Reply::json(&NothingToVerify {
+            verified: false,
+            reason: "step_and_story_required",
+        })
+        .failed();
     };
     let options = Call::new(call.command, call.words.get(2..).unwrap_or_default());
     let verdict = options.with_value("--state-file").and_then(|state_file| {
@@ -55,7 +58,7 @@ pub(super) fn verify_step(call: &Call) -> Reply {
         Ok(verdict) => Reply::json(&printed(&verdict)),
         Err(error) => {
             let reason = "verifier_contract_invalid";
-            let report = json!({"verified": false, "step": step, "input": input, "reason": reason, "error": error});
+            let report = StepNotVerified { verified: false, step, input, reason, error };
             Reply::json(&report).failed()
         }
     }
@@ -64,7 +67,8 @@ pub(super) fn verify_step(call: &Call) -> Reply {
 /// `verify-code-review <story> [--state-file FILE]`
 pub(super) fn verify_code_review(call: &Call) -> Reply {
     let Some(input) = call.word(0) else {
-        return Reply::json(&json!({"verified": false, "reason": "story_key_required"})).failed();
+        return Reply::json(&NothingToVerify { verified: false, reason: "story_key_required" })
+            .failed();
     };
     let options = Call::new(call.command, call.words.get(1..).unwrap_or_default());
     let verdict = options
@@ -76,7 +80,12 @@ pub(super) fn verify_code_review(call: &Call) -> Reply {
         Ok(verdict) => Reply::json(&printed(&verdict)).failed(),
         Err(error) => {
             let error = error.to_string();
-            let report = json!({"verified": false, "reason": "review_contract_invalid", "input": input, "error": error});
+            let report = ReviewNotVerified {
+                verified: false,
+                reason: "review_contract_invalid",
+                input,
+                error,
+            };
             Reply::json(&report).failed()
         }
     }

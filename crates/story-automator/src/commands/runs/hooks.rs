@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::answers::{ClaudeHook, CodexHook, Decision, HookRefused, failure, success};
+use crate::reply::pretty_raw;
 use crate::stop_hook::{self, Codex, NotInstalled};
 use dogwatch_bmad::format::prompt::quoted;
 use dogwatch_bmad::project::run_marker;
 use dogwatch_bmad::{Project, marker_path};
 use dogwatch_engine::actions::hook;
-use serde_json::{Value, json};
 
 use super::{Call, Reply, no, project};
 
@@ -27,7 +28,7 @@ pub(super) fn stop(_call: &Call) -> Reply {
         None => advice(&project),
     };
     let reason = format!("Story Automator active ({left} stories remaining). {what_to_do}");
-    Reply::text(format!("{:#}\n", json!({"decision": "block", "reason": reason})))
+    Reply::text(format!("{}\n", pretty_raw(&Decision { decision: "block", reason })))
 }
 
 /// The installed skill says what to do.
@@ -65,7 +66,8 @@ pub(super) fn ensure(call: &Call) -> Reply {
     let command = format!("env PROJECT_ROOT={root} {} {rest}", project::helper());
     let provider = dogwatch_bmad::provider(&project);
     let reply = if provider == "codex" {
-        stop_hook::install_codex(&project, &command, timeout).map(|done| codex(&done))
+        stop_hook::install_codex(&project, &command, timeout)
+            .map(|done| Reply::json(&success(codex(&done))))
     } else {
         let Some(settings) =
             call.option("--settings").filter(|path| !path.is_empty() && !path.starts_with("--"))
@@ -74,10 +76,10 @@ pub(super) fn ensure(call: &Call) -> Reply {
         };
         let settings = std::path::absolute(settings).unwrap_or_else(|_| PathBuf::from(settings));
         stop_hook::install_claude(&project, &settings, &command, timeout)
-            .map(|done| claude(&done.path, done.changed))
+            .map(|done| Reply::json(&success(claude(&done.path, done.changed))))
     };
     match reply {
-        Ok(reply) => Reply::json(&reply),
+        Ok(reply) => reply,
         Err(error) => refused(&error, provider),
     }
 }
@@ -89,24 +91,23 @@ fn command_words<'a>(call: &Call<'a>) -> Vec<&'a str> {
     words.flat_map(|words| words.split_whitespace()).collect()
 }
 
-fn claude(path: &Path, changed: Option<&str>) -> Value {
+fn claude<'a>(path: &Path, changed: Option<&'a str>) -> ClaudeHook<'a> {
     let message = match changed {
         Some(_) => {
             "The stop hook is in Claude's settings now. Restart Claude so that it is loaded."
         }
         None => "The stop hook is in Claude's settings.",
     };
-    json!({
-        "ok": true,
-        "changed": changed.is_some(),
-        "reason": changed.unwrap_or("already_configured"),
-        "provider": "claude",
-        "path": path.display().to_string(),
-        "message": message,
-    })
+    ClaudeHook {
+        changed: changed.is_some(),
+        reason: changed.unwrap_or("already_configured"),
+        provider: "claude",
+        path: path.display().to_string(),
+        message,
+    }
 }
 
-fn codex(done: &Codex) -> Value {
+fn codex(done: &Codex) -> CodexHook<'static> {
     let changed = done.hooks.changed.is_some() || done.config.changed.is_some();
     let (reason, state, message) = match (changed, done.trusted) {
         (true, true) => (
@@ -130,33 +131,27 @@ fn codex(done: &Codex) -> Value {
             "The stop hook is in place, but this project is not yet trusted: start Codex in it and answer yes.",
         ),
     };
-    json!({
-        "ok": true,
-        "changed": changed,
-        "reason": reason,
-        "provider": "codex",
-        "path": done.hooks.path.display().to_string(),
-        "hooksPath": done.hooks.path.display().to_string(),
-        "configPath": done.config.path.display().to_string(),
-        "hooksChanged": done.hooks.changed.is_some(),
-        "configChanged": done.config.changed.is_some(),
-        "hooksReason": done.hooks.changed.unwrap_or("already_configured"),
-        "configReason": done.config.changed.unwrap_or("already_enabled"),
-        "trusted": done.trusted,
-        "verificationState": state,
-        "message": message,
-    })
+    CodexHook {
+        changed,
+        reason,
+        provider: "codex",
+        path: done.hooks.path.display().to_string(),
+        hooks_path: done.hooks.path.display().to_string(),
+        config_path: done.config.path.display().to_string(),
+        hooks_changed: done.hooks.changed.is_some(),
+        config_changed: done.config.changed.is_some(),
+        hooks_reason: done.hooks.changed.unwrap_or("already_configured"),
+        config_reason: done.config.changed.unwrap_or("already_enabled"),
+        trusted: done.trusted,
+        verification_state: state,
+        message,
+    }
 }
 
 fn refused(error: &NotInstalled, provider: &str) -> Reply {
-    Reply::json(&json!({
-        "ok": false,
-        "error": error.to_string(),
-        "path": error.path().display().to_string(),
-        "provider": provider,
-        "message": error.message(),
-    }))
-    .failed()
+    let path = error.path().display().to_string();
+    let rest = HookRefused { path, provider, message: error.message() };
+    Reply::json(&failure(&error.to_string(), rest)).failed()
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::answers::{BadEntry, Ignored, MarkerCheck, MarkerPath, failure, success};
 use dogwatch_bmad::format::marker::{Marker, NewMarker};
 use dogwatch_bmad::project::run_marker::{self, Heard};
 use dogwatch_bmad::{Project, marker_path};
-use serde_json::json;
 
 use super::{Call, Reply, no, project, trouble};
 
@@ -32,7 +32,10 @@ pub(super) fn answer(call: &Call) -> Reply {
 fn path(project: &Project) -> Reply {
     let file = marker_path(project);
     let entry = file.strip_prefix(&project.root).unwrap_or(&file);
-    Reply::json(&json!({"file": file.display().to_string(), "entry": entry.display().to_string()}))
+    Reply::json(&MarkerPath {
+        file: file.display().to_string(),
+        entry: entry.display().to_string(),
+    })
 }
 
 fn create(project: &Project, call: &Call) -> Reply {
@@ -65,10 +68,11 @@ fn create(project: &Project, call: &Call) -> Reply {
 
 fn check(project: &Project, call: &Call) -> Reply {
     match run_marker::read(project) {
-        Ok(None) => Reply::json(&json!({"exists": false})),
+        Ok(None) => Reply::json(&MarkerCheck { exists: false, file: None, error: None }),
         Ok(Some(text)) => {
             let file = marker_path(project).display().to_string();
-            let mut reply = Reply::json(&json!({"exists": true, "file": file}));
+            let mut reply =
+                Reply::json(&MarkerCheck { exists: true, file: Some(file), error: None });
             reply.stdout.push_str(&text);
             reply
         }
@@ -82,7 +86,8 @@ fn heartbeat(project: &Project, call: &Call) -> Reply {
         Ok(Heard::Updated) => Reply::line(format!("Heartbeat updated: {now}")),
         Ok(Heard::NoMarker) => Reply::line("No marker file to update").failed(),
         Ok(Heard::Corrupt) => {
-            Reply::json(&json!({"exists": true, "error": "marker_corrupt"})).failed()
+            let error = Some("marker_corrupt");
+            Reply::json(&MarkerCheck { exists: true, file: None, error }).failed()
         }
         Err(error) => trouble(call, error),
     }
@@ -95,11 +100,10 @@ pub(super) fn ignore(call: &Call) -> Reply {
         return no("missing_args");
     };
     if entry.contains(['\n', '\r']) {
-        return Reply::json(&json!({"ok": false, "error": "invalid_entry", "entry": entry}))
-            .failed();
+        return Reply::json(&failure("invalid_entry", BadEntry { entry })).failed();
     }
     match run_marker::ignore(&call.project(), Path::new(file), entry.trim()) {
-        Ok(changed) => Reply::json(&json!({"ok": true, "changed": changed, "path": file})),
+        Ok(changed) => Reply::json(&success(Ignored { changed, path: file })),
         Err(error) => trouble(call, error),
     }
 }

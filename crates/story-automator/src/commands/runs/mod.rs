@@ -8,11 +8,10 @@ mod marker;
 mod state_documents;
 mod transcripts;
 
-use serde_json::json;
-
 pub(crate) use build_cmd::build_cmd;
 
 use crate::Verb;
+use crate::answers::{Nothing, Trouble, failure};
 use crate::call::Call;
 use crate::project;
 use crate::reply::Reply;
@@ -44,15 +43,12 @@ pub(crate) const HELPERS: &[Verb] = &[
 
 /// A plain "no", with its word.
 fn no(error: &str) -> Reply {
-    Reply::json(&json!({"ok": false, "error": error})).failed()
+    Reply::json(&failure(error, Nothing {})).failed()
 }
 
 /// What nobody expected: the file system, mostly.
 fn trouble(call: &Call, why: impl std::fmt::Display) -> Reply {
     let detail = why.to_string();
     let command = call.command;
-    Reply::json(
-        &json!({"ok": false, "error": "internal_error", "command": command, "detail": detail}),
-    )
-    .failed()
+    Reply::json(&failure("internal_error", Trouble { command, detail })).failed()
 }

@@ -10,7 +10,12 @@ use dogwatch_bmad::format::state_document;
 use dogwatch_bmad::policy::load::Need;
 use dogwatch_bmad::project::state::{self, Listed, NotBuilt};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+
+use crate::answers::{
+    BadOperand, LatestState, Nothing, Reason, SprintCompared, StateBuilt, StateFile, StateFiles,
+    StateMetrics, StateSummary, StateUpdated, StateValidated, failure, success,
+};
 
 use super::{Call, Reply, no, project, trouble};
 
@@ -27,13 +32,12 @@ pub(super) fn build(call: &Call) -> Reply {
     match state::build(&project, Path::new(template), &plain(folder), &config, Timestamp::now()) {
         Ok(built) => {
             let path = shown(&built.path);
-            Reply::json(&json!({"ok": true, "path": path, "createdAt": built.created_at}))
+            Reply::json(&success(StateBuilt { path, created_at: built.created_at }))
         }
         Err(error @ (NotBuilt::NoTemplate | NotBuilt::MaxParallel(_))) => no(&error.to_string()),
         Err(NotBuilt::Policy(fault)) => {
             let reason = fault.to_string();
-            Reply::json(&json!({"ok": false, "error": "policy_snapshot_failed", "reason": reason}))
-                .failed()
+            Reply::json(&failure("policy_snapshot_failed", Reason { reason })).failed()
         }
         Err(error) => trouble(call, error),
     }
@@ -63,19 +67,18 @@ pub(super) fn validate(call: &Call) -> Reply {
     let fault = state::policy_fault(&project::here(), file, Need::Skills);
     issues.extend(fault.map(|fault| fault.to_string()));
     let structure = if issues.is_empty() { "ok" } else { "issues" };
-    Reply::json(&json!({"ok": true, "structure": structure, "issues": issues}))
+    Reply::json(&success(StateValidated { structure, issues }))
 }
 
 /// `state-metrics --state FILE`
 pub(super) fn metrics(call: &Call) -> Reply {
     let Some(text) = document(call, "--state") else { return no("state_not_found") };
     let metrics = state_document::metrics(&text);
-    Reply::json(&json!({
-        "ok": true,
-        "storiesCompleted": metrics.completed,
-        "total": metrics.total,
-        "reviewCycles": metrics.review_cycles,
-        "escalations": metrics.escalations,
+    Reply::json(&success(StateMetrics {
+        stories_completed: metrics.completed,
+        total: metrics.total,
+        review_cycles: metrics.review_cycles,
+        escalations: metrics.escalations,
     }))
 }
 
@@ -90,7 +93,7 @@ pub(super) fn compare(call: &Call) -> Reply {
     let rows = sprint.finder(&known);
     let is_open = |story: &&String| !rows.find(story).is_some_and(Row::is_done);
     let incomplete: Vec<&String> = checked.iter().filter(is_open).collect();
-    Reply::json(&json!({"ok": true, "incomplete": incomplete, "checked": checked}))
+    Reply::json(&success(SprintCompared { incomplete, checked: &checked }))
 }
 
 fn listed(call: &Call) -> Option<Vec<Listed>> {
@@ -118,19 +121,19 @@ fn shown(path: &Path) -> String {
 /// `state-list <folder>`
 pub(super) fn list(call: &Call) -> Reply {
     let Some(listed) = listed(call) else {
-        let none: [&str; 0] = [];
-        return Reply::json(&json!({"ok": false, "error": "folder_not_found", "files": none}))
+        return Reply::json(&failure("folder_not_found", StateFiles { files: Vec::new() }))
             .failed();
     };
     let known = |text: String| if text.is_empty() { "unknown".to_owned() } else { text };
-    let files: Vec<Value> = listed
+    let files = listed
         .into_iter()
-        .map(|one| {
-            let path = shown(&one.path);
-            json!({"path": path, "status": known(one.status), "lastUpdated": known(one.last_updated)})
+        .map(|one| StateFile {
+            path: shown(&one.path),
+            status: known(one.status),
+            last_updated: known(one.last_updated),
         })
         .collect();
-    Reply::json(&json!({"ok": true, "files": files}))
+    Reply::json(&success(StateFiles { files }))
 }
 
 /// `state-latest <folder> [status]`
@@ -140,9 +143,13 @@ pub(super) fn latest(call: &Call) -> Reply {
     match state::latest(listed, |one| wanted.is_none_or(|status| one.status == status)) {
         Some(one) => {
             let path = shown(&one.path);
-            Reply::json(&json!({"ok": true, "path": path, "lastUpdated": one.last_updated}))
+            Reply::json(&success(LatestState {
+                path,
+                last_updated: one.last_updated,
+                status: None,
+            }))
         }
-        None => Reply::json(&json!({"ok": false, "error": "no_match"})),
+        None => Reply::json(&failure("no_match", Nothing {})),
     }
 }
 
@@ -152,11 +159,13 @@ pub(super) fn latest_incomplete(call: &Call) -> Reply {
     match state::latest_open(listed) {
         Some(one) => {
             let path = shown(&one.path);
-            Reply::json(
-                &json!({"ok": true, "path": path, "lastUpdated": one.last_updated, "status": one.status}),
-            )
+            Reply::json(&success(LatestState {
+                path,
+                last_updated: one.last_updated,
+                status: Some(one.status),
+            }))
         }
-        None => Reply::json(&json!({"ok": false, "error": "no_incomplete_state"})),
+        None => Reply::json(&failure("no_incomplete_state", Nothing {})),
     }
 }
 
@@ -169,24 +178,20 @@ pub(super) fn summary(call: &Call) -> Reply {
     let pinned = |key: &str| if fault.is_some() { "" } else { fields.text_or_nothing(key) };
     let snapshot = pinned("policySnapshotFile");
     let is_legacy = fault.is_none() && snapshot.is_empty();
-    let mut summary = json!({
-        "ok": true,
-        "epic": fields.text("epic"),
-        "epicName": fields.text("epicName"),
-        "currentStory": fields.text_or_nothing("currentStory"),
-        "currentStep": fields.text_or_nothing("currentStep"),
-        "status": fields.text("status"),
-        "lastUpdated": fields.text("lastUpdated"),
-        "policyVersion": fields.text_or_nothing("policyVersion"),
-        "policySnapshotFile": snapshot,
-        "policySnapshotHash": pinned("policySnapshotHash"),
-        "legacyPolicy": is_legacy.to_string(),
-        "lastAction": state_document::last_action(&text),
-    });
-    if let Some(fault) = fault {
-        summary["policyError"] = Value::from(fault.to_string());
-    }
-    Reply::json(&summary)
+    Reply::json(&success(StateSummary {
+        epic: fields.text("epic"),
+        epic_name: fields.text("epicName"),
+        current_story: fields.text_or_nothing("currentStory"),
+        current_step: fields.text_or_nothing("currentStep"),
+        status: fields.text("status"),
+        last_updated: fields.text("lastUpdated"),
+        policy_version: fields.text_or_nothing("policyVersion"),
+        policy_snapshot_file: snapshot,
+        policy_snapshot_hash: pinned("policySnapshotHash"),
+        legacy_policy: is_legacy.to_string(),
+        last_action: state_document::last_action(&text),
+        policy_error: fault.as_ref().map(ToString::to_string),
+    }))
 }
 
 /// `state-update <file> --set key=value …`
@@ -205,20 +210,17 @@ pub(super) fn update(call: &Call) -> Reply {
         match pair(operand) {
             Some(pair) => values.push(pair),
             None => {
-                return Reply::json(
-                    &json!({"ok": false, "error": "invalid_set_operand", "operand": operand}),
-                )
-                .failed();
+                return Reply::json(&failure("invalid_set_operand", BadOperand { operand }))
+                    .failed();
             }
         }
     }
     match state::update(&call.project(), file, &values) {
         Ok(None) => no("file_not_found"),
         Ok(Some(updated)) if updated.is_empty() => {
-            Reply::json(&json!({"ok": false, "error": "keys_not_found", "updated": updated}))
-                .failed()
+            Reply::json(&failure("keys_not_found", StateUpdated { updated })).failed()
         }
-        Ok(Some(updated)) => Reply::json(&json!({"ok": true, "updated": updated})),
+        Ok(Some(updated)) => Reply::json(&success(StateUpdated { updated })),
         Err(error) => trouble(call, error),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::answers::NotParsed;
 use crate::reading::{self, NotRead};
-use serde_json::json;
 
 use super::{Call, Reply, project};
 
@@ -29,5 +29,5 @@ fn nothing() -> Reply {
 }
 
 fn failed(reason: &str) -> Reply {
-    Reply::json(&json!({"status": "error", "reason": reason})).failed()
+    Reply::json(&NotParsed { status: "error", reason }).failed()
 }

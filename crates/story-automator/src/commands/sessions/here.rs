@@ -10,8 +10,8 @@ use crate::session::{Place, Runtime, output};
 use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::Project;
 use dogwatch_engine::{Context, Error};
-use serde_json::json;
 
+use crate::answers::{Trouble, failure};
 use crate::call::Call;
 use crate::project;
 use crate::reply::Reply;
@@ -59,9 +59,8 @@ pub(super) fn refuse_bad_name(call: &Call<'_>, session: &str) -> Option<Reply> {
         return None;
     }
     let detail = format!("invalid session name: '{session}'");
-    let (error, command) = ("internal_error", call.command);
-    let reply = json!({"ok": false, "error": error, "command": command, "detail": detail});
-    Some(Reply::json(&reply).failed())
+    let trouble = Trouble { command: call.command, detail };
+    Some(Reply::json(&failure("internal_error", trouble)).failed())
 }
 
 /// An error in words, with its remedy.

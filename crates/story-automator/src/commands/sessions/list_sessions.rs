@@ -1,8 +1,8 @@
 use crate::session::list::{self, Listed};
 use dogwatch_engine::Error;
-use serde_json::json;
 
 use super::here;
+use crate::answers::{Nothing, SessionNames, failure, success};
 use crate::call::Call;
 use crate::reply::Reply;
 
@@ -11,20 +11,21 @@ pub(super) fn answer(call: &Call<'_>) -> Reply {
         return Reply::line("Usage: list-sessions --slug SLUG");
     }
     let Some(slug) = call.option("--slug").filter(|slug| !slug.is_empty()) else {
-        return Reply::json(&json!({"ok": false, "error": "missing_slug"})).failed();
+        return Reply::json(&failure("missing_slug", Nothing {})).failed();
     };
     let listed = here::context().and_then(|context| list::of_slug(&context, slug));
     match listed {
         Ok(listed) => {
             let names: Vec<String> = listed.into_iter().map(|Listed { name, .. }| name).collect();
-            Reply::json(&json!({"ok": true, "sessions": names, "count": names.len()}))
+            let count = names.len();
+            Reply::json(&success(SessionNames { sessions: names, count }))
         }
         Err(error) => {
             let word = match &error {
                 Error::Tmux(dogwatch_tmux::Error::NotInstalled { .. }) => "tmux_not_found",
                 other => other.code(),
             };
-            Reply::json(&json!({"ok": false, "error": word, "sessions": [], "count": 0}))
+            Reply::json(&failure(word, SessionNames { sessions: Vec::new(), count: 0 }))
         }
     }
 }

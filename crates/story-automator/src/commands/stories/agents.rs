@@ -7,9 +7,12 @@ use dogwatch_bmad::format::agent_config::{self, Choice};
 use dogwatch_bmad::format::front_matter;
 use dogwatch_bmad::provider;
 use dogwatch_bmad::write_text;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Call, Reply, no, trouble};
+use crate::answers::{
+    AgentResolved, AgentsBuilt, AgentsFileInvalid, Detail, RetroAgent, TaskAgent, failure, success,
+};
 use crate::project;
 use crate::reply::pretty;
 
@@ -29,8 +32,7 @@ pub(super) fn build(call: &Call) -> Reply {
         return no("file_not_found");
     };
     let invalid = |detail: String| {
-        let reply = json!({"ok": false, "error": "complexity_file_invalid", "detail": detail});
-        Reply::json(&reply).failed()
+        Reply::json(&failure("complexity_file_invalid", Detail { detail })).failed()
     };
     let complexity = match object(&complexity) {
         Ok(complexity) => complexity,
@@ -53,14 +55,8 @@ pub(super) fn build(call: &Call) -> Reply {
     if let Err(error) = write_text(&call.project(), Path::new(output), &plan.markdown) {
         return trouble(call, &error);
     }
-    let mut reply = Map::new();
-    reply.insert("ok".into(), json!(true));
-    reply.insert("path".into(), json!(output));
-    reply.insert("stories".into(), json!(plan.stories));
-    if plan.skipped > 0 {
-        reply.insert("skipped".into(), json!(plan.skipped));
-    }
-    Reply::json(&reply)
+    let skipped = Some(plan.skipped).filter(|skipped| *skipped > 0);
+    Reply::json(&success(AgentsBuilt { path: output, stories: plan.stories, skipped }))
 }
 
 fn object(text: &str) -> Result<Value, String> {
@@ -87,28 +83,26 @@ pub(super) fn resolve(call: &Call) -> Reply {
     match agents_plan::find(&plan, story, task, provider(&project::here())) {
         Err(NoChoice::NoStory) => no("story_not_found"),
         Err(NoChoice::NoTask) => no("task_not_found"),
-        Err(NoChoice::Invalid(detail)) => Reply::json(&json!({
-            "ok": false, "story": story, "task": task, "error": "agents_file_invalid", "detail": detail,
-        }))
+        Err(NoChoice::Invalid(detail)) => Reply::json(&AgentsFileInvalid {
+            ok: false,
+            story,
+            task,
+            error: "agents_file_invalid",
+            detail,
+        })
         .failed(),
         Ok((choice, level)) => {
-            let mut reply = Map::new();
-            reply.insert("ok".into(), json!(true));
-            reply.insert("story".into(), json!(story));
-            reply.insert("task".into(), json!(task));
-            add(&mut reply, &choice);
-            reply.insert("complexity".into(), json!(level));
-            Reply::json(&reply)
+            let agent = agent(&choice);
+            Reply::json(&success(AgentResolved { story, task, agent, complexity: level }))
         }
     }
 }
 
-/// No fallback is the text `false`, as it always was; a model is told if there is one.
-fn add(reply: &mut Map<String, Value>, choice: &Choice) {
-    reply.insert("primary".into(), json!(choice.primary));
-    reply.insert("fallback".into(), json!(choice.fallback.as_deref().unwrap_or("false")));
-    if let Some(model) = &choice.model {
-        reply.insert("model".into(), json!(model));
+fn agent(choice: &Choice) -> TaskAgent<'_> {
+    TaskAgent {
+        primary: &choice.primary,
+        fallback: choice.fallback.as_deref().unwrap_or("false"),
+        model: choice.model.as_deref(),
     }
 }
 
@@ -119,17 +113,12 @@ pub(super) fn retro(call: &Call) -> Reply {
     };
     let front = front_matter::split(&state).0.unwrap_or_default();
     let config = match front_matter::tree(front, "agentConfig") {
-        None => json!({}),
+        None => Value::Object(Map::new()),
         Some(Ok(config)) => config,
         Some(Err(detail)) => {
-            let reply = json!({"ok": false, "error": "agent_config_invalid", "detail": detail});
-            return Reply::json(&reply).failed();
+            return Reply::json(&failure("agent_config_invalid", Detail { detail })).failed();
         }
     };
     let choice = agent_config::choose(&config, "retro", "medium", provider(&project::here()));
-    let mut reply = Map::new();
-    reply.insert("ok".into(), json!(true));
-    reply.insert("task".into(), json!("retro"));
-    add(&mut reply, &choice);
-    Reply::json(&reply)
+    Reply::json(&success(RetroAgent { task: "retro", agent: agent(&choice) }))
 }

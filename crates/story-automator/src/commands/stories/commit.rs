@@ -4,7 +4,8 @@ use std::path::Path;
 
 use dogwatch_base::git::{GitFailed, WorkTree};
 use dogwatch_bmad::{LeftOut, NotCommitted, commit};
-use serde_json::{Map, Value, json};
+
+use crate::answers::{LeftOutFile, NotReady, ReadyToCommit, StoryCommitted, Unmerged, failure};
 
 use super::{Call, Reply, no, stories, trouble};
 
@@ -18,28 +19,25 @@ pub(super) fn commit_story(call: &Call) -> Reply {
     }
     match commit(Path::new(repo), &format!("feat(story-{story}): {title}")) {
         Ok(committed) => {
-            let mut reply = Map::new();
-            reply.insert("ok".into(), json!(committed.commit.is_some()));
-            match committed.commit {
-                Some(commit) => reply.insert("commit".into(), json!(commit)),
-                None => reply.insert("error".into(), json!("no_changes")),
-            };
-            if !committed.left_out.is_empty() {
-                reply.insert("leftOut".into(), list(&committed.left_out));
-            }
-            Reply::json(&reply)
+            let ok = committed.commit.is_some();
+            Reply::json(&StoryCommitted {
+                ok,
+                commit: committed.commit,
+                error: (!ok).then_some("no_changes"),
+                left_out: committed.left_out.into_iter().map(left_out).collect(),
+            })
         }
         Err(NotCommitted::Status(failed)) => git_failed("git_status_failed", &failed),
         Err(NotCommitted::Add(failed)) => git_failed("git_add_failed", &failed),
         Err(NotCommitted::Commit(failed)) => git_failed("commit_failed", &failed),
         Err(NotCommitted::Unmerged(paths)) => {
-            Reply::json(&json!({"ok": false, "error": "unmerged_paths", "paths": paths})).failed()
+            Reply::json(&failure("unmerged_paths", Unmerged { paths })).failed()
         }
     }
 }
 
-fn list(left_out: &[LeftOut]) -> Value {
-    left_out.iter().map(|file| json!({"path": file.path, "reason": file.reason})).collect()
+fn left_out(file: LeftOut) -> LeftOutFile {
+    LeftOutFile { path: file.path, reason: file.reason }
 }
 
 /// git's own words go to the person.
@@ -54,7 +52,7 @@ fn git_failed(error: &str, failed: &GitFailed) -> Reply {
 
 pub(super) fn commit_ready(call: &Call) -> Reply {
     let Some(story) = call.word(0) else {
-        return Reply::json(&json!({"ready": false, "reason": "story_id required"})).failed();
+        return Reply::json(&not_ready("story_id required", None)).failed();
     };
     let stories = stories(call);
     let status = stories.sprint().and_then(|sprint| {
@@ -66,21 +64,29 @@ pub(super) fn commit_ready(call: &Call) -> Reply {
         Err(error) => return trouble(call, error),
         Ok("done") => {}
         Ok(status) => {
-            return Reply::json(&json!({
-                "ready": false, "reason": "Story not done yet", "story": story, "current_status": status,
-            }));
+            return Reply::json(&NotReady {
+                current_status: Some(status),
+                ..not_ready("Story not done yet", Some(story))
+            });
         }
     }
-    let reply = match WorkTree::of(stories.root()).and_then(|tree| tree.changes()) {
-        Err(failed) => json!({
-            "ready": false, "reason": "git_status_failed", "exit_code": failed.code, "story": story,
+    match WorkTree::of(stories.root()).and_then(|tree| tree.changes()) {
+        Err(failed) => Reply::json(&NotReady {
+            exit_code: Some(failed.code),
+            ..not_ready("git_status_failed", Some(story))
         }),
         Ok(changes) if changes.is_empty() => {
-            json!({"ready": false, "reason": "No uncommitted changes", "story": story})
+            Reply::json(&not_ready("No uncommitted changes", Some(story)))
         }
-        Ok(_) => {
-            json!({"ready": true, "story": story, "status": "done", "uncommitted_changes": true})
-        }
-    };
-    Reply::json(&reply)
+        Ok(_) => Reply::json(&ReadyToCommit {
+            ready: true,
+            story,
+            status: "done",
+            uncommitted_changes: true,
+        }),
+    }
+}
+
+fn not_ready<'a>(reason: &'a str, story: Option<&'a str>) -> NotReady<'a> {
+    NotReady { ready: false, reason, exit_code: None, story, current_status: None }
 }

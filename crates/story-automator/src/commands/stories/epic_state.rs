@@ -7,7 +7,10 @@ use dogwatch_bmad::format::epic_file::EpicFile;
 use dogwatch_bmad::format::front_matter;
 use dogwatch_bmad::format::keys::{self, KnownEpics, StoryId};
 use dogwatch_bmad::{StoryError, read_text};
-use serde_json::{Value, json};
+
+use crate::answers::{
+    BlockingChecked, EpicChecked, EpicNumber, EpicStories, Input, NoEpicStories, failure, success,
+};
 
 use super::{Call, Reply, no, stories, trouble};
 
@@ -18,14 +21,13 @@ pub(super) fn get_stories(call: &Call) -> Reply {
     let Some(epic) = call.word(0) else { return no("epic_number_required") };
     match all_sources(call, epic) {
         Err(error) => trouble(call, &error),
-        Ok(None) => Reply::json(
-            &json!({"ok": false, "epic": epic, "error": "no_stories_found", "count": 0}),
-        ),
+        Ok(None) => {
+            Reply::json(&NoEpicStories { ok: false, epic, error: "no_stories_found", count: 0 })
+        }
         Ok(Some((named, source))) => {
             let names: Vec<&str> = named.iter().map(|(_, name)| name.as_str()).collect();
-            Reply::json(&json!({
-                "ok": true, "epic": epic, "stories": names, "count": names.len(), "source": source,
-            }))
+            let count = names.len();
+            Reply::json(&success(EpicStories { epic, stories: names, count, source }))
         }
     }
 }
@@ -89,14 +91,20 @@ pub(super) fn check_complete(call: &Call) -> Reply {
         Ok(known) => known,
         Err(error) => return trouble(call, &error),
     };
-    let epic_shown =
-        epic.trim().parse::<i64>().map_or_else(|_| json!(epic), |number| json!(number));
+    let number = epic.trim().parse().map_or(EpicNumber::Text(epic), EpicNumber::Number);
+    let checked = EpicChecked {
+        is_last_story: false,
+        epic: number,
+        story_id: story,
+        reason: None,
+        last_in_epic: None,
+        epic_story_count: None,
+        source: None,
+    };
     let id = keys::read(story, &known).map(|meant| meant.id).filter(|id| id.epic == epic);
     let Some(id) = id else {
-        return Reply::json(&json!({
-            "ok": true, "isLastStory": false, "epic": epic_shown, "storyId": story,
-            "reason": "story_not_in_epic",
-        }));
+        let reason = Some("story_not_in_epic");
+        return Reply::json(&success(EpicChecked { reason, ..checked }));
     };
     let found = from_state(call, epic, &known).and_then(|named| match named {
         Some(named) => Ok((named, "state_file")),
@@ -107,13 +115,17 @@ pub(super) fn check_complete(call: &Call) -> Reply {
         Err(error) => return trouble(call, &error),
     };
     match named.iter().max_by_key(|(id, _)| id.place()) {
-        None => Reply::json(&json!({
-            "ok": true, "isLastStory": false, "epic": epic_shown, "storyId": story,
-            "reason": "could_not_determine", "source": "fallback",
+        None => Reply::json(&success(EpicChecked {
+            reason: Some("could_not_determine"),
+            source: Some("fallback"),
+            ..checked
         })),
-        Some((last, name)) => Reply::json(&json!({
-            "ok": true, "isLastStory": *last == id, "epic": epic_shown, "storyId": story,
-            "lastInEpic": name, "epicStoryCount": named.len(), "source": source,
+        Some((last, name)) => Reply::json(&success(EpicChecked {
+            is_last_story: *last == id,
+            last_in_epic: Some(name),
+            epic_story_count: Some(named.len()),
+            source: Some(source),
+            ..checked
         })),
     }
 }
@@ -125,15 +137,20 @@ pub(super) fn check_blocking(call: &Call) -> Reply {
         Err(error) => return trouble(call, &error),
     };
     let Some(id) = keys::read(story, &known).map(|meant| meant.id) else {
-        let reply = json!({"ok": false, "error": "could_not_normalize_key", "input": story});
-        return Reply::json(&reply).failed();
+        let input = Input { input: story };
+        return Reply::json(&failure("could_not_normalize_key", input)).failed();
     };
-    let reply = |blocking: bool, dependents: Vec<String>, reason: &str, source: &str| -> Value {
-        json!({
-            "ok": true, "blocking": blocking, "story": id.to_string(), "epic": id.epic,
-            "dependents": dependents, "reason": reason, "source": source,
-        })
-    };
+    let reply =
+        |blocking: bool, dependents: Vec<String>, reason: &'static str, source: &'static str| {
+            success(BlockingChecked {
+                blocking,
+                story: id.to_string(),
+                epic: &id.epic,
+                dependents,
+                reason,
+                source,
+            })
+        };
     let reply = match epic_file(call, &id.epic, &known) {
         Err(error) => return trouble(call, &error),
         // Nobody knows: rather wait for a story too many.

@@ -7,9 +7,12 @@ use crate::decide::selection;
 use dogwatch_bmad::format::complexity::Rules;
 use dogwatch_bmad::format::epic_file::{self, EpicFile};
 use dogwatch_bmad::format::keys::{self, KnownEpics};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Call, Reply, no};
+use crate::answers::{
+    EpicParsed, EpicReached, EpicStory, Input, RangeParsed, StoryParsed, failure, success,
+};
 use crate::project;
 
 /// The file that an option names, if it is there.
@@ -27,19 +30,22 @@ fn read(text: &str) -> (EpicFile, KnownEpics) {
 pub(super) fn parse_epic(call: &Call) -> Reply {
     let Some(text) = text(call, "--file") else { return no("epic_file_not_found") };
     let (file, _) = read(&text);
-    let stories: Vec<Value> = file
+    let stories: Vec<EpicStory<'_>> = file
         .stories
         .iter()
-        .map(|story| {
-            json!({
-                "epicNum": story.id.epic, "epicTitle": story.epic_title, "storyNum": story.id.number,
-                "storyId": story.id.to_string(), "title": story.title,
-            })
+        .map(|story| EpicStory {
+            epic_num: &story.id.epic,
+            epic_title: &story.epic_title,
+            story_num: &story.id.number,
+            story_id: story.id.to_string(),
+            title: &story.title,
         })
         .collect();
-    Reply::raw_json(&json!({
-        "ok": true, "epicTitle": file.title, "stories": stories, "count": stories.len(),
-        "file": call.first_option("--file"),
+    Reply::raw_json(&success(EpicParsed {
+        epic_title: &file.title,
+        count: stories.len(),
+        stories,
+        file: call.first_option("--file"),
     }))
 }
 
@@ -67,10 +73,13 @@ pub(super) fn parse_story(call: &Call) -> Reply {
     };
     let parts = story.parts();
     let complexity = rules.judge(&story.title, &parts);
-    Reply::raw_json(&json!({
-        "ok": true, "storyId": story.id.to_string(), "title": story.title,
-        "description": parts.description, "acceptanceCriteria": parts.criteria,
-        "dependencies": parts.dependencies, "complexity": complexity,
+    Reply::raw_json(&success(StoryParsed {
+        story_id: story.id.to_string(),
+        title: &story.title,
+        description: &parts.description,
+        acceptance_criteria: &parts.criteria,
+        dependencies: &parts.dependencies,
+        complexity,
     }))
 }
 
@@ -87,8 +96,10 @@ pub(super) fn parse_range(call: &Call) -> Reply {
         Some(ids) => ids.split(',').map(str::trim).collect(),
     };
     let chosen: Vec<&str> = places.iter().filter_map(|place| ids.get(place - 1).copied()).collect();
-    Reply::raw_json(&json!({
-        "ok": true, "indices": places, "storyIds": chosen, "count": places.len(),
+    Reply::raw_json(&success(RangeParsed {
+        indices: &places,
+        story_ids: chosen,
+        count: places.len(),
     }))
 }
 
@@ -103,15 +114,16 @@ pub(super) fn epic_complete(call: &Call) -> Reply {
     for entry in range.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
         let id = keys::read(entry, &known).map(|meant| meant.id);
         let Some(id) = id else {
-            let reply = json!({"ok": false, "error": "unrecognized_story", "input": entry});
-            return Reply::raw_json(&reply).failed();
+            let input = Input { input: entry };
+            return Reply::raw_json(&failure("unrecognized_story", input)).failed();
         };
         chosen.push(id);
     }
     match epic_file::reach(&file, &chosen) {
         None => no("no_stories_found"),
-        Some((reached, last)) => Reply::raw_json(&json!({
-            "ok": true, "epicComplete": reached, "maxEpicStory": last.to_string(),
+        Some((reached, last)) => Reply::raw_json(&success(EpicReached {
+            epic_complete: reached,
+            max_epic_story: last.to_string(),
         })),
     }
 }

@@ -14,9 +14,9 @@ mod story_names;
 mod test_counts;
 
 use dogwatch_bmad::Stories;
-use serde_json::json;
 
 use crate::Verb;
+use crate::answers::{Nothing, Trouble, failure};
 use crate::call::Call;
 use crate::reply::Reply;
 
@@ -55,15 +55,13 @@ fn stories(call: &Call) -> Stories {
 
 /// `{"ok":false,"error":…}`.
 fn no(error: &str) -> Reply {
-    Reply::json(&json!({"ok": false, "error": error})).failed()
+    Reply::json(&failure(error, Nothing {})).failed()
 }
 
 /// What nobody could foresee: a file that cannot be read or written.
 fn trouble(call: &Call, error: &dyn std::fmt::Display) -> Reply {
-    let reply = json!({
-        "ok": false, "error": "internal_error", "command": call.command, "detail": error.to_string(),
-    });
-    Reply::json(&reply).failed()
+    let trouble = Trouble { command: call.command, detail: error.to_string() };
+    Reply::json(&failure("internal_error", trouble)).failed()
 }
 
 /// Now, in the only form that the helper writes and reads.

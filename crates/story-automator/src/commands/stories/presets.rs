@@ -5,16 +5,20 @@ use std::path::Path;
 use crate::decide::presets::Presets;
 use dogwatch_base::log::Logged as _;
 use dogwatch_bmad::{read_text, write_text};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Call, Reply, no, trouble};
+use crate::answers::{
+    NoPreset, PresetChanged, PresetLoaded, PresetNames, PresetsInvalid, Subcommand, failure,
+    success,
+};
 use crate::reply::pretty;
 
 pub(super) fn answer(call: &Call) -> Reply {
     let Some((action, rest)) = call.split() else { return no("missing_subcommand") };
     if !matches!(action, "list" | "save" | "load" | "delete") {
-        let reply = json!({"ok": false, "error": "unknown_subcommand", "subcommand": action});
-        return Reply::raw_json(&reply).failed();
+        let subcommand = Subcommand { subcommand: action };
+        return Reply::raw_json(&failure("unknown_subcommand", subcommand)).failed();
     }
     let told = |option: &str| rest.option(option).filter(|value| !value.trim().is_empty());
     let (name, config) = (told("--name"), told("--config-json"));
@@ -38,25 +42,22 @@ pub(super) fn answer(call: &Call) -> Reply {
         Ok(Some(text)) => match Presets::read(&text) {
             Ok(presets) => presets,
             Err(fault) => {
-                let reply = json!({
-                    "ok": false, "error": "presets_file_invalid", "file": file, "detail": fault,
-                });
-                return Reply::raw_json(&reply).failed();
+                let invalid = PresetsInvalid { file, detail: fault };
+                return Reply::raw_json(&failure("presets_file_invalid", invalid)).failed();
             }
         },
     };
     match (action, name, config) {
         ("load", Some(name), _) => match presets.load(name) {
             None => unknown(name),
-            Some((name, config)) => {
-                Reply::raw_json(&json!({"ok": true, "name": name, "config": config}))
-            }
+            Some((name, config)) => Reply::raw_json(&success(PresetLoaded { name, config })),
         },
         ("delete", Some(name), _) => delete(call, path, presets, name),
         ("save", Some(name), Some(config)) => save(call, path, presets, name, config),
         _ => {
-            let list = presets.list();
-            Reply::raw_json(&json!({"ok": true, "presets": list, "count": list.len()}))
+            let presets = presets.list();
+            let count = presets.len();
+            Reply::raw_json(&success(PresetNames { presets, count }))
         }
     }
 }
@@ -66,7 +67,7 @@ fn object(text: &str) -> Option<Value> {
 }
 
 fn unknown(name: &str) -> Reply {
-    Reply::raw_json(&json!({"ok": false, "error": "preset_not_found", "name": name})).failed()
+    Reply::raw_json(&failure("preset_not_found", NoPreset { name })).failed()
 }
 
 fn save(call: &Call, path: &Path, mut presets: Presets, name: &str, config: Value) -> Reply {
@@ -83,7 +84,7 @@ fn delete(call: &Call, path: &Path, mut presets: Presets, name: &str) -> Reply {
 
 fn written(call: &Call, path: &Path, presets: &Presets, name: &str, action: &str) -> Reply {
     match write_text(&call.project(), path, &format!("{}\n", pretty(&presets.to_json()))) {
-        Ok(()) => Reply::raw_json(&json!({"ok": true, "name": name, "action": action})),
+        Ok(()) => Reply::raw_json(&success(PresetChanged { name, action })),
         Err(error) => trouble(call, &error),
     }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::LoggedIo as _;
 use dogwatch_bmad::{NotReconciled, reconcile};
-use serde_json::json;
+
+use crate::answers::{ExitCode, Prefix, StoryReconciled, failure, success};
 
 use super::{Call, Reply, no, trouble};
 
@@ -14,11 +15,13 @@ pub(super) fn answer(call: &Call) -> Reply {
         Err(reply) => return reply,
     };
     match reconcile(&repo, story, call.flag("--write")) {
-        Ok(found) => Reply::json(&json!({
-            "ok": true, "story_file": found.story_file, "git_files": found.git_files,
-            "missing_from_story": found.missing_from_story, "stale_in_story": found.stale_in_story,
-            "in_sync": found.missing_from_story.is_empty() && found.stale_in_story.is_empty(),
-            "wrote": found.wrote,
+        Ok(found) => Reply::json(&success(StoryReconciled {
+            in_sync: found.missing_from_story.is_empty() && found.stale_in_story.is_empty(),
+            story_file: found.story_file,
+            git_files: found.git_files,
+            missing_from_story: found.missing_from_story,
+            stale_in_story: found.stale_in_story,
+            wrote: found.wrote,
         })),
         Err(error) => refused(call, &error),
     }
@@ -40,12 +43,11 @@ pub(super) fn refused(call: &Call, error: &NotReconciled) -> Reply {
     match error {
         NotReconciled::NoStory => no("story_key_invalid"),
         NotReconciled::NoFile { prefix } => {
-            let reply = json!({"ok": false, "error": "story_file_not_found", "prefix": prefix});
-            Reply::json(&reply).failed()
+            let prefix = Prefix { prefix: prefix.clone() };
+            Reply::json(&failure("story_file_not_found", prefix)).failed()
         }
         NotReconciled::Git(failed) => {
-            let reply =
-                json!({"ok": false, "error": "git_status_failed", "exit_code": failed.code});
+            let reply = failure("git_status_failed", ExitCode { exit_code: failed.code });
             Reply { stderr: format!("{}\n", failed.words), ..Reply::json(&reply).failed() }
         }
         NotReconciled::Files(error) => trouble(call, error),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use dogwatch_bmad::format::slug::slug;
-use serde_json::json;
+
+use crate::answers::{ProjectSlug, success};
 
 use super::{Call, Reply};
 
@@ -17,8 +18,8 @@ pub(super) fn derive(call: &Call) -> Reply {
     let shown = told.map_or_else(|| here.to_string_lossy().into_owned(), str::to_owned);
     let root = std::path::absolute(here.join(&shown)).unwrap_or_else(|_| here.join(&shown));
     let root = root.canonicalize().unwrap_or(root);
-    let reply = json!({"ok": true, "slug": slug(&folder_name(&root)), "projectRoot": shown});
-    Reply::json(&reply)
+    let slug = slug(&folder_name(&root));
+    Reply::json(&success(ProjectSlug { slug, project_root: shown }))
 }
 
 fn folder_name(root: &Path) -> String {

@@ -1,6 +1,6 @@
 //! `orchestrator-helper sprint-status`: where a story or an epic stands.
 
-use serde_json::json;
+use crate::answers::{EpicCounted, EpicWithoutStories, SprintStatus, success};
 
 use super::{Call, Reply, stories};
 
@@ -24,21 +24,28 @@ fn get(call: &Call) -> Reply {
     match found {
         Err(error) => {
             let reason = error.to_string();
-            Reply::json(
-                &json!({"found": false, "story": story, "status": "error", "reason": reason}),
-            )
-            .failed()
+            Reply::json(&SprintStatus { reason: Some(&reason), ..not_found(Some(story), "error") })
+                .failed()
         }
-        Ok((None, _)) => Reply::json(
-            &json!({"found": false, "status": "unknown", "reason": "sprint-status.yaml not found"}),
-        ),
+        Ok((None, _)) => Reply::json(&SprintStatus {
+            reason: Some("sprint-status.yaml not found"),
+            ..not_found(None, "unknown")
+        }),
         Ok((Some(sprint), known)) => match sprint.find(story, &known) {
-            None => Reply::json(&json!({"found": false, "story": story, "status": "not_found"})),
-            Some(row) => Reply::json(&json!({
-                "found": true, "story": row.key, "status": row.status, "done": row.is_done(),
-            })),
+            None => Reply::json(&not_found(Some(story), "not_found")),
+            Some(row) => Reply::json(&SprintStatus {
+                found: true,
+                story: Some(&row.key),
+                status: &row.status,
+                reason: None,
+                done: Some(row.is_done()),
+            }),
         },
     }
+}
+
+fn not_found<'a>(story: Option<&'a str>, status: &'a str) -> SprintStatus<'a> {
+    SprintStatus { found: false, story, status, reason: None, done: None }
 }
 
 fn exists(call: &Call) -> Reply {
@@ -58,14 +65,22 @@ fn check_epic(call: &Call) -> Reply {
     };
     let rows = sprint.stories_of(epic, &known);
     if rows.is_empty() {
-        return Reply::json(&json!({
-            "ok": false, "epic": epic, "allStoriesDone": false, "reason": "no_stories_found", "count": 0,
-        }));
+        return Reply::json(&EpicWithoutStories {
+            ok: false,
+            epic,
+            all_stories_done: false,
+            reason: "no_stories_found",
+            count: 0,
+        });
     }
     let done = rows.iter().filter(|(_, row)| row.is_done()).count();
     let keys: Vec<&str> = rows.iter().map(|(_, row)| row.key.as_str()).collect();
-    Reply::json(&json!({
-        "ok": true, "epic": epic, "allStoriesDone": done == rows.len(), "total": rows.len(), "done": done,
-        "count": rows.len(), "stories": keys,
+    Reply::json(&success(EpicCounted {
+        epic,
+        all_stories_done: done == rows.len(),
+        total: rows.len(),
+        done,
+        count: rows.len(),
+        stories: keys,
     }))
 }

@@ -1,6 +1,6 @@
 //! `orchestrator-helper normalize-key` and `story-file-status`: which story is meant, and what its file says.
 
-use serde_json::json;
+use crate::answers::{Input, Prefix, StoryFileStatus, StoryNormalized, failure, success};
 
 use super::{Call, Reply, no, stories, trouble};
 
@@ -9,8 +9,7 @@ pub(super) fn normalize(call: &Call) -> Reply {
     let story = match stories(call).story(input) {
         Err(error) => return trouble(call, &error),
         Ok(None) => {
-            let reply = json!({"ok": false, "error": "unrecognized format", "input": input});
-            return Reply::json(&reply).failed();
+            return Reply::json(&failure("unrecognized format", Input { input })).failed();
         }
         Ok(Some(story)) => story,
     };
@@ -19,8 +18,10 @@ pub(super) fn normalize(call: &Call) -> Reply {
         Some("id") => Reply::line(story.id),
         Some("key") => Reply::line(story.key),
         Some("prefix") => Reply::line(story.prefix()),
-        _ => Reply::json(&json!({
-            "ok": true, "id": story.id.to_string(), "prefix": story.prefix(), "key": story.key,
+        _ => Reply::json(&success(StoryNormalized {
+            id: story.id.to_string(),
+            prefix: story.prefix(),
+            key: &story.key,
         })),
     }
 }
@@ -31,9 +32,8 @@ pub(super) fn file_status(call: &Call) -> Reply {
     let story = match stories.story(input) {
         Err(error) => return trouble(call, &error),
         Ok(None) => {
-            let reply =
-                json!({"ok": false, "error": "could not normalize story key", "input": input});
-            return Reply::json(&reply).failed();
+            let input = Input { input };
+            return Reply::json(&failure("could not normalize story key", input)).failed();
         }
         Ok(Some(story)) => story,
     };
@@ -44,13 +44,14 @@ pub(super) fn file_status(call: &Call) -> Reply {
     match read {
         Err(error) => trouble(call, &error),
         Ok(None) => {
-            let reply =
-                json!({"ok": false, "error": "story file not found", "prefix": story.prefix()});
-            Reply::json(&reply).failed()
+            let prefix = Prefix { prefix: story.prefix() };
+            Reply::json(&failure("story file not found", prefix)).failed()
         }
-        Ok(Some((path, file))) => Reply::json(&json!({
-            "ok": true, "story_key": story.key, "file": path.to_string_lossy(), "status": file.status,
-            "title": file.title,
+        Ok(Some((path, file))) => Reply::json(&success(StoryFileStatus {
+            story_key: &story.key,
+            file: path.to_string_lossy().into_owned(),
+            status: &file.status,
+            title: &file.title,
         })),
     }
 }

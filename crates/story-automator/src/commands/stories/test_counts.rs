@@ -3,7 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use dogwatch_bmad::{NotCounted, Ran, TestCounts, test_counts};
-use serde_json::json;
+
+use crate::answers::{BadReport, Detail, TestsCounted, TestsSkipped, failure, success};
 
 use super::reconcile::{refused, repo_and_story};
 use super::{Call, Reply, no};
@@ -24,28 +25,31 @@ pub(super) fn answer(call: &Call) -> Reply {
         Some(None) => return no("since_invalid"),
     };
     match test_counts(&repo, story, since, call.flag("--write")) {
-        Ok(TestCounts::Skipped(reason)) => Reply::json(&json!({
-            "ok": true, "skipped": true, "reason": reason, "test_counts": null, "wrote": false,
+        Ok(TestCounts::Skipped(reason)) => Reply::json(&success(TestsSkipped {
+            skipped: true,
+            reason,
+            test_counts: None,
+            wrote: false,
         })),
         Ok(TestCounts::Counted { story_file, junit_path, counts, ran, wrote }) => {
             let source = if ran == Ran::Before { "capture" } else { "rerun" };
-            let mut reply = json!({
-                "ok": true, "skipped": false, "story_file": story_file, "source": source,
-                "junit_path": junit_path, "test_counts": counts, "wrote": wrote,
-            });
-            if let Ran::Now(code) = ran {
-                reply["command_exit"] = json!(code);
-            }
-            Reply::json(&reply)
+            let command_exit = if let Ran::Now(code) = ran { Some(code) } else { None };
+            Reply::json(&success(TestsCounted {
+                skipped: false,
+                story_file,
+                source,
+                junit_path,
+                test_counts: counts,
+                wrote,
+                command_exit,
+            }))
         }
         Err(NotCounted::Story(error)) => refused(call, &error),
         Err(NotCounted::Policy(detail)) => {
-            let reply = json!({"ok": false, "error": "policy_invalid", "detail": detail});
-            Reply::json(&reply).failed()
+            Reply::json(&failure("policy_invalid", Detail { detail })).failed()
         }
         Err(NotCounted::Junit { path }) => {
-            let reply = json!({"ok": false, "error": "junit_parse_failed", "junit_path": path});
-            Reply::json(&reply).failed()
+            Reply::json(&failure("junit_parse_failed", BadReport { junit_path: path })).failed()
         }
     }
 }
