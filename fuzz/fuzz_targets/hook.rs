@@ -11,7 +11,9 @@ use dogwatch_core::liveness::{Life, State};
 use dogwatch_core::record::{Exit, ProcessIdent};
 use dogwatch_core::screen::Hands;
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Shows, Turn};
-use dogwatch_core::status::{Role, Status, Verdict, WaitFor, hooks, judge, self_report, payload, rollout};
+use dogwatch_core::status::{
+    Role, Status, Verdict, WaitFor, hooks, judge, payload, rollout, self_report,
+};
 use dogwatch_core::transcript::Dialect;
 use dogwatch_fuzz::{Input, each_text};
 use jiff::{SignedDuration, Timestamp};
