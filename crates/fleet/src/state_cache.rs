@@ -39,7 +39,7 @@ impl StateCache {
             let mut inner = self.lock();
             match change.what {
                 What::Gone => drop(inner.states.remove(&level)),
-                What::SessionSnapshot | What::Changed { .. } => {
+                What::Seen | What::Changed { .. } => {
                     inner.states.insert(level.clone(), state(host, change));
                 }
             }

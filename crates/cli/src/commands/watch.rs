@@ -60,7 +60,7 @@ fn tell(change: &Change, as_json: bool) -> io::Result<()> {
 /// One line of the stream, documented in `docs/protocol.md`.
 fn shape(change: &Change) -> WatchLine {
     let (event, from) = match &change.what {
-        What::SessionSnapshot => (WatchEvent::Seen, None),
+        What::Seen => (WatchEvent::Seen, None),
         What::Changed { from } => (WatchEvent::Changed, Some(from.status.as_str())),
         What::Gone => (WatchEvent::Gone, Some(change.judged.verdict.status.as_str())),
     };
@@ -75,7 +75,7 @@ fn in_words(change: &Change) -> String {
     let state = words::state(status);
     let detail = ui::harmless(words::detail(status)).replace('\n', " ");
     let (from, to, detail) = match &change.what {
-        What::SessionSnapshot => (String::new(), state.to_string(), detail),
+        What::Seen => (String::new(), state.to_string(), detail),
         What::Changed { from } => {
             (format!("{} → ", from.status.as_str()), state.to_string(), detail)
         }

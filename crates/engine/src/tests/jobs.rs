@@ -62,3 +62,19 @@ fn a_job_that_was_not_begun_is_cancelled_without_a_key() {
     assert!(job.state.is_over(), "{:?}", job.state);
     assert!(world.typed(&placed).is_empty());
 }
+
+#[test]
+fn reading_a_job_records_nothing() {
+    let world = World::new();
+    let placed = world.codex("web", "idle_fresh");
+    let filed = job::file(&world.context, "web", "do it").unwrap();
+    world.ended(&placed, Exit::Code(7), Cause::Itself);
+    let shown = crate::observe::jobs::find(&world.context, &filed.id).unwrap();
+    assert_eq!(shown.state.as_str(), "failed");
+    let listed = crate::observe::jobs::list(&world.context, None, 9).unwrap();
+    assert_eq!(listed[0].1.state.as_str(), "failed");
+    let recorded = || world.store().job(&filed.id).unwrap().unwrap();
+    assert_eq!(recorded().state.as_str(), "queued", "nobody has settled it");
+    job::settled(&world.context, &filed.id).unwrap();
+    assert_eq!(recorded().state.as_str(), "failed");
+}

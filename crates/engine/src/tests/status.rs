@@ -175,3 +175,19 @@ fn interests_of_one_that_is_over_are_none() {
     assert!(interests.iter().any(|(_, id)| *id == lives.id));
     assert!(!interests.iter().any(|(_, id)| *id == over.id));
 }
+
+#[test]
+fn several_sessions_are_one_question_to_tmux() {
+    let world = World::new();
+    for name in ["a", "b", "c"] {
+        world.codex(name, "idle_fresh");
+    }
+    let _before = world.fake.take_ran();
+    let mut reader = StatusReader::new(&world.context).unwrap();
+    let found = reader.many(&["c", "a", "b"], Timestamp::now()).unwrap();
+    let names: Vec<&str> = found.iter().map(|one| one.seen.session.name.as_str()).collect();
+    assert_eq!(names, ["c", "a", "b"]);
+    let ran = world.fake.take_ran();
+    assert_eq!(ran.iter().filter(|command| command.contains("list-panes")).count(), 1, "{ran:?}");
+    assert!(reader.many(&["a", "nobody"], Timestamp::now()).is_err());
+}

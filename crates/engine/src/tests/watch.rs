@@ -31,7 +31,7 @@ fn the_first_round_tells_of_all() {
     let mut watcher = Watcher::new(&world.context, &[]).unwrap();
     let changes = next(&mut watcher, LONG);
     assert_eq!(words(&changes), [("a".to_owned(), "idle"), ("b".to_owned(), "working")]);
-    assert!(changes.iter().all(|change| matches!(change.what, What::SessionSnapshot)));
+    assert!(changes.iter().all(|change| matches!(change.what, What::Seen)));
     assert_eq!(watcher.judged().count(), 2);
 }
 

@@ -49,7 +49,7 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub enum What {
     /// It is seen for the first time by this watcher.
-    SessionSnapshot,
+    Seen,
     /// It is in another state than before.
     Changed { from: Box<Verdict> },
     /// It was put away, or its agent left a pane that is not ours. The verdict is the last one.
@@ -389,7 +389,7 @@ impl<'c> Watcher<'c> {
         let is_same = before.is_some_and(|b| b.interests == interests);
         let is_news = before.is_none_or(|b| b.judged.verdict.status.key() != status.key());
         let what = match before {
-            None => What::SessionSnapshot,
+            None => What::Seen,
             Some(before) => What::Changed { from: Box::new(before.judged.verdict.clone()) },
         };
         let change = is_news.then(|| Change { at, what, judged: judged.clone() });
