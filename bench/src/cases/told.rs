@@ -128,7 +128,7 @@ impl Watch {
 
 /// As Claude Code does it at the ends of a turn: its state file, and a process for the hook.
 pub(super) fn say(world: &World, agent: &Session, status: &str, event: &str) -> Result<(), Error> {
-    if let Some(started) = &agent.started {
+    if let Some(started) = agent.started() {
         let file = json!({
             "pid": started.agent.pid,
             "procStart": started.agent.start.to_string(),
@@ -192,7 +192,7 @@ fn draw(world: &World, session: &Session, screen: &str) -> Result<Instant, Error
 }
 
 fn kill(agent: &Session) -> Result<(), Error> {
-    let pid = agent.started.as_ref().and_then(|started| Pid::from_raw(started.agent.pid));
+    let pid = agent.started().and_then(|started| Pid::from_raw(started.agent.pid));
     let killed = pid.map_or(Ok(()), |pid| kill_process(pid, Signal::KILL));
     killed.map_err(|error| Error::io("kill an agent")(error.into()))
 }

@@ -71,7 +71,7 @@ pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;
 pub use runs::{Appended, KeptRun, NewRun};
 pub use sessions::{
-    MOST_OVER, NewSession, SHOWN_FOR, Server, Session, TeamMembership, Wanted, Which,
+    MOST_OVER, NewSession, SHOWN_FOR, Server, Session, Stage, TeamMembership, Wanted, Which,
 };
 pub use shared_file::{edit_shared, read_shared};
 pub use signals::{Signal, SignalNo};

@@ -56,13 +56,75 @@ pub struct Session {
     pub created: Timestamp,
     pub pane: Option<String>,
     pub server: Option<Server>,
-    pub started: Option<Started>,
-    pub ended: Option<Ended>,
-    /// When it was over: at its end, or at the first look that found it lost.
-    pub over: Option<Timestamp>,
+    pub stage: Stage,
     /// Ended or cleaned up on purpose.
     pub put_away: bool,
     pub seat: Option<TeamMembership>,
+}
+
+/// How far a session has come, as far as it is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// Registered; nothing tells yet that its program was started.
+    Made,
+    Running(Started),
+    Ended {
+        /// Not there if the end was recorded and the start was not.
+        started: Option<Started>,
+        ended: Ended,
+    },
+    /// It was found gone then, and no end is recorded.
+    Lost {
+        started: Option<Started>,
+        found: Timestamp,
+    },
+}
+
+impl Session {
+    pub fn started(&self) -> Option<&Started> {
+        match &self.stage {
+            Stage::Made => None,
+            Stage::Running(started) => Some(started),
+            Stage::Ended { started, .. } | Stage::Lost { started, .. } => started.as_ref(),
+        }
+    }
+
+    pub fn started_mut(&mut self) -> Option<&mut Started> {
+        match &mut self.stage {
+            Stage::Made => None,
+            Stage::Running(started) => Some(started),
+            Stage::Ended { started, .. } | Stage::Lost { started, .. } => started.as_mut(),
+        }
+    }
+
+    pub fn ended(&self) -> Option<&Ended> {
+        match &self.stage {
+            Stage::Ended { ended, .. } => Some(ended),
+            _ => None,
+        }
+    }
+
+    /// Whether it is over: ended, or found lost.
+    pub fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Ended { .. } | Stage::Lost { .. })
+    }
+
+    /// Notes a start that was found later than the rest.
+    pub fn set_started(&mut self, found: Started) {
+        match &mut self.stage {
+            Stage::Made => self.stage = Stage::Running(found),
+            Stage::Running(started) => *started = found,
+            Stage::Ended { started, .. } | Stage::Lost { started, .. } => *started = Some(found),
+        }
+    }
+
+    pub fn set_ended(&mut self, ended: Ended) {
+        self.stage = Stage::Ended { started: self.started().cloned(), ended };
+    }
+
+    pub fn set_lost(&mut self, found: Timestamp) {
+        self.stage = Stage::Lost { started: self.started().cloned(), found };
+    }
 }
 
 /// A session that is about to be made.

@@ -50,7 +50,7 @@ fn print_table(seen: &[SessionSnapshot]) {
 /// A session as it is printed.
 fn shape(seen: &SessionSnapshot) -> Session {
     let session = &seen.session;
-    let ended = session.ended.as_ref();
+    let ended = session.ended();
     Session {
         id: session.id.clone(),
         name: session.name.clone(),
@@ -68,7 +68,7 @@ fn shape(seen: &SessionSnapshot) -> Session {
         conversation: session.conversation.clone(),
         command: session.command.clone(),
         pane: session.pane.clone(),
-        pid: session.started.as_ref().map(|started| started.agent.pid),
+        pid: session.started().map(|started| started.agent.pid),
         attached: seen.pane.map(|pane| pane.attached > 0),
         created: session.created,
         put_away: session.put_away,

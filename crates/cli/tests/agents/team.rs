@@ -151,7 +151,7 @@ fn told_who_it_is(agent: Agent, expected: &[&str]) {
     lab.double.release("gate");
     let _ = lab.dogwatch(&["wait", "work-dev", "--for", "idle", "--timeout", "30s"]).success();
     let refused = lab.dogwatch(&["pane", "close", "work-dev"]).code(4);
-    assert!(refused.to_string().contains("not ready-to-close"), "{refused}");
+    assert!(refused.to_string().contains("not marked ready-to-close"), "{refused}");
     let closed = lab.dogwatch(&["pane", "close", "work-dev", "--force", "--json"]).success().json();
     assert_eq!((&closed["by"], &closed["exit"]["code"]), (&"exit".into(), &0.into()), "{closed:#}");
 }

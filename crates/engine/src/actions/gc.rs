@@ -133,7 +133,7 @@ fn over_since(store: &Store, seen: &SessionSnapshot) -> Result<Timestamp, Error>
 }
 
 fn last_known(store: &Store, session: &Session) -> Result<Timestamp, Error> {
-    let started = session.started.as_ref().map(|started| started.at);
+    let started = session.started().map(|started| started.at);
     let moved = store.last_look(&session.id)?.map(|look| look.moved);
     let seen = store.state(&session.id)?.map(|state| state.seen);
     Ok([started, moved, seen].into_iter().flatten().fold(session.created, Timestamp::max))
@@ -149,10 +149,12 @@ fn over_elsewhere(
     let mut over = Vec::new();
     let mut dead_sockets = HashMap::new();
     for mut session in store.elsewhere(&context.socket, before)? {
-        if session.ended.is_none() {
-            session.ended = context.state.session(&session.id).ended();
+        if session.ended().is_none()
+            && let Some(ended) = context.state.session(&session.id).ended()
+        {
+            session.set_ended(ended);
         }
-        let is_old = if let Some(ended) = &session.ended {
+        let is_old = if let Some(ended) = session.ended() {
             ended.at < before
         } else {
             let socket = session.socket.clone();
@@ -169,7 +171,7 @@ fn over_elsewhere(
 }
 
 fn has_processes(session: &Session) -> bool {
-    let started = session.started.iter();
+    let started = session.started().into_iter();
     started.flat_map(|s| [s.runner, s.agent]).any(processes::is_alive)
 }
 

@@ -58,7 +58,7 @@ pub fn kill_all(
     }
     let was_alive: Vec<bool> = seen.iter().map(|one| agent(one).is_some_and(is_alive)).collect();
     let by = shutdown::end_all(context, seen, at_once, |one| {
-        if one.session.ended.is_none() {
+        if one.session.ended().is_none() {
             context
                 .state
                 .session(&one.session.id)
@@ -93,7 +93,7 @@ pub fn kill_all(
 }
 
 fn agent(seen: &SessionSnapshot) -> Option<ProcessIdent> {
-    seen.session.started.as_ref().map(|started| started.agent)
+    seen.session.started().map(|started| started.agent)
 }
 
 /// How the agent ended, and which step did it. Where the runner could not write that down, we do.
@@ -107,8 +107,8 @@ fn settle(
     let session = &seen.session;
     let folder = context.state.session(&session.id);
     // The agent itself had; only its runner was still busy with what it left.
-    let by = if session.ended.is_some() { By::AlreadyEnded } else { by };
-    let ended = session.ended.clone().or_else(|| folder.ended());
+    let by = if session.ended().is_some() { By::AlreadyEnded } else { by };
+    let ended = session.ended().cloned().or_else(|| folder.ended());
     // The runner was told to be polite, and had to be firm in the end.
     let killed = ended.as_ref().is_some_and(|e| e.exit == Exit::Signal(Signal::KILL.as_raw()));
     let by = if by == By::Term && killed { By::Kill } else { by };
@@ -134,8 +134,9 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
     if let InPane::Runs(agent) = agent {
         let rows = context.tmux.panes()?;
         let rows = rows.iter().filter(|row| row.pane_id == pane);
-        let process = unmanaged::agents_in(context, rows).pop().and_then(|found| found.started);
-        if let Some(process) = process.map(|started| started.agent) {
+        let process = unmanaged::agents_in(context, rows).pop();
+        let process = process.and_then(|found| Some(found.started()?.agent));
+        if let Some(process) = process {
             by = end_process(context, pane, process, &shutdown::own_exit(context, agent));
         }
     }

@@ -57,8 +57,8 @@ pub(crate) fn dead_panes(
 fn is_of(session: &Session, list: &PaneList, pane: &ListedPane) -> bool {
     let (pid, start) = (i64::from(list.server_pid), list.server_start.cast_signed());
     let is_here = session.server.is_some_and(|server| server.pid == pid && server.start == start);
-    let is_runner = session.started.as_ref().is_some_and(|started| started.runner.pid == pane.pid);
-    session.over.is_some() && is_here && is_runner
+    let is_runner = session.started().is_some_and(|started| started.runner.pid == pane.pid);
+    session.is_over() && is_here && is_runner
 }
 
 /// Whether what it showed is kept; if not, it is now.

@@ -97,7 +97,7 @@ impl<'s> Ending<'s> {
         runner: ProcessIdent,
         at_once: bool,
     ) -> Self {
-        let has_ended = seen.session.ended.is_some();
+        let has_ended = seen.session.ended().is_some();
         let own_exit = if has_ended { vec![] } else { own_exit(context, &seen.session.agent) };
         let steps = shutdown::plan(&own_exit, at_once).into();
         let now = Instant::now();

@@ -135,7 +135,7 @@ impl Memory {
         if seen.life.state.is_over() {
             return heard.look.as_ref().map(|look| look.moved);
         }
-        seen.session.started.as_ref()?;
+        seen.session.started()?;
         let print = format!("{:x}-{:x}", self.sight.print, heard.pulse.unwrap_or_default().used);
         if let Some(last) = &mut self.movement {
             if last.print == print && last.moved <= now {
@@ -186,9 +186,9 @@ impl Gatherer<'_> {
         let evidence = Evidence {
             now: self.now,
             life: seen.life.clone(),
-            exit: session.ended.as_ref().map(|e| e.exit),
-            cause: session.ended.as_ref().map(|e| e.cause),
-            by: session.ended.as_ref().and_then(|e| e.by.clone()),
+            exit: session.ended().map(|e| e.exit),
+            cause: session.ended().map(|e| e.cause),
+            by: session.ended().and_then(|e| e.by.clone()),
             is_plain: session.agent == profile::COMMAND,
             prompted: heard.prompted,
             stopped: heard.pulse.is_some_and(|pulse| pulse.stopped),
@@ -212,7 +212,7 @@ impl Gatherer<'_> {
 
     /// Hears what hooks told, and what else the agent says.
     fn listen(&mut self, memory: &mut Memory, session: &Session) -> Heard {
-        if self.is_brief && session.ended.is_some() {
+        if self.is_brief && session.ended().is_some() {
             let state = self.store.state(&session.id).logged("read a state").flatten();
             return Heard { state, ..Heard::default() };
         }
@@ -222,7 +222,7 @@ impl Gatherer<'_> {
             memory.profile = self.profiles.of(self.context, &session.agent);
         }
         memory.hear(self.store, &session.id);
-        let agent = session.started.as_ref().map(|s| s.agent);
+        let agent = session.started().map(|s| s.agent);
         let way = memory.profile.as_ref().and_then(|p| p.own_word);
         let folder = self.context.state.session(&session.id);
         Heard {
@@ -234,7 +234,7 @@ impl Gatherer<'_> {
                 .flatten(),
             look: self.store.last_look(&session.id).logged("read the last look").flatten(),
             state: self.store.state(&session.id).logged("read a state").flatten(),
-            transcript: match &session.started {
+            transcript: match session.started() {
                 // When others' agents began is known to the second only.
                 Some(started) if session.origin.is_managed() => {
                     memory.read(self.context, session).of_one_started(started.at, self.now)

@@ -27,7 +27,7 @@ pub fn of(
 ) -> Vec<(Interest, Voice)> {
     let session = &seen.session;
     let mut interests = vec![(Interest::File(context.state.news_of(&session.id)), Voice::Word)];
-    let Some(started) = &session.started else { return interests };
+    let Some(started) = session.started() else { return interests };
     // A runner tells of its agent's end, unless it is killed itself.
     interests.push((Interest::End(started.runner), Voice::Word));
     if !seen.is_ours() {

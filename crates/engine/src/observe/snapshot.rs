@@ -55,17 +55,14 @@ impl SessionSnapshot {
 
     /// Whether nothing of it is left that could still be found running.
     fn is_lost_for_good(&self) -> bool {
-        let agent = self.session.started.as_ref().map(|started| started.agent);
+        let agent = self.session.started().map(|started| started.agent);
         self.life.state == State::Lost && !agent.is_some_and(processes::is_alive)
     }
 
     /// The runner, if it was ever recorded and still lives.
     pub fn living_runner(&self) -> Option<ProcessIdent> {
-        self.session
-            .started
-            .as_ref()
-            .map(|s| s.runner)
-            .filter(|runner| processes::is_alive(*runner))
+        let runner = self.session.started().map(|started| started.runner);
+        runner.filter(|runner| processes::is_alive(*runner))
     }
 }
 
@@ -134,7 +131,7 @@ pub(crate) fn count_left_out<'s>(
     shown: impl Iterator<Item = &'s Session>,
 ) -> Result<usize, Error> {
     let over = usize::try_from(store.count_over(&context.socket)?).unwrap_or(usize::MAX);
-    Ok(over.saturating_sub(shown.filter(|session| session.over.is_some()).count()))
+    Ok(over.saturating_sub(shown.filter(|session| session.is_over()).count()))
 }
 
 /// Leaves out ended sessions that were resumed in another one; how many these were.
@@ -238,7 +235,7 @@ fn may_be_newer(session: &Session, list: Option<&PaneList>) -> bool {
     let age = Timestamp::now().duration_since(session.created);
     let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
     let is_listed = |id| list.is_some_and(|list| list.panes.iter().any(|p| p.pane_id == id));
-    session.ended.is_none() && age < JUST_MADE && id.is_some_and(|id| !is_listed(id))
+    session.ended().is_none() && age < JUST_MADE && id.is_some_and(|id| !is_listed(id))
 }
 
 /// Judges the life of each session by tmux's answer.
@@ -260,8 +257,8 @@ pub(crate) fn join(
 fn note_lost(store: &mut Store, seen: &mut [SessionSnapshot]) {
     let now = Timestamp::now();
     let mut found = Vec::new();
-    for one in seen.iter_mut().filter(|one| one.session.over.is_none() && one.is_lost_for_good()) {
-        one.session.over = Some(now);
+    for one in seen.iter_mut().filter(|one| !one.session.is_over() && one.is_lost_for_good()) {
+        one.session.set_lost(now);
         found.push(one.session.id.as_str());
     }
     if !found.is_empty() {
@@ -272,16 +269,16 @@ fn note_lost(store: &mut Store, seen: &mut [SessionSnapshot]) {
 /// What the runner wrote into the session's folder, where the database was not told: it is told a moment later, or
 /// never if it could not be.
 pub(crate) fn complete(context: &Context, store: &mut Store, session: &mut Session) {
-    if session.started.is_none() {
-        session.started = context.state.session(&session.id).started();
-        if let Some(started) = &session.started {
-            // The record stays on disk: if the database cannot take it in now, the next look will.
-            store.started(&session.id, started).logged("note that a session began");
-        }
+    if session.started().is_none()
+        && let Some(started) = context.state.session(&session.id).started()
+    {
+        // The record stays on disk: if the database cannot take it in now, the next look will.
+        store.started(&session.id, &started).logged("note that a session began");
+        session.set_started(started);
     }
     if session.pane.is_none() {
         // Its maker was killed before it could note the pane; the runner noted it too.
-        session.pane = session.started.as_ref().and_then(|s| s.pane.clone());
+        session.pane = session.started().and_then(|s| s.pane.clone());
     }
 }
 
@@ -301,23 +298,22 @@ fn see(
         (Pane::Unreachable(elsewhere), None)
     };
     let (mut runner, mut agent) = (Process::Unasked, Process::Unasked);
-    if session.ended.is_none() && (fact != Pane::Alive || session.started.is_none()) {
+    if session.ended().is_none() && (fact != Pane::Alive || session.started().is_none()) {
         let ask = |ident| if processes::is_alive(ident) { Process::Alive } else { Process::Gone };
-        runner = session.started.as_ref().map_or(Process::Unasked, |s| ask(s.runner));
-        agent = session.started.as_ref().map_or(Process::Unasked, |s| ask(s.agent));
+        runner = session.started().map_or(Process::Unasked, |s| ask(s.runner));
+        agent = session.started().map_or(Process::Unasked, |s| ask(s.agent));
         // Last: a runner that was just seen gone has written its record by now.
-        session.ended = folder.ended();
-        if let Some(ended) = &session.ended {
-            store.ended(&session.id, ended).logged("note how a session ended");
-            session.over = Some(ended.at);
+        if let Some(ended) = folder.ended() {
+            store.ended(&session.id, &ended).logged("note how a session ended");
+            session.set_ended(ended);
         }
     }
     let life = liveness::judge(&Facts {
         now: Timestamp::now(),
         created: session.created,
         placed: session.pane.is_some(),
-        started: session.started.as_ref(),
-        ended: session.ended.as_ref(),
+        started: session.started(),
+        ended: session.ended(),
         pane: fact,
         runner,
         agent,
@@ -339,7 +335,7 @@ fn pane_of(session: &Session, panes: &Panes<'_>) -> (Pane, Option<ListedPane>) {
         return (Pane::NoServer, None);
     }
     let id = session.pane.as_deref().and_then(|pane| pane.parse::<PaneId>().ok());
-    let is_ours = |pane: &&ListedPane| match &session.started {
+    let is_ours = |pane: &&ListedPane| match session.started() {
         Some(started) => pane.pid == started.runner.pid,
         None => session.server.is_some(),
     };

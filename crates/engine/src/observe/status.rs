@@ -363,6 +363,6 @@ fn captured(result: Result<(), dogwatch_tmux::Error>) -> Result<(), Error> {
 
 /// Panes whose text is wanted.
 fn panes(sessions: &[Session]) -> Vec<PaneId> {
-    let living = sessions.iter().filter(|s| s.ended.is_none() && s.started.is_some());
+    let living = sessions.iter().filter(|s| s.ended().is_none() && s.started().is_some());
     living.filter_map(|s| s.pane.as_ref()?.parse().ok()).collect()
 }

@@ -31,7 +31,7 @@ pub fn locate(
 ) -> Option<PathBuf> {
     told.or_else(|| find(context.home.as_deref()?, &rules.find, session.conversation.as_deref()?))
         .or_else(|| {
-            let agent = session.started.as_ref()?.agent;
+            let agent = session.started()?.agent;
             proc_files::open_file(agent.pid, rules.held_open.as_ref()?)
         })
 }

@@ -11,7 +11,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::record::{ProcessIdent, Started};
 use dogwatch_protocol::id::{Origin, SessionId};
-use dogwatch_store::{Server, Session};
+use dogwatch_store::{Server, Session, Stage};
 use dogwatch_tmux::PaneRow;
 use jiff::{SignedDuration, Timestamp};
 
@@ -29,7 +29,7 @@ const OUT_OF_SIGHT: Duration = Duration::from_secs(10);
 pub fn agents(context: &Context, sights: &TmuxSnapshot, ours: &[Session]) -> Vec<Session> {
     let taken: HashSet<&str> = ours
         .iter()
-        .filter(|session| session.ended.is_none())
+        .filter(|session| session.ended().is_none())
         .filter_map(|session| session.pane.as_deref())
         .collect();
     let rows = sights.faces.iter().map(|face| &face.row);
@@ -63,12 +63,12 @@ pub fn agents_in<'r>(context: &Context, rows: impl Iterator<Item = &'r PaneRow>)
 pub fn inside<'a>(context: &Context, sessions: impl Iterator<Item = &'a mut Session>) {
     let mut known = None;
     for session in sessions {
-        if session.agent != profile::COMMAND || session.ended.is_some() {
+        if session.agent != profile::COMMAND || session.ended().is_some() {
             continue;
         }
-        let Some(started) = &mut session.started else { continue };
+        let Some(pid) = session.started().map(|started| started.agent.pid) else { continue };
         let known = known.get_or_insert_with(|| self::known(context));
-        let Some(Found { profile, agent, .. }) = running(context, started.agent.pid, known) else {
+        let Some(Found { profile, agent, .. }) = running(context, pid, known) else {
             continue;
         };
         if is_headless(&proc_files::command_line(agent.pid), &profile) {
@@ -77,7 +77,9 @@ pub fn inside<'a>(context: &Context, sessions: impl Iterator<Item = &'a mut Sess
         let told = self_report::conversation(profile.own_word, agent, context.home.clone());
         session.conversation = told;
         session.agent = profile.name;
-        started.agent = agent;
+        if let Some(started) = session.started_mut() {
+            started.agent = agent;
+        }
     }
 }
 
@@ -162,15 +164,13 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
             pid: i64::from(row.server_pid),
             start: row.server_start.cast_signed(),
         }),
-        started: Some(Started {
+        stage: Stage::Running(Started {
             at: began,
             // There is no runner; the pane's own process stands where it would.
             runner: processes::identify(pane_pid)?,
             agent,
             pane: Some(pane),
         }),
-        ended: None,
-        over: None,
         put_away: false,
         seat: None,
     })

@@ -165,13 +165,13 @@ impl<'c> Monitor<'c> {
             .unwrap_or_default()
         {
             let entry = registry.and_then(|registry| registry.sessions.get(&session.name));
-            if session.ended.is_some() {
+            if session.ended().is_some() {
                 continue;
             }
             if entry.is_none_or(|entry| entry.conversation().is_none()) {
                 interests.insert((Interest::File(context.state.news_of(&session.id)), ()));
             }
-            interests.extend(session.started.map(|started| (Interest::End(started.runner), ())));
+            interests.extend(session.started().map(|started| (Interest::End(started.runner), ())));
         }
         self.changes.set(interests);
     }

@@ -180,7 +180,7 @@ impl Hands<'_> {
             let id = detail.row.pane_id.to_string();
             let agent = by_pane.get(id.as_str()).copied();
             let name = detail.row.session_name.clone();
-            if let Some(pid) = agent.and_then(|a| Some(a.started.as_ref()?.agent.pid)) {
+            if let Some(pid) = agent.and_then(|a| Some(a.started()?.agent.pid)) {
                 self.pids.insert(name.clone(), pid);
             }
             let session = sessions.entry(name).or_default();
@@ -194,7 +194,7 @@ impl Hands<'_> {
         let session = &seen.session;
         let id = seen.pane_id();
         let row = rows.iter().find(|row| Some(row.row.pane_id) == id);
-        let agent = session.started.as_ref().map(|started| started.agent);
+        let agent = session.started().map(|started| started.agent);
         if let Some(agent) = agent {
             self.pids.insert(session.name.clone(), agent.pid);
         }
@@ -220,7 +220,7 @@ impl Hands<'_> {
     }
 
     fn foreign_pane(&self, detail: &PaneDetail, id: String, agent: Option<&Session>) -> SeenPane {
-        let process = agent.and_then(|agent| Some(agent.started.as_ref()?.agent));
+        let process = agent.and_then(|agent| Some(agent.started()?.agent));
         let profile = agent.and_then(|agent| self.profiles.get(&agent.agent));
         SeenPane {
             id,

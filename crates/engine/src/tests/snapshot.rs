@@ -96,7 +96,7 @@ fn what_was_found_lost_is_noted() {
     let seen = find(&world.context, "web").unwrap();
     assert_eq!(seen.life.state, State::Lost);
     assert!(seen.life.reason.contains("server is gone"), "{}", seen.life.reason);
-    assert!(world.store().by_id(&placed.id).unwrap().unwrap().over.is_some());
+    assert!(world.store().by_id(&placed.id).unwrap().unwrap().is_over());
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn what_the_runner_wrote_completes_the_store() {
         Started { at: ago(3), runner: me, agent: me, pane: Some(placed.pane.to_string()) };
     folder.write_started(&started).unwrap();
     assert_eq!(world.life("web").0, "running");
-    assert!(world.store().by_id(&placed.id).unwrap().unwrap().started.is_some());
+    assert!(world.store().by_id(&placed.id).unwrap().unwrap().started().is_some());
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn an_end_on_disk_goes_before_a_dead_pane() {
     let (at, exit, cause) = (Timestamp::now(), Exit::Code(4), Cause::Itself);
     folder.write_ended(&Ended { at, exit, cause, error: None, by: None }).unwrap();
     assert_eq!(world.life("web").0, "crashed");
-    assert!(world.store().by_id(&placed.id).unwrap().unwrap().ended.is_some());
+    assert!(world.store().by_id(&placed.id).unwrap().unwrap().ended().is_some());
 }
 
 #[test]

@@ -348,7 +348,7 @@ impl<'c> Watcher<'c> {
         let Some(watched) = self.watched.get(id) else { return Ok(None) };
         let known = &watched.judged.seen.session;
         if !watched.judged.seen.is_ours() {
-            if !known.started.as_ref().is_some_and(|s| processes::is_alive(s.agent)) {
+            if !known.started().is_some_and(|s| processes::is_alive(s.agent)) {
                 // Its launcher may start another.
                 self.last_list = None;
             }

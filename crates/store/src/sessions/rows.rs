@@ -12,7 +12,7 @@ use dogwatch_core::record::{ProcessIdent, Started};
 use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
 
-use super::{NewSession, Server, Session, TeamMembership};
+use super::{NewSession, Server, Session, Stage, TeamMembership};
 use crate::journal;
 
 pub(super) const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
@@ -91,6 +91,14 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
     let server_pid: Option<i64> = row.get(15)?;
     let server_start: Option<i64> = row.get(16)?;
     let ending: Option<String> = row.get(18)?;
+    let started = started(row, time(17)?)?;
+    let ended = ending.and_then(|text| serde_json::from_str(&text).logged("read JSON"));
+    let stage = match (started, ended, time(28)?) {
+        (started, Some(ended), _) => Stage::Ended { started, ended },
+        (started, None, Some(found)) => Stage::Lost { started, found },
+        (Some(started), None, None) => Stage::Running(started),
+        (None, None, None) => Stage::Made,
+    };
     Ok(Session {
         id: row.get::<_, String>(0)?.into(),
         origin: Origin::Managed,
@@ -108,9 +116,7 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         created: time(13)?.unwrap_or_default(),
         pane: row.get(14)?,
         server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
-        started: started(row, time(17)?)?,
-        ended: ending.and_then(|text| serde_json::from_str(&text).logged("read JSON")),
-        over: time(28)?,
+        stage,
         put_away: row.get::<_, Option<i64>>(19)?.is_some(),
         seat: seat(row)?,
     })

@@ -73,7 +73,7 @@ fn an_end_is_told_once() {
     store.ended("a", &first).unwrap();
     store.ended("a", &second).unwrap();
     let found = store.named(Path::new("/s"), "x").unwrap();
-    assert_eq!(found[0].ended, Some(first));
+    assert_eq!(found[0].ended(), Some(&first));
     let events: Vec<String> =
         store.journal("a").unwrap().into_iter().map(|e| e.event.kind).collect();
     assert_eq!(events, ["created", "ended"]);
@@ -179,4 +179,30 @@ fn many_are_forgotten_at_once() {
     store.forget_all(&most).unwrap();
     assert_eq!(store.all_ids().unwrap(), ["id-0"]);
     assert_eq!(store.journal("id-7").unwrap().len(), 1, "only that the session was removed");
+}
+
+#[test]
+fn a_stage_carries_what_is_known_of_it() {
+    let (_tmp, mut store) = store();
+    let name = SessionName::new("x").unwrap();
+    store.register(&new("a"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+    let found = |store: &Store| store.by_id("a").unwrap().unwrap();
+    assert_eq!(found(&store).stage, Stage::Made);
+    let at: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
+    let process = dogwatch_core::record::ProcessIdent { pid: 7, start: 1 };
+    let started = Started { at, runner: process, agent: process, pane: None };
+    store.started("a", &started).unwrap();
+    let mut session = found(&store);
+    assert_eq!((session.started().map(|s| s.agent), session.is_over()), (Some(process), false));
+    store.lost(&["a"], at).unwrap();
+    let lost = found(&store);
+    assert!(matches!(lost.stage, Stage::Lost { started: Some(_), found } if found == at));
+    assert!(lost.is_over() && lost.ended().is_none());
+    // A record that turns up after all.
+    let ended = Ended { at, exit: Exit::Code(3), cause: Cause::Itself, error: None, by: None };
+    store.ended("a", &ended).unwrap();
+    assert_eq!(found(&store).ended(), Some(&ended));
+    session.set_lost(at);
+    session.set_ended(ended.clone());
+    assert_eq!((session.ended(), session.started().is_some()), (Some(&ended), true));
 }

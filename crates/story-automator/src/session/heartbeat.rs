@@ -77,7 +77,7 @@ fn of_session(
     if !judged.seen.is_ours() && is_another && session.agent != profile::COMMAND {
         return Heartbeat { status: "dead", cpu: 0.0, pid: None, prompt };
     }
-    let pid = session.started.as_ref().map(|started| started.agent.pid);
+    let pid = session.started().map(|started| started.agent.pid);
     let over = |status| Heartbeat { status, cpu: 0.0, pid, prompt: prompt.clone() };
     match (status, told.row.state, pid) {
         (Status::Lost { .. }, ..) => Heartbeat::error("session_not_found"),

@@ -67,7 +67,7 @@ pub fn look(context: &Context, target: &str, now: Timestamp) -> Result<Materials
     }
     let signals = reader.store.signals(&seen.session.id)?;
     let profile = agents::profile(context, &seen.session.agent).logged("read an agent's profile");
-    let agent = seen.session.started.as_ref().map(|s| s.agent).filter(|a| processes::is_alive(*a));
+    let agent = seen.session.started().map(|s| s.agent).filter(|a| processes::is_alive(*a));
     let way = profile.as_ref().and_then(|profile| profile.own_word);
     let agent_state = agent
         .zip(way)

@@ -173,8 +173,8 @@ fn meta(materials: &Materials) -> Meta {
         screen_alone: None,
         session: recording::Session {
             created: session.created,
-            started: session.started.clone(),
-            ended: session.ended.clone(),
+            started: session.started().cloned(),
+            ended: session.ended().cloned(),
             project: path(&session.project),
             cwd: path(&session.cwd),
             model: session.model.clone(),
