@@ -135,16 +135,21 @@ impl SessionFile {
         value: Option<&str>,
     ) -> Result<(), FileProblem> {
         let place = self.place(id)?;
-        let at =
-            place.notes.clone().find(|at| note(&self.lines[*at]).is_some_and(|(k, _)| k == key));
+        let has_key = |line: &String| note(line).is_some_and(|(k, _)| k == key);
+        let at = place.notes.clone().find(|at| has_key(&self.lines[*at]));
         let value = value.map(|value| format!("- {key}: {}", one_line(value)));
         match (at, value) {
             (Some(at), Some(line)) => {
                 let end = self.line_end();
                 self.lines[at] = format!("{line}{end}");
             }
-            (Some(at), None) => {
-                self.lines.remove(at);
+            // A person may have written it more than once.
+            (Some(_), None) => {
+                for at in place.notes.rev() {
+                    if has_key(&self.lines[at]) {
+                        self.lines.remove(at);
+                    }
+                }
             }
             (None, Some(line)) if place.notes.is_empty() => {
                 // Text right below a list would be read as part of it.

@@ -296,6 +296,18 @@ fn texts() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn a_note_that_is_there_several_times_is_taken_off() {
+    let text = "## Tasks\n\n### TASK-001 · pending · dev\n- Result: x\n- Result: y\n- Result: z\n";
+    let mut file = SessionFile::parse(text);
+    let id = file.tasks()[0].id;
+    file.assign(id, "%1").unwrap();
+    let once = file.render();
+    assert!(!once.contains("Result:"), "{once}");
+    file.assign(id, "%1").unwrap();
+    assert_eq!(file.render(), once, "asking again changes nothing");
+}
+
 proptest! {
     #[test]
     fn unchanged_is_identical(text in any::<String>(), known in texts()) {
