@@ -186,7 +186,7 @@ fn a_stage_carries_what_is_known_of_it() {
     let (_tmp, mut store) = store();
     let name = SessionName::new("x").unwrap();
     store.register(&new("a"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
-    let found = |store: &Store| store.by_id("a").unwrap().unwrap();
+    let found = |store: &Store| store.named(Path::new("/s"), "x").unwrap().remove(0);
     assert_eq!(found(&store).stage, Stage::Made);
     let at: Timestamp = "2026-11-15T08:00:00Z".parse().unwrap();
     let process = dogwatch_core::record::ProcessIdent { pid: 7, start: 1 };
