@@ -109,7 +109,7 @@ impl Kind {
     }
 }
 
-/// What whoever asked does with an answer.
+/// What the asking process does with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -120,7 +120,7 @@ pub enum Action {
     OtherAgent,
     /// As it is, it will do.
     Accept,
-    /// A person puts it right, and then it is looked at again.
+    /// A person fixes the problem, then dogwatch checks again.
     FixByHand,
     /// On without a commit.
     GoOnUncommitted,
@@ -138,7 +138,7 @@ pub enum Action {
     AbortRun,
     /// As much again as there was.
     RaiseBudget,
-    /// Nothing more until somebody resumes the run.
+    /// Nothing more until the run is resumed.
     Pause,
     /// Nothing is done about it.
     Leave,
@@ -181,7 +181,7 @@ pub struct Choice {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Situation {
     pub trigger: Trigger,
-    /// What went wrong, in a sentence or in the words of whoever failed.
+    /// What went wrong, in a sentence or in the words of the program that failed.
     pub problem: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -318,7 +318,7 @@ pub struct Escalation {
     /// What people call it.
     pub number: i64,
     pub id: String,
-    /// What whoever raised it knows it by.
+    /// The name under which the process that raised it knows it.
     pub key: String,
     /// 1 to 10, see `docs/escalations.md`.
     pub trigger: u32,
@@ -366,7 +366,7 @@ pub enum Settlement {
         note: Option<String>,
         /// Who chose: a person, an agent, or the deadline.
         by: String,
-        /// Of an agent's dialog: keys are pressed once, by whoever wrote this down.
+        /// Of an agent's dialog: the process that recorded this presses the keys, once.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         carried_out: bool,
     },

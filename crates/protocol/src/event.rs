@@ -19,7 +19,7 @@ pub mod kind {
     pub const STATE: &str = "state";
     /// Its program has ended: the exit record.
     pub const ENDED: &str = "ended";
-    /// Somebody wants it ended.
+    /// Its end was requested.
     pub const KILL_REQUESTED: &str = "kill_requested";
     /// It is done with, and lists no longer show it.
     pub const DELETED: &str = "deleted";

@@ -182,7 +182,7 @@ pub enum ReplyState {
     Failed,
     /// It came too late.
     Expired,
-    /// It was begun before, and nobody knows how it went.
+    /// It was begun before, and its outcome is unknown.
     Unknown,
 }
 

@@ -167,7 +167,7 @@ impl SessionId {
         Self(format!("{pane}-{}-{}", process.pid, process.start))
     }
 
-    /// Who started the session with this id. Ids come from outside too; one that names no process is nobody's but ours.
+    /// Who started the session with this id. Ids come from outside too; one that names no process is managed.
     pub fn origin(&self) -> Origin {
         let named = || {
             let mut parts = self.0.strip_prefix('%')?.splitn(3, '-').skip(1);

@@ -1,6 +1,6 @@
 //! The interface of dogwatch: every JSON shape that it prints or reads, as a type.
 //!
-//! Front ends fill these in and print them; nobody builds JSON by hand. What a field means is said here once: the comments become the
+//! Front ends fill these in and print them; no front end builds JSON by hand. What a field means is said here once: the comments become the
 //! descriptions in `docs/schemas`, which the test `schemas` writes. `docs/protocol.md` has the same for people.
 //!
 //! Fields may be added. None goes away or changes its meaning or its place: scripts read them.
@@ -10,7 +10,7 @@
 //! | [`session`] | sessions: listed, started, captured, ended |
 //! | [`status`] | what a session is doing, with the reasons |
 //! | [`record`] | what the runner writes down: started, ended |
-//! | [`message`] | messages to agents, and what became of them |
+//! | [`message`] | messages to agents, and their outcome |
 //! | [`job`] | jobs, and how far they have come |
 //! | [`escalation`] | questions to a person, and answers |
 //! | [`run`] | runs of a workflow: plan, facts, report |
@@ -18,7 +18,7 @@
 //! | [`bug_report`] | what is recorded of a session |
 //! | [`event`] | what happened: the journal, `dogwatch events`, MQTT |
 //! | [`event_data`] | what belongs to each kind of event and notice |
-//! | [`notice`] | what commands and webhooks are told |
+//! | [`notice`] | notifications, as commands and webhooks get them |
 //! | [`fleet`] | what hosts tell each other over MQTT |
 //! | [`team`] | teams: panes, tasks, members |
 //! | [`registry`] | the registry, and differences from it |

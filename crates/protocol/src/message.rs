@@ -1,4 +1,4 @@
-//! Messages to agents: when one may be delivered, what became of it, and what proves that.
+//! Messages to agents: when one may be delivered, its outcome, and the proof of delivery.
 
 use crate::id::{MessageId, SessionId};
 use jiff::Timestamp;
@@ -133,7 +133,7 @@ pub struct Receipt {
     pub changes: Vec<Change>,
 }
 
-/// A message, without what became of it.
+/// A message, without its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PostedMessage {

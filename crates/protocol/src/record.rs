@@ -54,7 +54,7 @@ impl Exit {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Nobody asked: it ended by itself, or something outside dogwatch killed it.
+    /// Not on request: it ended by itself, or something outside dogwatch killed it.
     Itself,
     /// dogwatch was asked to end it.
     Request,

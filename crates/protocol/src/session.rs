@@ -103,7 +103,7 @@ pub struct Session {
     pub exit: Option<Exit>,
     /// Null with `exit`.
     pub cause: Option<Cause>,
-    /// Who asked for the end; null if nobody did, or it is not known.
+    /// Who asked for the end; null if it ended without a request, or that is not known.
     pub by: Option<String>,
     /// Root of the project.
     pub project: String,

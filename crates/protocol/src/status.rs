@@ -41,7 +41,7 @@ pub enum Status {
     Idle {
         /// Whether it has finished a turn; a fresh one has not.
         after_turn: bool,
-        /// Whether somebody cut its last turn short.
+        /// Whether its last turn was interrupted.
         interrupted: bool,
         /// Shells and the like that it left running.
         background: u32,
@@ -188,7 +188,7 @@ impl Source {
     }
 }
 
-/// What one source said, and what became of it.
+/// What one source said, and its part in the verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Reason {

@@ -253,7 +253,7 @@ impl Place {
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                // sleep: the kernel reports a free lock to nobody who waits with a limit.
+                // sleep: the kernel has no wait for a lock with a time limit.
                 Err(TryLockError::WouldBlock) if begun.elapsed() < LOCKED => thread::sleep(AGAIN),
                 Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),

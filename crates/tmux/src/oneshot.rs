@@ -94,7 +94,7 @@ impl Running {
                         reminded = true;
                         limbo::remind(&self.server);
                     }
-                    // sleep: a server that is ending reports its end to nobody.
+                    // sleep: a server that is ending sends no event.
                     thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(300));
                     self.client = Some(self.spawn()?);

@@ -177,7 +177,7 @@ fn lock(context: &Context, session: &str, name: &str) -> Result<File, Error> {
         if begun.elapsed() > LOCKED {
             return Err(MessageError::Busy { name: name.to_owned() }.into());
         }
-        // sleep: the kernel reports a free lock to nobody who waits with a limit.
+        // sleep: the kernel has no wait for a lock with a time limit.
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -96,7 +96,7 @@ impl TeamFile {
         loop {
             match folder.try_lock() {
                 Ok(()) => return Ok(folder),
-                // sleep: the kernel reports a free lock to nobody who waits with a limit.
+                // sleep: the kernel has no wait for a lock with a time limit.
                 Err(TryLockError::WouldBlock) if begun.elapsed() < MAKING => thread::sleep(AGAIN),
                 Err(TryLockError::WouldBlock) => {
                     return Err(StoreError::Busy { path: self.project.clone() }.into());

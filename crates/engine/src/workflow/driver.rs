@@ -310,7 +310,7 @@ fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, E
             Ok(()) => return Ok(file),
             // The kernel tells nobody of a lock that is free again.
             Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
-                // sleep: the kernel reports a free lock to nobody who waits with a limit.
+                // sleep: the kernel has no wait for a lock with a time limit.
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(TryLockError::WouldBlock) => {

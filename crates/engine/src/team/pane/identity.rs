@@ -77,7 +77,7 @@ pub(super) fn mark(context: &Context, pane: PaneId, role: &str) -> Result<(), Er
         set(ROLE, role),
         set(TITLE, &title),
         set(BORDER, border),
-        // SessionSnapshot where somebody has turned titles on.
+        // Shown only where the user has turned titles on.
         set(
             "pane-border-format",
             &format!("#[fg=#{{{BORDER}}}] #{{{TITLE}}} #[default]#{{pane_title}} "),
