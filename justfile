@@ -2,10 +2,11 @@
 
 default: check
 
-# Format, lint and the rules of the house
+# Format, lint, the examples in comments and the rules of the house
 check:
     cargo fmt --all
     cargo clippy --workspace --all-targets -- -D warnings
+    cargo test --workspace --doc --quiet
     scripts/check-house
 
 # Unit tests, on a tmux in memory: no lints, no server, no agents. Under a minute after a one-line change

@@ -36,7 +36,7 @@ pub enum Told {
 ///
 /// ```no_run
 /// # use std::time::Duration;
-/// # use crate::{Subscription, Told};
+/// # use dogwatch_fleet::{Subscription, Told};
 /// # fn look() {}
 /// # fn monitor(mqtt: &dogwatch_store::Mqtt) -> Result<(), dogwatch_engine::Error> {
 /// let subscription = Subscription::start(mqtt, &mqtt.host)?;
