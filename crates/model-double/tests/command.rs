@@ -15,7 +15,7 @@ fn program() -> Command {
 }
 
 fn scenario() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../scenarios/basic.toml")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../lab/scenarios/basic.toml")
 }
 
 /// Ends a child even when its test fails.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The table that the install script reads too.
-const VERSIONS: &str = include_str!("../../agents/versions");
+const VERSIONS: &str = include_str!("../../../lab/agents/versions");
 
 /// An agent whose version is pinned for the laboratory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

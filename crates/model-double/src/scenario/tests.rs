@@ -84,6 +84,6 @@ fn pieces_keep_characters_whole() {
 
 #[test]
 fn the_shipped_scenario_is_valid() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/basic.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/scenarios/basic.toml");
     Scenario::load(&path).expect("lab/scenarios/basic.toml");
 }

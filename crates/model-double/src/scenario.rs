@@ -9,7 +9,7 @@ mod forms;
 
 use std::path::{Path, PathBuf};
 
-use regex::Regex;
+use regex_lite::Regex;
 use serde::Deserialize;
 
 pub use action::{

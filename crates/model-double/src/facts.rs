@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex_lite::Regex;
 
 /// A request, read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -41,7 +41,7 @@ impl Lab {
             skip::skipped(skip::AGENTS, &why);
             return None;
         };
-        let basic = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/basic.toml");
+        let basic = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/scenarios/basic.toml");
         let scenario = Scenario::load(&basic).expect("basic.toml");
         let dir = tempfile::tempdir().expect("temp dir");
         fs::create_dir(dir.path().join("project")).expect("project");
