@@ -28,6 +28,8 @@ pub enum Proof {
     State,
     /// The text stands above the box.
     Screen,
+    /// It was a command that ends the agent, and the agent ended right after.
+    Exit,
 }
 
 impl Proof {
@@ -37,6 +39,7 @@ impl Proof {
             Self::Transcript => "transcript",
             Self::State => "state",
             Self::Screen => "screen",
+            Self::Exit => "exit",
         }
     }
 }

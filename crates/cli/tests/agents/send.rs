@@ -391,3 +391,32 @@ fn a_panel_that_a_command_opens() {
         lab.end(&["--now"]);
     }
 }
+
+/// The agent's end is the proof of a command that ends it.
+#[test]
+fn commands_that_end_the_agent() {
+    for (agent, command) in [(Agent::Claude, "/exit"), (Agent::Codex, "/quit")] {
+        let Some(lab) = Lab::new(agent) else { continue };
+        lab.spawn(&["--unattended"]);
+        lab.becomes("idle");
+        let receipt = lab.delivers(command, &["--slash", "--timeout", "60s"]);
+        let proof = receipt["proof"].as_str().unwrap();
+        assert!(["exit", "transcript", "screen"].contains(&proof), "{receipt:#}");
+        lab.becomes("exited");
+        let kept = lab.dogwatch(&["messages", "a", "--json"]).success().json();
+        assert_eq!(kept["messages"][0]["outcome"], "delivered", "{kept:#}");
+    }
+}
+
+/// The same of an agent that a person started: it leaves no exit record.
+#[test]
+fn a_command_that_ends_an_agent_of_others() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    lab.start_by_hand();
+    eventually("it is at its prompt", || {
+        let all = lab.dogwatch(&["status", "--json"]).success().json();
+        all["sessions"][0]["state"] == "idle"
+    });
+    let sent = lab.dogwatch(&["send", "mine", "/exit", "--slash", "--json", "--timeout", "60s"]);
+    assert_eq!(sent.success().json()["outcome"], "delivered");
+}

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Agent, Input, Outcome, Phase, Proof, Sight, When};
+use super::{Agent, Input, Kind, Outcome, Phase, Proof, Sight, When};
 
 /// How long an agent may take to show what was pasted.
 const ECHO: SignedDuration = SignedDuration::from_secs(10);
@@ -28,8 +28,7 @@ pub struct Delivery {
     until: Option<Timestamp>,
     enters: u8,
     was_working: bool,
-    /// Commands may bring up a dialog; messages do not.
-    is_command: bool,
+    kind: Kind,
 }
 
 /// What to do next.
@@ -50,13 +49,18 @@ impl Delivery {
 
     /// One that another process had begun.
     pub fn resumed(phase: Phase, when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
-        Self { when, phase, since: now, until, enters: 0, was_working: false, is_command: false }
+        Self { when, phase, since: now, until, enters: 0, was_working: false, kind: Kind::Message }
     }
 
-    /// A slash command, if it is one.
+    /// With what kind of text it is.
     #[must_use]
-    pub fn of_command(self, is_command: bool) -> Self {
-        Self { is_command, ..self }
+    pub fn of_kind(self, kind: Kind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// A command that ends the agent was submitted: from now on its end is the proof.
+    pub fn is_quitting(&self) -> bool {
+        self.kind == Kind::Quit && self.phase == Phase::Submitted
     }
 
     pub fn phase(&self) -> Phase {
@@ -70,7 +74,10 @@ impl Delivery {
         if let Some(proof) = sight.proof.filter(|_| self.phase != Phase::Before) {
             return self.delivered(proof);
         }
-        if let Agent::Over(how) = &sight.agent {
+        if matches!(sight.agent, Agent::Exited(_)) && self.is_quitting() {
+            return self.delivered(Proof::Exit);
+        }
+        if let Agent::Over(how) | Agent::Exited(how) = &sight.agent {
             return failed(match self.phase {
                 Phase::Before => format!("the session has ended: {how}"),
                 Phase::Staged => {
@@ -152,7 +159,7 @@ impl Delivery {
             }
             // The agent was at rest and the command has left the box: this is what it brought up.
             (Agent::Dialog(_), Input::Empty | Input::Unseen)
-                if self.is_command && !self.was_working =>
+                if self.kind != Kind::Message && !self.was_working =>
             {
                 self.delivered(Proof::Screen)
             }

@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 
-use super::{Agent, Delivery, Input, Outcome, Phase, Proof, Sight, Step, When};
+use super::{Agent, Delivery, Input, Kind, Outcome, Phase, Proof, Sight, Step, When};
 
 fn at(millis: i64) -> Timestamp {
     Timestamp::from_millisecond(1_794_700_000_000 + millis).unwrap()
@@ -217,12 +217,37 @@ fn a_clock_that_is_set_back_does_not_hold_it_up() {
 
 #[test]
 fn what_a_command_brings_up_proves_it() {
-    let play = |is_command| {
-        let mut delivery = Delivery::new(When::Idle, None, at(0)).of_command(is_command);
+    let play = |kind| {
+        let mut delivery = Delivery::new(When::Idle, None, at(0)).of_kind(kind);
         let sights = [ready(Input::Empty), ready(Input::Ours), sight(dialog(), Input::Unseen)];
         sights.map(|sight| delivery.next(&sight, at(10)))
     };
     let delivered = Outcome::Delivered { proof: Proof::Screen, while_working: false };
-    assert_eq!(play(true), [Step::Paste, Step::Submit, Step::Done(delivered)]);
-    assert!(matches!(play(false)[2], Step::Look(_)), "a message brings up nothing");
+    assert_eq!(play(Kind::Command), [Step::Paste, Step::Submit, Step::Done(delivered)]);
+    assert!(matches!(play(Kind::Message)[2], Step::Look(_)), "a message brings up nothing");
+}
+
+#[test]
+fn the_end_proves_a_command_that_ends_the_agent() {
+    let exited = || sight(Agent::Exited("exit code 0".into()), Input::Unseen);
+    let crashed = || sight(Agent::Over("exit code 1".into()), Input::Unseen);
+    let play = |text: &str, is_slash, exit, end: Sight| {
+        let kind = Kind::of(text, is_slash, exit);
+        let mut delivery = Delivery::new(When::Idle, None, at(0)).of_kind(kind);
+        let sights = [ready(Input::Empty), ready(Input::Ours), end];
+        let [.., last] = sights.map(|sight| delivery.next(&sight, at(10)));
+        last
+    };
+    let delivered = Outcome::Delivered { proof: Proof::Exit, while_working: false };
+    for text in ["/exit", "/quit", "/q", "/exit now", "/logout"] {
+        assert_eq!(play(text, true, None, exited()), Step::Done(delivered.clone()), "{text}");
+    }
+    assert_eq!(play("/bye", true, Some("/bye"), exited()), Step::Done(delivered), "its profile");
+    let failed = |step| matches!(step, Step::Done(Outcome::Failed { .. }));
+    assert!(failed(play("/exit", true, None, crashed())), "it crashed");
+    assert!(failed(play("/clear", true, None, exited())), "another command ends nothing");
+    assert!(failed(play("/exit", false, None, exited())), "no command");
+    let mut early = Delivery::new(When::Idle, None, at(0)).of_kind(Kind::Quit);
+    assert_eq!(early.next(&ready(Input::Empty), at(0)), Step::Paste);
+    assert!(failed(early.next(&exited(), at(10))), "it ended before Enter was pressed");
 }

@@ -10,6 +10,7 @@
 //! | | our text in the box, and no dialog | submit |
 //! | | more than our text | look again; in the end typed, not submitted |
 //! | submitted | proof | delivered |
+//! | | a command that ends the agent, and the agent ended with code 0 | delivered |
 //! | | our text still in the box | submit again, three times in all; then typed, not submitted |
 //! | | the box is empty | wait for proof; the agent at work, or the text above the box, is the weakest |
 //!
@@ -40,6 +41,29 @@ pub enum Phase {
     Submitted,
 }
 
+/// What kind of text is delivered: that decides what proves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Message,
+    /// A slash command: it may bring up a dialog; messages do not.
+    Command,
+    /// A slash command that ends the agent.
+    Quit,
+}
+
+impl Kind {
+    /// Beside the command of its profile, the words are those of claude, codex, gemini and opencode; `/logout` ends
+    /// claude and codex too.
+    pub fn of(text: &str, is_slash: bool, exit: Option<&str>) -> Self {
+        match text.split_whitespace().next() {
+            _ if !is_slash => Self::Message,
+            Some("/exit" | "/quit" | "/q" | "/logout") => Self::Quit,
+            Some(_) if exit == Some(text.trim()) => Self::Quit,
+            _ => Self::Command,
+        }
+    }
+}
+
 /// What was seen of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sight {
@@ -53,6 +77,8 @@ pub struct Sight {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Agent {
     Over(String),
+    /// It ended by itself, with code 0.
+    Exited(String),
     Starting,
     Ready,
     Working,
@@ -82,10 +108,10 @@ impl Agent {
             Status::Working { .. } => Self::Working,
             Status::Waiting { r#for, question, .. } => asks(question, r#for.as_str()),
             Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. } => Self::Ready,
-            Status::Exited
-            | Status::Stopped { .. }
-            | Status::Crashed { .. }
-            | Status::Lost { .. } => Self::Over(life.to_owned()),
+            Status::Exited => Self::Exited(life.to_owned()),
+            Status::Stopped { .. } | Status::Crashed { .. } | Status::Lost { .. } => {
+                Self::Over(life.to_owned())
+            }
             Status::Stuck { .. } => Self::Unclear("it seems to be stuck".to_owned()),
             Status::Unknown { missing } => Self::Unclear(missing.clone()),
         }
@@ -122,7 +148,7 @@ mod tests {
             (idle(true), Agent::Ready),
             (Status::Error { kind: "api".into(), text: "529".into() }, Agent::Ready),
             (Status::Limited { until: None, text: "x".into() }, Agent::Ready),
-            (Status::Exited, Agent::Over("exit code 0".into())),
+            (Status::Exited, Agent::Exited("exit code 0".into())),
             (Status::Crashed { exit: None }, Agent::Over("exit code 0".into())),
             (unknown, Agent::Unclear("a screen".into())),
         ];

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dogwatch_core::delivery::{Delivery, Outcome, Phase, Step};
+use dogwatch_core::delivery::{Delivery, Kind, Outcome, Phase, Proof, Step};
 use dogwatch_store::Message;
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use crate::actions::send::{deliverer, queue, tmux_input};
 use crate::error::SessionError;
 use crate::observe::changes::Changes;
 use crate::observe::status::{SessionStatus, StatusReader};
-use crate::observe::unmanaged::Absence;
+use crate::observe::unmanaged::{self, Absence};
 use crate::{Context, Error};
 
 /// Hooks, transcripts and screens tell of what they see; this is for what none of them does.
@@ -38,8 +38,7 @@ pub(super) fn deliver(
     pace: Pace,
 ) -> Result<Outcome, Error> {
     let when = queue::terms(message).when;
-    let mut delivery =
-        Delivery::resumed(message.phase, when, until, Timestamp::now()).of_command(message.slash);
+    let mut delivery = Delivery::resumed(message.phase, when, until, Timestamp::now());
     let mut looking = Looking::new(message);
     let mut changes = Changes::new();
     // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.
@@ -53,8 +52,16 @@ pub(super) fn deliver(
         if let Some(outcome) = taken_back(reader, message)? {
             return Ok(outcome);
         }
+        delivery = delivery.of_kind(kind(reader, message));
         let found = reader.one(&message.session, now);
-        let Some(judged) = absence.judge(message.session.origin(), found)? else {
+        let origin = message.session.origin();
+        if !origin.is_managed() && !unmanaged::lives(origin) && delivery.is_quitting() {
+            // Its pane is somebody's, so it leaves no exit record; its process is gone.
+            let outcome = Outcome::Delivered { proof: Proof::Exit, while_working: false };
+            reader.store.settle(&message.id, &outcome, Timestamp::now())?;
+            return Ok(outcome);
+        }
+        let Some(judged) = absence.judge(origin, found)? else {
             changes.wait(TYPING);
             continue;
         };
@@ -99,6 +106,12 @@ pub(super) fn deliver(
             }
         }
     }
+}
+
+fn kind(reader: &StatusReader<'_>, message: &Message) -> Kind {
+    let profile = reader.memory(&message.session).and_then(|memory| memory.profile());
+    let exit = profile.and_then(|profile| profile.slash.exit.as_deref());
+    Kind::of(&message.text, message.slash, exit)
 }
 
 fn put(context: &Context, judged: &SessionStatus, message: &Message) -> Result<(), Error> {
