@@ -18,6 +18,9 @@ pub enum Status {
     Working {
         #[serde(skip_serializing_if = "Option::is_none")]
         task: Option<String>,
+        /// It repeats itself: nothing new has come of its tool calls for a while.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        looping: Option<Looping>,
     },
     /// It needs a person.
     Waiting {
@@ -86,6 +89,11 @@ impl Status {
         "crashed", "stuck", "lost", "unknown",
     ];
 
+    /// A turn is running, with no sign of a loop.
+    pub fn working(task: Option<String>) -> Self {
+        Self::Working { task, looping: None }
+    }
+
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -108,6 +116,8 @@ impl Status {
     pub fn key(&self) -> String {
         let word = self.as_str();
         match self {
+            // That it loops is news; how often is not.
+            Self::Working { looping: Some(_), .. } => format!("{word} looping"),
             Self::Waiting { r#for, question, .. } => {
                 format!("{word} {} {}", r#for.as_str(), question.as_deref().unwrap_or_default())
             }
@@ -134,6 +144,58 @@ impl Status {
             Self::Stopped { exit, .. } => Self::Crashed { exit: *exit },
             other => other.clone(),
         }
+    }
+}
+
+/// Tool calls that an agent repeats, as its transcript has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Looping {
+    pub kind: LoopKind,
+    /// The calls that repeat: the tool, and what a person would ask for.
+    pub what: String,
+    /// How often, within the calls that were looked at.
+    pub times: u32,
+    /// When the first of these calls was made.
+    pub since: Timestamp,
+    /// The newest of them, oldest first.
+    pub evidence: Vec<RepeatedCall>,
+}
+
+/// How calls repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LoopKind {
+    /// The same call with the same result.
+    Repeat,
+    /// The same few calls in turn, with the same results.
+    Cycle,
+    /// Edits of a file that undo each other.
+    Undo,
+}
+
+/// One of the calls that repeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct RepeatedCall {
+    pub at: Timestamp,
+    pub call: String,
+    /// Fingerprint of the result, without times, durations, process ids and temporary paths.
+    pub result: String,
+    /// Whether the tool reported an error.
+    pub failed: bool,
+}
+
+impl std::fmt::Display for Looping {
+    /// `looping: Bash cargo test ×7, same result`
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let how = match self.kind {
+            LoopKind::Repeat => "same result",
+            LoopKind::Cycle => "same results",
+            LoopKind::Undo => "undoing each other",
+        };
+        write!(f, "looping: {} ×{}, {how}", self.what, self.times)
     }
 }
 

@@ -191,7 +191,8 @@ fn basis(basis: Basis) -> Cell {
 /// The rest of the state, in words.
 pub(super) fn detail(status: &Status) -> String {
     match status {
-        Status::Working { task } => task.clone().unwrap_or_default(),
+        Status::Working { looping: Some(looping), .. } => looping.to_string(),
+        Status::Working { task, looping: None } => task.clone().unwrap_or_default(),
         Status::Waiting { r#for, question, .. } => match question {
             Some(question) => format!("{}: {question}", r#for.as_str()),
             None => r#for.as_str().to_owned(),

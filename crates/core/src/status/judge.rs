@@ -141,7 +141,7 @@ fn plain(e: &Evidence) -> Option<Ruling> {
         State::Starting => Ruling::asserted(Status::Starting, Source::Process, since),
         // One that tells its turns by hooks is judged by them.
         _ if e.is_plain && e.hooks.edge.is_none() && e.hooks.waiting.is_none() => {
-            Ruling::inferred(Status::Working { task: None }, Source::Process, since)
+            Ruling::inferred(Status::working(None), Source::Process, since)
         }
         _ => None,
     }
@@ -183,7 +183,7 @@ fn waiting(e: &Evidence, r#for: WaitFor, question: Option<String>) -> Status {
 fn own_busy(e: &Evidence) -> Option<Ruling> {
     let OwnWord::Says(Word::Busy, at) = &e.own_word else { return None };
     let task = e.hooks.task.clone().or_else(|| shown_task(e));
-    Ruling::asserted(Status::Working { task }, Source::OwnWord, *at)
+    Ruling::asserted(Status::working(task), Source::OwnWord, *at)
 }
 
 /// Between its start and its first turn an agent with a prompt looks idle, and says so.
@@ -200,7 +200,7 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
     match e.screen.as_ref().map(|s| &s.shows) {
         // The screen is the first to tell.
         Some(Shows::Working(task)) => {
-            Ruling::inferred(Status::Working { task: task.clone() }, Source::Screen, None)
+            Ruling::inferred(Status::working(task.clone()), Source::Screen, None)
         }
         _ => Ruling::inferred(Status::Starting, Source::Process, Some(started)),
     }
@@ -224,7 +224,7 @@ fn next_in_line(e: &Evidence) -> Option<Ruling> {
     let has_ended = !matches!(edge.what, EdgeKind::Ready | EdgeKind::Began);
     let just_now = e.distance(edge.at) < LAST_WORDS;
     let is_next = e.transcript.queued > 0 && has_ended && just_now;
-    let status = Status::Working { task: None };
+    let status = Status::working(None);
     if is_next { Ruling::asserted(status, Source::Transcript, Some(edge.at)) } else { None }
 }
 
@@ -242,7 +242,7 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
         Some((Edge { what: EdgeKind::Began, at: began }, source))
             if at.is_some_and(|at| e.distance(at) < LAST_WORDS) =>
         {
-            let status = Status::Working { task: e.hooks.task.clone() };
+            let status = Status::working(e.hooks.task.clone());
             return Ruling::asserted(status, source, Some(*began));
         }
         // It says nothing of errors: an API error ends as idle, and only the others tell.
@@ -293,11 +293,11 @@ fn turn(e: &Evidence) -> Option<Ruling> {
         }
         (EdgeKind::Began, _) => {
             let task = e.hooks.task.clone().or_else(|| shown_task(e));
-            Ruling::asserted(Status::Working { task }, source, Some(edge.at))
+            Ruling::asserted(Status::working(task), source, Some(edge.at))
         }
         // It was set to work again, and has not told yet.
         (_, Some(Shows::Working(task))) if settled => {
-            Ruling::inferred(Status::Working { task: task.clone() }, Source::Screen, None)
+            Ruling::inferred(Status::working(task.clone()), Source::Screen, None)
         }
         (EdgeKind::Failed(failure), _) => {
             Ruling::asserted(failed(e, failure), source, Some(edge.at))
@@ -319,7 +319,7 @@ fn is_quiet(e: &Evidence) -> bool {
 fn screen(e: &Evidence) -> Option<Ruling> {
     let status = match &e.screen.as_ref()?.shows {
         Shows::Starting => Status::Starting,
-        Shows::Working(task) => Status::Working { task: task.clone() },
+        Shows::Working(task) => Status::working(task.clone()),
         Shows::Limit(text, until) => Status::Limited { until: until.clone(), text: text.clone() },
         Shows::Failure(kind, text) => error(kind, text),
         Shows::Prompt { .. } => idle(e),

@@ -291,13 +291,13 @@ fn what_cannot_be_looked_at_is_what_it_was_or_unknown() {
     };
     check("never seen", unreachable(), "unknown", Source::Exit, Basis::Inferred);
     let before = |status| Some(Before { status, since: at(10) });
-    let seen = Evidence { before: before(Status::Working { task: None }), ..unreachable() };
+    let seen = Evidence { before: before(Status::working(None)), ..unreachable() };
     assert_eq!(judge(&seen).since, Some(at(10)));
     check("seen at work", seen, "working", Source::Exit, Basis::Stale);
     let hour_later = Evidence {
         now: at(3600),
         movement: Some(at(10)),
-        before: before(Status::Working { task: None }),
+        before: before(Status::working(None)),
         ..unreachable()
     };
     check("for an hour", hour_later, "working", Source::Exit, Basis::Stale);

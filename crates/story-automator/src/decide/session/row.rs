@@ -149,7 +149,7 @@ pub fn of(status: &Status, shown: Shown<'_>) -> Row {
     match status {
         Status::Starting | Status::Idle { after_turn: false, .. } => starting(),
         Status::Working { .. } if shown.is_plain && has_ended(shown.text) => completed(),
-        Status::Working { task } => {
+        Status::Working { task, .. } => {
             let told = task.as_deref().map(cues::told).filter(|task| !task.is_empty());
             let label = told.or_else(|| cues::label(shown.text));
             in_progress(label.unwrap_or_else(|| shown.tongue.working().to_owned()))
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn every_state_in_six_columns() {
         let silent_since = "2026-11-15T08:00:00Z".parse().unwrap();
-        let working = |task: Option<&str>| Status::Working { task: task.map(Into::into) };
+        let working = |task: Option<&str>| Status::working(task.map(Into::into));
         let waiting = |question: Option<&str>| Status::Waiting {
             r#for: Need::Permission,
             question: question.map(Into::into),
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_plain_command_has_ended_where_its_screen_says_so() {
-        let working = Status::Working { task: None };
+        let working = Status::working(None);
         let plain = |text| of(&working, Shown { is_plain: true, ..shown(text) }).state;
         assert_eq!(plain("✻ Cooked for 45s\n\n❯ \n\n\n"), State::Completed);
         assert_eq!(plain("✻ Cooked for 45s\n"), State::InProgress, "no prompt");
