@@ -177,7 +177,7 @@ fn no_signal_counts_in_a_draft() {
 
 #[test]
 fn narrow_panes_say_the_same() {
-    for width in [120, 100, 80, 60, 50] {
+    for width in [120, 100, 80, 60, 50, 40] {
         assert!(check("narrow", |recording| narrowed(recording, width)) > 70);
     }
 }
@@ -199,6 +199,77 @@ fn a_statusline_may_be_there_or_not() {
     };
     check("no statusline", without);
     assert!(check("odd statusline", with) > 30);
+}
+
+/// What people have below codex's box instead of model and folder.
+const STATUS_LINES: [&str; 11] = [
+    "~/dir · main",
+    "/home/agent/dir · feature/x · +12 −3",
+    "GPT-5.5 · Context 87% left",
+    "gpt-5.5 high fast · Context 0% used",
+    "gpt-5.5 default",
+    "87% context left",
+    "main",
+    "5h 42% · weekly 80%",
+    "1.2K in · 300 out · v0.166.0",
+    "Plan mode (shift+tab to cycle)",
+    "",
+];
+
+/// Codex with another status line; `keys`: the line below it stays.
+fn with_status_line(recording: &Recording, status: &str, keys: bool) -> Option<String> {
+    let text = text_of(recording);
+    let lines: Vec<&str> = text.lines().collect();
+    box_row("codex", &lines).filter(|_| recording.facts.agent == "codex")?;
+    let row = lines.iter().rposition(|line| line.contains(" · /home"))?;
+    let mut changed: Vec<String> = lines[..row].iter().map(|line| (*line).to_owned()).collect();
+    if !status.is_empty() {
+        changed.push(format!("  {status}"));
+    }
+    let below = lines[row + 1..].iter().take(usize::from(keys));
+    changed.extend(below.map(|line| (*line).to_owned()));
+    Some(changed.join("\n") + "\n")
+}
+
+#[test]
+fn the_status_line_of_codex_is_the_persons() {
+    for status in STATUS_LINES {
+        for keys in [true, false] {
+            let changed = |recording: &Recording| with_status_line(recording, status, keys);
+            assert!(check(status, changed) > 30, "{status}");
+        }
+    }
+}
+
+/// Claude with labels in the edges of its box.
+fn with_labels(recording: &Recording, [above, below]: [fn(usize) -> String; 2]) -> Option<String> {
+    let text = text_of(recording);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let shown: Vec<&str> = text.lines().collect();
+    let row = box_row("claude", &shown).filter(|_| recording.facts.agent == "claude")?;
+    let width = shown[row - 1].chars().count();
+    (lines[row - 1], lines[row + 1]) = (above(width), below(width));
+    Some(lines.join("\n") + "\n")
+}
+
+#[test]
+fn labels_in_the_edges_of_claudes_box() {
+    let plain = |width| "─".repeat(width);
+    let at_end = |width| format!("{} my-session", "─".repeat(width - 11));
+    let near_end = |width| format!("{} my session ──", "─".repeat(width - 14));
+    let in_front = |width| format!("── PR #12 · open {}", "─".repeat(width - 17));
+    let glued = |width| format!("{}●label", "─".repeat(width - 6));
+    for edges in [
+        [at_end, plain],
+        [near_end, plain],
+        [in_front, plain],
+        [glued, plain],
+        [plain, at_end],
+        [plain, near_end],
+        [at_end, in_front],
+    ] {
+        assert!(check("labels", |recording| with_labels(recording, edges)) > 30);
+    }
 }
 
 proptest! {

@@ -95,7 +95,10 @@ impl<'a> Finder<'a> {
         let end = end.or(self.clipped.then_some(all))?;
         // Below an older box, a dialog may have taken its place.
         let mut below = (end + 1).min(all)..all;
-        let alone = !below.any(|row| self.is(self.layout.dialog.top.as_ref(), row));
+        let shape = &self.layout.dialog;
+        let edge = below.find(|row| self.is(shape.top.as_ref(), *row));
+        let asks = |row| self.is(shape.hint.as_ref(), row) || self.is(shape.cursor.as_ref(), row);
+        let alone = edge.is_none() || !(below.any(asks) || self.clipped);
         alone.then(|| InputBox { start, body: start + 1..end, end: (end + 1).min(all) })
     }
 
@@ -109,23 +112,41 @@ impl<'a> Finder<'a> {
         (length > 0).then(|| InputBox { start: body.start, body, end: edge + 1 })
     }
 
-    /// A prompt sign with nothing but text and the footer below it.
+    /// A prompt sign with nothing but text and the footer below it. People configure that footer or switch it off, so
+    /// without one that is known, the block that stands apart at the bottom is taken for it.
     fn open_box(&self) -> Option<InputBox> {
         let input = &self.layout.input;
         let prompt = |row: &usize| input.prompt.matches(self.text(*row));
         let start = (0..self.rows.len()).rev().find(prompt)?;
         let below = start + 1..self.rows.len();
-        let footer = below.clone().find(|row| self.is(input.footer.as_ref(), *row));
-        if !below.clone().all(|row| input.body.matches(self.text(row))) {
+        let is_below =
+            |row| input.body.matches(self.text(row)) || self.is(input.footer.as_ref(), row);
+        if !below.clone().all(is_below) {
             return None;
         }
+        let block = |last: usize| {
+            (below.start..last).rfind(|row| self.rows[*row].is_blank()).map(|row| row + 1)
+        };
+        let footer = below.clone().rfind(|row| self.is(input.footer.as_ref(), *row));
         let end = match (footer, &input.footer) {
-            (Some(footer), _) => footer,
-            (None, Some(_)) => return None,
+            (Some(footer), _) => block(footer).unwrap_or(footer),
+            (None, Some(_)) if self.may_be_dialog(start) => return None,
+            (None, Some(_)) => block(below.end).unwrap_or(below.end),
             (None, None) => below.end,
         };
         let text = (start..end).rev().find(|row| !self.rows[*row].is_blank()).unwrap_or(start);
         Some(InputBox { start, body: start..text + 1, end })
+    }
+
+    /// Whether the line with the prompt sign may be the marked option of a dialog: the keys are named below it, or are
+    /// cut off.
+    fn may_be_dialog(&self, row: usize) -> bool {
+        let shape = &self.layout.dialog;
+        let has_keys =
+            |from: usize| (from..self.rows.len()).any(|row| self.is(shape.hint.as_ref(), row));
+        let low = self.rows.len().saturating_sub(HINT_ROWS).max(row + 1);
+        let marked = self.is(shape.cursor.as_ref(), row) && self.has_second_option(row);
+        has_keys(low) || (marked && self.clipped)
     }
 
     /// The text in the box: prompt sign and frame removed.

@@ -17,6 +17,8 @@ use super::style::Style;
 /// Lines in the regions at the bottom of a screen without a box.
 const TAIL_LINES: usize = 24;
 const ABOVE_SHELL_LINES: usize = 6;
+/// Lines at the top in which an agent may introduce itself.
+const BANNER_LINES: usize = 12;
 
 /// A line of a region: text on the screen, without what frames it.
 #[derive(Debug, Clone, Copy)]
@@ -172,10 +174,11 @@ impl<'a> Regions<'a> {
         self.put(Region::Activity, activity);
     }
 
-    /// An agent's own title names the folder it works in, as its footer does. Any other title was
+    /// An agent's own title names the folder it works in, as its footer or its banner does. Any other title was
     /// left by a shell or is the host's, and its silence says nothing.
     fn own_title(&mut self) {
-        let (Some([title]), Some(footer)) = (self.get(Region::Title), self.get(Region::Footer))
+        let (Some([title]), Some(footer), Some(banner)) =
+            (self.get(Region::Title), self.get(Region::Footer), self.get(Region::Transcript))
         else {
             return;
         };
@@ -183,10 +186,15 @@ impl<'a> Regions<'a> {
         let Some(folder) = title.text().rsplit(" | ").next().filter(|name| name.len() > 1) else {
             return;
         };
-        let named = footer.iter().any(|line| {
-            let mut words = line.text().split_whitespace();
-            words.any(|word| word.rsplit('/').next() == Some(folder) && word.contains('/'))
+        let names = |word: &str| word.contains('/') && word.rsplit('/').next() == Some(folder);
+        let in_footer = footer.iter().any(|line| line.text().split_whitespace().any(names));
+        // A line of its own, perhaps in a frame: a path in an answer is no introduction.
+        let introduced = banner.iter().take(BANNER_LINES).any(|line| {
+            let words = line.text().split_whitespace();
+            let mut words = words.filter(|word| !["│", "directory:"].contains(word));
+            words.next().is_some_and(names) && words.next().is_none()
         });
+        let named = in_footer || introduced;
         if named {
             self.put(Region::OwnTitle, vec![title]);
         }
