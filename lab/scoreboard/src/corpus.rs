@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use dogwatch_core::screen::{self, Reading, Screen, State};
 use serde::Deserialize;
 
+use crate::version;
+
 /// A folder of screens with its `index.jsonl`.
 #[derive(Debug)]
 pub struct Corpus {
@@ -140,6 +142,30 @@ impl Corpus {
     /// Screens recorded for this project, from agents driven by the model double.
     pub fn recorded() -> Result<Self, CorpusError> {
         Self::load("recorded", &testdata("recorded"))
+    }
+
+    /// Screens of other versions, of situations that were once judged wrong.
+    pub fn versions() -> Result<Self, CorpusError> {
+        let folder = testdata("versions");
+        let entries = fs::read_dir(&folder).map_err(|error| CorpusError::new(&folder, error))?;
+        let mut recordings = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(|error| CorpusError::new(&folder, error))?.path();
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let Some(name) = name.as_deref().and_then(|name| name.strip_suffix(".screen.ansi"))
+            else {
+                continue;
+            };
+            let note = folder.join(format!("{name}.txt"));
+            let read = |path: &Path| fs::read(path).map_err(|error| CorpusError::new(path, error));
+            let text = String::from_utf8_lossy(&read(&note)?).into_owned();
+            let styled = read(&path)?;
+            let plain = screen::plain(&String::from_utf8_lossy(&styled)).into_bytes();
+            let facts = version::facts(name, &text);
+            recordings.extend(facts.map(|facts| Recording { facts, plain, styled }));
+        }
+        recordings.sort_by(|one, other| one.facts.file.cmp(&other.facts.file));
+        Ok(Self { name: "versions", recordings })
     }
 
     pub fn load(name: &'static str, folder: &Path) -> Result<Self, CorpusError> {

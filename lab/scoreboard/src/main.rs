@@ -2,7 +2,7 @@
 //!
 //!     dogwatch-scoreboard [--readings] [FOLDER]
 //!
-//! Without a folder, both corpora of the repository. `--readings` prints every reading as a line of
+//! Without a folder, all corpora of the repository. `--readings` prints every reading as a line of
 //! JSON instead.
 
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ fn main() -> Outcome {
         std::env::args_os().skip(1).partition(|argument| argument == "--readings");
     let corpora = match folders.first() {
         Some(folder) => vec![Corpus::load("folder", folder.as_ref())?],
-        None => vec![Corpus::given()?, Corpus::recorded()?],
+        None => vec![Corpus::given()?, Corpus::recorded()?, Corpus::versions()?],
     };
     let mut out = std::io::stdout().lock();
     for corpus in &corpora {

@@ -27,8 +27,20 @@ fn recorded_screens() {
 }
 
 #[test]
+fn screens_of_other_versions() {
+    let corpus = Corpus::versions().unwrap();
+    for (input, reached) in [(Input::Styled, 69), (Input::Plain, 69), (Input::Bare, 69)] {
+        let (right, all) = right(&corpus, input);
+        assert_eq!(all, 69);
+        assert!(right >= reached, "{}: {right} of {all}, was {reached}", input.name());
+    }
+}
+
+#[test]
 fn nothing_at_rest_is_called_working() {
-    for corpus in [Corpus::given().unwrap(), Corpus::recorded().unwrap()] {
+    for corpus in
+        [Corpus::given().unwrap(), Corpus::recorded().unwrap(), Corpus::versions().unwrap()]
+    {
         for input in Input::ALL {
             let wrong: Vec<_> = Score::of(&corpus, input)
                 .falsely_working()
