@@ -1,4 +1,4 @@
-//! What is recorded of a session for a bug report: `meta.json` in its folder.
+//! The content of a bug report about a session: `meta.json` in its directory.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,12 @@ pub struct Meta {
     pub name: String,
     pub agent: String,
     pub version: Option<String>,
-    /// The verdict's word.
+    /// The state of the verdict.
     pub state: String,
-    /// For a person to fill in: what it was really doing, and how it came there.
+    /// For a person to fill in: what the agent was really doing, and how it got there.
     pub truth: String,
     pub description: String,
-    /// The plain screen; none if there was none to record.
+    /// The plain screen; null if there was none to record.
     pub file: Option<String>,
     /// `pane`, or `kept` by the runner when the agent ended.
     pub screen_from: Option<String>,
@@ -42,11 +42,11 @@ pub struct Meta {
     pub screen_alone: Option<ScreenAlone>,
     pub session: Session,
     pub evidence: Evidence,
-    /// What is in the folder, by name.
+    /// File names in the directory.
     pub files: Vec<String>,
 }
 
-/// The session as it is remembered.
+/// The session as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Session {
@@ -61,7 +61,7 @@ pub struct Session {
     pub command: Vec<String>,
 }
 
-/// What the judge went by, beside the files in the folder.
+/// The evidence for the verdict, besides the files in the directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Evidence {
@@ -73,11 +73,11 @@ pub struct Evidence {
     pub stopped: bool,
     /// The last refresh of the statusline.
     pub clock: Option<Timestamp>,
-    /// When screen or processor time was last seen to move.
+    /// When the screen or processor time last changed.
     pub moved: Option<Timestamp>,
 }
 
-/// What the screen alone says, before and after it was masked.
+/// What the screen alone shows, before and after masking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ScreenAlone {
@@ -86,7 +86,7 @@ pub struct ScreenAlone {
     pub same: bool,
 }
 
-/// A line of `signals.jsonl`: what a hook of the agent told.
+/// A line of `signals.jsonl`: one recorded call of a hook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RecordedSignal {
@@ -94,8 +94,8 @@ pub struct RecordedSignal {
     pub agent: String,
     /// The name of the hook's event.
     pub event: String,
-    /// The database had no time for it, so it may have come in late.
+    /// It came through the spool because the database was busy, and may be out of order.
     pub spooled: bool,
-    /// As the agent wrote it.
+    /// As the agent sent it.
     pub payload: Value,
 }

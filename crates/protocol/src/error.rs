@@ -1,4 +1,4 @@
-//! What is printed when a command fails, and the exit code that goes with it.
+//! What is printed when a command fails, and its exit code.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub struct ErrorReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ErrorDetail {
-    /// One of the words in `docs/protocol.md`.
+    /// One of the codes in `docs/protocol.md`.
     pub code: String,
     /// A sentence for people.
     pub message: String,
@@ -24,22 +24,22 @@ pub struct ErrorDetail {
     pub hint: Option<String>,
 }
 
-/// The kind of a failure. The exit code follows from it alone.
+/// The kind of a failure. It alone decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The command line or the configuration is wrong.
     Usage,
     /// There is no such session, pane, task or file.
     NotFound,
-    /// The name is taken, or the state of things forbids it.
+    /// The name exists, or the current state forbids it.
     Conflict,
-    /// It could be done, but is not allowed.
+    /// It is possible, but not allowed.
     Refused,
     /// A deadline passed.
     Timeout,
-    /// tmux is missing, too old, or did not do what was asked.
+    /// tmux is missing, too old, or failed.
     Tmux,
-    /// The state directory or a file of ours cannot be used.
+    /// The state directory or a file in it cannot be used.
     Store,
     /// The agent is unknown, not installed, or could not be started.
     Agent,
@@ -47,7 +47,7 @@ pub enum ErrorKind {
     Unavailable,
     /// It was tried and did not succeed.
     Failed,
-    /// A fault of dogwatch itself or of the system below it, and never of the one who called it.
+    /// A bug in dogwatch or a failure of the system, never of the caller.
     Internal,
 }
 

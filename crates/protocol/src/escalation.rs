@@ -1,4 +1,4 @@
-//! Questions to a person: why one is asked, about what, and what can be answered.
+//! Questions to a person: their reasons, their subject, and the possible answers.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Trigger {
         }
     }
 
-    /// Its word for machines, which never changes.
+    /// Its stable name for scripts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ReviewLoop => "review_loop",
@@ -72,7 +72,7 @@ impl Trigger {
         Self::ALL.into_iter().find(|trigger| trigger.as_str() == word)
     }
 
-    /// What has happened, for people.
+    /// What happened, for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::ReviewLoop => "the review found problems in every cycle",
@@ -89,14 +89,14 @@ impl Trigger {
     }
 }
 
-/// Whether anything can go on without an answer.
+/// Whether the run can continue without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// The run is paused until it is answered.
     Critical,
-    /// It could go on either way, and other stories do.
+    /// Other stories continue meanwhile.
     Preference,
 }
 
@@ -109,40 +109,40 @@ impl Kind {
     }
 }
 
-/// What the asking process does with an answer.
+/// The effect of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// The same again.
+    /// Try again.
     Retry,
-    /// The same again, with another agent.
+    /// Try again with another agent.
     OtherAgent,
-    /// As it is, it will do.
+    /// Accept it as it is.
     Accept,
     /// A person fixes the problem, then dogwatch checks again.
     FixByHand,
-    /// On without a commit.
+    /// Continue without a commit.
     GoOnUncommitted,
-    /// Side by side, as planned.
+    /// Continue in parallel, as planned.
     GoOn,
-    /// One after the other.
+    /// Continue with one story after the other.
     OneByOne,
-    /// Without this step.
+    /// Skip this step.
     SkipStep,
-    /// Without this story.
+    /// Skip this story.
     SkipStory,
-    /// This story is given up; others go on.
+    /// Give this story up; others continue.
     AbortStory,
-    /// Everything is given up.
+    /// Abort the run.
     AbortRun,
-    /// As much again as there was.
+    /// Allow the same budget again.
     RaiseBudget,
-    /// Nothing more until the run is resumed.
+    /// Pause the run until it is resumed.
     Pause,
-    /// Nothing is done about it.
+    /// Do nothing.
     Leave,
-    /// This option of an agent's dialog.
+    /// Choose this option of an agent's dialog.
     Choose,
 }
 
@@ -168,7 +168,7 @@ impl Action {
     }
 }
 
-/// One thing that can be answered. Its number is its place, from 1.
+/// One possible answer. Its number is its position, from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Choice {
@@ -176,12 +176,12 @@ pub struct Choice {
     pub label: String,
 }
 
-/// What has come up.
+/// What a question is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Situation {
     pub trigger: Trigger,
-    /// What went wrong, in a sentence or in the words of the program that failed.
+    /// What went wrong, in a sentence or in the output of the program that failed.
     pub problem: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -189,21 +189,21 @@ pub struct Situation {
     pub story: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Name or id of the session that it is about.
+    /// Name or id of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Other work cannot be done before this is.
+    /// Other work depends on this.
     #[serde(default)]
     pub blocking: bool,
     #[serde(default)]
     pub retries_left: u32,
-    /// What else helps to decide, in order.
+    /// Further facts that help to decide, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub facts: Vec<Fact>,
-    /// What the step is, so that only what can be done about it is offered.
+    /// Describes the step, so that only possible answers are offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,
-    /// The dialog that an answer is for.
+    /// The dialog that the answer is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialog: Option<Dialog>,
 }
@@ -233,7 +233,7 @@ impl Situation {
         }
     }
 
-    /// What it is about: the item and the step, or the session.
+    /// Its subject: the item and the step, or the session.
     pub fn about(&self) -> String {
         let item = self.offer.as_ref().map(|offer| offer.item.clone()).filter(|i| !i.is_empty());
         let item = item.or_else(|| self.story.as_ref().map(|story| format!("story {story}")));
@@ -241,7 +241,7 @@ impl Situation {
         if of.is_empty() { self.session.clone().unwrap_or_default() } else { of.join(", ") }
     }
 
-    /// One line: of what, and the problem itself; its class only where no more is known.
+    /// One line: the subject and the problem; the trigger's title if there is no problem text.
     pub fn headline(&self) -> String {
         let first = self.problem.lines().map(str::trim).find(|line| !line.is_empty());
         let problem = match first {
@@ -257,7 +257,7 @@ impl Situation {
     }
 }
 
-/// Who or what does the step.
+/// What does the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -269,36 +269,36 @@ pub enum Doer {
     Merge,
 }
 
-/// Only what this says is offered. Without it, what is usual for the trigger.
+/// Describes a step; limits the answers to those that are possible. Without it, the trigger's usual answers are offered.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Offer {
     pub doer: Doer,
-    /// What a person calls the item: `story 1.2`, `item intro`, `epic 1`.
+    /// The item's name for people: `story 1.2`, `item intro`, `epic 1`.
     pub item: String,
-    /// Whether it is about a group of items: there is no item to skip then, only the step.
+    /// Whether it is about a group of items: then there is no item to skip, only the step.
     pub is_group: bool,
-    /// Who does it when it is run again.
+    /// The agent of another try.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Who else is there to do it.
+    /// Another agent that is available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_agent: Option<String>,
-    /// What a person would do by hand: `Set the status in sprint-status.yaml`. Nothing if files cannot prove the step.
+    /// What a person could do by hand: `Set the status in sprint-status.yaml`. Null if files cannot prove the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
 }
 
-/// A dialog of an agent that is waiting for an answer. The options of the question are those of the dialog.
+/// A dialog of an agent that waits for an answer. The options of the question are those of the dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Dialog {
     /// Id of the session.
     pub session: String,
-    /// By which the dialog on the screen is known again.
+    /// Identifies the dialog on the screen.
     pub mark: String,
-    /// Which request of the agent it is, where its hooks say so: two dialogs may look the same.
+    /// Identifies the agent's request, where its hooks report it: two dialogs may look the same.
     #[serde(default)]
     pub request: String,
     pub options: Vec<String>,
@@ -315,27 +315,27 @@ pub struct Escalations {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Escalation {
-    /// What people call it.
+    /// The number that people use.
     pub number: i64,
     pub id: String,
-    /// The name under which the process that raised it knows it.
+    /// Identifies the question for the process that raised it.
     pub key: String,
     /// 1 to 10, see `docs/escalations.md`.
     pub trigger: u32,
     pub kind: Kind,
-    /// One line for people: what it is about, and the problem.
+    /// One line for people: the subject and the problem.
     pub headline: String,
     pub situation: Situation,
     pub options: Vec<NumberedChoice>,
     pub raised: Timestamp,
     pub deadline: Option<Timestamp>,
-    /// The option that counts at the deadline.
+    /// The option that applies at the deadline.
     pub default: Option<u32>,
     /// Null while it is open.
     pub settled: Option<Settled>,
 }
 
-/// One thing that can be answered.
+/// One possible answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct NumberedChoice {
@@ -366,10 +366,10 @@ pub enum Settlement {
         note: Option<String>,
         /// Who chose: a person, an agent, or the deadline.
         by: String,
-        /// Of an agent's dialog: the process that recorded this presses the keys, once.
+        /// For an agent's dialog: the process that recorded this presses the keys, once.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         carried_out: bool,
     },
-    /// It need no longer be answered.
+    /// An answer is no longer needed.
     Withdrawn { because: String },
 }

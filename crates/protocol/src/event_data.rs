@@ -1,4 +1,4 @@
-//! What belongs to an event: the `data` of each kind, and of notices. `docs/mqtt.md` lists the kinds.
+//! The `data` of each kind of event, and of notifications. `docs/mqtt.md` lists the kinds.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::registry::Drift;
 use crate::run::Fact;
 use crate::session::KilledBy;
 
-/// Nothing more: `started`, `kill_requested`, and `deleted` of a session that was killed.
+/// Empty: `started`, `kill_requested`, and `deleted` of a session that was killed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Nothing {}
 
-/// `created`: a session is about to be made.
+/// `created`: a session is about to be created.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Created {
@@ -50,7 +50,7 @@ pub struct MessageSettled {
     pub outcome: Outcome,
 }
 
-/// `job`: a job is in another state than before. Without its result, which is for the owner of the job.
+/// `job`: the state of a job changed. Without its result, which is for the owner of the job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JobChanged {
@@ -89,7 +89,7 @@ pub struct DriftFound {
     pub registry: String,
 }
 
-/// `session_created`, `session_adopted`, `session_resumed`, `session_deleted`: what a command did to a registry.
+/// `session_created`, `session_adopted`, `session_resumed`, `session_deleted`: how a command changed a registry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RegistryChanged<T> {
@@ -100,7 +100,7 @@ pub struct RegistryChanged<T> {
     pub change: T,
 }
 
-/// Of `session_created`.
+/// Data of `session_created`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SessionCreated {
@@ -110,7 +110,7 @@ pub struct SessionCreated {
     pub role: Option<String>,
 }
 
-/// Of `session_adopted`.
+/// Data of `session_adopted`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SessionAdopted {
@@ -119,7 +119,7 @@ pub struct SessionAdopted {
     pub role: Option<String>,
 }
 
-/// Of `session_resumed`.
+/// Data of `session_resumed`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SessionResumed {
@@ -128,13 +128,13 @@ pub struct SessionResumed {
     pub conversation: String,
 }
 
-/// Of `session_deleted`.
+/// Data of `session_deleted`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SessionDeleted {
     pub agent: String,
     pub by: KilledBy,
-    /// What can still be resumed.
+    /// The conversation that can still be resumed.
     pub conversation: Option<String>,
     /// The conversation was removed.
     pub purged: bool,
@@ -160,7 +160,7 @@ pub struct RunFact {
     pub run: RunId,
 }
 
-/// `heartbeat`: how many sessions the host has.
+/// `heartbeat`: the number of sessions of the host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Heartbeat {
@@ -169,7 +169,7 @@ pub struct Heartbeat {
     pub states: BTreeMap<String, u32>,
 }
 
-/// `request`: another host's order was taken.
+/// `request`: another host's request was accepted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RequestTaken {
@@ -178,7 +178,7 @@ pub struct RequestTaken {
     pub from: Option<String>,
 }
 
-/// `request_refused`: another host's order was refused before it was begun.
+/// `request_refused`: another host's request was refused before it was started.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RequestRefused {
@@ -190,7 +190,7 @@ pub struct RequestRefused {
     pub because: Option<String>,
 }
 
-/// `request_refused`: another host's order was refused when it was carried out.
+/// `request_refused`: another host's request was refused during its execution.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct OrderRefused {
@@ -208,15 +208,15 @@ pub struct NotTold {
     pub problems: Vec<String>,
 }
 
-/// Instead of data that is too long for a broker.
+/// In place of data that is too long for a broker.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct LeftOut {
-    /// How long it is, for people.
+    /// Its length, for people.
     pub left_out: String,
 }
 
-/// Of a notice about a question.
+/// Data of a notification about a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct EscalationNotice {
@@ -229,7 +229,7 @@ pub struct EscalationNotice {
     pub settled: Option<Settlement>,
 }
 
-/// Of a notice about a job.
+/// Data of a notification about a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JobNotice {

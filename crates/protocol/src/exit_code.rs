@@ -1,6 +1,6 @@
 //! Exit codes of the binary. They are an interface: scripts and agents branch on them.
 
-/// The question was answered, or the work was done.
+/// Success.
 pub const OK: u8 = 0;
 /// The answer is no (`exists`), or something failed that no other code names.
 pub const FAILED: u8 = 1;
@@ -8,7 +8,7 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// There is no such session.
 pub const NOT_FOUND: u8 = 3;
-/// The name is taken, or the state of things forbids it.
+/// The name exists, or the current state forbids it.
 pub const CONFLICT: u8 = 4;
 /// tmux is missing, too old, or does not answer.
 pub const TMUX: u8 = 5;

@@ -1,4 +1,4 @@
-//! What hosts tell each other over MQTT; `docs/mqtt.md` is for those who join with other tools.
+//! What hosts exchange over MQTT; `docs/mqtt.md` describes it for other tools.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,44 +7,44 @@ use serde_json::Value;
 use crate::event::Subject;
 use crate::message::When;
 
-/// Whether a host is there.
+/// Whether a host is online.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
     Online,
-    /// It said goodbye, or the broker lost it and says so in its name.
+    /// It disconnected, or the broker lost it and published its last will.
     Gone,
 }
 
-/// Whether a host is there. `PREFIX/HOST/status`; QoS 1, retained, and the last will.
+/// Whether a host is online. `PREFIX/HOST/status`; QoS 1, retained, and the last will.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct HostStatus {
-    /// Version of the shape. Fields may be added within a version.
+    /// Version of the format. Fields may be added within a version.
     #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
     pub v: u32,
     pub host: String,
     pub state: Presence,
-    /// When it came online; also of a host that is gone.
+    /// When it came online; also for a host that is gone.
     pub since: Timestamp,
     /// Why it is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// What it carries out for others.
+    /// The requests that it accepts.
     #[serde(default)]
     #[cfg_attr(feature = "schemas", schemars(with = "Vec<Verb>"))]
     pub allow: Vec<String>,
-    /// Of dogwatch.
+    /// Version of dogwatch.
     #[serde(default)]
     pub version: String,
 }
 
-/// What a session is doing. `PREFIX/HOST/session/NAME/state`; QoS 1, retained; an empty payload when it is gone.
+/// The status of a session. `PREFIX/HOST/session/NAME/state`; QoS 1, retained; an empty payload when it is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct SessionState {
-    /// Version of the shape. Fields may be added within a version.
+    /// Version of the format. Fields may be added within a version.
     #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
     pub v: u32,
     pub host: String,
@@ -56,16 +56,16 @@ pub struct SessionState {
     /// Since when the state holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// How sure that is.
+    /// How sure the status is.
     #[serde(default)]
     #[cfg_attr(feature = "schemas", schemars(with = "crate::status::Basis"))]
     pub basis: String,
-    /// The state and what belongs to it, as in `dogwatch status --json`. A newer host may have states that are not listed here.
+    /// The state with its details, as in `dogwatch status --json`. A newer host may have states that are not listed here.
     #[cfg_attr(feature = "schemas", schemars(with = "crate::status::Status"))]
     pub status: Value,
 }
 
-/// What can be asked of a host, if it allows it by name.
+/// Requests to a host, if it allows them by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -104,7 +104,7 @@ pub struct Send {
     /// When it may be delivered.
     #[serde(default = "when_idle")]
     pub when: When,
-    /// Seconds to wait for the agent; without it, as long as it takes.
+    /// Seconds to wait for the agent; without it, without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
 }
@@ -113,13 +113,13 @@ fn when_idle() -> When {
     When::Idle
 }
 
-/// An agent to be started. `PREFIX/HOST/request/spawn`; QoS 1, never retained, with response topic and correlation data. Only agents that the host knows: no commands, no variables.
+/// Start an agent. `PREFIX/HOST/request/spawn`; QoS 1, never retained, with response topic and correlation data. Only agents that the host knows: no commands, no variables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Spawn {
     /// Name of the profile.
     pub agent: String,
-    /// A folder on the host, absolute.
+    /// A directory on the host, absolute.
     pub cwd: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -131,7 +131,7 @@ pub struct Spawn {
     pub unattended: bool,
 }
 
-/// A session to be ended. `PREFIX/HOST/request/kill`; QoS 1, never retained, with response topic and correlation data.
+/// End a session. `PREFIX/HOST/request/kill`; QoS 1, never retained, with response topic and correlation data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Kill {
@@ -142,23 +142,23 @@ pub struct Kill {
     pub now: bool,
 }
 
-/// A request: what every one has, and the order itself.
+/// A request: the common fields, and those of its verb.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Request<T> {
-    /// Version of the shape. Fields may be added within a version.
+    /// Version of the format. Fields may be added within a version.
     #[serde(default = "version")]
     #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
     pub v: u32,
-    /// A request with the same id is carried out once.
+    /// A request with the same id is executed once.
     #[cfg_attr(feature = "schemas", schemars(length(min = 1, max = 200)))]
     pub id: String,
-    /// Who asks, for the journal.
+    /// The requester, for the journal.
     pub from: Option<String>,
-    /// When the order was given. An order that is older than 5 minutes (or its `expires`), or from the future, is not carried out.
+    /// When the request was issued. A request that is older than 5 minutes (or its `expires`), or from the future, is refused.
     #[cfg_attr(feature = "schemas", schemars(required))]
     pub issued: Option<Timestamp>,
-    /// Not carried out after that.
+    /// Refused after that time.
     pub expires: Option<Timestamp>,
     #[serde(flatten)]
     pub order: T,
@@ -168,21 +168,21 @@ fn version() -> u32 {
     crate::event::VERSION
 }
 
-/// How far a request has come.
+/// The progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyState {
-    /// The host has taken it, and will carry it out once. Another reply follows.
+    /// The host has accepted it, and will execute it once. Another reply follows.
     Accepted,
     Done,
-    /// The host does not do this.
+    /// The host does not allow this.
     Refused,
-    /// It was tried, or could not even be.
+    /// It failed, or could not be started.
     Failed,
     /// It came too late.
     Expired,
-    /// It was begun before, and its outcome is unknown.
+    /// It was started before, and its outcome is unknown.
     Unknown,
 }
 
@@ -199,24 +199,24 @@ impl ReplyState {
     }
 }
 
-/// What a host answers, on the response topic with the correlation data of the request; QoS 1. `accepted` is followed by another.
+/// A host's reply, on the response topic with the correlation data of the request; QoS 1. `accepted` is followed by another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Reply {
-    /// Version of the shape. Fields may be added within a version.
+    /// Version of the format. Fields may be added within a version.
     #[cfg_attr(feature = "schemas", schemars(extend("const" = 1)))]
     pub v: u32,
-    /// Of the request.
+    /// Id of the request.
     pub id: String,
     pub host: String,
     pub verb: String,
     pub state: ReplyState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// A stable word for what went wrong, as in the errors of the command line.
+    /// A stable error code, as in the errors of the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The exit code that the command would have had on the host.
+    /// The exit code of the corresponding command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<u8>,
     /// `send`: `session`, `message`, `outcome` …; `spawn`: `session`, `id`, `agent`, `pane`, `cwd`; `kill`: `session`, `id`, `by`, `exit`.
@@ -231,12 +231,12 @@ pub struct Fleet {
     pub hosts: Vec<Host>,
 }
 
-/// All hosts and their sessions, whenever there is news.
+/// All hosts and their sessions, after each change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct FleetNews {
     pub hosts: Vec<Host>,
-    /// Why the broker cannot be reached right now.
+    /// Why the broker cannot be reached now.
     pub trouble: Option<String>,
 }
 
@@ -245,7 +245,7 @@ pub struct FleetNews {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Host {
     pub host: String,
-    /// Of a host that is not, `sessions` is what was last known.
+    /// For a host that is not online, `sessions` is what was last known.
     pub online: bool,
     pub status: Option<HostStatus>,
     pub sessions: Vec<SessionState>,

@@ -1,7 +1,7 @@
-//! Ids, each a type of its own: the id of a job cannot be taken for that of a session.
+//! Ids, each with its own type: the id of a job cannot be used for a session.
 //!
-//! Ids that become the name of a file or folder come from environment variables, hooks and other programs' files too, so those are
-//! parsed before any path is made of them.
+//! Ids that become the name of a file or directory also come from environment variables, hooks and other programs' files, so they
+//! are validated before they are used in a path.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -103,7 +103,7 @@ macro_rules! id {
 }
 
 id!(
-    /// A session. Those that dogwatch started have a UUID; an agent that it did not start is named after its pane and process.
+    /// A session. Managed ones have a UUID; an unmanaged agent has an id made of its pane and process.
     SessionId
 );
 id!(
@@ -151,8 +151,8 @@ impl FromStr for SessionId {
     }
 }
 
-/// Whether a text can be an id: one name of a file, not hidden, and no option on a command line. Agents that dogwatch did not
-/// start have the id of their pane in front, `%3-…`.
+/// Whether a text can be an id: a single file name, not hidden, and not an option on a command line. Ids of unmanaged agents
+/// begin with the id of their pane, `%3-…`.
 pub fn is_id(text: &str) -> bool {
     let rest = text.strip_prefix('%').unwrap_or(text);
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
@@ -162,12 +162,12 @@ pub fn is_id(text: &str) -> bool {
 }
 
 impl SessionId {
-    /// The id of an agent that dogwatch did not start. The process is part of it: another agent in the same pane is another session.
+    /// The id of an unmanaged agent. It contains the process: another agent in the same pane is another session.
     pub fn unmanaged(pane: &str, process: ProcessIdent) -> Self {
         Self(format!("{pane}-{}-{}", process.pid, process.start))
     }
 
-    /// Who started the session with this id. Ids come from outside too; one that names no process is managed.
+    /// Who started the session with this id. Ids also come from outside; one that names no process is managed.
     pub fn origin(&self) -> Origin {
         let named = || {
             let mut parts = self.0.strip_prefix('%')?.splitn(3, '-').skip(1);
@@ -181,7 +181,7 @@ impl SessionId {
 /// Who started a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// dogwatch: it has a runner, a record of its start and its end, and hooks.
+    /// dogwatch: it has a runner, records of its start and end, and hooks.
     #[default]
     Managed,
     /// Not dogwatch. This is the first process of the agent in its pane.
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_says_who_started_the_session() {
+    fn an_id_tells_managed_from_unmanaged_sessions() {
         let process = ProcessIdent { pid: 41, start: 99 };
         let id = SessionId::unmanaged("%3", process);
         assert_eq!((id.as_str(), id.origin()), ("%3-41-99", Origin::Unmanaged { process }));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_an_id() {
+    fn valid_and_invalid_ids() {
         let longest = "x".repeat(MAX_LEN);
         for good in [
             "0199d5c4-7c1e-7cc0-a8a4-8a2b5d6c7e8f",

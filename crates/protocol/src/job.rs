@@ -1,10 +1,10 @@
-//! Jobs: how far one has come.
+//! Jobs and their progress.
 
 use crate::id::{JobId, SessionId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// How far a job has come.
+/// The progress of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -13,13 +13,13 @@ pub enum JobState {
     Delivered,
     Running,
     Done {
-        /// The agent's last words, if it keeps a transcript.
+        /// The agent's last message, if it keeps a transcript.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
     },
     Failed {
         because: String,
-        /// What the agent had said by then.
+        /// The agent's last message until then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
     },
@@ -46,7 +46,7 @@ impl JobState {
         matches!(self, Self::Done { .. } | Self::Failed { .. } | Self::Cancelled { .. })
     }
 
-    /// The same without what the agent said: that is for the owner of the job.
+    /// The same without the agent's messages: those are for the owner of the job.
     #[must_use]
     pub fn without_result(&self) -> Self {
         match self {
@@ -71,11 +71,11 @@ pub struct Jobs {
     pub jobs: Vec<Job>,
 }
 
-/// A prompt that was given to a session, and how far it has come.
+/// A prompt for a session, and its progress.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Job {
-    /// Also the id of the message that carries the prompt.
+    /// Also the id of the message with the prompt.
     pub id: JobId,
     /// Id of the session.
     pub session: SessionId,
@@ -86,19 +86,19 @@ pub struct Job {
     pub delivered: Option<Timestamp>,
     pub running: Option<Timestamp>,
     pub ended: Option<Timestamp>,
-    /// The dialog that holds it up.
+    /// The dialog that blocks it.
     pub waiting: Option<String>,
     #[serde(flatten)]
     pub state: JobState,
 }
 
-/// The job of a session, beside the session.
+/// A session's job, in a list of sessions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct JobBrief {
     pub id: JobId,
     /// As in `job show`.
     pub state: String,
-    /// The dialog that holds it up.
+    /// The dialog that blocks it.
     pub waiting: Option<String>,
 }

@@ -4,29 +4,29 @@ use crate::id::{MessageId, SessionId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// When a message may be put into the agent's box.
+/// When a message may be put into the agent's input box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// Once it is at its prompt with nothing running.
+    /// When it is at its prompt with nothing running.
     Idle,
     /// Also while it works: agents queue such messages, or are steered by them.
     Now,
 }
 
-/// What shows that the agent has taken the message, the best first.
+/// The proof that the agent took the message, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// Its hook told of this very text.
+    /// Its hook reported this text.
     Hook,
-    /// Its transcript has this very text.
+    /// Its transcript has this text.
     Transcript,
     /// It began to work right after the text left the box.
     State,
-    /// The text stands above the box.
+    /// The text is above the box.
     Screen,
     /// It was a command that ends the agent, and the agent ended right after.
     Exit,
@@ -44,17 +44,17 @@ impl Proof {
     }
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     Delivered {
         proof: Proof,
-        /// It was at work: it queued the message, or was steered by it.
+        /// The agent was working: it queued the message, or was steered by it.
         while_working: bool,
     },
-    /// Its time was over before the agent could take it. It is kept, in its order.
+    /// The time limit passed before the agent could take it. It stays in the queue.
     Queued {
         because: String,
     },
@@ -62,7 +62,7 @@ pub enum Outcome {
     TypedNotSubmitted {
         because: String,
     },
-    /// It was not put anywhere.
+    /// It was not typed.
     Refused {
         because: String,
     },
@@ -97,13 +97,13 @@ impl Outcome {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Line ends of other systems.
+    /// Line ends of other systems were converted.
     LineEnds,
-    /// Control characters, which would act on the agent instead of being read by it.
+    /// Control characters were removed: they would act on the agent.
     ControlCharacters,
-    /// A blank was put after it, lest Enter be taken for a new line.
+    /// A blank was appended, so that Enter does not start a new line.
     Continued,
-    /// Line ends at its end.
+    /// Trailing line ends were removed.
     TrailingLineEnds,
 }
 
@@ -124,7 +124,7 @@ pub struct Message {
     pub outcome: MessageOutcome,
 }
 
-/// What `send` did.
+/// The result of `send`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Receipt {
@@ -140,7 +140,7 @@ pub struct Receipt {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PostedMessage {
-    /// `messages --cancel` takes it.
+    /// For `messages --cancel`.
     pub id: MessageId,
     /// Id of the session.
     pub session: SessionId,
@@ -150,17 +150,17 @@ pub struct PostedMessage {
     pub text: String,
     /// It is a slash command of the agent.
     pub slash: bool,
-    /// When it was kept.
+    /// When it was accepted.
     pub posted: Timestamp,
     /// When it was put into the input box.
     pub staged: Option<Timestamp>,
-    /// When it was submitted, the last time.
+    /// When it was last submitted.
     pub submitted: Option<Timestamp>,
     /// When its outcome was known.
     pub done: Option<Timestamp>,
 }
 
-/// What became of a message, or that it is still to be delivered.
+/// The outcome of a message, or that it is still to be delivered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -177,7 +177,7 @@ pub enum Pending {
     Queued,
 }
 
-/// A message that was taken back.
+/// A message that was cancelled.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct CancelledMessage {
@@ -190,7 +190,7 @@ pub struct CancelledMessage {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Answered {
     pub name: String,
-    /// The mark of the dialog.
+    /// Id of the dialog.
     pub dialog: String,
     pub question: Option<String>,
     /// The option that was chosen.
@@ -198,7 +198,7 @@ pub struct Answered {
     pub outcome: AnswerOutcome,
 }
 
-/// Whether the dialog is gone.
+/// Whether the dialog has closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,10 +1,10 @@
-//! Something that a person may want to be told of, as every sink gets it.
+//! Notifications for people, as every channel gets them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a notice is about. The words are those of the configuration file and of the JSON.
+/// What a notification is about. The names are those of the configuration file and of the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -28,7 +28,7 @@ impl Occasion {
     }
 }
 
-/// The shape is an interface: commands read it on standard input, webhooks as the body.
+/// A notification. The format is an interface: commands read it on standard input, webhooks as the body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Notice {
@@ -37,7 +37,7 @@ pub struct Notice {
     pub host: String,
     /// One line.
     pub title: String,
-    /// All of it, for people.
+    /// The whole text, for people.
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

@@ -1,32 +1,32 @@
-//! What the runner writes down in the session's folder, and what everybody else reads there.
+//! The records that the runner writes into the session's directory.
 //!
-//! These two records outrank every other witness of life and death, so they are plain, small and
-//! versioned. Unknown fields are ignored, so an older reader understands a newer writer.
+//! These two records outrank every other evidence of life and death, so they are plain, small and
+//! versioned. Unknown fields are ignored, so that an older reader understands a newer writer.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A process and its start time. The kernel hands a pid out again; the pair it does not.
+/// A process and its start time. The kernel reuses a pid, but not the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ProcessIdent {
     pub pid: i32,
-    /// Start time in the kernel's own unit (clock ticks since boot on Linux). Only for comparing.
+    /// Start time in the kernel's unit (clock ticks since boot on Linux). Only for comparison.
     pub start: u64,
 }
 
-/// Written once the agent's program has certainly been executed.
+/// Written when the agent's program has certainly been executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Started {
     pub at: Timestamp,
     pub runner: ProcessIdent,
     pub agent: ProcessIdent,
-    /// `TMUX_PANE` as the runner found it.
+    /// `TMUX_PANE` in the runner's environment.
     pub pane: Option<String>,
 }
 
-/// How a process ended, as the kernel told its parent.
+/// How a process ended, as the kernel reported it to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -49,22 +49,22 @@ impl Exit {
     }
 }
 
-/// What made the agent end.
+/// Why the agent ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Not on request: it ended by itself, or something outside dogwatch killed it.
+    /// Not on request: it ended by itself, or something other than dogwatch killed it.
     Itself,
     /// dogwatch was asked to end it.
     Request,
-    /// Its terminal went away: the pane was closed or the tmux server ended.
+    /// Its terminal was closed: the pane was closed or the tmux server ended.
     Hangup,
     /// It never ran: the program could not be executed.
     Launch,
 }
 
-/// Written, and flushed to disk, as soon as the agent has ended.
+/// Written, and flushed to disk, when the agent has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Ended {
@@ -74,7 +74,7 @@ pub struct Ended {
     /// The error text of a failed launch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Who asked for the end, if that is known.
+    /// Who requested the end, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The registry: what it lists, and how it differs from what is running.
+//! The registry: its entries, and its drift from what is running.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::error::ErrorDetail;
 use crate::job::JobBrief;
 use crate::session::{KilledBy, Spawned};
 
-/// The sessions of the file, and then those that belong in it.
+/// The sessions in the file, then those that belong in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Registry {
@@ -22,7 +22,7 @@ pub struct Registry {
     pub error: Option<ErrorDetail>,
 }
 
-/// A session of the file, or one that belongs in it.
+/// A session in the file, or one that belongs in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Row {
@@ -32,7 +32,7 @@ pub struct Row {
     pub listed: bool,
     /// `running`, `terminated` or `other`; null if it is not in the file.
     pub status: Option<String>,
-    /// What tmux has of it: `alive`, `gone`, `agent_gone`, `elsewhere` (another host or server), `unknown` (tmux does not answer).
+    /// Its state in tmux: `alive`, `gone`, `agent_gone`, `elsewhere` (another host or server), `unknown` (tmux does not answer).
     pub seen: String,
     pub workspace: Option<String>,
     pub role: Option<String>,
@@ -50,11 +50,11 @@ pub struct Row {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Pass {
     pub checked_at: Timestamp,
-    /// Entries that were judged. 0 if tmux does not answer.
+    /// Entries that were checked. 0 if tmux does not answer.
     pub sessions_checked: usize,
-    /// Differences that are new; with `--dry-run`, what would be.
+    /// New differences; with `--dry-run`, those that would be new.
     pub drifts: Vec<Drift>,
-    /// Differences that were reported before and still hold.
+    /// Differences that were reported before and still exist.
     pub standing: Vec<Drift>,
     /// Whether the file was changed.
     pub written: bool,
@@ -67,19 +67,19 @@ pub struct Drift {
     /// A letter, see `docs/registry.md`.
     pub class: String,
     pub kind: String,
-    /// The session that it is about; null if it is about all.
+    /// Its session; null if it is about all.
     pub session: Option<String>,
     pub sessions: Vec<String>,
     /// For people.
     pub message: String,
     pub hint: Option<String>,
-    /// The fields that it is about, in the file before.
+    /// The fields concerned, in the file before.
     pub before: Value,
-    /// And after; the same where nothing is changed.
+    /// And after; the same if nothing is changed.
     pub after: Value,
 }
 
-/// A session that was started and entered.
+/// A session that was started and registered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Created {
@@ -113,13 +113,13 @@ pub enum Resumed {
 pub struct Deleted {
     pub name: String,
     pub by: KilledBy,
-    /// What can still be resumed.
+    /// The conversation that can still be resumed.
     pub conversation: Option<String>,
     /// Files of the conversation that were removed.
     pub purged: Vec<String>,
 }
 
-/// An entry as it is in the file.
+/// An entry of the file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Entry {
@@ -159,7 +159,7 @@ pub struct Adopted {
     pub name: String,
 }
 
-/// The pane that a session was last seen in.
+/// The pane in which a session was last seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Pane {

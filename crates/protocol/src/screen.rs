@@ -1,15 +1,15 @@
-//! What a screen says, and which rules of its agent said so.
+//! What a screen shows, and which rules of its agent matched.
 
 use serde::{Deserialize, Serialize};
 
 use crate::status::{Basis, Need};
 
-/// What the agent is doing, as far as its screen tells.
+/// What the agent is doing, according to its screen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// Nothing of the agent is there yet, or it is not ready for input.
+    /// Nothing of the agent is visible yet, or it is not ready for input.
     Starting,
     Working,
     Waiting {
@@ -17,21 +17,21 @@ pub enum State {
         need: Need,
     },
     Limited {
-        /// When it ends, in the words of the screen.
+        /// When it ends, as the screen says it.
         #[serde(skip_serializing_if = "Option::is_none")]
         until: Option<String>,
     },
     Idle {
-        /// Whether a finished turn is in sight.
+        /// Whether a finished turn is visible.
         done: bool,
     },
     Error {
         kind: String,
         text: String,
     },
-    /// Left in an orderly way; [`Details::exit`] has what the screen says about it.
+    /// Exited in an orderly way; [`Details::exit`] has what the screen says about it.
     Exited,
-    /// Its end was none of its own: a dead pane by signal, a shell prompt over its picture.
+    /// Ended from outside: a dead pane by signal, or a shell prompt over its screen.
     Crashed,
     /// No rule matched, or something hides what the agent is doing.
     Unknown,
@@ -61,7 +61,7 @@ pub struct Todos {
     pub open: u32,
 }
 
-/// What tmux writes into a dead pane.
+/// What tmux prints into a dead pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -76,18 +76,18 @@ pub enum Exit {
 pub struct Reason {
     pub rule: String,
     pub region: Region,
-    /// The line it matched, shortened.
+    /// The matched line, shortened.
     pub text: String,
 }
 
-/// A part of the screen with a meaning of its own.
+/// A part of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Region {
     /// The pane title.
     Title,
-    /// The pane title, if it names the folder that the footer names: it is the agent's own then.
+    /// The pane title, if it names the same directory as the footer: then the agent has set it.
     OwnTitle,
     /// The input box, without frame and prompt sign.
     Box,
@@ -95,15 +95,15 @@ pub enum Region {
     Activity,
     /// Hints between the activity and the box.
     Notices,
-    /// The last message of the person in sight.
+    /// The last visible message of the person.
     Asked,
     /// From that message to the box.
     Turn,
-    /// All that is in sight above the box.
+    /// All visible text above the box.
     Transcript,
     /// Below the box.
     Footer,
-    /// A dialog that took the place of the box.
+    /// A dialog in the place of the box.
     Dialog,
     /// The last lines, when there is neither box nor dialog.
     Tail,
@@ -111,7 +111,7 @@ pub enum Region {
     LastLine,
     /// A shell prompt on the last line.
     Shell,
-    /// What stands right above the shell prompt.
+    /// The text right above the shell prompt.
     AboveShell,
 }
 
@@ -136,7 +136,7 @@ impl Region {
     }
 }
 
-/// What one screen says, without any other source.
+/// What one screen shows, without any other source.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Reading {
@@ -149,7 +149,7 @@ pub struct Reading {
     pub basis: Basis,
 }
 
-/// What else could be read off; each is absent if it could not.
+/// Further details; each is absent if it was not found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Details {
@@ -160,14 +160,14 @@ pub struct Details {
     pub question: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// What the agent says it is doing.
+    /// The agent's own description of its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elapsed_secs: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub todos: Option<Todos>,
-    /// Shells, terminals or helpers that run on beside the turn.
+    /// Shells, terminals or helpers that run beside the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]

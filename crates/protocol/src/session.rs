@@ -13,13 +13,13 @@ use crate::record::{Cause, Exit};
 pub enum State {
     Starting,
     Running,
-    /// Ended with status 0, by itself or because it was asked to.
+    /// Ended with status 0, by itself or on request.
     Exited,
     /// A person ended it: by `kill`, by closing its terminal, or by Ctrl-C.
     Stopped,
     /// Ended otherwise.
     Crashed,
-    /// Taken away without an exit record.
+    /// Gone without an exit record.
     Lost,
     Unknown,
 }
@@ -58,9 +58,9 @@ pub struct StoryStep {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Spawned {
-    /// The session's identity, a UUID that sorts by time.
+    /// The session's id, a UUID that sorts by time.
     pub id: SessionId,
-    /// The name it got, which may be numbered.
+    /// Its name, which may have been numbered.
     pub name: String,
     /// Name of the profile; `command` for a plain command.
     pub agent: String,
@@ -70,11 +70,11 @@ pub struct Spawned {
     pub pid: i32,
     /// When the program was executed.
     pub started: Timestamp,
-    /// Folder, links resolved.
+    /// Directory, links resolved.
     pub cwd: String,
-    /// The agent's own id of the conversation; null where it is not known beforehand.
+    /// The agent's own id of the conversation; null if it is not known beforehand.
     pub conversation: Option<String>,
-    /// The prompt was too long for a command line; the agent was asked to read it from its file.
+    /// The prompt was too long for a command line; the agent was asked to read it from a file.
     pub prompt_in_file: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct Sessions {
     pub left_out: usize,
 }
 
-/// A session as it is remembered, and whether it lives.
+/// A session and its liveness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Session {
@@ -95,15 +95,15 @@ pub struct Session {
     pub name: String,
     pub agent: String,
     pub state: State,
-    /// When it started, for a living one; when it ended, for one that is over. Null for `lost` and `unknown`.
+    /// When it started, for a live one; when it ended, for one that is over. Null for `lost` and `unknown`.
     pub since: Option<Timestamp>,
     /// The sentence that explains the state.
     pub reason: String,
-    /// Null while it lives, and if its end was not recorded.
+    /// Null while it is alive, and if its end was not recorded.
     pub exit: Option<Exit>,
     /// Null with `exit`.
     pub cause: Option<Cause>,
-    /// Who asked for the end; null if it ended without a request, or that is not known.
+    /// Who requested the end; null if it ended without a request, or if that is unknown.
     pub by: Option<String>,
     /// Root of the project.
     pub project: String,
@@ -114,7 +114,7 @@ pub struct Session {
     pub conversation: Option<String>,
     /// The command line, without the prompt.
     pub command: Vec<String>,
-    /// Pane id, also after the pane is gone; null if it was never made.
+    /// Pane id, also after the pane is gone; null if it was never created.
     pub pane: Option<String>,
     /// Process of the agent, also after its end; null if its start was not recorded.
     pub pid: Option<i32>,
@@ -126,7 +126,7 @@ pub struct Session {
     pub put_away: bool,
 }
 
-/// What a session shows.
+/// The text that a session shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Capture {
@@ -134,7 +134,7 @@ pub struct Capture {
     pub id: SessionId,
     pub state: State,
     pub from: CaptureFrom,
-    /// The visible screen, or the last `--lines`. What is not UTF-8 is replaced.
+    /// The visible screen, or the last `--lines`. Invalid UTF-8 is replaced.
     pub text: String,
 }
 
@@ -143,11 +143,11 @@ pub struct Capture {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CaptureFrom {
-    /// What its pane shows now.
+    /// Its current screen.
     Pane,
-    /// Its last screen, kept by the runner.
+    /// Its last screen, saved by the runner.
     Kept,
-    /// The end of the agent's own transcript, because it drew on the alternate screen.
+    /// The end of the agent's own transcript, because it used the alternate screen.
     Transcript,
 }
 
@@ -199,7 +199,7 @@ pub enum KillResult {
 #[serde(rename_all = "snake_case")]
 pub enum KilledBy {
     AlreadyEnded,
-    /// Its own exit keys.
+    /// The agent's own exit keys.
     OwnExit,
     Term,
     Kill,
@@ -224,20 +224,20 @@ pub struct Exists {
     pub exists: bool,
 }
 
-/// What `gc` has removed.
+/// What `gc` removed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Collected {
-    /// Nothing was removed; this is what would be.
+    /// Nothing was removed; this lists what would be.
     pub dry_run: bool,
     /// Names of sessions.
     pub sessions: Vec<String>,
-    /// Session folders that belonged to no session.
+    /// Session directories without a session.
     pub folders: Vec<String>,
-    /// Processes that had outlived their session and were killed.
+    /// Processes that outlived their session and were killed.
     pub processes: Vec<i32>,
-    /// Half-written files, locks of no session, sockets of tmux servers that are gone.
+    /// Incomplete files, locks without a session, sockets of tmux servers that are gone.
     pub files: Vec<String>,
-    /// Why the database file could not be made smaller.
+    /// Why the database file could not be shrunk.
     pub not_shrunk: Option<String>,
 }

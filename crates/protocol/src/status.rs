@@ -1,4 +1,4 @@
-//! What a session is doing, and what says so.
+//! What a session is doing, and the evidence for it.
 
 use crate::id::SessionId;
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::JobBrief;
 use crate::record::{Cause, Exit};
 
-/// What a session is doing. Each state carries what belongs to it.
+/// What a session is doing. Each state has its own details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -27,10 +27,10 @@ pub enum Status {
         r#for: Need,
         #[serde(skip_serializing_if = "Option::is_none")]
         question: Option<String>,
-        /// What can be answered, as far as it is in sight.
+        /// The visible answers.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
-        /// The mark by which the dialog is known again.
+        /// Identifies the dialog.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dialog: Option<String>,
     },
@@ -46,14 +46,14 @@ pub enum Status {
         after_turn: bool,
         /// Whether its last turn was interrupted.
         interrupted: bool,
-        /// Shells and the like that it left running.
+        /// Shells and the like that are still running.
         background: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         draft: Option<String>,
     },
     /// Alive, but its last turn failed.
     Error { kind: String, text: String },
-    /// Ended with status 0, by itself or because it was asked to.
+    /// Ended with status 0, by itself or on request.
     Exited,
     /// A person ended it: by `kill`, by closing its terminal, or by Ctrl-C.
     Stopped {
@@ -61,7 +61,7 @@ pub enum Status {
         exit: Option<Exit>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
-        /// Who asked for it.
+        /// Who requested it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
@@ -72,18 +72,17 @@ pub enum Status {
     },
     /// Should be working; no sign of life from any source for the whole window.
     Stuck { silent_since: Timestamp },
-    /// Taken away without an exit record.
+    /// Gone without an exit record.
     Lost {
-        /// The last sign of life that was written down.
+        /// The last recorded sign of life.
         #[serde(skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
     },
-    /// The evidence does not suffice, or contradicts itself.
+    /// The evidence is not sufficient, or contradictory.
     Unknown { missing: String },
 }
 
 impl Status {
-    /// The words of all states.
     pub const WORDS: [&str; 12] = [
         "starting", "working", "waiting", "limited", "idle", "error", "exited", "stopped",
         "crashed", "stuck", "lost", "unknown",
@@ -111,8 +110,8 @@ impl Status {
         }
     }
 
-    /// What makes two verdicts the same state: all that is news if it changes. What an agent is at, a draft or a
-    /// moving clock in the text of a limit are not.
+    /// Two verdicts with the same key are the same state: it has everything whose change is worth reporting. The agent's current
+    /// activity, a draft, or a moving clock in the text of a limit are not in it.
     pub fn key(&self) -> String {
         let word = self.as_str();
         match self {
@@ -129,7 +128,7 @@ impl Status {
         }
     }
 
-    /// Whether it is the last state of a session.
+    /// Whether the session has ended.
     pub fn is_over(&self) -> bool {
         matches!(
             self,
@@ -137,7 +136,7 @@ impl Status {
         )
     }
 
-    /// The same for those who know no `stopped`: the words of the drop-in are not ours to add to.
+    /// The same without `stopped`: the drop-in has a fixed set of words.
     #[must_use]
     pub fn without_stopped(&self) -> Self {
         match self {
@@ -199,14 +198,14 @@ impl std::fmt::Display for Looping {
     }
 }
 
-/// How good the verdict is.
+/// How sure the verdict is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The agent or the kernel said so.
+    /// The agent or the kernel reported it.
     Asserted,
-    /// We read it off.
+    /// Derived from the screen, the transcript or processes.
     Inferred,
     /// It was true when last seen.
     Stale,
@@ -222,7 +221,7 @@ impl Basis {
     }
 }
 
-/// Where evidence comes from, by falling authority.
+/// Sources of evidence, by falling authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -250,13 +249,13 @@ impl Source {
     }
 }
 
-/// What one source said, and its part in the verdict.
+/// What one source reported, and its part in the verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Reason {
     pub source: Source,
     pub said: String,
-    /// When that was true; none if the source has no time of its own.
+    /// When that was true; null if the source has no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     pub role: Role,
@@ -266,11 +265,11 @@ pub struct Reason {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It made the verdict.
+    /// It decided the verdict.
     Decided,
-    /// It says something else.
+    /// It reports something else.
     Disagrees,
-    /// It was heard, and changes nothing.
+    /// It was considered, and changes nothing.
     Heard,
 }
 
@@ -293,7 +292,7 @@ impl Verdict {
     }
 }
 
-/// What a person is needed for.
+/// What needs a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -337,13 +336,13 @@ pub struct StatusRow {
     pub job: Option<JobBrief>,
 }
 
-/// What one session is doing, with the reasons.
+/// What one session is doing, with the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct StatusReport {
-    /// Of a session that dogwatch started, a UUID; of another, made of its pane and process.
+    /// A UUID for a managed session; else made of its pane and process.
     pub id: SessionId,
-    /// Its name; of a session that dogwatch did not start, that of its tmux session.
+    /// Its name; for an unmanaged session that of its tmux session.
     pub name: String,
     pub agent: String,
     /// Whether dogwatch started it.
@@ -353,12 +352,12 @@ pub struct StatusReport {
     pub verdict: Verdict,
 }
 
-/// What `wait` saw.
+/// The result of `wait`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WaitResult {
     pub outcome: WaitOutcome,
-    /// All that were named; with `impossible`, the one that ended.
+    /// All named sessions; with `impossible`, the one that ended.
     pub sessions: Vec<StatusReport>,
 }
 
@@ -368,7 +367,7 @@ pub struct WaitResult {
 #[serde(rename_all = "snake_case")]
 pub enum WaitOutcome {
     Happened,
-    /// A session ended in a state that was not waited for.
+    /// A session ended in a state that was not requested.
     Impossible,
     Timeout,
 }
@@ -378,7 +377,7 @@ pub enum WaitOutcome {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WatchLine {
     pub event: WatchEvent,
-    /// When that was noticed.
+    /// When it was noticed.
     pub at: Timestamp,
     /// The state before.
     pub from: Option<String>,
@@ -391,10 +390,10 @@ pub struct WatchLine {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WatchEvent {
-    /// The first line on a session.
+    /// The first line about a session.
     Seen,
-    /// It is in another state.
+    /// Its state changed.
     Changed,
-    /// It has left the lists; the rest is the last status.
+    /// It is no longer listed; the rest is its last status.
     Gone,
 }

@@ -19,13 +19,13 @@ pub struct SpawnedPane {
     /// The pane that gets the reports.
     pub spawner: String,
     pub session_file: String,
-    /// The task that it was given; null if it gets one when it registers.
+    /// Its task; null if it gets one when it registers.
     pub task: Option<String>,
     pub told: Handed,
     pub layout: Layout,
     /// 1 to 3.
     pub tries: u32,
-    /// What did not work and is not worth a failure: colour, name, layout.
+    /// Minor failures: colour, name, layout.
     pub warnings: Vec<String>,
 }
 
@@ -43,15 +43,15 @@ pub enum Handed {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Layout {
     pub master: String,
-    /// The side that the master is on: `left`, `right`, `top` or `bottom`.
+    /// The side of the master: `left`, `right`, `top` or `bottom`.
     pub side: String,
-    /// How many panes the window has.
+    /// Number of panes in the window.
     pub panes: usize,
     /// Whether the master was seen on its side.
     pub proven: bool,
 }
 
-/// Whether a pane is the one that is meant.
+/// Whether a pane is the expected one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -65,9 +65,9 @@ pub enum PaneCheck {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ClosedPane {
     pub pane: String,
-    /// Null if it is of no team.
+    /// Null if it is not in a team.
     pub role: Option<String>,
-    /// `exit` (it left by its own command), `gone` (the pane was gone before), else as for `kill`.
+    /// `exit` (by the agent's exit command), `gone` (the pane was gone before), else as for `kill`.
     pub by: String,
     pub exit: Option<Exit>,
     pub session_file: Option<String>,
@@ -85,7 +85,7 @@ pub struct Team {
     pub session_file: Option<String>,
     /// Why the session file could not be read.
     pub problem: Option<String>,
-    /// The master first, then in the order of the window, then those whose panes are gone.
+    /// The master first, then in the order of the window, then members whose panes are gone.
     pub members: Vec<Member>,
 }
 
@@ -102,7 +102,7 @@ pub struct Member {
     pub closing: Option<Closing>,
 }
 
-/// How far a member is from being closed.
+/// The lifecycle of a member's pane.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Closing {
@@ -134,7 +134,7 @@ pub struct Tasks {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Task {
-    /// Its number: `TASK-001`.
+    /// Its id: `TASK-001`.
     pub task: String,
     /// `pending`, `in-progress`, `done`; null for a person's own word.
     pub status: Option<String>,
@@ -144,7 +144,7 @@ pub struct Task {
     pub text: String,
 }
 
-/// What an agent got to do.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Claim {
@@ -158,7 +158,7 @@ pub struct Claim {
 #[serde(rename_all = "snake_case")]
 pub enum ClaimOutcome {
     Claimed,
-    /// It had that task already.
+    /// It already had that task.
     Had,
     None,
 }
@@ -187,11 +187,11 @@ pub struct CompletedTask {
     pub conversation: Option<String>,
     pub told: Told,
     pub next: Claim,
-    /// There is nothing more for it to do.
+    /// No task is left for it.
     pub ready_to_close: bool,
 }
 
-/// How the spawner got to know of a completed task.
+/// How the spawner was notified of a completed task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "snake_case")]
@@ -200,6 +200,6 @@ pub enum Told {
         pane: String,
         proof: Proof,
     },
-    /// No agent was there to be told.
+    /// There was no agent to notify.
     SessionFile,
 }

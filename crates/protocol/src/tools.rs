@@ -1,4 +1,4 @@
-//! What the tools print: `doctor`, `agents`, `bug-report`, `monitor`.
+//! Output of the tools: `doctor`, `agents`, `bug-report`, `monitor`.
 
 use crate::id::SessionId;
 use jiff::Timestamp;
@@ -15,11 +15,11 @@ pub struct Diagnosis {
     pub checks: Vec<Check>,
 }
 
-/// One thing that was checked.
+/// One check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Check {
-    /// What it is about: `tmux`, `store`, the name of an agent …
+    /// Its subject: `tmux`, `store`, the name of an agent …
     pub check: String,
     /// `ok`, `missing`, `warning` or `bad`.
     pub health: String,
@@ -44,7 +44,7 @@ pub enum Agent {
     Known {
         name: String,
         title: String,
-        /// Its program is on the path.
+        /// Its program is in `PATH`.
         found: bool,
         path: Option<String>,
         /// Null if it has none, or did not answer in time.
@@ -64,10 +64,10 @@ pub enum Agent {
 pub struct BugReport {
     pub name: String,
     pub id: SessionId,
-    /// The state's word, as in `status`.
+    /// The state, as in `status`.
     pub state: String,
     pub folder: String,
-    /// What is in it beside `meta.json`.
+    /// The files in it besides `meta.json`.
     pub files: Vec<String>,
     /// Null if there is no screen, or none that can be read.
     pub screen_alone: Option<ScreenAlone>,
@@ -79,7 +79,7 @@ pub struct BugReport {
 pub struct MonitorLine {
     pub event: MonitorEvent,
     pub at: Timestamp,
-    /// For people; who asked, of `stopped`.
+    /// For people; for `stopped`, who requested it.
     pub text: String,
 }
 
@@ -92,8 +92,8 @@ pub enum MonitorEvent {
     Told,
     Heartbeat,
     Trouble,
-    /// The trouble is over.
+    /// The failure is over.
     Well,
-    /// It ends, because it was asked to.
+    /// It ends on request.
     Stopped,
 }

@@ -1,4 +1,4 @@
-//! Runs of a workflow: what is planned, what happened, and what it came to.
+//! Runs of a workflow: plan, facts and results.
 
 mod printed;
 mod report;
@@ -89,34 +89,34 @@ impl TryFrom<String> for Job {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub enum Fact {
-    /// An item's turn has come. `base` is the commit that it starts from.
+    /// An item begins. `base` is the commit that it starts from.
     Begun {
         item: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         worktree: Option<String>,
-        /// Files that were changed then and not committed, with a mark of what was in them: none of them is its work.
+        /// Files with uncommitted changes at that time, with a hash of their content: they are not part of its work.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         before: BTreeMap<String, String>,
     },
-    /// What an item that was given up has left in the tree is on this branch now.
+    /// The changes of an item that was given up are on this branch now.
     SetAside {
         item: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
         #[serde(default)]
         files: u32,
-        /// Files that stay where they are, with the reason.
+        /// Files that stay in the tree, with the reason.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<String>,
     },
-    /// A step is left out, on purpose or because it may.
+    /// A step is skipped, on purpose or because it may be.
     Skipped {
         job: Job,
         why: String,
     },
-    /// About to be tried; written before anything is done.
+    /// An attempt; recorded before anything is done.
     Attempted {
         job: Job,
         n: u32,
@@ -126,7 +126,7 @@ pub enum Fact {
         model: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The step was verified already before this attempt: then only an attempt that ends well proves anything.
+        /// The step was verified before this attempt: then only an attempt that ends well proves anything.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         held: bool,
     },
@@ -135,7 +135,7 @@ pub enum Fact {
         n: u32,
         session: String,
     },
-    /// The session is over, or has nothing more to do; `output` is where its words were kept.
+    /// The session ended, or has nothing more to do; `output` is the file with its output.
     Ended {
         job: Job,
         n: u32,
@@ -150,18 +150,18 @@ pub enum Fact {
         n: u32,
         evidence: String,
     },
-    /// The attempt failed. `progress` counts what is done of the step, where that can be counted.
+    /// The attempt failed. `progress` counts what is done of the step, where that is possible.
     Failed {
         job: Job,
         n: u32,
         failure: Failure,
         why: String,
-        /// When it is worth trying again, if the failure says so.
+        /// When another try makes sense, if the failure says so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         progress: Option<u32>,
-        /// The step did its part and says itself that it is not finished: a review with findings.
+        /// The step was done and reports itself that it is not finished: a review with findings.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         not_clean: bool,
     },
@@ -170,7 +170,7 @@ pub enum Fact {
         job: Job,
         n: u32,
     },
-    /// A person is asked.
+    /// A question to a person was raised.
     Escalated {
         id: String,
         job: Job,
@@ -185,12 +185,12 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
     },
-    /// The story is put off: attempts end at the same place again and again.
+    /// The story is deferred: attempts keep stopping at the same place.
     Deferred {
         job: Job,
         why: String,
     },
-    /// Whether a group has everything that it needs to be called complete.
+    /// Whether a group is complete.
     GroupChecked {
         group: String,
         complete: bool,
@@ -210,12 +210,12 @@ pub enum Fact {
     Completed,
 }
 
-/// How a session came to its end.
+/// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum How {
-    /// It did what it had to, as far as one can see from outside.
+    /// It finished its work, as far as visible from outside.
     Finished,
     Failed {
         failure: Failure,
@@ -225,7 +225,7 @@ pub enum How {
     },
 }
 
-/// What a step is done for.
+/// What a step is repeated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -236,16 +236,16 @@ pub enum Per {
     Group,
 }
 
-/// How an attempt can fail.
+/// Why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The session could not be started.
     Spawn,
-    /// The agent ended by itself, and not with success.
+    /// The agent ended by itself, without success.
     Crash,
-    /// The session was taken away: tmux or the machine went down.
+    /// The session is gone: tmux or the machine went down.
     Lost,
     /// A usage or rate limit.
     Limit,
@@ -255,11 +255,11 @@ pub enum Failure {
     Stuck,
     /// It waits for a person.
     Waiting,
-    /// It ended well, and what it should have done is not there.
+    /// It ended well, but its result is missing.
     Unverified,
-    /// What it left says that it failed.
+    /// Its result shows that it failed.
     Failed,
-    /// What it left says neither.
+    /// Its result shows neither.
     Unclear,
 }
 
@@ -293,24 +293,24 @@ impl Failure {
     }
 
     /// Whether it says nothing about the work: such attempts do not count towards the step's own limit.
-    pub fn is_nobodys_fault(self) -> bool {
+    pub fn is_outside_the_work(self) -> bool {
         matches!(self, Self::Lost | Self::Limit)
     }
 }
 
-/// Who does a step, and who if that one cannot.
+/// The agent of a step, and its fallback.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct AgentChoice {
     pub primary: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// Belongs to the first: another agent knows other models.
+    /// For the first agent only: another agent has other models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// What one item may use up; `None` is no limit.
+/// The limits of one item; null is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Budget {
@@ -329,7 +329,7 @@ impl Budget {
     }
 }
 
-/// What was used up, as the agent's transcript says.
+/// The usage according to the agent's transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Spent {
@@ -344,7 +344,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Read from the cache costs next to nothing, and is not counted.
+    /// Reads from the cache cost very little, and are not counted.
     pub fn tokens(self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -372,7 +372,7 @@ impl Spent {
 pub enum Permissions {
     /// It asks before it changes files or runs commands.
     Ask,
-    /// It changes files of the project, and asks before it runs commands.
+    /// It changes files of the project without asking, and asks before it runs commands.
     AcceptEdits,
     /// It asks nothing.
     #[default]
@@ -390,7 +390,7 @@ impl Permissions {
         }
     }
 
-    /// What it means, for people.
+    /// A description for people.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Ask => {

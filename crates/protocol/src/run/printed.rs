@@ -16,7 +16,7 @@ pub struct PlannedRun {
     pub items: Vec<PlannedItem>,
     /// Agents of the steps of a group, by step.
     pub group_agents: BTreeMap<String, AgentChoice>,
-    /// Steps that are left out.
+    /// Steps that are skipped.
     pub skip: Vec<String>,
     /// How many items run in parallel.
     pub side_by_side: u32,
@@ -33,9 +33,9 @@ pub struct PlannedStep {
     pub id: String,
     pub label: String,
     pub per: Per,
-    /// Its failure stops nothing.
+    /// A failure does not stop the item.
     pub optional: bool,
-    /// How often it is attempted at most.
+    /// Limit on attempts.
     pub attempts: u32,
 }
 
@@ -44,12 +44,12 @@ pub struct PlannedStep {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct PlannedItem {
     pub id: String,
-    /// The name of its file and of its row in sprint status.
+    /// The name of its file and of its row in the sprint status.
     pub key: String,
     pub title: String,
     /// Its epic.
     pub group: Option<String>,
-    /// Other items need it.
+    /// Other items depend on it.
     pub blocking: bool,
     /// Items that must be done before.
     pub after: Vec<String>,
@@ -60,7 +60,7 @@ pub struct PlannedItem {
     pub complexity: Option<Complexity>,
 }
 
-/// How hard an item looks.
+/// How complex an item looks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Complexity {
@@ -99,19 +99,19 @@ pub struct LogLine {
     pub at: Timestamp,
 }
 
-/// A report with what happens right now.
+/// A report with the current activity.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct RunStatus {
     #[serde(flatten)]
     pub report: Report,
-    /// A process carries it out right now.
+    /// A driver is executing it now.
     pub attended: bool,
-    /// What is done next.
+    /// The next actions.
     pub next: Vec<String>,
 }
 
-/// What was written down for a run.
+/// A request that was recorded for a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct ToldRun {
@@ -120,7 +120,7 @@ pub struct ToldRun {
     pub told: String,
 }
 
-/// Whether a run can be carried out.
+/// Whether a run can be executed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Validation {
@@ -147,14 +147,14 @@ pub struct RunRow {
     /// Folder of the project.
     pub project: String,
     pub standing: RunStanding,
-    /// A process carries it out right now.
+    /// A driver is executing it now.
     pub attended: bool,
     pub begun: Timestamp,
     /// When it was completed or aborted.
     pub over: Option<Timestamp>,
     /// Stories or items in the plan.
     pub items: usize,
-    /// Those that are done; skipped ones are not.
+    /// Items that are done; skipped ones do not count.
     pub items_done: usize,
     /// Open escalations of the run.
     pub questions: usize,
@@ -162,7 +162,7 @@ pub struct RunRow {
     pub permissions: Permissions,
 }
 
-/// How far a run has come.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

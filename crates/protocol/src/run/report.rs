@@ -14,7 +14,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     pub begun: Timestamp,
-    /// When it was over, or the last that is known of it.
+    /// When it was over, or the time of the last fact.
     pub last: Timestamp,
     pub seconds: i64,
     pub items: Vec<Line>,
@@ -44,10 +44,10 @@ pub struct Line {
 }
 
 impl Report {
-    /// Items and groups, with the name that people know each by.
+    /// Items and groups, with the names that people use.
     pub fn lines(&self) -> impl Iterator<Item = (String, &Line)> {
         let items = self.items.iter().map(|line| (line.name.clone(), line));
-        // Without groups of its own, all items of a workflow are one that has its name.
+        // Without groups, all items of a workflow form one with its name.
         let is_whole = |line: &Line| line.name == self.workflow;
         items.chain(self.groups.iter().map(move |line| {
             (if is_whole(line) { line.name.clone() } else { format!("epic {}", line.name) }, line)
