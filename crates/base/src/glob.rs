@@ -1,23 +1,22 @@
-//! Patterns of file names, with the crate glob. A pattern stands for one name: folders are not its business.
+//! File name patterns, on top of the crate glob. A pattern matches one file name, never a path.
 //!
-//! Not with globset, which compares bytes (`?` is not one `é`) and would bring 0.9 MB of regular expressions into the binary.
+//! Not globset: it compares bytes (`?` does not match `é`) and adds 0.9 MB of regular expressions to the binary.
 
 use glob::Pattern as Glob;
 
-/// What a name may look like.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    /// `None` fits nothing: `[a`, say, is no pattern.
+    /// `None` matches nothing: the text is not a valid pattern, such as `[a`.
     glob: Option<Glob>,
 }
 
 impl Pattern {
-    /// `*` any letters, `?` any one, `[ab]`, `[a-z]`, `[!a]` one of them. All else means itself.
+    /// `*` is any characters, `?` any one, `[ab]`, `[a-z]`, `[!a]` one of a set. Everything else is literal.
     pub fn new(text: &str) -> Self {
         Self::compile(text, &[])
     }
 
-    /// Only `*` has a meaning.
+    /// Only `*` is special.
     pub fn stars(text: &str) -> Self {
         Self::compile(text, &['?', '['])
     }
@@ -28,12 +27,12 @@ impl Pattern {
         while let Some(letter) = letters.next() {
             match letter {
                 letter if literal.contains(&letter) => pattern.extend(['[', letter, ']']),
-                // Two stars would be any folders, and then not beside letters.
+                // glob reads `**` as any directories, and rejects it beside other characters.
                 '*' if pattern.ends_with('*') => {}
                 '[' => {
                     pattern.push('[');
                     pattern.extend(letters.next_if(|next| matches!(next, '!' | '^')).map(|_| '!'));
-                    // A bracket that comes first does not close.
+                    // A `]` right after the opening bracket is literal.
                     pattern.extend(letters.next());
                     while let Some(next) = letters.next_if(|next| *next != ']') {
                         pattern.push(next);
@@ -57,7 +56,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn names() {
+    fn names_match_patterns() {
         for (pattern, name, fits) in [
             ("1-2-*.md", "1-2-reset.md", true),
             ("1-2-*.md", "1-2-.md", true),
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_stars_only() {
+    fn only_stars_are_special() {
         for (pattern, name, fits) in [
             ("*.env", ".env", true),
             (".env.*", ".env.local", true),
@@ -108,7 +107,7 @@ mod tests {
         }
     }
 
-    /// What `*` and `?` mean, in the fewest words.
+    /// Reference implementation of `*` and `?`.
     fn plainly(pattern: &[char], name: &[char], is_one: bool) -> bool {
         match (pattern, name) {
             ([], []) => true,

@@ -1,10 +1,10 @@
-//! What every other crate may use, and what knows nothing of agents.
+//! Helpers for all other crates. Nothing here knows about agents.
 //!
-//! - [`program`] runs a program to its end, or ends it.
-//! - [`git`] asks git about a work tree, and commits.
-//! - [`glob`] has patterns of file names.
-//! - [`log`] is for whoever looks for a fault.
-//! - [`private`] names the variables that no other program is given.
+//! - [`program`] runs a program with a time limit.
+//! - [`git`] reads the state of a work tree, and commits.
+//! - [`glob`] has file name patterns.
+//! - [`log`] is the diagnostic log.
+//! - [`private`] lists the variables that are withheld from other programs.
 
 pub mod git;
 pub mod glob;

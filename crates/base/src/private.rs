@@ -1,4 +1,4 @@
-//! Variables that are dogwatch's own secrets: no agent, hook, tmux server or other program is given them.
+//! Environment variables that hold dogwatch's own secrets. They are withheld from agents, hooks, tmux and all other programs.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 /// The broker's password.
 pub const MQTT_PASSWORD: &str = "DOGWATCH_MQTT_PASSWORD";
 
-/// Whether a variable is a secret of ours, by its name: `DOGWATCH_MQTT_PASSWORD`, `DOGWATCH_WEBHOOK_TOKEN`.
+/// Whether the variable is one of dogwatch's secrets: `DOGWATCH_MQTT_PASSWORD`, `DOGWATCH_WEBHOOK_TOKEN`.
 pub fn is_private(name: &OsStr) -> bool {
     const ENDS: [&[u8]; 4] = [b"_PASSWORD", b"_TOKEN", b"_SECRET", b"_KEY"];
     let name = name.as_bytes();
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_name() {
+    fn secrets_are_recognised_by_name() {
         for name in [MQTT_PASSWORD, "DOGWATCH_WEBHOOK_TOKEN", "DOGWATCH_X_SECRET", "DOGWATCH_A_KEY"]
         {
             assert!(is_private(OsStr::new(name)), "{name}");

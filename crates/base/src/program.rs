@@ -1,4 +1,4 @@
-//! A program that is run to its end, or to ours, and what it said.
+//! Runs a program with a time limit and collects its output.
 
 use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -11,51 +11,50 @@ use crate::log::Logged as _;
 use crate::private::is_private;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How much of what a program says is kept; the rest is heard and forgotten, so that nobody is held up by a full pipe.
+/// Limit on the output that is kept. The rest is read and dropped, so that the program never blocks on a full pipe.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
-/// How long a program that has ended may be silent: what it left running may hold its pipes open for ever.
+/// How long to read on after the program's exit: a process it left behind may keep the pipes open.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// How a program ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// `None` if it took too long and was ended.
+    /// `None` after a timeout.
     pub status: Option<ExitStatus>,
-    pub stdout: Said,
-    pub stderr: Said,
+    pub stdout: Output,
+    pub stderr: Output,
 }
 
-/// What came through one pipe.
+/// What the program wrote to one pipe.
 #[derive(Debug, Default)]
-pub struct Said {
+pub struct Output {
     pub bytes: Vec<u8>,
-    /// It was heard to its end.
+    /// Read up to the end of file, nothing dropped.
     pub is_whole: bool,
 }
 
-impl Said {
+impl Output {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
-/// Exit codes that shells use for a program that took too long, and for one that failed to start.
+/// Exit codes that shells use for a timeout and for a program that failed to start.
 pub const TOO_LONG: i32 = 124;
 pub const NOT_STARTED: i32 = 127;
 
 impl Ended {
-    /// The exit code that a shell would give.
+    /// The exit code as a shell reports it, [`TOO_LONG`] after a timeout.
     pub fn shell_code(&self) -> i32 {
         self.code().unwrap_or(TOO_LONG)
     }
 
-    /// Everything it said, its errors first.
+    /// All output, stderr first.
     pub fn words(&self) -> String {
         let all = [self.stderr.bytes.as_slice(), self.stdout.bytes.as_slice()].concat();
         String::from_utf8_lossy(&all).trim().to_owned()
     }
 
-    /// As shells say it: a signal is 128 and its number. `None` if it took too long.
+    /// The exit code as a shell reports it: 128 plus the number of a signal. `None` after a timeout.
     pub fn code(&self) -> Option<i32> {
         let of = |status: ExitStatus| {
             status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
@@ -67,7 +66,7 @@ impl Ended {
         self.code() == Some(0)
     }
 
-    /// The last that it said, for whoever asks why.
+    /// The end of the output, as the explanation of a failure.
     pub fn complaint(&self) -> String {
         let (out, err) = (self.stdout.text(), self.stderr.text());
         let text = if err.trim().is_empty() { out } else { err };
@@ -81,7 +80,7 @@ impl Ended {
     }
 }
 
-/// Runs a program in a process group of its own; one that takes longer is ended with all of it. An error if it cannot be
+/// Runs a program in its own process group and kills the whole group when the limit is over. Fails if the program cannot be
 /// started.
 pub fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<Ended> {
     withhold_secrets(&mut command);
@@ -90,36 +89,36 @@ pub fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<En
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_vec();
-        // A program need not read its input, and then the pipe would be full for ever.
+        // On a thread: a program that does not read its input leaves this write blocked.
         begin(group, move || drop(stdin.write_all(&input)))?;
     }
     let listen = |stream: Option<_>| stream.map(|stream| listen(group, stream)).transpose();
     let stdout = listen(child.stdout.take().map(Stream::Out))?;
     let stderr = listen(child.stderr.take().map(Stream::Err))?;
     let (done, ended) = mpsc::channel();
-    // The kernel tells of a child's end only to who waits for it.
+    // On a thread: `wait` has no time limit.
     begin(group, move || drop(done.send(child.wait())))?;
     let status = ended.recv_timeout(limit).ok().transpose()?;
     if status.is_none() {
         if let Some(group) = group {
             kill_process_group(group, Signal::KILL).logged("signal a process group");
         }
-        // Its end is waited for, so that nothing of it is at work afterwards.
+        // After this the killed program cannot change anything any more.
         let _ = ended.recv_timeout(SILENCE);
     }
     Ok(Ended { status, stdout: heard(stdout), stderr: heard(stderr) })
 }
 
-/// Takes our own secrets out of what a program inherits: the broker's password is nobody else's.
+/// Removes dogwatch's own secrets, such as the broker's password, from the environment that a program inherits.
 pub fn withhold_secrets(command: &mut Command) {
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_private(name)) {
         command.env_remove(name);
     }
 }
 
-/// An error if the system has no thread for us. For what others start, and take for granted; between this and that the last
-/// one may go, so whoever can asks for the thread itself.
-pub fn thread_to_be_had() -> io::Result<()> {
+/// Fails if the system cannot start another thread. For callers of libraries that start threads and panic when they cannot.
+/// The limit may still be reached between this check and that start, so use `thread::Builder` where possible.
+pub fn ensure_thread_available() -> io::Result<()> {
     let begun = thread::Builder::new().spawn(|| ())?;
     let _ = begun.join();
     Ok(())
@@ -127,7 +126,7 @@ pub fn thread_to_be_had() -> io::Result<()> {
 
 enum Part {
     Bytes(Vec<u8>),
-    /// More came than is kept.
+    /// More output than is kept.
     TooMuch,
 }
 
@@ -145,7 +144,7 @@ impl Read for Stream {
     }
 }
 
-/// Starts a thread for a program; where none is to be had, the program is ended.
+/// Starts a thread; if that fails, kills the program.
 fn begin(group: Option<Pid>, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let begun = thread::Builder::new().name("program".to_owned()).spawn(work);
     if begun.is_err()
@@ -178,15 +177,15 @@ fn listen(group: Option<Pid>, mut stream: Stream) -> io::Result<Receiver<Part>> 
     Ok(receiver)
 }
 
-fn heard(stream: Option<Receiver<Part>>) -> Said {
-    let Some(stream) = stream else { return Said::default() };
+fn heard(stream: Option<Receiver<Part>>) -> Output {
+    let Some(stream) = stream else { return Output::default() };
     let (mut bytes, mut is_all) = (Vec::new(), true);
     loop {
         match stream.recv_timeout(SILENCE) {
             Ok(Part::Bytes(part)) => bytes.extend(part),
             Ok(Part::TooMuch) => is_all = false,
-            Err(RecvTimeoutError::Disconnected) => return Said { bytes, is_whole: is_all },
-            Err(RecvTimeoutError::Timeout) => return Said { bytes, is_whole: false },
+            Err(RecvTimeoutError::Disconnected) => return Output { bytes, is_whole: is_all },
+            Err(RecvTimeoutError::Timeout) => return Output { bytes, is_whole: false },
         }
     }
 }
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn how_it_ends() {
+    fn exit_codes_and_signals_are_reported() {
         let ended = sh("cat; echo no >&2; exit 3", b"yes", LONG);
         assert_eq!((ended.code(), ended.stdout.text().as_str()), (Some(3), "yes"));
         assert!(ended.stdout.is_whole && !ended.is_fine());
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_takes_too_long_is_ended_with_its_children() {
+    fn a_program_that_takes_too_long_is_killed_with_its_children() {
         let tmp = tempfile::tempdir().unwrap();
         let file = tmp.path().join("pid");
         let script = format!("echo a; sleep 60 & echo $! > {}; wait", file.display());
@@ -231,13 +230,13 @@ mod tests {
         let begun = Instant::now();
         while lives() {
             assert!(begun.elapsed() < LONG, "its child lives on");
-            // sleep: the interval of a poll: the process is not our child.
+            // sleep: poll interval: the process is not our child.
             thread::sleep(Duration::from_millis(5));
         }
     }
 
     #[test]
-    fn what_was_said_is_kept_and_whether_that_is_all() {
+    fn output_is_kept_and_marked_as_complete_or_not() {
         let begun = Instant::now();
         let ended = sh("echo why >&2; sleep 20 & exit 1", b"", LONG);
         assert_eq!((ended.code(), ended.complaint().as_str()), (Some(1), "why"));

@@ -1,7 +1,7 @@
-//! A world of the test's own: home, state, tmux server and work folder in one temporary folder.
+//! An isolated environment for one test: home, state, tmux server and work directory below one temporary directory.
 //!
-//! Dropping it ends everything that was started in it, and fails the test if a process was left over
-//! that a session should have taken with it.
+//! Dropping it kills everything that was started in it, and fails the test if a process was left over
+//! that should have ended with its session.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -23,11 +23,11 @@ pub struct TestEnv {
     home: PathBuf,
     state: PathBuf,
     work: PathBuf,
-    /// All tmux servers of the test, dogwatch's own first.
+    /// All tmux servers of the test, dogwatch's first.
     sockets: Mutex<Vec<PathBuf>>,
 }
 
-/// What `spawn --json` said.
+/// What `spawn --json` printed.
 #[derive(Debug, Clone)]
 pub struct Spawned {
     pub id: String,
@@ -44,12 +44,12 @@ impl Default for TestEnv {
 
 impl TestEnv {
     pub fn new() -> Self {
-        // Short, because a unix socket's path may have about 100 bytes.
+        // Short, because the path of a unix socket is limited to about 100 bytes.
         let root = tempfile::Builder::new().prefix("dw").tempdir().expect("a temporary folder");
         let path = root.path().canonicalize().expect("it was just made");
         let (home, work) = (path.join("home"), path.join("work"));
         fs::create_dir(&home).expect("a home");
-        // A project of its own, whatever lies around the temporary folder.
+        // Makes it a project root, so that the search for one stops here.
         fs::create_dir_all(work.join(".git")).expect("a work folder");
         let sockets = Mutex::new(vec![path.join("tmux")]);
         Self { root, home, state: path.join("state"), work, sockets }
@@ -67,13 +67,12 @@ impl TestEnv {
         &self.state
     }
 
-    /// The folder that commands run in.
     pub fn work(&self) -> &Path {
         &self.work
     }
 
     fn sockets(&self) -> MutexGuard<'_, Vec<PathBuf>> {
-        self.sockets.lock().expect("nobody panics while holding it")
+        self.sockets.lock().expect("no holder panics")
     }
 
     pub fn socket(&self) -> PathBuf {
@@ -84,14 +83,14 @@ impl TestEnv {
         self.state.join("sessions").join(&session.id)
     }
 
-    /// A dogwatch command, not started yet.
+    /// A dogwatch command, not yet started.
     pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = self.foreign(dogwatch());
         command.args(args);
         command
     }
 
-    /// Any program in the environment of the test.
+    /// Another program in the test's environment.
     pub fn foreign(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         isolate(&mut command, &self.home, &self.state, &self.socket()).current_dir(&self.work);
@@ -112,20 +111,20 @@ impl TestEnv {
         let mut child = command.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("it was asked for");
         std::thread::scope(|scope| {
-            // A program need not read its input to the end.
+            // On a thread: the program may not read all of its input.
             scope.spawn(move || drop(stdin.write_all(input)));
             let output = child.wait_with_output().expect("its output can be read");
             CommandOutput::new(output, self.known())
         })
     }
 
-    /// What a program said that was started before and ends now.
+    /// Waits for a program that was started before and returns its output.
     pub fn ended(&self, child: Child) -> CommandOutput {
         let output = child.wait_with_output().expect("its output can be read");
         CommandOutput::new(output, self.known())
     }
 
-    /// The longest first: paths lie within paths.
+    /// The longest first: some paths contain others.
     fn known(&self) -> Vec<(String, &'static str)> {
         let shown = |path: &Path| path.display().to_string();
         vec![
@@ -163,7 +162,7 @@ impl TestEnv {
         self.spawn(&["--name", name, "--", dogwatch(), "lab", "actor", &file])
     }
 
-    /// An agent profile of the user's own, for a script that plays the agent.
+    /// Adds a user's own agent profile, with a script as the agent.
     pub fn add_profile(&self, name: &str, more: &str, script: &str) {
         let folder = self.home.join(".config/dogwatch/agents");
         fs::create_dir_all(&folder).expect("a folder for profiles");
@@ -174,14 +173,14 @@ impl TestEnv {
         fs::write(folder.join(format!("{name}.toml")), profile).expect("a profile");
     }
 
-    /// A file in the work folder.
+    /// Writes a file in the work directory.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.work.join(name);
         fs::write(&path, content).expect("a file in the work folder");
         path
     }
 
-    /// An executable script in a folder of programs.
+    /// Writes an executable script into the directory of programs.
     pub fn write_program(&self, name: &str, script: &str) -> PathBuf {
         let folder = self.root().join("bin");
         fs::create_dir_all(&folder).expect("a folder for programs");
@@ -191,14 +190,14 @@ impl TestEnv {
         path
     }
 
-    /// The session of that name as `ls --all --json` tells of it; the newest if there are several.
+    /// The session of that name from `ls --all --json`; the newest if there are several.
     pub fn seen(&self, name: &str) -> Value {
         let listed = self.dogwatch(&["ls", "--all", "--json"]).success().json();
         let all = listed["sessions"].as_array().cloned().unwrap_or_default();
         all.into_iter().rfind(|s| s["name"] == name).unwrap_or(Value::Null)
     }
 
-    /// Waits until the session of that name is in a state, and returns what is then said of it.
+    /// Waits until the session is in a state, and returns its entry.
     #[track_caller]
     pub fn wait_state(&self, name: &str, state: &str) -> Value {
         let what = || format!("{name} is {state}: {}", self.seen(name));
@@ -216,7 +215,7 @@ impl TestEnv {
         self.dogwatch(&["capture", name]).text()
     }
 
-    /// Asks the tmux server of dogwatch directly.
+    /// Runs a tmux command on dogwatch's server.
     #[track_caller]
     pub fn tmux(&self, args: &[&str]) -> String {
         self.tmux_on(&self.socket(), args)
@@ -234,7 +233,7 @@ impl TestEnv {
         let mut command = self.foreign("tmux");
         command.args(["-u", "-f", "/dev/null", "-S"]).arg(socket);
         if args.first() == Some(&"new-session") && args.contains(&"-x") && is_tmux_3_2() {
-            // It takes no size for a new session, unless sizes are by hand.
+            // tmux ignores the size of a new session unless window-size is manual.
             command.args(["start-server", ";", "set-option", "-gw", "window-size", "manual", ";"]);
             command.args(args).args([";", "set-option", "-gwu", "window-size"]);
         } else {
@@ -250,7 +249,7 @@ impl TestEnv {
         self.tmux(&args);
     }
 
-    /// The socket of another tmux server; it ends with the test too.
+    /// The socket of another tmux server, which also ends with the test.
     pub fn another_socket(&self, name: &str) -> PathBuf {
         let socket = self.root().join(name);
         self.sockets().push(socket.clone());
@@ -269,12 +268,12 @@ impl TestEnv {
             let Ok(pid) = String::from_utf8_lossy(&answer.stdout).trim().parse() else { continue };
             let exit = Exit::of(pid);
             let _ = self.tmux_command(socket, &["kill-server"]).output();
-            // A server that does not end is among the leftovers.
+            // A server that does not end is reported as left over.
             exit.within(PATIENCE);
         }
     }
 
-    /// Waits until nothing that was started here is left; what stays is killed and returned.
+    /// Waits until all processes that were started here have ended; kills and returns those that stay.
     fn leftovers(&self) -> Vec<String> {
         let mark = self.root().display().to_string();
         let begun = Instant::now();
@@ -289,7 +288,7 @@ impl TestEnv {
                 }
                 return described;
             }
-            // sleep: the interval of a poll: they are not our children.
+            // sleep: poll interval: they are not our children.
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -300,7 +299,7 @@ impl Drop for TestEnv {
         self.end_servers();
         let left = self.leftovers();
         if std::thread::panicking() {
-            // What the test was about matters more; keep it readable.
+            // The test has failed already: print only, so that its own message stays the last.
             eprintln!("left over in {}: {left:?}", self.root.path().display());
         } else {
             assert!(left.is_empty(), "processes were left over: {left:#?}");
@@ -308,7 +307,7 @@ impl Drop for TestEnv {
     }
 }
 
-/// The binary under test: where cargo has built it, unless the tests were copied elsewhere with it (`scripts/tmux-matrix`).
+/// The binary under test: where cargo built it, or beside the tests if both were copied (`scripts/tmux-matrix`).
 pub fn dogwatch() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| {
@@ -330,7 +329,7 @@ fn is_tmux_3_2() -> bool {
     })
 }
 
-/// Whether the tests run as root, who may do things that others may not.
+/// Whether the tests run as root, which bypasses file permissions.
 pub fn is_root() -> bool {
     rustix::process::getuid().is_root()
 }

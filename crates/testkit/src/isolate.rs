@@ -1,11 +1,11 @@
-//! Programs that see nothing of the machine's own settings.
+//! Isolates programs from the machine's own settings.
 
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Leaves a command nothing of our environment but the search path, and points dogwatch to folders and a tmux server of the
-/// caller's own.
+/// Clears a command's environment except for the search path, and points dogwatch to the caller's own directories and tmux
+/// server.
 pub fn isolate<'a>(
     command: &'a mut Command,
     home: &Path,
@@ -24,7 +24,7 @@ pub fn isolate<'a>(
         .stdin(Stdio::null())
 }
 
-/// A port of the loopback interface that nobody listens on now.
+/// A free port of the loopback interface.
 pub fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

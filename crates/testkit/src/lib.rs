@@ -1,10 +1,10 @@
-//! What tests share. Nothing of this is in a released program.
+//! Shared test code. Not part of a released program.
 //!
-//! - [`TestEnv`]: home, state directory, work folder and tmux server of one test; [`PrivateTmux`]: only the server.
-//! - [`eventually`] and its relatives: wait for a condition, never for a time.
-//! - [`process`]: processes as the kernel shows them.
-//! - [`Project`] and [`story`]: a repository with a workflow in it, and the workflow that is killed again and again.
-//! - [`skip`]: how a test says that it did not run.
+//! - [`TestEnv`]: home, state directory, work directory and tmux server of one test; [`PrivateTmux`]: only the server.
+//! - [`eventually`] and similar: wait for a condition, never for a fixed time.
+//! - [`process`]: processes as the kernel reports them.
+//! - [`Project`] and [`story`]: a repository with a workflow; and a workflow for tests that kill it repeatedly.
+//! - [`skip`]: how a test reports that it did not run.
 
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails here")]
 #![expect(clippy::print_stderr, reason = "the test runner shows it")]

@@ -1,18 +1,17 @@
-//! What a command printed, in a form that is the same on every run.
+//! A command's output, normalised so that it is the same on every run.
 
 use std::fmt;
 use std::process::Output;
 
 use serde_json::Value;
 
-/// The outcome of one command.
 #[derive(Debug)]
 #[must_use = "snapshot the output, or assert the exit code"]
 pub struct CommandOutput {
     pub stdout: Vec<u8>,
     pub stderr: String,
     pub code: Option<i32>,
-    /// Texts of this run, and the words that stand for them in snapshots.
+    /// Texts that differ from run to run, and their placeholders in snapshots.
     pub known: Vec<(String, &'static str)>,
 }
 
@@ -43,13 +42,13 @@ impl CommandOutput {
         self
     }
 
-    /// The one JSON object that was printed.
+    /// The one JSON object of the output.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self}"))
     }
 
-    /// The JSON with everything that differs from run to run replaced by its key.
+    /// The JSON with every value that differs from run to run replaced by its key.
     #[track_caller]
     pub fn json_shape(&self) -> String {
         let mut value = self.json();
@@ -107,7 +106,7 @@ fn normalise(text: &str, known: &[(String, &'static str)]) -> String {
     text
 }
 
-/// Replaces what fits `pattern`, where `9` is any digit and `h` any hexadecimal one.
+/// Replaces what matches `pattern`, in which `9` is any digit and `h` any hexadecimal digit.
 fn mask(text: &str, pattern: &str, word: &str) -> String {
     let fits = |part: &str| {
         part.len() == pattern.len()

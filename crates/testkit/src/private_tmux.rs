@@ -1,4 +1,4 @@
-//! A tmux server of the test's own.
+//! A private tmux server for one test.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 
-/// Ends its server on drop and waits until that is gone.
+/// Dropping it kills the server and waits until it is gone.
 #[derive(Debug)]
 pub struct PrivateTmux {
     pub server: Server,
@@ -23,7 +23,7 @@ pub struct PrivateTmux {
 }
 
 impl PrivateTmux {
-    /// Nothing runs yet.
+    /// No server is started yet.
     pub fn idle() -> Self {
         let dir = TempDir::new().unwrap();
         let mut server = Server::new(Socket::Path(dir.path().join("s")));
@@ -47,12 +47,12 @@ impl PrivateTmux {
         self.dir.path().join("s")
     }
 
-    /// A new session that only waits.
+    /// A new session that does nothing.
     pub fn session(&self, session: &str) -> PaneId {
         self.session_with(session, &["cat"])
     }
 
-    /// A new session that only waits, in a window of that size. 3.2a takes no size for a new session.
+    /// A new session of that size that does nothing. tmux 3.2a ignores the size of a new session.
     pub fn sized_session(&self, session: &str, width: u16, height: u16) -> PaneId {
         let (width, height) = (width.to_string(), height.to_string());
         let new = new_session(session).option('x', &width).option('y', &height).arg("cat");
@@ -82,7 +82,7 @@ impl PrivateTmux {
         self.server.run_one(Command::new("has-session").target(&name(session))).is_ok()
     }
 
-    /// Ends the server and waits for its end.
+    /// Kills the server and waits for its end.
     pub fn kill(&self) {
         if let Some(pid) = self.server_pid() {
             let gone = Exit::of(pid);
@@ -102,12 +102,12 @@ pub fn name(session: &str) -> SessionName {
     SessionName::new(session).unwrap()
 }
 
-/// Whether the tmux that is tested is at least this version.
+/// Whether the tested tmux is at least this version.
 pub fn is_since(version: &str) -> bool {
     Server::default().version().unwrap() >= Version::parse(version).unwrap()
 }
 
-/// Detached; answers with the pane's id.
+/// Detached; prints the pane's id.
 pub fn new_session(session: &str) -> Command {
     Command::new("new-session")
         .flag('d')
@@ -120,8 +120,8 @@ pub fn print(text: &str) -> Command {
     Command::new("display-message").flag('p').arg(text)
 }
 
-/// The end of a process that is not ours to wait for. Taken before the end, so that another
-/// process with the same number is not mistaken for it.
+/// Waits for the end of a process that is not our child. Created while the process lives, so that a later
+/// process with the same pid is not mistaken for it.
 #[derive(Debug)]
 pub struct Exit {
     #[cfg(target_os = "linux")]
@@ -154,7 +154,7 @@ impl Exit {
             if begun.elapsed() > patience {
                 return false;
             }
-            // sleep: the interval of a poll; only Linux reports the end of a process that is not a child.
+            // sleep: poll interval; only Linux reports the end of a process that is not a child.
             std::thread::sleep(Duration::from_millis(10));
         }
         true

@@ -1,4 +1,4 @@
-//! Processes as the kernel shows them.
+//! Processes as the kernel reports them.
 
 use std::fs;
 use std::path::Path;
@@ -7,9 +7,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::eventually;
 
-/// Whether a process lives; a zombie does not.
+/// Whether a process is alive; a zombie is not.
 pub fn is_alive(pid: i32) -> bool {
-    // Without `/proc` a zombie counts as alive; the tests only wait longer then.
+    // Without `/proc` a zombie counts as alive; tests then only wait longer.
     if !Path::new("/proc/self/stat").exists() {
         return Pid::from_raw(pid).is_some_and(|p| rustix::process::test_kill_process(p).is_ok());
     }
@@ -17,13 +17,13 @@ pub fn is_alive(pid: i32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// Sends a signal to a process that must be there.
+/// Sends a signal to a process that must exist.
 #[track_caller]
 pub fn signal(pid: i32, signal: Signal) {
     assert!(try_signal(pid, signal), "process {pid} is not there, or not ours");
 }
 
-/// Whether the signal was sent. The process may have ended since it was chosen.
+/// Whether the signal was sent; the process may have ended by now.
 pub fn try_signal(pid: i32, signal: Signal) -> bool {
     pid > 1 && Pid::from_raw(pid).is_some_and(|pid| kill_process(pid, signal).is_ok())
 }
@@ -63,7 +63,7 @@ pub fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
-/// Living processes, but for ourselves, that have `text` in their environment, command line or working folder.
+/// Live processes, except this one, with `text` in their environment, command line or working directory.
 pub fn carrying(text: &str) -> Vec<i32> {
     let me = i32::try_from(std::process::id()).unwrap_or(0);
     let in_folder = |pid: i32| {
@@ -81,7 +81,7 @@ pub fn carrying(text: &str) -> Vec<i32> {
     found
 }
 
-/// Resident memory in KiB, and how many files are open.
+/// Resident memory in KiB, and the number of open files.
 pub fn weight(pid: i32) -> Option<(u64, usize)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -94,12 +94,12 @@ pub fn parent(pid: i32) -> Option<i32> {
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
-/// The processes that have this one for a parent.
+/// The child processes of a process.
 pub fn children(of: i32) -> Vec<i32> {
     pids().into_iter().filter(|&pid| parent(pid) == Some(of)).collect()
 }
 
-/// What a process waits for, for a report on one that hangs.
+/// What a process is blocked on, to report one that hangs.
 pub fn where_it_is(pid: i32) -> String {
     let read = |file: &str| {
         fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default().trim().to_owned()

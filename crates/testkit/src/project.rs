@@ -24,7 +24,7 @@ impl Project {
         project
     }
 
-    /// Where scripts write down what they did, outside of what is committed.
+    /// Where scripts record what they did; not in the repository.
     pub fn notes(&self) -> PathBuf {
         self.env.root().join("notes")
     }
@@ -47,7 +47,7 @@ impl Project {
         self.env.dogwatch(&all)
     }
 
-    /// Begins a run and does not wait for it.
+    /// Starts a run and does not wait for it.
     pub fn begin(&self, args: &[&str]) -> Child {
         let mut all = vec!["story", "run", "--workflow", "flow.toml"];
         all.extend(args);
@@ -74,7 +74,7 @@ impl Project {
         said.lines().map(ToOwned::to_owned).collect()
     }
 
-    /// Waits for a question and answers it, as somebody else.
+    /// Waits for a question and answers it as another person.
     pub fn answer(&self, option: &str) -> Value {
         let mut open = Value::Null;
         eventually("a question", || {

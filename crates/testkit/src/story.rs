@@ -1,11 +1,11 @@
-//! A workflow that can be killed at any moment and resumed, and what must hold when it is done.
+//! A workflow that can be killed at any moment and resumed, and the invariants of a finished run.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Two items, a review that must be repeated, commits, and a last step for the group. Retries are as many as are needed.
+/// Two items, a review that must be repeated, commits, and a last step for the group. Retries practically never run out.
 const FLOW: &str = r#"
 name = "hard"
 items = ["a", "b"]
@@ -39,21 +39,21 @@ commit = "docs: all"
 
 /// The commits of a finished run, oldest first; the first one is the project itself.
 pub const COMMITS: [&str; 4] = ["first", "work: a", "work: b", "docs: all"];
-/// What the scripts write to the file `log` if only dogwatch died.
+/// What the scripts write to the file `log` if nothing but dogwatch was killed.
 pub const LOG: [&str; 7] =
     ["a/write", "a/review", "a/review", "b/write", "b/review", "b/review", "wrap"];
 
-/// The workflow. Its scripts take `pause` seconds each, so that there are moments to be killed in.
+/// The workflow. Each script takes `pause` seconds, which leaves time to kill it.
 pub fn flow(pause: &str) -> String {
     FLOW.replace("$PAUSE", pause)
 }
 
-/// Fills in the folder that the scripts write notes to, outside of what is committed.
+/// Fills in the directory for the scripts' notes, outside the repository.
 pub fn with_notes(flow: &str, notes: &Path) -> String {
     flow.replace("$NOTES", &notes.display().to_string())
 }
 
-/// What makes a folder a repository with one commit, as arguments for git.
+/// Arguments for git that turn a directory into a repository with one commit.
 pub const FIRST_COMMIT: [&[&str]; 5] = [
     &["init", "-q", "-b", "main"],
     &["config", "user.name", "T"],
@@ -62,7 +62,7 @@ pub const FIRST_COMMIT: [&[&str]; 5] = [
     &["commit", "-q", "-m", "first"],
 ];
 
-/// The facts of a run's journal that do again what was verified before. There must be none.
+/// Facts of a run's journal that repeat a step which was already verified. There must be none.
 pub fn done_twice(facts: impl IntoIterator<Item = Value>) -> Vec<String> {
     let mut verified = BTreeSet::new();
     let mut twice = Vec::new();

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// Long enough for a loaded machine; no test waits for it unless it fails.
+/// Long enough for a loaded machine; only a failing test waits this long.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// Short against what a test waits for, long against what a look costs.
+/// Short compared to what tests wait for, long compared to the cost of one check.
 const INTERVAL: Duration = Duration::from_millis(15);
 
 /// Waits for a condition.
@@ -14,7 +14,7 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     wait_until(what, || condition().then_some(()));
 }
 
-/// The same for a condition that can say what it sees instead.
+/// The same for a condition that returns what it sees instead.
 #[track_caller]
 pub fn eventually_or(what: &str, mut condition: impl FnMut() -> Result<(), String>) {
     let instead = RefCell::new(String::new());
@@ -28,7 +28,7 @@ pub fn wait_until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     wait_within(PATIENCE, || what.to_owned(), look)
 }
 
-/// Waits for a value that may take longer, or about which there is more to say if it does not come.
+/// Waits for a value with a limit of its own, and with details for the failure message.
 #[track_caller]
 pub fn wait_within<T>(
     at_most: Duration,
@@ -41,7 +41,7 @@ pub fn wait_within<T>(
             return found;
         }
         assert!(begun.elapsed() < at_most, "never: {}", what());
-        // sleep: the interval of a poll.
+        // sleep: poll interval.
         std::thread::sleep(INTERVAL);
     }
 }

@@ -1,4 +1,4 @@
-//! git, run so that it asks nobody and reaches no other repository: what has changed, and a commit of it.
+//! Runs git without prompts and only on the given repository: changed files, and commits.
 
 pub mod status;
 
@@ -12,10 +12,10 @@ use std::time::Duration;
 use crate::git::status::Change;
 use crate::program::{self, Ended};
 
-/// A commit may have to run a project's hooks, and those its tests.
+/// A commit may run the project's hooks, and they its tests.
 const AT_MOST: Duration = Duration::from_mins(10);
 
-/// What git could not do, with its own words.
+/// A git command failed; with its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitFailed {
     pub code: i32,
@@ -28,7 +28,7 @@ impl fmt::Display for GitFailed {
     }
 }
 
-/// The work tree that a folder is in.
+/// The work tree that contains a directory.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
     top: PathBuf,
@@ -45,18 +45,18 @@ impl WorkTree {
         &self.top
     }
 
-    /// Every changed file by its name, those in new folders too.
+    /// All changed files, those in new directories too.
     pub fn changes(&self) -> Result<Vec<Change>, GitFailed> {
         let words = ["status", "--porcelain=v1", "-z", "--untracked-files=all"];
         Ok(status::read(&checked(git(&self.top, &words, b""))?))
     }
 
-    /// Adds these paths to the index, also if they are gone.
+    /// Adds these paths to the index, deleted ones too.
     pub fn add(&self, paths: &[&[u8]]) -> Result<(), GitFailed> {
         self.with_paths(&["add", "-A"], paths)
     }
 
-    /// Takes these paths back out of the index.
+    /// Removes these paths from the index.
     pub fn unstage(&self, paths: &[&[u8]]) -> Result<(), GitFailed> {
         self.with_paths(&["reset", "-q"], paths)
     }
@@ -69,19 +69,18 @@ impl WorkTree {
         checked(git(&self.top, &words, &literal(paths))).map(drop)
     }
 
-    /// Whether there is anything in the index to commit.
     pub fn has_staged(&self) -> bool {
         !git(&self.top, &["diff", "--cached", "--quiet"], b"").is_ok_and(|ended| ended.is_fine())
     }
 
-    /// Commits the index and says which commit that is.
+    /// Commits the index and returns the commit's hash.
     pub fn commit(&self, message: &str) -> Result<String, GitFailed> {
         checked(git(&self.top, &["commit", "-q", "-m", message], b""))?;
         let printed = checked(git(&self.top, &["rev-parse", "HEAD"], b""))?;
         Ok(String::from_utf8_lossy(&printed).trim().to_owned())
     }
 
-    /// The file as it is in the last commit; nothing if it is not in it.
+    /// The file's content in the last commit; empty if it is not in it.
     pub fn committed(&self, path: &[u8]) -> Vec<u8> {
         let name = [b"HEAD:", path].concat();
         let mut command = command(&self.top);
@@ -97,20 +96,20 @@ impl WorkTree {
     }
 }
 
-/// Options that have git read paths from its input.
+/// Options that make git read paths from its input.
 pub const PATHS_FROM_INPUT: [&str; 2] = ["--pathspec-from-file=-", "--pathspec-file-nul"];
 
-/// Paths from the top, for git to read: a name with a star in it is that name. Not by git's own setting for that: it would
-/// reach the project's hooks, which then find no `*.py` any more.
+/// Paths from the top of the work tree, taken literally: a `*` in a name is only that. `GIT_LITERAL_PATHSPECS` would do the same,
+/// but the project's hooks inherit it, and their `*.py` would match nothing.
 pub fn literal(paths: &[&[u8]]) -> Vec<u8> {
     paths.iter().flat_map(|path| [b":(top,literal)", *path, b"\0"].concat()).collect()
 }
 
-/// git in a folder, whatever repository the caller is in the middle of something with.
+/// A git command in a directory, independent of the repository that the caller's environment names.
 pub fn command(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder);
-    // Set by git for hooks and the like, they would lead to another repository.
+    // Git sets these for hooks; they would point to another repository.
     for name in [
         "GIT_DIR",
         "GIT_WORK_TREE",
@@ -122,7 +121,7 @@ pub fn command(folder: &Path) -> Command {
     ] {
         command.env_remove(name);
     }
-    // Nobody is there to be asked.
+    // There is no person to ask.
     command.env("GIT_TERMINAL_PROMPT", "0");
     command
 }

@@ -1,6 +1,6 @@
-//! What `git status --porcelain -z` says.
+//! Reads `git status --porcelain -z`.
 
-/// One changed path, as bytes: git knows no encoding.
+/// One changed path, as bytes: git does not define an encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// In the index, against the last commit.
@@ -8,7 +8,7 @@ pub struct Change {
     /// In the work tree, against the index.
     pub tree: u8,
     pub path: Vec<u8>,
-    /// What it was called before.
+    /// The path before a rename.
     pub from: Option<Vec<u8>>,
 }
 
@@ -22,7 +22,7 @@ impl Change {
         matches!(self.index, b'?' | b'A' | b'C') || (self.index == b' ' && self.tree == b'A')
     }
 
-    /// Something is to be added to the index yet.
+    /// Has changes that are not in the index yet.
     pub fn is_unstaged(&self) -> bool {
         self.tree != b' '
     }
@@ -31,20 +31,20 @@ impl Change {
         self.tree == b'D' || (self.index == b'D' && self.tree == b' ')
     }
 
-    /// A merge has left it to a person.
+    /// Has a merge conflict.
     pub fn is_unmerged(&self) -> bool {
         self.index == b'U'
             || self.tree == b'U'
             || matches!((self.index, self.tree), (b'A', b'A') | (b'D', b'D'))
     }
 
-    /// A folder that is a repository of its own: git would take it as a mere pointer.
+    /// A directory that is a repository: git would add it as a submodule pointer.
     pub fn is_repository(&self) -> bool {
         self.path.ends_with(b"/")
     }
 }
 
-/// A rename counts by its new name.
+/// A renamed file is listed under its new name.
 pub fn read(output: &[u8]) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_prints() {
+    fn porcelain_output_is_read() {
         let output =
             b"?? a b\0 M src/x\0R  new\0old\0D  gone\0UU both\0A  staged\0?? nested/\0!! x";
         let changes = read(output);

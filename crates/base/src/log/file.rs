@@ -1,4 +1,4 @@
-//! The file that long-running commands and runners log to, all of them to the same one.
+//! The log file of all long-running commands and runners.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -9,14 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use tracing_subscriber::fmt::MakeWriter;
 
 const NAME: &str = "dogwatch.log";
-/// What came before, up to as much again.
+/// The previous log file, of the same size at most.
 const OLD_NAME: &str = "dogwatch.log.1";
 const MOST_BYTES: u64 = 1_000_000;
 
 #[derive(Debug)]
 pub(super) struct LogFile {
     folder: PathBuf,
-    /// Whose line it is.
+    /// Prefix of each line: the process that wrote it.
     process: String,
     file: Mutex<Option<File>>,
 }
@@ -37,7 +37,7 @@ impl LogFile {
             rotate(&self.folder, &file)?;
             file = open(&self.folder)?;
         }
-        // In one call, so that lines of several processes do not mix.
+        // One write per line, so that lines of several processes do not mix.
         let mut whole = self.process.clone().into_bytes();
         whole.extend_from_slice(line);
         file.write_all(&whole)?;
@@ -58,7 +58,7 @@ fn open(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// Puts a full file aside, unless another process has done so.
+/// Renames a full file, unless another process did so first.
 fn rotate(folder: &Path, full: &File) -> io::Result<()> {
     full.lock()?;
     let current = fs::metadata(folder.join(NAME));
@@ -75,7 +75,7 @@ impl<'f> MakeWriter<'f> for LogFile {
 }
 
 impl Write for &LogFile {
-    /// A log that cannot be written, on a full disk say, is no reason to do anything else differently.
+    /// Never fails: a log that cannot be written, for example on a full disk, must not change what dogwatch does.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let _ = self.append(line);
         Ok(line.len())
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_processes_share_a_file_that_does_not_grow_for_ever() {
+    fn two_processes_share_a_file_of_limited_size() {
         let tmp = tempfile::tempdir().unwrap();
         let folder = tmp.path().join("log");
         let [one, other] = [LogFile::new(&folder), LogFile::new(&folder)];
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_cannot_be_written_stops_nobody() {
+    fn a_log_that_cannot_be_written_is_ignored() {
         let log = LogFile::new(Path::new("/nonexistent/log"));
         assert!((&log).write_all(b"x\n").is_ok());
     }

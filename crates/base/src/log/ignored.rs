@@ -4,9 +4,9 @@ use std::panic::Location;
 
 use rustix::io::Errno;
 
-/// For an error that changes nothing: what follows does without the value. The log has it all the same.
+/// For an error that the caller ignores: it is logged, and the caller continues without the value.
 pub trait Logged<T> {
-    /// The value, if there is one; `what` was tried.
+    /// `what` names the action that failed.
     #[track_caller]
     fn logged(self, what: &str) -> Option<T>;
 }
@@ -23,9 +23,9 @@ impl<T, E: Display> Logged<T> for Result<T, E> {
     }
 }
 
-/// The same for files that may or may not be there.
+/// The same for files that may be missing.
 pub trait LoggedIo<T> {
-    /// That there is no such file is no error at all.
+    /// A missing file is not logged.
     #[track_caller]
     fn logged_unless_missing(self, what: &str) -> Option<T>;
 }
@@ -35,7 +35,7 @@ impl<T> LoggedIo<T> for io::Result<T> {
         match self {
             Err(error) if is_missing(&error) => None,
             other => {
-                // Not through the other trait, which would name this line.
+                // Not through the other trait, which would log this line as the caller.
                 let at = Location::caller();
                 other.inspect_err(|error| note(what, error, at)).ok()
             }
@@ -43,7 +43,7 @@ impl<T> LoggedIo<T> for io::Result<T> {
     }
 }
 
-/// There is no such file, or no such process any more, of which `/proc` tells.
+/// No such file; or no such process any more, for files of `/proc`.
 fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound || Errno::from_io_error(error) == Some(Errno::SRCH)
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_pass_and_errors_do_not() {
+    fn values_pass_and_errors_become_none() {
         assert_eq!(Ok::<_, String>(1).logged("count"), Some(1));
         assert_eq!(Err::<u8, _>("no").logged("count"), None);
         let missing = || io::Error::from(io::ErrorKind::NotFound);

@@ -1,4 +1,4 @@
-//! A log for whoever looks for a fault. Off unless `DOGWATCH_LOG` names a level: then nothing but that variable is looked at.
+//! The diagnostic log. Off unless `DOGWATCH_LOG` is set; then reading that variable is its only cost.
 
 mod file;
 mod ignored;
@@ -14,31 +14,30 @@ use tracing_subscriber::{Layer as _, fmt, registry};
 use file::LogFile;
 pub use ignored::{Logged, LoggedIo};
 
-/// Names what is logged: `debug`, or `warn,dogwatch_engine=trace`.
+/// The log filter: `debug`, or `warn,dogwatch_engine=trace`.
 pub const VARIABLE: &str = "DOGWATCH_LOG";
 
-/// Where the log goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// For commands that people call and that end soon.
+    /// For short commands that a person calls.
     Stderr,
-    /// A folder, for those that go on, and for those whose output belongs to others.
+    /// A directory, for long-running commands and those whose output another program reads.
     Folder(PathBuf),
 }
 
-/// What is to be logged, if anything.
+/// The log filter, if logging is on.
 pub fn wanted() -> Option<OsString> {
     std::env::var_os(VARIABLE).filter(|level| !level.is_empty())
 }
 
-/// Begins to log, once for a process.
+/// Starts logging; call it once in a process.
 pub fn start(wanted: &OsStr, place: Place) {
     let wanted = wanted.to_string_lossy();
     let (filter, problem) = match wanted.parse::<Targets>() {
         Ok(filter) => (filter, None),
         Err(error) => (Targets::new().with_default(tracing::Level::DEBUG), Some(error)),
     };
-    // Neither colours nor spans: a line an event, as it happened.
+    // No colours and no spans: one plain line per event.
     let lines = fmt::layer().with_ansi(false);
     let begun = match place {
         Place::Stderr => {
