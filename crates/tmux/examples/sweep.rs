@@ -1,4 +1,4 @@
-//! What it costs to read 200 panes: control mode, one chained process, a process for each.
+//! Measures reading 200 panes: control mode, one chained process, a process for each.
 //!
 //! Runs on a private server and needs nothing but tmux: `cargo run --release --example sweep`.
 
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut server = Server::new(Socket::Path(dir.path().join("s")));
     server.config = Some("/dev/null".into());
     let report = measure(&server);
-    // By its own socket, whatever the outcome was.
+    // By its own socket, whatever the result.
     server.run_one(Command::new("kill-server"))?;
     Ok(report?)
 }
@@ -74,7 +74,7 @@ fn fill(server: &Server) -> Result<Vec<PaneId>, Error> {
         if begun.elapsed() > Duration::from_secs(30) {
             return Err(Error::Timeout { command: "seq".into(), after: begun.elapsed() });
         }
-        // sleep: the interval of a poll.
+        // sleep: poll interval.
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(panes)

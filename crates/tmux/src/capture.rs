@@ -1,11 +1,11 @@
-//! The text of panes, one or many in one go.
+//! The text of panes, one or many in one call.
 
 use crate::oneshot::Broken;
 use crate::{
     Command, Error, PaneDetail, PaneId, PaneRow, Reply, RowQuery, Running, Server, Target, fitting,
 };
 
-/// What of a pane is captured. The default is the visible screen as plain text.
+/// What to capture of a pane. The default is the visible screen as plain text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CaptureOptions {
     /// Lines of history above the screen.
@@ -17,9 +17,9 @@ pub struct CaptureOptions {
 }
 
 impl CaptureOptions {
-    /// The command for one pane, for a chain or control mode. Of a session it is the pane in front.
+    /// The command for one pane, for a chain or control mode. For a session it captures the active pane.
     ///
-    /// All options are in one word: tmux 3.7 takes 1,000 words from a process, and captures are what chains are long of.
+    /// All options are in one word: tmux 3.7 accepts 1,000 words from a process, and captures make up most of a long chain.
     pub fn command(self, pane: impl Into<Target>) -> Command {
         let command = Command::new("capture-pane");
         let command = match self.lines {
@@ -33,13 +33,13 @@ impl CaptureOptions {
 }
 
 impl Server {
-    /// All panes but those of dogwatch's own sessions.
+    /// All panes except those of dogwatch's own sessions.
     pub fn panes(&self) -> Result<Vec<PaneRow>, Error> {
         let query = RowQuery::new();
         Ok(query.parse(&self.run_one(query.command())?)?)
     }
 
-    /// All panes with titles, commands and paths; dearer than [`Server::panes`].
+    /// All panes with titles, commands and paths; more expensive than [`Server::panes`].
     pub fn panes_detailed(&self) -> Result<Vec<PaneDetail>, Error> {
         let query = RowQuery::new();
         Ok(query.parse_detailed(&self.run_one(query.detailed_command())?)?)
@@ -50,8 +50,8 @@ impl Server {
         self.run_one(options.command(pane))
     }
 
-    /// The texts of many panes in the order asked. A pane that is gone is an error of its own; an
-    /// error that concerns all of them ends the call.
+    /// The texts of many panes in the given order. A pane that is gone gets its own error; an
+    /// error that concerns all of them fails the call.
     pub fn capture_many(
         &self,
         panes: &[PaneId],
@@ -63,7 +63,7 @@ impl Server {
             let commands: Vec<_> = left.iter().map(|&pane| options.command(pane)).collect();
             match Running::start(self, &commands[..fitting(&commands)])?.settle() {
                 Ok(replies) => captured.extend(replies.into_iter().map(Ok)),
-                // The chain ended at the pane that is gone: the next one starts behind it.
+                // The chain ended at the missing pane: the next one starts after it.
                 Err(Broken { done, at: Some(_), error: error @ Error::NotFound { .. } }) => {
                     captured.extend(done.into_iter().map(Ok));
                     captured.push(Err(error));

@@ -1,4 +1,4 @@
-//! Several commands in one `tmux` process: the words to pass, and whose output is whose.
+//! Several commands in one `tmux` process: the words to pass, and which output belongs to which command.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -7,19 +7,19 @@ use crate::nonce::nonce;
 use crate::reply::lines;
 use crate::{Command, Reply};
 
-/// How many words tmux 3.7 takes from one process; it refuses more (`command too long`).
+/// How many words tmux 3.7 accepts from one process (`command too long`).
 pub(crate) const MOST_WORDS: usize = 1000;
-/// How many bytes every version takes, a little less than the 16 kB of one message.
+/// How many bytes every version accepts, a little less than the 16 kB of one message.
 const MOST_BYTES: usize = 16_000;
 /// `; display-message -p MARK`
 const MARK_WORDS: usize = 4;
 const MARK_BYTES: usize = 64;
 
-/// How many of these commands one `tmux` process can carry, from the first on: at least one, whether or not tmux takes it.
+/// How many of these commands, from the first on, fit into one `tmux` process: at least one, even if tmux would refuse it.
 pub fn fitting(commands: &[Command]) -> usize {
     let (mut words, mut bytes) = (0, 0);
     let fits = |command: &Command| {
-        // With the separator before it, and the end of each word.
+        // Including the separator before it, and the end of each word.
         words += command.words().count() + 1;
         bytes += command.words().map(|word| word.len() + 2).sum::<usize>() + 2;
         if !command.does_run_on() {
@@ -31,8 +31,8 @@ pub fn fitting(commands: &[Command]) -> usize {
     commands.iter().map(fits).take_while(|fits| *fits).count().clamp(1, commands.len().max(1))
 }
 
-/// Parts that one process each can carry. Commands that share a reply stay together: a part may then be too long, which
-/// [`crate::Running::start`] says.
+/// Splits into parts for one process each. Commands that share a reply stay together: such a part may be too long, which
+/// [`crate::Running::start`] reports.
 pub(crate) fn parts(mut commands: &[Command]) -> Vec<&[Command]> {
     let mut parts = Vec::new();
     while !commands.is_empty() {
@@ -47,12 +47,12 @@ pub(crate) fn parts(mut commands: &[Command]) -> Vec<&[Command]> {
     parts
 }
 
-/// A chain ready to be run, more than once if need be.
+/// A chain that can be run, more than once if necessary.
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) words: Vec<OsString>,
     pub(crate) stdin: Option<Vec<u8>>,
-    /// Whether its first act is a new session, which may start a server.
+    /// Whether it begins with a new session, which may start a server.
     pub(crate) creates: bool,
     /// Commands that share a reply are together.
     groups: Vec<Vec<Command>>,
@@ -63,7 +63,7 @@ impl Chain {
     pub(crate) fn new(commands: &[Command]) -> Self {
         let goes_on = |one: &Command, _: &Command| one.does_run_on();
         let groups: Vec<_> = commands.chunk_by(goes_on).map(<[Command]>::to_vec).collect();
-        // A mark after every reply tells both where it ends and how far the chain got.
+        // A mark after every reply shows where it ends and how far the chain got.
         let marked = groups.len() > 1 && !commands.iter().any(takes_stdout_over);
         let mark = marked.then(nonce);
         let mut words: Vec<OsString> = Vec::new();
@@ -87,7 +87,7 @@ impl Chain {
         }
     }
 
-    /// How many replies there will be.
+    /// The number of replies.
     pub(crate) fn len(&self) -> usize {
         self.groups.len()
     }
@@ -110,12 +110,12 @@ impl Chain {
         }
     }
 
-    /// The reply that was under way when this output ended.
+    /// The reply that was in progress when this output ended.
     pub(crate) fn last_reached(&self, pieces: &[Reply]) -> Option<usize> {
         (self.mark.is_some() || self.len() == 1).then(|| pieces.len().saturating_sub(1))
     }
 
-    /// Every reply that was reached; the last of them may be incomplete.
+    /// Every reply that began; the last of them may be incomplete.
     pub(crate) fn split(&self, stdout: Vec<u8>) -> Vec<Reply> {
         let Some(mark) = &self.mark else {
             return self.unmarked(stdout);
@@ -133,7 +133,7 @@ impl Chain {
         pieces
     }
 
-    /// Without marks only the last reply is taken to hold anything.
+    /// Without marks, all output belongs to the last reply.
     fn unmarked(&self, stdout: Vec<u8>) -> Vec<Reply> {
         let mut replies = vec![Reply::default(); self.len()];
         if let Some(last) = replies.last_mut() {
@@ -143,7 +143,7 @@ impl Chain {
     }
 }
 
-/// These write the client's stdout as a file of their own; after or before any printing command
+/// These write the client's stdout as a file; after or before any printing command
 /// tmux 3.3a answers `-: Bad file descriptor`.
 fn takes_stdout_over(command: &Command) -> bool {
     matches!(command.name(), "show-buffer" | "save-buffer")
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_process_can_carry() {
+    fn how_many_commands_fit_into_one_process() {
         let print = || Command::new("display-message").flag('p').arg("x");
         let long = || Command::new("display-message").flag('p').arg("x".repeat(5000));
         let huge = || Command::new("display-message").flag('p').arg("x".repeat(20_000));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_on_has_no_mark_between() {
+    fn commands_that_share_a_reply_have_no_mark_between() {
         let print = |text: &str| Command::new("display-message").flag('p').arg(text);
         let chain = Chain::new(&[print("a"), print("b").runs_on(), print("c")]);
         let mark = chain.mark.clone().unwrap();

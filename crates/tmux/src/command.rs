@@ -26,8 +26,8 @@ impl Command {
 
     /// Expands a format for one pane; fails if the pane is gone.
     ///
-    /// Not by `display-message -t PANE`: for a pane that is gone, tmux expands the format without a pane, window and session, and
-    /// 3.2a follows a null pointer at `window_activity` and `session_activity`, which ends the server. Later versions print an
+    /// Not `display-message -t PANE`: for a missing pane, tmux expands the format without pane, window and session, and 3.2a
+    /// dereferences a null pointer at `window_activity` and `session_activity`, which crashes the server. Later versions print an
     /// empty line with exit code 0.
     pub fn about_pane(pane: PaneId, format: impl Into<OsString>) -> Self {
         let only_this_one = format!("#{{==:#{{pane_id}},{pane}}}");
@@ -56,7 +56,7 @@ impl Command {
         self
     }
 
-    /// Options in one word of tmux's own notation, where each word counts.
+    /// Several options in one word, where the number of words matters.
     pub(crate) fn packed(mut self, options: String) -> Self {
         self.options.push(options.into());
         self
@@ -72,15 +72,15 @@ impl Command {
         self
     }
 
-    /// What the command reads from its `-` operand; only one command of a chain can have it, and
-    /// only the one-shot transport can carry it.
+    /// Data for the command's `-` operand; only one command of a chain can have it, and
+    /// only the one-shot transport supports it.
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
     }
 
-    /// In a chain of the one-shot transport, what it prints and what the next command prints become one reply. To tell them
-    /// apart takes tmux about a quarter as long as to capture a screen.
+    /// In a one-shot chain, joins its output with that of the next command into one reply. Separating them
+    /// costs tmux about a quarter of capturing a screen.
     pub fn runs_on(mut self) -> Self {
         self.runs_on = true;
         self
@@ -98,7 +98,7 @@ impl Command {
         self.stdin.as_deref()
     }
 
-    /// The command's words as tmux shall see them, before any transport's quoting.
+    /// The command's words as tmux must see them, before any transport's quoting.
     pub fn words(&self) -> impl Iterator<Item = &OsStr> {
         let dashes = (!self.operands.is_empty()).then_some(OsStr::new("--"));
         std::iter::once(OsStr::new(self.name))
@@ -128,7 +128,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// Makes a text stand for itself where tmux would expand formats in it: working directories (`-c`)
+/// Escapes a text where tmux would expand formats in it: working directories (`-c`)
 /// and the names of sessions and windows (`-s`, `-n`).
 pub fn escape_format(text: impl AsRef<OsStr>) -> OsString {
     let bytes = text.as_ref().as_bytes();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn no_operand_no_dashes() {
+    fn no_dashes_without_operands() {
         assert_eq!(words(&Command::new("list-sessions")), ["list-sessions"]);
     }
 

@@ -1,14 +1,14 @@
-//! A lock file for the moment in which a control client connects, so that no other process of ours changes sessions meanwhile.
+//! A lock file for the moment in which a control client connects, so that no other dogwatch process changes sessions then.
 //!
-//! Up to 3.6, a tmux server crashes, and all sessions end with it, if it sends a notification to a control client that has said
-//! that it is one but has not finished its handshake (tmux/tmux#4980). The handshake takes well under a millisecond, but two
-//! watchers that start together hit it in one of three tries. So every process that opens or closes a control connection, or
-//! that creates, ends or renames sessions, locks a file meanwhile. Commands that a person runs in that moment are not covered,
+//! Up to 3.6, a tmux server crashes, and all sessions with it, if it sends a notification to a control client that has not
+//! finished its handshake (tmux/tmux#4980). The handshake takes well under a millisecond, but two
+//! watchers that start together hit it in one of three tries. So every dogwatch process that opens or closes a control connection,
+//! or creates, ends or renames sessions, locks a file meanwhile. Commands that a person runs in that moment are not covered,
 //! as with every other user of control mode.
 //!
-//! The file lies beside the socket, so that all users of that server take the same one, whatever their environment is. It is ours
-//! and closed to others (0600): a process that can open a file can hold a lock on it for ever, so a folder such as `/tmp` is no lock.
-//! Where no such file can be made (another user owns the folder, or has put something there), the next one named is used.
+//! The file is beside the socket, so that all users of that server use the same one, whatever their environment is. It is private
+//! (0600): a process that can open a file can lock it for ever, so a directory such as `/tmp` is not usable as a lock.
+//! Where no such file can be created (another user owns the directory, or put something there), the next path is tried.
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -20,12 +20,12 @@ use rustix::fs::OFlags;
 
 use crate::Server;
 
-/// Longer than any process holds it; a stopped process must not stop all others.
+/// Longer than any process holds it; a stopped process must not block all others.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The kernel only reports a free lock to a process that waits without a limit.
+/// Poll interval: the kernel reports a free lock only to a process that waits without a limit.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The lock, held until this is dropped. Without a usable file there is nothing to hold, and the caller goes on all the same.
+/// The lock, held until this is dropped. Without a usable file nothing is locked, and the caller continues.
 #[derive(Debug)]
 pub(crate) struct ConnectLock {
     #[cfg_attr(not(test), expect(dead_code, reason = "it is held, not read"))]
@@ -92,7 +92,7 @@ impl ConnectLock {
     }
 }
 
-/// Only a file of our own that others cannot open. Links are not followed, and a pipe that somebody put there is not waited for.
+/// Opens only a private file of our own. Links are not followed, and opening a pipe does not block.
 fn open(path: &Path) -> Option<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = File::options();
@@ -109,8 +109,8 @@ fn open(path: &Path) -> Option<File> {
 }
 
 impl Server {
-    /// The file that is locked while a control client connects and while sessions change; `None` if none of those named can be
-    /// used.
+    /// The file that is locked while a control client connects and while sessions change; `None` if no path is
+    /// usable.
     pub fn usable_connect_lock(&self) -> Option<&Path> {
         self.connect_lock.iter().map(PathBuf::as_path).find(|path| open(path).is_some())
     }
@@ -123,7 +123,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn one_at_a_time_and_never_for_ever() {
+    fn one_holder_at_a_time_with_a_limited_wait() {
         let tmp = tempfile::tempdir().unwrap();
         let files = [tmp.path().join("lock")];
         let first = ConnectLock::wait(&files);
@@ -141,9 +141,9 @@ mod tests {
         assert!(ConnectLock::wait(&[]).lock.is_none());
     }
 
-    /// What others could hold a lock on, or have put there, is passed over for the next file.
+    /// Files that others could lock or have put there are skipped for the next path.
     #[test]
-    fn only_a_file_that_is_ours_and_closed_to_others() {
+    fn only_a_private_file_of_our_own_is_used() {
         let tmp = tempfile::tempdir().unwrap();
         let at = |name: &str| tmp.path().join(name);
         fs::write(at("open"), "").unwrap();

@@ -1,6 +1,6 @@
 //! What tmux's error text means. The wording is that of 3.2 to 3.7; tmux does not translate it.
 
-/// The kinds of trouble that callers tell apart.
+/// The kinds of failure that callers distinguish.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     NoServer,
@@ -22,7 +22,7 @@ pub(crate) fn diagnose(message: &str) -> Trouble {
     if is_denied(message) {
         return Trouble::Denied;
     }
-    // The last: whatever the target, a server without any session has none, and is about to exit.
+    // The last one: a server without any session has no target at all, and is about to exit.
     let dying = ["server exited", "lost server", "no current target"];
     if dying.iter().any(|start| message.starts_with(start)) {
         return Trouble::ServerDying;
@@ -39,8 +39,8 @@ pub(crate) fn diagnose(message: &str) -> Trouble {
     if is_usage(message) { Trouble::Usage } else { Trouble::Other }
 }
 
-/// By the kernel, or by a server of 3.3 and newer that another user has not opened to us (`server-access`). A socket's folder that is
-/// another user's is refused by tmux itself.
+/// Denied by the kernel, or by a server of 3.3 and newer that another user has not shared with us (`server-access`). tmux itself
+/// refuses a socket directory of another user.
 fn is_denied(message: &str) -> bool {
     let by_kernel = ["(Permission denied)", "(Operation not permitted)"];
     (is_silent_failure(message) && by_kernel.iter().any(|reason| message.ends_with(reason)))
@@ -48,7 +48,7 @@ fn is_denied(message: &str) -> bool {
         || message.contains("has unsafe permissions")
 }
 
-/// Other reasons are trouble of their own.
+/// Other reasons are separate errors.
 fn is_unconnected(message: &str) -> bool {
     message.starts_with("error connecting to")
         && ["(No such file or directory)", "(Connection refused)"]
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_tmux() {
+    fn messages_of_tmux_are_classified() {
         for (message, trouble) in [
             ("no server running on /tmp/tmux-0/default", Trouble::NoServer),
             ("error connecting to /x/s (No such file or directory)", Trouble::NoServer),

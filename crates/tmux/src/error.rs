@@ -11,28 +11,28 @@ use crate::{BadName, BadRow, Version};
 pub enum Error {
     #[error("{} was not found in PATH", program.display())]
     NotInstalled { program: PathBuf },
-    /// tmux would delete what is there and put its socket in its place.
+    /// tmux would delete the file there and put its socket in its place.
     #[error("{} is not a tmux socket", path.display())]
     NotASocket { path: PathBuf },
     #[error("tmux {found} is too old; dogwatch needs 3.2 or newer")]
     TooOld { found: Version },
-    /// Nothing listens on the socket. Most callers take it as "no sessions".
+    /// Nothing listens on the socket. Most callers treat it as "no sessions".
     #[error("no tmux server is running on this socket")]
     NoServer,
-    /// A server may run there, but it is not ours to ask. Never taken as "no sessions".
+    /// A server may run there, but it does not accept us. Never treated as "no sessions".
     #[error("no permission to use the tmux server: {message}")]
     Denied { message: String },
-    /// The server went away while it was asked, as it does for a moment after `kill-server`.
+    /// The server exited during the call, as happens for a moment after `kill-server`.
     #[error("the tmux server is shutting down")]
     ServerDying,
-    /// The control connection is lost; whether a pending command was done is unknown.
+    /// The control connection is lost; whether a pending command was executed is unknown.
     #[error("lost the connection to the tmux server")]
     Disconnected,
     #[error("a tmux session named {name:?} already exists")]
     DuplicateSession { name: String },
     #[error("tmux has no {target}")]
     NotFound { target: String },
-    /// Whether the command was or will be done is unknown.
+    /// Whether the command was or will be executed is unknown.
     #[error("tmux did not answer `{command}` within {} s", after.as_secs_f32())]
     Timeout { command: String, after: Duration },
     #[error("the command line `{command}` is too long for tmux")]
@@ -87,12 +87,12 @@ impl Error {
         }
     }
 
-    /// Whether another try may well succeed: nothing was refused, it was only not possible now.
+    /// Whether another try may succeed: nothing was refused, it only failed now.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::Disconnected | Self::Io { .. })
     }
 
-    /// Whether it only says that there is nothing to talk to, now or any moment.
+    /// Whether it only means that no server is running, or soon none will be.
     pub fn is_no_server(&self) -> bool {
         matches!(self, Self::NoServer | Self::ServerDying)
     }

@@ -2,7 +2,7 @@ use crate::diagnose::{Trouble, diagnose};
 use crate::{Error, Server};
 
 impl Server {
-    /// The error for what tmux said about a command. A word it does not know may mean that it is
+    /// The error for tmux's message about a command. An unknown command or flag may mean that tmux is
     /// too old, which helps the user more than its usage line; so its version is looked up then.
     pub(crate) fn explain(&self, command: String, message: String, status: Option<i32>) -> Error {
         match diagnose(&message) {

@@ -1,15 +1,15 @@
-//! Faults of tmux versions that were seen, and what dogwatch does about each. docs/tmux.md has the measurements.
+//! Known bugs of tmux versions, and how dogwatch handles each. docs/tmux.md has the measurements.
 
 use crate::Version;
 
-/// A fault of some versions of tmux.
+/// A bug of some tmux versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// The first version that has it, of those that are supported, and the first that has it no more.
+    /// The first affected version, of those that are supported, and the first fixed one.
     since: &'static str,
     pub fixed_in: &'static str,
     pub what: &'static str,
-    /// What dogwatch does about it.
+    /// How dogwatch handles it.
     pub handled: &'static str,
     /// Whether it depends on [`crate::Server::connect_lock`] being usable.
     pub needs_lock: bool,
@@ -54,7 +54,7 @@ const FAULTS: [Fault; 5] = [
 ];
 
 impl Version {
-    /// The known faults of this version.
+    /// The known bugs of this version.
     pub fn faults(&self) -> Vec<Fault> {
         let has = |fault: &Fault| {
             let bounds = (Self::parse(fault.since), Self::parse(fault.fixed_in));
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_version() {
+    fn bugs_by_version() {
         for (version, expected) in [
             ("3.2", 4),
             ("3.2a", 4),

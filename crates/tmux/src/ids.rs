@@ -1,10 +1,10 @@
-//! tmux's own numbers. They restart at 0 with the server, so whoever stores one stores the
-//! server's pid and start time beside it.
+//! tmux's own ids. They restart at 0 with the server, so store the server's pid and start
+//! time with them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A text that is not an id of the wanted kind.
+/// A text that is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a tmux {kind} id")]
 pub struct BadId {
@@ -29,7 +29,7 @@ macro_rules! id {
 
             fn from_str(text: &str) -> Result<Self, BadId> {
                 text.strip_prefix($sigil)
-                    // u32's own parser takes a leading plus.
+                    // The parser of u32 accepts a leading plus.
                     .filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
                     .and_then(|number| number.parse().ok())
                     .map(Self)

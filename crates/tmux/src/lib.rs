@@ -1,11 +1,11 @@
-//! Talks to tmux and knows nothing of agents.
+//! Talks to tmux. Knows nothing about agents.
 //!
 //! Theory of operation. There are two transports for the same typed [`Command`]s:
 //!
 //! - One-shot ([`Server::run`]): one `tmux` process for a whole chain of commands. A process costs
-//!   about 2 ms whatever it carries, so the gain lies in chaining. The first error ends a chain.
+//!   about 2 ms whatever it does, so chaining saves time. The first error ends a chain.
 //! - Control mode ([`control::Control`]): one attached client for a long watch. Requests are
-//!   pipelined, every command has its own answer, and tmux tells of changes unasked.
+//!   pipelined, every command has its own reply, and tmux sends notifications.
 //!
 //! ```no_run
 //! use dogwatch_tmux::{Command, Server, SessionName, Socket, escape_format};
@@ -21,11 +21,11 @@
 //! # Ok::<(), dogwatch_tmux::Error>(())
 //! ```
 //!
-//! Both start `tmux` processes; one-shot ones by a [`Transport`], so that tests can put the `fake` in its place.
+//! Both start `tmux` processes; one-shot ones through a [`Transport`], so that tests can use the `fake` instead.
 //!
 //! Two rules hold everywhere. A target is exact: a [`Target`] is an id or `=name:`, because tmux
-//! takes a bare name as a prefix and would kill `web2` when asked for `web`. And text from tmux is
-//! bytes until someone decides how to decode it: pane text and paths need not be UTF-8.
+//! matches a bare name as a prefix and would kill `web2` for `web`. And text from tmux is
+//! bytes until the caller decides how to decode it: pane text and paths need not be UTF-8.
 
 mod capture;
 mod chain;

@@ -1,8 +1,8 @@
-//! A server that was told to end and does not.
+//! A server that was killed with `kill-server` and does not exit.
 //!
-//! `kill-server` ends all sessions and then waits for the last client. A session that a client makes in between, whose call
-//! was taken before, is not ended: the server stays for it and refuses everyone, for ever if that session keeps its
-//! dead pane (seen with 3.3a, a spawn beside a `kill-server`). Told a second time, it ends that session too.
+//! `kill-server` ends all sessions and then waits for the last client. A session that is created in between, by a client that
+//! had connected before, is not ended: the server stays for it and refuses all clients, for ever if that session keeps its
+//! dead pane (seen with 3.3a, a spawn beside a `kill-server`). A second signal ends that session too.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
@@ -14,7 +14,7 @@ use rustix::process::{Signal, kill_process};
 
 use crate::{Server, Socket};
 
-/// Tells a server that is ending to end, once more. One that takes calls is left alone.
+/// Signals an exiting server to exit once more. A server that accepts clients is left alone.
 pub(crate) fn remind(server: &Server) {
     let ((Socket::Path(path), _) | (_, Some(path))) = (&server.socket, &server.path) else {
         return;
@@ -22,12 +22,12 @@ pub(crate) fn remind(server: &Server) {
     if hangs_up(path)
         && let Some(pid) = owner(path)
     {
-        // It may have gone in this moment, which is what is wanted.
+        // It may have exited just now, which is fine.
         kill_process(pid, Signal::TERM).logged("signal a process");
     }
 }
 
-/// A server that ends takes a call and hangs up at once; one that runs waits for the first word.
+/// An exiting server accepts a connection and closes it immediately; a running one waits for the first message.
 fn hangs_up(path: &Path) -> bool {
     let Ok(mut call) = UnixStream::connect(path) else { return false };
     if call.set_read_timeout(Some(Duration::from_millis(300))).is_err() {
@@ -39,7 +39,7 @@ fn hangs_up(path: &Path) -> bool {
     }
 }
 
-/// Who listens, by the kernel's word.
+/// The listening process, as the kernel reports it.
 #[cfg(target_os = "linux")]
 fn owner(path: &Path) -> Option<rustix::process::Pid> {
     let call = UnixStream::connect(path).logged_unless_missing("connect to a socket")?;
@@ -49,7 +49,7 @@ fn owner(path: &Path) -> Option<rustix::process::Pid> {
     (is_ours && is_tmux(peer.pid)).then_some(peer.pid)
 }
 
-/// A signal is for a tmux server and nothing else that may listen there.
+/// Only a tmux server may be signalled, and no other program that listens there.
 #[cfg(target_os = "linux")]
 fn is_tmux(pid: rustix::process::Pid) -> bool {
     let name = std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero()));

@@ -1,16 +1,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Sessions of dogwatch's own, which no list shows.
+/// Prefix of dogwatch's own sessions, which are hidden from lists.
 pub const ANCHOR_PREFIX: &str = "_dogwatch";
 
-/// A session name that tmux keeps as it is and that, written `=name:`, means exactly that session.
+/// A session name that tmux keeps unchanged and that, written `=name:`, means exactly that session.
 ///
-/// tmux looks up a leading `$` as an id even after `=`, and falls back to the session of a *client*
-/// of that name (`/dev/pts/3`, `client-1234`) when no session has it. A session that someone else
-/// gave such a name must be addressed by its [`crate::SessionNo`].
+/// tmux reads a leading `$` as an id even after `=`, and falls back to the session of a *client*
+/// of that name (`/dev/pts/3`, `client-1234`) when no session has it. A session with such a
+/// name must be addressed by its [`crate::SessionNo`].
 ///
-/// tmux expands formats in the name of a new session: give it through [`crate::escape_format`].
+/// tmux expands formats in the name of a new session: pass it through [`crate::escape_format`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionName(String);
 
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_mean_something_else_are_refused() {
+    fn ambiguous_names_are_refused() {
         for name in [
             "",
             "a:b",

@@ -9,14 +9,14 @@ use crate::diagnose::is_silent_failure;
 use crate::transport::{Client, Output};
 use crate::{Command, Error, Reply, Server, limbo};
 
-/// How long a new session waits for an old server on the same socket to be gone. With 500 sessions
-/// tmux needs more than half a second for it.
+/// How long a new session waits for an old server on the same socket to exit. With 500 sessions
+/// tmux needs more than half a second.
 const DYING_SERVER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Longer than any server takes that will be gone by itself.
+/// Longer than any server needs that exits by itself.
 const REMIND_AFTER: Duration = Duration::from_secs(2);
 
-/// A `tmux` process under way. Dropping it ends the process.
+/// A `tmux` process in progress. Dropping it kills the process.
 #[derive(Debug)]
 #[must_use = "the commands have no known outcome until `finish`"]
 pub struct Running {
@@ -27,12 +27,12 @@ pub struct Running {
     _lock: Option<ConnectLock>,
 }
 
-/// A chain that did not come to its end.
+/// A chain that did not complete.
 #[derive(Debug)]
 pub(crate) struct Broken {
     /// The replies of the commands before the failed one.
     pub(crate) done: Vec<Reply>,
-    /// `None` where the output does not tell which command failed.
+    /// `None` if the output does not show which command failed.
     pub(crate) at: Option<usize>,
     pub(crate) error: Error,
 }
@@ -48,7 +48,7 @@ impl Running {
         server.socket.refuse_other_files()?;
         let chain = Chain::new(commands);
         if chain.words.len() > MOST_WORDS {
-            // On every version: what is refused by some is a fault of ours.
+            // On every version: some would refuse it.
             return Err(Error::CommandTooLong { command: chain.shown(None) });
         }
         if chain.creates && server.may_start {
@@ -62,14 +62,14 @@ impl Running {
             begun: Instant::now(),
             _lock: announced.then(|| ConnectLock::wait(&server.connect_lock)),
         };
-        // A bare `tmux` would open a session.
+        // `tmux` without a command would create a session.
         if !commands.is_empty() {
             running.client = Some(running.spawn()?);
         }
         Ok(running)
     }
 
-    /// Waits for the outcome: one reply for each command, or the first error.
+    /// Waits for the result: one reply for each command, or the first error.
     pub fn finish(self) -> Result<Vec<Reply>, Error> {
         self.settle().map_err(|broken| broken.error)
     }
@@ -86,7 +86,7 @@ impl Running {
                 .map_err(|source| Error::Io { action: "talk to tmux", source: source.into() })?
                 .ok_or_else(|| self.timeout())?;
             match self.judge(output) {
-                // The old server took the call and died of its own kill-server: nothing was made.
+                // The old server accepted the connection and exited because of its own kill-server: nothing was created.
                 Err(Broken { at, error: Error::ServerDying, .. })
                     if self.chain.creates && at.unwrap_or(0) == 0 && self.has_patience() =>
                 {
@@ -94,7 +94,7 @@ impl Running {
                         reminded = true;
                         limbo::remind(&self.server);
                     }
-                    // sleep: a server that is ending sends no event.
+                    // sleep: a server that is exiting sends no event.
                     thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(300));
                     self.client = Some(self.spawn()?);

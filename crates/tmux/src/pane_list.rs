@@ -1,13 +1,13 @@
-//! The quickest look at all panes: which there are, and which are dead.
+//! The cheapest listing of all panes: which exist, and which are dead.
 //!
-//! Each further field costs tmux about 2 µs a pane, so what is the same for all of them is asked once, and
-//! nothing is asked that a plain listing does not need. All values are numbers: blanks separate them.
+//! Each further field costs tmux about 2 µs a pane, so what is the same for all of them is requested once, and
+//! nothing is requested that a plain list does not need. All values are numbers, separated by blanks.
 
 use std::str::FromStr;
 
 use crate::{BadRow, Command, PaneId, PaneRow, Reply, SessionNo, Version};
 
-/// A server and its panes, those of dogwatch's own anchors included: they are looked up by id.
+/// A server and its panes, including those of dogwatch's own anchors: they are looked up by id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneList {
     /// Ids are only unique together with the server's pid and start time.
@@ -21,15 +21,15 @@ pub struct PaneList {
 pub struct ListedPane {
     pub pane_id: PaneId,
     pub session_no: SessionNo,
-    /// The process tmux started in it, also after its end.
+    /// The process that tmux started in it, also after its end.
     pub pid: i32,
     pub dead: bool,
-    /// How many clients are attached to its session.
+    /// Number of clients attached to its session.
     pub attached: u32,
 }
 
 impl PaneList {
-    /// What to ask, in one chain.
+    /// The commands, for one chain.
     pub fn commands() -> [Command; 2] {
         [
             Self::server_command(),
@@ -40,12 +40,12 @@ impl PaneList {
         ]
     }
 
-    /// Asks for the server alone, where the panes are asked for otherwise.
+    /// Queries the server only, if the panes are queried otherwise.
     pub fn server_command() -> Command {
         Command::new("display-message").flag('p').arg("#{pid} #{start_time} #{version}")
     }
 
-    /// Reads the answers to [`PaneList::commands`].
+    /// Parses the replies to [`PaneList::commands`].
     pub fn parse(replies: &[Reply]) -> Result<Self, BadRow> {
         let lines = replies.get(1).into_iter().flat_map(Reply::lines);
         let panes =
@@ -53,7 +53,7 @@ impl PaneList {
         Self::of_server(replies.first(), panes?)
     }
 
-    /// Reads the answer to [`PaneList::server_command`] and adds the panes.
+    /// Parses the reply to [`PaneList::server_command`] and adds the panes.
     pub fn of_server(reply: Option<&Reply>, panes: Vec<ListedPane>) -> Result<Self, BadRow> {
         let server = reply.map(|reply| reply.first_line().into_owned()).unwrap_or_default();
         let mut words = server.split(' ');
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_value_is_named() {
         assert_eq!(list("\n", "").unwrap_err().field, "pid");
         assert_eq!(list("1 2 3.3a\n", "%3 x 4 0 0\n").unwrap_err().field, "session_id");
         assert_eq!(list("1 2 3.3a\n", "%3 $1 4 0\n").unwrap_err().field, "session_attached");

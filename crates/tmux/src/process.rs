@@ -1,4 +1,4 @@
-//! One child process, fed and read to its end within a deadline, on the caller's thread.
+//! Runs one child process with a deadline: writes its input and reads its output on the caller's thread.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -17,7 +17,7 @@ pub(crate) struct Process {
     deadline: Instant,
 }
 
-/// What is still to be written to the child.
+/// Input that is still to be written to the child.
 #[derive(Debug)]
 struct Feed {
     pipe: ChildStdin,
@@ -46,7 +46,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Lets the child print much before it is read, so that it need not wait for us. Elsewhere than on Linux it waits.
+    /// Enlarges the pipe, so that the child need not wait until its output is read. Linux only.
     pub(crate) fn make_room(&self) {
         #[cfg(target_os = "linux")]
         if let Some(pipe) = &self.child.stdout {
@@ -55,7 +55,7 @@ impl Process {
         }
     }
 
-    /// Waits for the end; `None` if the deadline came first, and then the child is dead.
+    /// Waits for the end; `None` if the deadline came first, and then the child is killed.
     pub(crate) fn finish(mut self) -> io::Result<Option<Output>> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         while self.child.stdout.is_some() || self.child.stderr.is_some() {
@@ -72,7 +72,7 @@ impl Process {
                 self.write_some()?;
             }
         }
-        // A tmux client that closed both its outputs is exiting.
+        // A tmux client that closed both outputs is exiting.
         let status = self.child.wait()?;
         Ok(Some(Output { status, stdout, stderr }))
     }
@@ -118,7 +118,7 @@ impl Process {
                 Ok(count) => feed.written += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // The child ended early; its exit status and stderr say why.
+                // The child exited early; its exit status and stderr say why.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
                 Err(error) => return Err(error),
             }
@@ -128,7 +128,7 @@ impl Process {
     }
 }
 
-/// Leaves neither a child nor a zombie behind, whichever way the wait ended.
+/// Leaves neither a child nor a zombie behind, however the wait ended.
 impl Drop for Process {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
@@ -180,7 +180,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     #[test]
-    fn both_outputs_and_the_status() {
+    fn both_outputs_and_the_status_are_collected() {
         let output = shell("echo out; echo err >&2; exit 3", None, LONG).unwrap();
         assert_eq!(
             (output.stdout.as_slice(), output.stderr.as_slice()),
@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_reads_nothing_is_no_error() {
+    fn a_child_that_reads_nothing_is_not_an_error() {
         let output = shell("exit 1", Some(vec![0; 1_000_000]), LONG).unwrap();
         assert_eq!(output.status.code(), Some(1));
     }
 
     #[test]
-    fn the_deadline_ends_the_child() {
+    fn the_deadline_kills_the_child() {
         let begun = Instant::now();
         assert!(shell("exec cat", Some(vec![]), LONG).is_some());
         assert!(shell("exec tail -f /dev/null", None, Duration::from_millis(50)).is_none());

@@ -19,7 +19,7 @@ impl Reply {
         (!self.0.is_empty()).then(|| body.split(|&byte| byte == b'\n')).into_iter().flatten()
     }
 
-    /// Parts of so many lines each; `None` if that is not what there is.
+    /// Splits into parts of these numbers of lines; `None` if the total differs.
     pub fn split_lines(&self, counts: impl IntoIterator<Item = usize>) -> Option<Vec<Self>> {
         let mut lines = lines(&self.0);
         let mut rest = self.0.as_slice();
@@ -39,13 +39,13 @@ impl Reply {
         String::from_utf8_lossy(&self.0)
     }
 
-    /// The first line, for commands that answer with a single value.
+    /// The first line, for commands that print a single value.
     pub fn first_line(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(self.lines().next().unwrap_or_default())
     }
 }
 
-/// Lines with their newlines. Captures of many panes are long, and this finds newlines faster than byte by byte.
+/// Lines with their newlines. Captures of many panes are long, and this is faster than byte by byte.
 pub(crate) fn lines(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let from = rest;

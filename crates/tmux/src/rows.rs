@@ -1,8 +1,8 @@
-//! All panes of a server from one `list-panes -a`: the format to ask with and its parser.
+//! All panes of a server from one `list-panes -a`: the format and its parser.
 //!
-//! Values that are numbers come first, separated by blanks. Free text (names, titles, paths) may
-//! hold any symbol and even newlines, so it is fenced by a nonce; no symbol would be safe, and
-//! control bytes do not reach a client that is not known to speak UTF-8.
+//! Numbers come first, separated by blanks. Free text (names, titles, paths) may
+//! contain any symbol and even newlines, so it is delimited by a nonce; no symbol would be safe, and
+//! control bytes do not reach a client that is not known to use UTF-8.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -13,7 +13,7 @@ use crate::nonce::nonce;
 use crate::signal::signal_number;
 use crate::{ANCHOR_PREFIX, Command, PaneId, Reply, SessionNo, Version, WindowId};
 
-/// What is cheap to ask often: tmux knows all of it without a look at /proc. A pane whose window is
+/// The values that are cheap to query often: tmux knows all of them without reading /proc. A pane whose window is
 /// linked to several sessions has a row in each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneRow {
@@ -21,23 +21,23 @@ pub struct PaneRow {
     pub session_name: String,
     pub window_id: WindowId,
     pub pane_id: PaneId,
-    /// The process tmux started in the pane, also after its end.
+    /// The process that tmux started in the pane, also after its end.
     pub pane_pid: u32,
     pub dead: bool,
-    /// Absent in a living pane, after a signal, and while tmux has not yet reaped the process
+    /// Absent in a live pane, after a signal, and while tmux has not yet reaped the process
     /// (see [`Version::may_lose_exit_status`]).
     pub dead_status: Option<i32>,
-    /// Absent on tmux 3.2, which does not tell it.
+    /// Absent on tmux 3.2, which does not report it.
     pub dead_signal: Option<i32>,
     pub width: u16,
     pub height: u16,
-    /// In copy mode or another one that swallows keys.
+    /// In copy mode or another mode that intercepts keys.
     pub in_mode: bool,
-    /// The program draws on the alternate screen.
+    /// The program uses the alternate screen.
     pub alternate_on: bool,
     /// Unix seconds of the last output; moves in detached sessions too.
     pub window_activity: u64,
-    /// How many clients are attached.
+    /// Number of attached clients.
     pub session_attached: u32,
     /// Ids are only unique together with the server's pid and start time.
     pub server_pid: u32,
@@ -45,7 +45,7 @@ pub struct PaneRow {
     pub version: Option<Version>,
 }
 
-/// A row with the dear and the free-text values (tmux reads /proc for the last two).
+/// A row with the expensive and the free-text values (tmux reads /proc for the last two).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneDetail {
     pub row: PaneRow,
@@ -61,7 +61,7 @@ pub struct PaneFace {
     pub title: String,
 }
 
-/// Output of `list-panes` that is not what was asked for.
+/// Unexpected output of `list-panes`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tmux listed a pane without a usable {field}: {text:?}")]
 pub struct BadRow {
@@ -92,8 +92,8 @@ const FACE: [&str; 2] = ["session_name", "pane_title"];
 const DETAILS: [&str; 4] =
     ["session_name", "pane_title", "pane_current_command", "pane_current_path"];
 
-/// One question for all panes. The nonce makes an answer readable only with the query that asked,
-/// so a query may be kept and asked again, but not rebuilt for parsing.
+/// A query for all panes. Because of its nonce, a reply can be parsed only with the query that requested it.
+/// A query may be kept and sent again, but not rebuilt for parsing.
 #[derive(Debug, Clone)]
 pub struct RowQuery {
     mark: String,
@@ -136,17 +136,17 @@ impl RowQuery {
         pieces.join(&self.mark)
     }
 
-    /// Reads the answer to [`RowQuery::command`]; sessions of dogwatch's own are left out.
+    /// Parses the reply to [`RowQuery::command`]; leaves out dogwatch's own sessions.
     pub fn parse(&self, reply: &Reply) -> Result<Vec<PaneRow>, BadRow> {
         self.records(reply, NAME.len(), |row, _| row)
     }
 
-    /// Reads the answers to [`RowQuery::faces_command`] and [`RowQuery::face_command`].
+    /// Parses the replies to [`RowQuery::faces_command`] and [`RowQuery::face_command`].
     pub fn parse_faces(&self, reply: &Reply) -> Result<Vec<PaneFace>, BadRow> {
         self.records(reply, FACE.len(), |row, texts| PaneFace { row, title: lossy(texts.first()) })
     }
 
-    /// Reads the answer to [`RowQuery::detailed_command`].
+    /// Parses the reply to [`RowQuery::detailed_command`].
     pub fn parse_detailed(&self, reply: &Reply) -> Result<Vec<PaneDetail>, BadRow> {
         self.records(reply, DETAILS.len(), |row, texts| PaneDetail {
             row,
@@ -216,7 +216,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// A field this tmux does not know expands to nothing.
+    /// A field that this tmux does not know expands to nothing.
     fn next(&mut self) -> (&'static str, Option<&'a str>) {
         let name = self.names.next().copied().unwrap_or_default();
         (name, self.values.next().filter(|value| !value.is_empty()))
@@ -234,7 +234,7 @@ impl<'a> Fields<'a> {
         self.may()?.ok_or_else(|| BadRow { field, text: String::new() })
     }
 
-    /// tmux counts the modes a pane is in, so any number but 0 is yes.
+    /// tmux counts the modes a pane is in, so any number except 0 is true.
     fn flag(&mut self) -> bool {
         self.next().1.is_some_and(|value| value != "0")
     }
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_living_pane() {
+    fn a_live_pane_is_parsed() {
         let parsed = rows(&RowQuery::new(), &[(HEAD, "web 1")]).unwrap();
         let expected = PaneRow {
             session_no: SessionNo(1),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_panes() {
+    fn dead_panes_are_parsed() {
         for (values, status, signal) in [
             ("1 3 ", Some(3), None),
             ("1  9", None, Some(9)),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn text_may_hold_anything() {
+    fn text_may_contain_anything() {
         let names = ["a b", "", "x\ny\n", "%1 @2 $3", "|\t\\\"'", HEAD];
         let query = RowQuery::new();
         let parsed = rows(&query, &names.map(|name| (HEAD, name))).unwrap();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn no_panes() {
+    fn an_empty_list_is_parsed() {
         assert_eq!(rows(&RowQuery::new(), &[]).unwrap(), []);
     }
 
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_answer_is_an_error() {
+    fn a_truncated_reply_is_an_error() {
         let query = RowQuery::new();
         let mark = &query.mark;
         for text in [

@@ -9,25 +9,25 @@ use crate::chain::parts;
 use crate::transport::{Processes, Transport};
 use crate::{Command, Error, Reply, Running, Socket, Version};
 
-/// How to reach one tmux server. It holds no connection and need not run.
+/// How to reach one tmux server. It holds no connection, and the server need not run.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// The tmux program, `tmux` unless told otherwise.
+    /// The tmux program, `tmux` by default.
     pub program: PathBuf,
     pub socket: Socket,
-    /// Where that socket is, if the caller knows; a [`Socket::Path`] says so itself.
+    /// The socket's path, if the caller knows it; a [`Socket::Path`] contains it.
     pub path: Option<PathBuf>,
-    /// The configuration a new server reads (`-f`); `None` for the user's own.
+    /// The configuration file for a new server (`-f`); `None` for the user's own.
     pub config: Option<PathBuf>,
-    /// How long one call may take.
+    /// Time limit for one call.
     pub deadline: Duration,
-    /// The file that is locked for the moment in which others would crash the server: the first of these that can be used; see
+    /// Lock files against a crash of the server while a control client connects: the first usable one is taken; see
     /// `connect_lock`. Empty for none.
     pub connect_lock: Vec<PathBuf>,
-    /// Variables of ours that neither the client nor a server that it starts is given.
+    /// Our variables that are withheld from the client and from a server that it starts.
     pub withheld: Vec<OsString>,
     pub(crate) may_start: bool,
-    /// `None` for processes of [`Server::program`].
+    /// `None` to start processes of [`Server::program`].
     pub(crate) transport: Option<Arc<dyn Transport>>,
 }
 
@@ -46,7 +46,7 @@ impl Server {
         }
     }
 
-    /// The same server, reached in another way.
+    /// The same server with another transport.
     #[must_use]
     pub fn with_transport(self, transport: Arc<dyn Transport>) -> Self {
         Self { transport: Some(transport), ..self }
@@ -56,17 +56,17 @@ impl Server {
         self.transport.as_deref().unwrap_or(&Processes)
     }
 
-    /// The same server, but never started by a command that would (`new-session`): those fail with
+    /// The same server, but commands that would start it (`new-session`) fail with
     /// [`Error::NoServer`].
     #[must_use]
     pub fn running_only(&self) -> Self {
         Self { may_start: false, ..self.clone() }
     }
 
-    /// Runs the commands in one tmux process, or in several one after the other if tmux takes no more in one: one reply for
-    /// each, or the first error, after which the rest was not done.
+    /// Runs the commands in one tmux process, or in several one after the other if tmux accepts no more in one: one reply for
+    /// each, or the first error, after which the rest was not executed.
     ///
-    /// A chain that begins with `new-session` waits for a former server on the socket to be gone;
+    /// A chain that begins with `new-session` waits for an exiting server on the socket;
     /// others fail with [`Error::ServerDying`].
     pub fn run(&self, commands: &[Command]) -> Result<Vec<Reply>, Error> {
         let mut replies = Vec::with_capacity(commands.len());
@@ -82,13 +82,13 @@ impl Server {
         Ok(replies.pop().unwrap_or_default())
     }
 
-    /// Starts what [`Server::run`] does in one process, so that the caller can do something else meanwhile. More than
+    /// Like [`Server::run`] in one process, without waiting, so that the caller can do something else meanwhile. More than
     /// [`crate::fitting`] commands may be refused ([`Error::CommandTooLong`]).
     pub fn start(&self, commands: &[Command]) -> Result<Running, Error> {
         Running::start(self, commands)
     }
 
-    /// The version of the program, which may be newer than that of a server started earlier.
+    /// The version of the program, which may be newer than that of a running server.
     pub fn version(&self) -> Result<Version, Error> {
         let failed =
             |message: String, status| Error::Failed { command: "-V".into(), message, status };
@@ -104,10 +104,10 @@ impl Server {
         })
     }
 
-    /// `tmux` with everything before the first command word.
+    /// `tmux` with everything before the first command.
     pub(crate) fn command(&self) -> process::Command {
         let mut command = process::Command::new(&self.program);
-        // Without it and without a UTF-8 locale, tmux prints every other character as `_`.
+        // Without it and without a UTF-8 locale, tmux prints non-ASCII characters as `_`.
         command.arg("-u").args(self.socket.words());
         if let Some(config) = &self.config {
             command.arg("-f").arg(config);

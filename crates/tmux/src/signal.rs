@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_names() {
+    fn signals_by_number_and_name() {
         for (text, number) in
             [("9", Some(9)), ("KILL", Some(9)), ("SIGTERM", Some(15)), ("?", None)]
         {

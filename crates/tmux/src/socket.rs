@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use crate::Error;
 
-/// Which tmux server is meant.
+/// Identifies a tmux server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Socket {
-    /// The server tmux itself would choose: `$TMUX` inside tmux, else the user's default one.
+    /// The server that tmux itself would choose: `$TMUX` inside tmux, else the user's default one.
     #[default]
     Default,
     /// A name in tmux's socket directory (`-L`).
@@ -28,7 +28,7 @@ impl Socket {
         }
     }
 
-    /// A server that starts removes whatever is at its socket's path, and root may remove a device.
+    /// A starting server deletes whatever is at its socket's path, and root may delete a device.
     pub(crate) fn refuse_other_files(&self) -> Result<(), Error> {
         match self {
             Self::Path(path) if fs::metadata(path).is_ok_and(|m| !m.file_type().is_socket()) => {
@@ -38,7 +38,7 @@ impl Socket {
         }
     }
 
-    /// Where a server cannot make its socket, tmux ends with exit status 0: 3.2a without a word, later ones with a message.
+    /// If a server cannot create its socket, tmux exits with status 0: 3.2a silently, later ones with a message.
     pub(crate) fn must_have_folder(&self) -> Result<(), Error> {
         let Self::Path(path) = self else { return Ok(()) };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -53,14 +53,14 @@ impl Socket {
         }
     }
 
-    /// An explicit socket must not be overruled, nor a default target be taken from the caller's
+    /// Whether `$TMUX` must be ignored: it must neither override an explicit socket nor provide a default target from the caller's
     /// own pane.
     pub(crate) fn is_explicit(&self) -> bool {
         !matches!(self, Self::Default)
     }
 }
 
-/// What a user writes: a value with a slash is a path, anything else a name.
+/// As users write it: a value with a slash is a path, anything else a name.
 impl FromStr for Socket {
     type Err = Infallible;
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slash_makes_a_path() {
+    fn a_slash_makes_a_path() {
         let parse = |value: &str| value.parse::<Socket>().unwrap();
         assert_eq!(parse("work"), Socket::Name("work".into()));
         assert_eq!(parse("./s"), Socket::Path("./s".into()));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn words() {
+    fn options_of_each_kind_of_socket() {
         assert!(Socket::Default.words().is_empty());
         assert_eq!(Socket::Name("a".into()).words(), ["-L", "a"]);
         assert_eq!(Socket::Path("/a".into()).words(), ["-S", "/a"]);

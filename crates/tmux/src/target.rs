@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::{PaneId, SessionName, SessionNo, WindowId};
 
-/// What a command acts on; there is no way to make an inexact one.
+/// The target of a command; always exact.
 ///
 /// `-t web` would be a prefix match, and `-t =web` is still one where tmux expects a window;
 /// only the colon in `=web:` makes it a session everywhere (measured on 3.3a).

@@ -1,4 +1,4 @@
-//! The boundary to the tmux program: words go out, an output comes back. Everything above it (chains, marks, parsing, errors) is
+//! The boundary to the tmux program: words go out, output comes back. Everything above it (chains, marks, parsing, errors) is
 //! the same for a real server and for the `fake` of tests.
 
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use crate::{Error, Server};
 
 /// Starts clients of a tmux server.
 pub trait Transport: Debug + Send + Sync {
-    /// Starts one client with the words of its commands, and does not wait for it.
+    /// Starts a client with the words of its commands, and does not wait for it.
     fn start(
         &self,
         server: &Server,
@@ -21,13 +21,13 @@ pub trait Transport: Debug + Send + Sync {
         deadline: Instant,
     ) -> Result<Box<dyn Client>, Error>;
 
-    /// Whether a client in control mode can be had. Callers that get none ask by single clients.
+    /// Whether control mode is available. Callers without it use single clients.
     fn has_control_mode(&self) -> bool;
 }
 
-/// A client under way. Dropping it ends it.
+/// A client in progress. Dropping it kills it.
 pub trait Client: Debug + Send {
-    /// Lets it print much before it is read.
+    /// Lets it print much before its output is read.
     fn make_room(&self);
 
     /// Waits for its end; `None` if the deadline came first.
@@ -42,7 +42,7 @@ pub struct Output {
     pub stderr: Vec<u8>,
 }
 
-/// The real thing: a process of the `tmux` program for each client.
+/// Starts a process of the `tmux` program for each client.
 #[derive(Debug)]
 pub(crate) struct Processes;
 
@@ -54,7 +54,7 @@ impl Transport for Processes {
         stdin: Option<Vec<u8>>,
         deadline: Instant,
     ) -> Result<Box<dyn Client>, Error> {
-        // The question for the version goes alone: a tmux that is too old may not know our other options.
+        // The query for the version goes alone: a tmux that is too old may not know our other options.
         let is_version = matches!(words, [only] if only == "-V");
         let mut command = if is_version { Command::new(&server.program) } else { server.command() };
         command.args(words);

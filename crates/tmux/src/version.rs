@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A tmux release, as `tmux -V` or `#{version}` tells it.
+/// A tmux release, as printed by `tmux -V` or `#{version}`.
 #[derive(Debug, Clone)]
 pub struct Version {
     major: u32,
@@ -14,13 +14,13 @@ pub struct Version {
 }
 
 impl Version {
-    /// Reads `tmux 3.3a`, `3.2`, `tmux next-3.6`, `tmux 3.7-rc`, `tmux openbsd-7.4`.
+    /// Parses `tmux 3.3a`, `3.2`, `tmux next-3.6`, `tmux 3.7-rc`, `tmux openbsd-7.4`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix("tmux ").unwrap_or(text).trim();
         if let Some(system) = text.strip_prefix("openbsd-") {
             let (major, minor, _) = numbers(system)?;
-            // OpenBSD's base tmux carries the system's number; 6.9 came out with the code of 3.2.
+            // OpenBSD's base tmux has the system's version; 6.9 was released with the code of 3.2.
             let minor = if (major, minor) >= (6, 9) { 2 } else { 1 };
             return Some(Self { major: 3, minor, released: true, letter: 0, text: text.into() });
         }
@@ -43,8 +43,8 @@ impl Version {
     }
 
     /// Before 3.6, a server built with utempter (Debian, Ubuntu) may miss the end of a pane's
-    /// process: the pane is dead, its status is unknown until another child of the server exits.
-    /// `run-shell -b true` is such a child.
+    /// process: the pane is dead, its status is unknown until another child of the server exits,
+    /// such as `run-shell -b true`.
     pub fn may_lose_exit_status(&self) -> bool {
         (self.major, self.minor) < (3, 6)
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn ascending() {
+    fn versions_are_ordered() {
         let order = [
             "tmux 2.9a",
             "3.0",
@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn lost_statuses() {
+    fn versions_that_may_lose_an_exit_status() {
         assert!(version("3.3a").may_lose_exit_status());
         assert!(version("3.5a").may_lose_exit_status());
         assert!(!version("3.6").may_lose_exit_status());
     }
 
     #[test]
-    fn other_text_is_none() {
+    fn other_text_is_not_a_version() {
         for text in ["", "tmux", "tmux master", "screen 4", "3", "tmux x.y"] {
             assert!(Version::parse(text).is_none(), "{text:?}");
         }

@@ -1,4 +1,4 @@
-//! One window: its size, and where its panes are. All values but one are numbers; that one comes last.
+//! One window: its size and the positions of its panes. All values except the last are numbers.
 
 use std::str::FromStr;
 
@@ -14,12 +14,12 @@ pub struct WindowView {
     pub server_pid: u32,
     pub server_start: u64,
     pub panes: Vec<PaneBox>,
-    /// The sizes that a main pane is to have: cells, or a share such as `50%`.
+    /// The configured sizes of a main pane: cells, or a share such as `50%`.
     pub main_width: String,
     pub main_height: String,
 }
 
-/// Where a pane is.
+/// The position of a pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaneBox {
     pub id: PaneId,
@@ -34,12 +34,12 @@ const FORMAT: &str = "#{pane_id} #{pane_left} #{pane_top} #{pane_width} #{pane_h
      #{window_id} #{window_width} #{window_height} #{pid} #{start_time} #{main-pane-width} #{main-pane-height}";
 
 impl WindowView {
-    /// Asks for the window that a pane is in; fails if the pane is gone.
+    /// Queries the window that contains a pane; fails if the pane is gone.
     pub fn command(pane: PaneId) -> Command {
         Command::new("list-panes").target(pane).option('F', FORMAT)
     }
 
-    /// Reads the answer to [`WindowView::command`].
+    /// Parses the reply to [`WindowView::command`].
     pub fn parse(reply: &Reply) -> Result<Self, BadRow> {
         let mut view = None;
         let mut panes = Vec::new();
@@ -75,7 +75,7 @@ impl WindowView {
 }
 
 impl Server {
-    /// The window that a pane is in.
+    /// The window that contains a pane.
     pub fn window_of(&self, pane: PaneId) -> Result<WindowView, crate::Error> {
         Ok(WindowView::parse(&self.run_one(WindowView::command(pane))?)?)
     }

@@ -1,4 +1,4 @@
-//! The client that outlives its connections.
+//! The client, which spans connections.
 
 use std::io::{PipeWriter, pipe};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::supervisor::Supervisor;
 use crate::connect_lock::{ConnectLock, is_announced};
 use crate::{ANCHOR_PREFIX, Command, Error, Reply, Server, SessionName};
 
-/// For requests that tidy up: their failure is no reason to keep anyone waiting.
+/// Short limit for requests that clean up: their failure must not delay the caller.
 const CLEANING: Duration = Duration::from_secs(1);
 
 /// A control client. Dropping it closes the connection and removes the anchor session.
@@ -34,8 +34,8 @@ pub struct Control {
 pub(super) struct Shared {
     pub(super) server: Server,
     pub(super) anchor: SessionName,
-    /// `None` while there is no connection. Held while a request is queued and written, so that
-    /// the order of lines and of expected answers is the same.
+    /// `None` without a connection. Locked while a request is queued and written, so that
+    /// lines and expected replies have the same order.
     outlet: Mutex<Option<Outlet>>,
     pending: Mutex<Pending>,
     closing: AtomicBool,
@@ -43,7 +43,7 @@ pub(super) struct Shared {
 
 impl Control {
     /// Connects to a running server. The receiver gets all [`Note`]s until the client is dropped;
-    /// they pile up if nobody reads them, so drop it if they are not wanted.
+    /// unread ones accumulate, so drop it if they are not wanted.
     pub fn open(server: &Server) -> Result<(Self, Receiver<Note>), Error> {
         let io = |action| move |source: std::io::Error| Error::Io { action, source: source.into() };
         let (closing, alive) = pipe().map_err(io("make a pipe"))?;
@@ -67,8 +67,8 @@ impl Control {
         Ok((control, receiver))
     }
 
-    /// Sends all commands in one write and waits for all answers. An error of one command does not
-    /// touch the others.
+    /// Sends all commands in one write and waits for all replies. An error of one command does not
+    /// affect the others.
     pub fn request(&self, commands: &[Command]) -> Result<Vec<Result<Reply, Error>>, Error> {
         let announced = commands.iter().any(|command| is_announced(command.name()));
         let _lock = announced.then(|| ConnectLock::wait(&self.shared.server.connect_lock));
@@ -85,7 +85,7 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Release);
-        // Until the client is gone: that it leaves is announced as well.
+        // Until the client is gone: tmux announces its exit as well.
         let _lock = ConnectLock::wait(&self.shared.server.connect_lock);
         let kill = Command::new("kill-session").target(&self.shared.anchor);
         let answered = self.shared.request(std::slice::from_ref(&kill), CLEANING).is_ok();
@@ -94,7 +94,7 @@ impl Drop for Control {
             let _ = supervisor.join();
         }
         if !answered {
-            // Detached a moment ago, perhaps: then the anchor is still there.
+            // If it was detached just now, the anchor still exists.
             let running = self.shared.server.running_only();
             let server = Server { deadline: CLEANING, connect_lock: Vec::new(), ..running };
             server.run_one(kill).logged("ask tmux");
@@ -172,7 +172,7 @@ impl Shared {
         lock(&self.pending).abandon();
     }
 
-    /// Goes back if someone moved the client, or ended the anchor under `detach-on-destroy off`.
+    /// Returns to the anchor if the client was moved, or the anchor was killed under `detach-on-destroy off`.
     pub(super) fn stay_anchored(&self, session: &str) -> Result<(), Error> {
         if session == self.anchor.as_str() {
             return Ok(());
@@ -184,8 +184,8 @@ impl Shared {
         )
     }
 
-    /// Removes the anchors of watchers that were killed. One whose watcher is just reconnecting
-    /// may be among them; it will be made anew.
+    /// Removes the anchors of watchers that were killed. The anchor of a watcher that is just reconnecting
+    /// may be among them; it will be created again.
     fn sweep(&self) {
         let list = Command::new("list-sessions").option('F', "#{session_attached} #{session_name}");
         let Some(Ok(sessions)) =
@@ -206,7 +206,7 @@ impl Shared {
     }
 }
 
-/// A panic elsewhere leaves these values whole: they are changed in single steps.
+/// Ignores poisoning: these values are changed in single steps.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

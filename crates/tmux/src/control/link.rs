@@ -1,4 +1,4 @@
-//! One connection: a `tmux -C` process attached to an anchor of its own.
+//! One connection: a `tmux -C` process attached to its own anchor.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, PipeReader, Read, Write};
@@ -48,12 +48,12 @@ pub(super) enum Heard {
     End,
 }
 
-/// A name no other watcher has; a pid alone is not unique across containers on one socket.
+/// A unique name; a pid alone is not unique across containers on one socket.
 pub(super) fn anchor_name() -> Result<SessionName, Error> {
     Ok(SessionName::new(format!("{ANCHOR_PREFIX}-{}-{}", std::process::id(), &nonce()[..10]))?)
 }
 
-/// Moves the client that sends it to its anchor, and makes that if need be. The anchor sits in `/`
+/// Moves the client that sends it to its anchor, and creates that if necessary. The anchor's directory is `/`
 /// so that it keeps no directory busy, and its window has a name so that tmux need not look for
 /// one.
 pub(super) fn go_to_anchor(anchor: &SessionName) -> Command {
@@ -103,7 +103,7 @@ impl Link {
 }
 
 impl Outlet {
-    /// Writes all of it or fails; after a failure half a line may have gone out and the link must
+    /// Writes everything or fails; after a failure half a line may have been sent, and the link must
     /// not be used any more.
     pub(super) fn write(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
         while !bytes.is_empty() {
@@ -126,7 +126,7 @@ impl Outlet {
 }
 
 impl Inlet {
-    /// The next event; without a deadline only tmux or the owner ends the wait.
+    /// The next event; without a deadline the wait ends only by tmux or the owner.
     pub(super) fn next(
         &mut self,
         closing: &PipeReader,
@@ -196,8 +196,8 @@ impl Inlet {
         }
     }
 
-    /// What the client says when there was nothing to attach to. Its output may have ended a moment
-    /// before it says so: the server held that, too.
+    /// The client's error message when it could not attach. Its output may end a moment before the message comes,
+    /// because the server held it open.
     fn last_words(&mut self) -> String {
         let deadline = Instant::now() + Duration::from_secs(1);
         let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! The same looks at the panes that a [`crate::Server`] offers.
+//! The queries of [`crate::Server`] over the control connection.
 
 use super::Control;
 use crate::{CaptureOptions, Error, PaneDetail, PaneId, PaneRow, Reply, RowQuery};

@@ -2,15 +2,15 @@ use std::str::FromStr;
 
 use crate::{PaneId, SessionNo, WindowId};
 
-/// What tmux tells unasked, and what becomes of the connection.
+/// Notifications of tmux, and changes of the connection.
 ///
 /// "Unlinked" windows are those outside the client's own session, that is, the user's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// A session was made or destroyed.
+    /// A session was created or destroyed.
     SessionsChanged,
-    /// The client is on this session now.
+    /// The client is attached to this session now.
     SessionChanged {
         session: SessionNo,
         name: String,
@@ -37,8 +37,8 @@ pub enum Note {
         pane: PaneId,
         bytes: Vec<u8>,
     },
-    /// The connection is lost; requests fail until `Reconnected`. What happens in between is told
-    /// by nobody: look again after it.
+    /// The connection is lost; requests fail until `Reconnected`. There are no notifications for what happens in
+    /// between: list again afterwards.
     Disconnected {
         reason: String,
     },
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes() {
+    fn notifications_are_parsed() {
         let name = |text: &str| text.to_owned();
         for (line, note) in [
             ("%sessions-changed", Note::SessionsChanged),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_unknown_but_kept() {
+    fn unknown_notifications_are_kept() {
         for line in
             ["%layout-change @1 x", "%window-add 3", "%window-add", "%session-changed", "%", "text"]
         {

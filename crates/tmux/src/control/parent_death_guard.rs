@@ -1,20 +1,20 @@
-//! A process that ends the client if we are killed.
+//! A process that kills the client if we are killed.
 //!
-//! tmux lets a control client go at the end of its input only when all of its output is written (3.3a). If we are killed
-//! while some of it is under way, nobody will ever read it: the client stays, and the server does not end at `kill-server`.
-//! A client whose process dies is let go at once. The kernel could kill it with us (`PR_SET_PDEATHSIG`), but that is said
-//! by the child itself between fork and exec, which takes `unsafe`; and it looks at our thread, not at our process.
+//! At the end of its input, tmux closes a control client only when all of its output is written (3.3a). If we are killed
+//! while output is pending, it is never read: the client stays, and the server does not exit on `kill-server`.
+//! A client whose process dies is closed immediately. The kernel could kill it with us (`PR_SET_PDEATHSIG`), but the child must
+//! request that between fork and exec, which needs `unsafe`; and it follows our thread, not our process.
 
 use std::process::{Child, Command, Stdio};
 
 use dogwatch_base::log::Logged as _;
 
-/// Waits for the end of its input, which is that of our life. Ctrl-C at our terminal is not meant for it.
+/// Waits for the end of its input, which is our end. Ignores Ctrl-C at our terminal.
 const WATCH: &str = r#"trap '' INT QUIT TERM HUP; read -r _; kill -KILL "$1""#;
 
 #[derive(Debug)]
 pub(super) struct ParentDeathGuard {
-    /// `None` if it could not be started: then the client is no worse off than without.
+    /// `None` if it could not be started: the client works without it.
     keeper: Option<Child>,
 }
 
@@ -31,11 +31,11 @@ impl ParentDeathGuard {
         Self { keeper: keeper.logged("start a process") }
     }
 
-    /// To be called before the client is waited for: afterwards its number may be another's.
+    /// Must be called before the client is reaped: afterwards its pid may belong to another process.
     pub(super) fn drop_it(&mut self) {
         if let Some(mut keeper) = self.keeper.take() {
             keeper.kill().logged("end a process");
-            // Closes its input, but only when it can no longer do anything.
+            // Closes its input, when it can no longer do anything.
             keeper.wait().logged("wait for a process");
         }
     }

@@ -10,8 +10,8 @@ pub(super) struct Answer {
     pub(super) body: Reply,
 }
 
-/// Requests on their way. tmux answers in the order of the lines, so the first one waiting owns
-/// the next answers; one whose caller gave up keeps its place.
+/// Requests in progress. tmux replies in the order of the lines, so the first one waiting owns
+/// the next replies; one whose caller gave up keeps its place.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     queue: VecDeque<Batch>,
@@ -25,7 +25,7 @@ struct Batch {
 }
 
 impl Pending {
-    /// Expects that many answers; without a caller they are thrown away.
+    /// Expects that many replies; without a caller they are dropped.
     pub(super) fn expect(&mut self, count: usize, caller: Option<Sender<Vec<Answer>>>) {
         let answers = Vec::with_capacity(count);
         self.queue.push_back(Batch { missing: count, answers, caller });
@@ -45,7 +45,7 @@ impl Pending {
         }
     }
 
-    /// The connection is lost: dropping the senders tells every caller.
+    /// The connection is lost: dropping the senders notifies every caller.
     pub(super) fn abandon(&mut self) {
         self.queue.clear();
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_is_told() {
+    fn a_lost_connection_is_reported_to_callers() {
         let mut pending = Pending::default();
         let (caller, answers) = channel();
         pending.expect(1, Some(caller));

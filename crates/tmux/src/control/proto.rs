@@ -1,19 +1,18 @@
-//! tmux's side of the conversation: bytes to events. Pure.
+//! Parses tmux's side of the protocol: bytes to events. Pure.
 
 use super::Note;
 use crate::Reply;
 
-/// One thing tmux said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Event {
-    /// The end of a command. `ours` tells a command this client sent from one that a hook ran.
+    /// The end of a command. `ours` distinguishes a command of this client from one that a hook ran.
     Reply {
         ours: bool,
         ok: bool,
         body: Reply,
     },
     Note(Note),
-    /// The client is being closed, with tmux's reason if it gives one.
+    /// The client is being closed, with tmux's reason if there is one.
     Exit {
         reason: String,
     },
@@ -26,11 +25,11 @@ pub(super) struct Parser {
     block: Option<Block>,
 }
 
-/// A reply under way. Its text can hold any line, even `%end 1 2 1`, so only the very guard that
+/// A reply in progress. Its text can contain any line, even `%end 1 2 1`, so only the guard that
 /// opened it closes it; tmux never puts a notification inside.
 #[derive(Debug)]
 struct Block {
-    /// `time number flags` as they came.
+    /// `time number flags` as received.
     guard: Vec<u8>,
     body: Vec<u8>,
 }
@@ -107,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation() {
+    fn a_conversation_is_parsed() {
         assert_eq!(Parser::default().push(TALK), talk());
     }
 
     proptest! {
         #[test]
-        fn cuts_do_not_matter(cuts in prop::collection::vec(0..TALK.len(), 0..12)) {
+        fn fragmentation_does_not_matter(cuts in prop::collection::vec(0..TALK.len(), 0..12)) {
             let mut cuts = cuts;
             cuts.extend([0, TALK.len()]);
             cuts.sort_unstable();
@@ -124,7 +123,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_accepted(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             Parser::default().push(&bytes);
         }
 

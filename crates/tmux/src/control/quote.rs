@@ -1,4 +1,4 @@
-//! A command as one line of tmux's own language.
+//! Quotes a command as one line of tmux's command language.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -26,8 +26,8 @@ pub(super) fn line(command: &Command) -> Result<Vec<u8>, Error> {
     Ok(line)
 }
 
-/// Double quotes keep everything but backslash, quote, `$` (environment) and `~` (home); control
-/// bytes, above all newlines, go as octal escapes, and so does 0xff, which tmux 3.3a takes for the
+/// Double quotes keep everything except backslash, quote, `$` (environment) and `~` (home); control
+/// bytes, above all newlines, become octal escapes, and so does 0xff, which tmux 3.3a takes for the
 /// end of its input.
 fn push_word(line: &mut Vec<u8>, word: &OsStr) {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn words_are_quoted() {
         let print = |text: &str| Command::new("display-message").flag('p').arg(text);
         for (command, expected) in [
             (Command::new("list-sessions"), "list-sessions\n"),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_line_can_carry_is_refused() {
+    fn unquotable_commands_are_refused() {
         assert!(line(&Command::new("load-buffer").arg("-").stdin(b"x".to_vec())).is_err());
         assert!(line(&Command::new("display-message").arg("a\0b")).is_err());
     }

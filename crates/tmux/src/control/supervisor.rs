@@ -1,4 +1,4 @@
-//! The thread behind a control client: it listens, and connects again when the connection is lost.
+//! The thread of a control client: it reads events, and reconnects when the connection is lost.
 
 use std::io::PipeReader;
 use std::os::fd::AsFd;
@@ -43,7 +43,7 @@ impl Supervisor {
         }
     }
 
-    /// Serves one connection to its end: why it was lost, or `None` when the owner closes.
+    /// Serves one connection to its end: why it was lost, or `None` when the owner closes it.
     fn listen(&self, mut inlet: Inlet) -> Option<String> {
         loop {
             match inlet.next(&self.closing, None) {
@@ -65,7 +65,7 @@ impl Supervisor {
         if let Note::SessionChanged { name, .. } = &note
             && !self.shared.is_closing()
         {
-            // A failure means that the connection is gone, which the next read tells.
+            // A failure means that the connection is gone, which the next read reports.
             self.shared.stay_anchored(name).logged("ask tmux");
         }
         self.tell(note);
@@ -102,7 +102,7 @@ impl Supervisor {
         }
     }
 
-    /// A caller that dropped the receiver does not want to know.
+    /// The receiver may be dropped: then the caller does not want notes.
     fn tell(&self, note: Note) {
         let _ = self.notes.send(note);
     }

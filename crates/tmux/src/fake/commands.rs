@@ -1,4 +1,4 @@
-//! What each command does to the model, and the texts of tmux for what it refuses.
+//! The effects of each command on the model, and tmux's error messages.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -93,16 +93,16 @@ impl State {
                 self.panes[at].in_mode = !command.has('q');
                 Ok(String::new())
             }
-            // They change nothing that is modelled; a target must be there all the same.
+            // Not modelled, but the target must exist.
             "select-pane" | "select-layout" | "select-window" | "move-window" | "resize-window"
             | "swap-pane" | "if-shell" => self.target(command).map(|_| String::new()),
-            // No client is attached, and the environment of the server is not modelled.
+            // No client is attached, and the server's environment is not modelled.
             "list-clients" | "set-environment" => Ok(String::new()),
             unknown => Err(format!("unknown command: {unknown}")),
         }
     }
 
-    /// The pane that a command is about: by id, or the last one of a session or window.
+    /// The pane of a command: by id, or the last one of a session or window.
     fn target(&self, command: &Parsed) -> Result<usize, String> {
         let target = command.value('t').unwrap_or_default();
         if let Ok(id) = target.parse::<PaneId>() {
@@ -145,7 +145,7 @@ impl State {
         Ok(self.made(command, id))
     }
 
-    /// Sizes and the folder of a pane that was made, and what is printed of it.
+    /// Sets size and directory of a new pane, and returns what is printed about it.
     fn made(&mut self, command: &Parsed, id: PaneId) -> String {
         let number = |letter| command.value(letter).and_then(|value| value.parse().ok());
         let folder = command.value('c').map(|folder| expand(folder, &|_| String::new()));
@@ -195,7 +195,7 @@ impl State {
         listed.into_iter().map(|(_, line)| line + "\n").collect()
     }
 
-    /// As many lines as the pane has, the rest of it empty.
+    /// As many lines as the pane has; missing ones are empty.
     fn capture(&self, command: &Parsed) -> Done {
         let pane = &self.panes[self.target(command)?];
         let lines = pane.screen.lines().chain(std::iter::repeat("")).take(pane.height.into());
@@ -251,7 +251,7 @@ impl State {
         Ok(format!("{name}={value}\n"))
     }
 
-    /// What a name in a format stands for.
+    /// The value of a name in a format.
     fn value(&self, name: &str, pane: Option<&FakePane>) -> String {
         let number = |flag: bool| u8::from(flag).to_string();
         match (name, pane) {

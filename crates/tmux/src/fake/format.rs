@@ -1,6 +1,6 @@
 //! Formats: `#{name}`, `##`, and the few expressions that dogwatch uses.
 
-/// Expands a format. What a name stands for is said by `value`; a name that it does not know is empty, as in tmux.
+/// Expands a format. `value` gives the value of a name; an unknown name is empty, as in tmux.
 pub(super) fn expand(format: &str, value: &dyn Fn(&str) -> String) -> String {
     let mut out = String::new();
     let mut rest = format;
@@ -38,7 +38,7 @@ fn expression(body: &str, value: &dyn Fn(&str) -> String) -> String {
     value(body)
 }
 
-/// Where the brace that the text begins with is closed.
+/// The position of the brace that closes the first one.
 fn closing(text: &str) -> usize {
     let mut depth = 0;
     for (at, letter) in text.char_indices() {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats() {
+    fn formats_are_expanded() {
         let value = |name: &str| match name {
             "pane_id" => "%3".to_owned(),
             "yes" => "1".to_owned(),

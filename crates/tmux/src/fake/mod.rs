@@ -1,8 +1,8 @@
-//! A tmux server in memory, for tests of what stands on this crate: sessions, panes, screens, buffers and the commands that
-//! dogwatch uses. No process is started and nothing is drawn; a test says what a pane shows, and may react to what is typed.
+//! A tmux server in memory for tests: sessions, panes, screens, buffers and the commands that
+//! dogwatch uses. No process is started and nothing is drawn; a test sets what a pane shows, and may react to input.
 //!
-//! It takes the same words that a `tmux` process would get, so chains, marks, targets and error texts are tested with it. It has no
-//! control mode. That a real tmux answers the same way is the business of this crate's own tests: `tests/it/fake.rs` compares.
+//! It takes the same words as a `tmux` process, so chains, marks, targets and error messages are tested with it. It has no
+//! control mode. `tests/it/fake.rs` compares its answers with a real tmux.
 
 mod commands;
 mod format;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use crate::{Client, Error, Output, PaneId, Server, Socket, Transport};
 
-/// What reaches the program in a pane.
+/// Input to the program in a pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// Pasted in one piece.
@@ -30,7 +30,7 @@ pub enum Input {
     Key(String),
 }
 
-/// One pane. A test may change all of it.
+/// One pane. Tests may change all of it.
 #[derive(Debug, Clone)]
 pub struct FakePane {
     pub id: PaneId,
@@ -45,15 +45,15 @@ pub struct FakePane {
     pub width: u16,
     pub height: u16,
     pub in_mode: bool,
-    /// How many clients are attached to its session.
+    /// Number of clients attached to its session.
     pub attached: u32,
-    /// In seconds since 1970.
+    /// Unix seconds.
     pub activity: u64,
-    /// The words that it was made to run.
+    /// The command that it was created with.
     pub runs: Vec<String>,
     pub current_path: PathBuf,
     pub options: BTreeMap<String, String>,
-    /// What was typed into it so far.
+    /// All input so far.
     pub typed: Vec<Input>,
 }
 
@@ -79,7 +79,7 @@ struct State {
     hangs: bool,
 }
 
-/// The fake server, shared by all [`Server`]s that [`FakeTmux::server`] gives out.
+/// The fake server, shared by all [`Server`]s from [`FakeTmux::server`].
 #[derive(Clone)]
 pub struct FakeTmux {
     state: Arc<Mutex<State>>,
@@ -104,7 +104,7 @@ impl FakeTmux {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// How the code under test reaches it.
+    /// The server for the code under test.
     pub fn server(&self, socket: impl Into<PathBuf>) -> Server {
         Server::new(Socket::Path(socket.into())).with_transport(Arc::new(self.clone()))
     }
@@ -113,7 +113,7 @@ impl FakeTmux {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a session with one pane, as a person would, and starts the server if need be.
+    /// Creates a session with one pane, as a person would, and starts the server if necessary.
     pub fn session(&self, name: &str) -> PaneId {
         let mut state = self.lock();
         state.run_server();
@@ -126,7 +126,7 @@ impl FakeTmux {
         self.lock().panes.iter_mut().find(|one| one.id == pane).map(change)
     }
 
-    /// What a pane is like now.
+    /// A copy of a pane's current state.
     pub fn pane(&self, pane: PaneId) -> Option<FakePane> {
         self.lock().panes.iter().find(|one| one.id == pane).cloned()
     }
@@ -135,7 +135,7 @@ impl FakeTmux {
         self.lock().panes.clone()
     }
 
-    /// What is shown on a pane from now on.
+    /// Sets the screen of a pane.
     pub fn show(&self, pane: PaneId, screen: &str) {
         self.change(pane, |pane| {
             screen.clone_into(&mut pane.screen);
@@ -143,34 +143,34 @@ impl FakeTmux {
         });
     }
 
-    /// Plays the program in a pane: called for everything that is typed into it.
+    /// Sets the program in a pane: called for every input.
     pub fn play(&self, pane: PaneId, program: impl FnMut(&mut FakePane, &Input) + Send + 'static) {
         self.lock().programs.insert(pane.0, Box::new(program));
     }
 
-    /// Called for every pane that a command makes.
+    /// Called for every pane that a command creates.
     pub fn on_start(&self, start: impl FnMut(&mut FakePane) + Send + 'static) {
         self.lock().on_start = Some(Box::new(start));
     }
 
-    /// Takes a pane away without anybody asking.
+    /// Removes a pane without a command.
     pub fn close(&self, pane: PaneId) {
         let mut state = self.lock();
         state.panes.retain(|one| one.id != pane);
         state.end_if_empty();
     }
 
-    /// The next command of this name fails with this text of tmux.
+    /// The next command of this name fails with this message.
     pub fn refuse(&self, command: &str, message: &str) {
         self.lock().refusals.push_back((command.to_owned(), message.to_owned()));
     }
 
-    /// From now on no client gets an answer (`true`), or they do again.
+    /// With `true` no client gets an answer any more; `false` ends that.
     pub fn hang(&self, hangs: bool) {
         self.lock().hangs = hangs;
     }
 
-    /// The server ends with all its panes.
+    /// Ends the server with all its panes.
     pub fn end(&self) {
         self.lock().end();
     }
@@ -185,7 +185,7 @@ impl FakeTmux {
         Some((state.pid?, state.start))
     }
 
-    /// Names of the commands that were carried out, in order; marks between replies are left out.
+    /// Names of the executed commands, in order; without the marks between replies.
     pub fn ran(&self) -> Vec<String> {
         self.lock().ran.clone()
     }
@@ -199,7 +199,7 @@ impl FakeTmux {
 impl State {
     fn run_server(&mut self) {
         if self.pid.is_none() {
-            // A living process, so that a look at processes finds it.
+            // A live process, so that process checks find it.
             self.pid = Some(std::process::id());
             self.start += 1;
         }

@@ -1,9 +1,9 @@
-//! The words of a client, taken apart as tmux does.
+//! Parses the words of a client as tmux does.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-/// One command with its options. An option that was given several times keeps all values.
+/// One command with its options. A repeated option keeps all values.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) name: String,
@@ -53,7 +53,7 @@ fn last(commands: &mut Vec<Vec<String>>) -> &mut Vec<String> {
     &mut commands[at]
 }
 
-/// Which options of a command take a value. The others are flags.
+/// The options of a command that take a value. The others are flags.
 fn valued(name: &str) -> &'static str {
     match name {
         "new-session" => "snxycteFf",
@@ -72,7 +72,7 @@ fn valued(name: &str) -> &'static str {
     }
 }
 
-/// Reads options until the first word that is none, as getopt does.
+/// Reads options until the first word that is not one, like getopt.
 pub(super) fn parse(words: &[String]) -> Parsed {
     let mut parsed = Parsed { name: words[0].clone(), ..Parsed::default() };
     let takes_value = valued(&parsed.name);

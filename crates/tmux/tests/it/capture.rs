@@ -24,7 +24,7 @@ fn screen_history_colours_and_joined_lines() {
 }
 
 #[test]
-fn many_panes_in_order_and_the_lost_ones_named() {
+fn many_panes_in_order_with_missing_ones_named() {
     let tmux = PrivateTmux::running();
     let texts: Vec<String> = (0..6).map(|n| format!("text-{n}")).collect();
     let panes: Vec<PaneId> = texts

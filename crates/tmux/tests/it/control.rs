@@ -72,7 +72,7 @@ fn the_hooks_of_the_user_do_not_confuse_the_answers() {
 }
 
 #[test]
-fn lists_and_captures_are_those_of_the_other_transport() {
+fn lists_and_captures_equal_those_of_the_other_transport() {
     let tmux = PrivateTmux::running();
     let dir = tmux.path().join("two\nlines\n%end 1 2 1");
     fs::create_dir(&dir).unwrap();
@@ -135,7 +135,7 @@ fn stdin_is_refused() {
     assert_eq!(control.request_one(print("a")).unwrap().first_line(), "a");
 }
 
-/// Nothing a caller puts into an argument may become another command, an expansion or a loss.
+/// No argument may become another command, an expansion or be lost.
 #[test]
 fn quoting_round_trips_through_tmux() {
     let tmux = PrivateTmux::running();
@@ -207,7 +207,7 @@ fn window_sizes_are_left_alone() {
     let (control, _notes) = Control::open(&tmux.server).unwrap();
     control.request_one(CaptureOptions::default().command(PaneId(0))).unwrap();
     assert_eq!(size(), [(120, 39)]);
-    // Even when someone moves the client onto that session.
+    // Even when the client is moved onto that session.
     tmux.server.run_one(Command::new("switch-client").target(&name("user"))).unwrap();
     control.request_one(print("a")).unwrap();
     assert_eq!(size(), [(120, 39)]);

@@ -1,10 +1,10 @@
-//! The fake answers as a real tmux does: the same calls to both.
+//! The fake answers like a real tmux: the same calls to both.
 
 use dogwatch_testkit::{PrivateTmux, name, new_session, print};
 use dogwatch_tmux::fake::{FakeTmux, Input};
 use dogwatch_tmux::{CaptureOptions, Command, Error, PaneId, PaneList, RowQuery, Server};
 
-/// Runs a case on a real server and on the fake, and wants the same text of both.
+/// Runs a case on a real server and on the fake, and compares the texts.
 fn same(what: &str, case: impl Fn(&Server) -> String) {
     let private = PrivateTmux::idle();
     let fake = FakeTmux::new();
@@ -64,7 +64,7 @@ fn a_chain_ends_at_its_first_error() {
 }
 
 #[test]
-fn panes_are_listed_alike() {
+fn panes_are_listed_the_same_way() {
     same("panes", |server| {
         session(server, "a b");
         let pane = session(server, "web");
@@ -116,7 +116,7 @@ fn the_server_ends_with_its_last_session() {
 }
 
 #[test]
-fn what_is_typed_reaches_the_program() {
+fn input_reaches_the_program() {
     let fake = FakeTmux::new();
     let server = fake.server("/none");
     let pane = fake.session("web");

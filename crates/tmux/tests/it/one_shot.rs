@@ -94,7 +94,7 @@ fn arguments_arrive_as_they_are() {
         let show = Command::new("show-buffer").option('b', "odd");
         let shown = tmux.server.run_one(show);
         if text.is_empty() {
-            // tmux keeps no empty buffers: the former one stays.
+            // tmux keeps no empty buffers: the previous one stays.
             continue;
         }
         assert_eq!(shown.unwrap().text(), text, "{text:?}");

@@ -1,4 +1,4 @@
-//! What users and dying servers do to a control client.
+//! Effects of users and exiting servers on a control client.
 
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -43,7 +43,7 @@ fn no_server_is_an_error_and_none_is_started() {
     assert!(!tmux.socket().exists());
     tmux.session("a");
     tmux.kill();
-    // A pane's process that was just being started may hold the socket for a moment longer.
+    // A pane's process that was just being started may hold the socket a moment longer.
     eventually("the socket is dead", || {
         let error = Control::open(&tmux.server).unwrap_err();
         assert!(error.is_no_server(), "{error}");
@@ -67,7 +67,7 @@ fn a_new_server_on_the_same_socket_is_found() {
     tmux.kill();
     wait_lost(&notes);
     assert!(matches!(control.request_one(print("a")), Err(Error::Disconnected)));
-    // It waits, and does not start a server that the user does not have.
+    // It waits, and does not start a server.
     // sleep: long enough for several attempts to connect, none of which may start a server.
     thread::sleep(Duration::from_millis(200));
     assert!(matches!(tmux.server.panes(), Err(Error::NoServer)));
@@ -109,7 +109,7 @@ fn a_moved_client_goes_back_to_an_anchor() {
             |note: &Note| matches!(note, Note::SessionChanged { name, .. } if name == "main");
         wait_for(&notes, "the move", moved);
         eventually("it is back", || here().starts_with(ANCHOR_PREFIX));
-        eventually("nobody is left on main", || {
+        eventually("no client is left on main", || {
             tmux.server.panes().unwrap()[0].session_attached == 0
         });
     }
@@ -134,12 +134,12 @@ fn a_request_pending_at_the_servers_death_fails() {
     let tmux = PrivateTmux::running();
     let (control, notes) = Control::open(&tmux.server).unwrap();
     thread::scope(|scope| {
-        // The answer to what follows a `wait-for` comes only when the channel is woken.
+        // The reply to what follows a `wait-for` comes only when the channel is woken.
         let here = Command::new("set-option").flag('g').args(["@here", "yes"]);
         let wait = Command::new("wait-for").arg("never");
         let pending = scope.spawn(|| control.request(&[here, wait, print("a")]));
         eventually("the request is there", || tmux.ask("#{@here}").unwrap() == "yes");
-        // An orderly end would wake the channel first.
+        // An orderly exit would wake the channel first.
         let pid = tmux.server_pid().unwrap();
         let gone = Exit::of(pid);
         kill_9(pid);
@@ -151,7 +151,7 @@ fn a_request_pending_at_the_servers_death_fails() {
 }
 
 #[test]
-fn an_unanswered_request_times_out_and_the_next_one_is_answered_right() {
+fn an_unanswered_request_times_out_and_the_next_gets_its_own_reply() {
     let tmux = PrivateTmux::running();
     let mut server = tmux.server.clone();
     server.deadline = Duration::from_millis(300);
@@ -164,7 +164,7 @@ fn an_unanswered_request_times_out_and_the_next_one_is_answered_right() {
 }
 
 #[test]
-fn a_server_that_hangs_holds_nobody_up() {
+fn a_server_that_hangs_does_not_block_the_caller() {
     let tmux = PrivateTmux::running();
     let mut server = tmux.server.clone();
     server.deadline = Duration::from_millis(300);
@@ -175,7 +175,7 @@ fn a_server_that_hangs_holds_nobody_up() {
     let outcomes = [
         control.request_one(print("a")),
         server.run_one(print("a")),
-        // More than the pipe to it holds.
+        // More than the pipe to it can hold.
         control.request_one(Command::new("set-buffer").arg("x".repeat(2_000_000))),
     ];
     drop(control);
@@ -201,14 +201,14 @@ fn closing_without_a_server_does_not_hang() {
 }
 
 #[test]
-fn closing_in_the_midst_of_a_reconnection_leaves_nothing() {
+fn closing_during_a_reconnection_leaves_nothing() {
     let tmux = PrivateTmux::running();
-    // Few rounds: tmux 3.3a itself crashes now and then when a control client is detached (one in some hundred).
+    // Few rounds: tmux 3.3a itself crashes now and then when a control client is detached (about one in a few hundred).
     for round in 0..4 {
         let (control, notes) = Control::open(&tmux.server).unwrap();
         tmux.server.run_one(Command::new("detach-client")).unwrap();
         wait_lost(&notes);
-        // sleep: the moments of the drop are spread over a reconnection.
+        // sleep: spreads the drops over a reconnection.
         thread::sleep(Duration::from_millis(round * 2));
         drop(control);
         let sessions = Command::new("list-sessions").option('F', "#{session_name}");
@@ -217,7 +217,7 @@ fn closing_in_the_midst_of_a_reconnection_leaves_nothing() {
 }
 
 #[test]
-fn the_anchor_of_a_killed_watcher_is_swept_by_the_next() {
+fn the_anchor_of_a_killed_watcher_is_removed_by_the_next() {
     let tmux = PrivateTmux::running();
     let stale = format!("{ANCHOR_PREFIX}-1-stale");
     tmux.session(&stale);
@@ -243,7 +243,7 @@ fn a_killed_client_process_is_replaced() {
 }
 
 #[test]
-fn many_clients_at_once_and_sessions_that_come_and_go() {
+fn many_clients_while_sessions_come_and_go() {
     let tmux = PrivateTmux::running();
     thread::scope(|scope| {
         for _ in 0..4 {

@@ -13,7 +13,7 @@ fn detail(tmux: &PrivateTmux, pane: PaneId) -> PaneDetail {
 }
 
 #[test]
-fn a_living_pane() {
+fn a_live_pane_is_listed() {
     let tmux = PrivateTmux::idle();
     tmux.sized_session("web", 120, 39);
     let rows = tmux.server.panes().unwrap();
@@ -29,14 +29,14 @@ fn a_living_pane() {
 }
 
 #[test]
-fn dead_panes_tell_how_they_died() {
+fn dead_panes_show_how_they_ended() {
     let tmux = PrivateTmux::running();
     tmux.server
         .run_one(Command::new("set-option").flag('g').args(["remain-on-exit", "on"]))
         .unwrap();
     let exited = tmux.session_with("exited", &["sh", "-c", "exit 3"]);
     let killed = tmux.session_with("killed", &["sh", "-c", "kill -9 $$"]);
-    // 3.2 does not tell the signal.
+    // 3.2 does not report the signal.
     let signal = is_since("3.3").then_some(9);
     for (pane, status, signal) in [(exited, Some(3), None), (killed, None, signal)] {
         eventually("the status is known", || {
@@ -49,7 +49,7 @@ fn dead_panes_tell_how_they_died() {
 }
 
 #[test]
-fn copy_mode_and_the_alternate_screen_are_seen() {
+fn copy_mode_and_the_alternate_screen_are_reported() {
     let tmux = PrivateTmux::running();
     let pane = tmux.session_with("alt", &["sh", "-c", "printf '\\033[?1049h'; exec cat"]);
     eventually("alternate screen", || detail(&tmux, pane).row.alternate_on);
@@ -72,7 +72,7 @@ fn names_with_every_symbol() {
     }
     let mut found: Vec<_> =
         tmux.server.panes().unwrap().into_iter().map(|row| row.session_name).collect();
-    // tmux writes the backslash, and some versions `$` before a letter, with one or two backslashes before it.
+    // tmux prints the backslash, and some versions `$` before a letter, with one or two backslashes before it.
     for name in expected.iter_mut().chain(&mut found) {
         *name = name.replace('\\', "");
     }
@@ -82,7 +82,7 @@ fn names_with_every_symbol() {
 }
 
 #[test]
-fn titles_paths_and_commands_hold_what_they_like() {
+fn titles_paths_and_commands_may_contain_anything() {
     let tmux = PrivateTmux::running();
     let dirs: [&[u8]; 6] = [
         b"plain",
@@ -101,9 +101,9 @@ fn titles_paths_and_commands_hold_what_they_like() {
         let pane: PaneId = tmux.server.run_one(new).unwrap().first_line().parse().unwrap();
         let set = Command::new("select-pane").option('T', escape_format(title)).target(pane);
         tmux.server.run_one(set).unwrap();
-        // 3.4 and 3.5 write control bytes and what is not UTF-8 as escapes (`\\a`, `\\351`), and leave backslashes as they are.
+        // 3.4 and 3.5 print control bytes and non-UTF-8 as escapes (`\\a`, `\\351`), and leave backslashes unchanged.
         let is_told = !is_since("3.4") || is_since("3.6") || (at != 2 && at != 3);
-        // The program is there a moment before its directory can be read.
+        // The program runs a moment before its directory can be read.
         eventually("cat runs in its directory", || {
             let detail = detail(&tmux, pane);
             detail.current_command == "cat" && (detail.current_path == path || !is_told)
@@ -113,7 +113,7 @@ fn titles_paths_and_commands_hold_what_they_like() {
         // 3.7 doubles backslashes in a title that a command sets.
         assert_eq!(detail.title.replace("\\\\", "\\"), title, "{at}");
     }
-    // A row that was read wrongly would have shifted the others.
+    // A row that was parsed wrongly would have shifted the others.
     assert_eq!(tmux.server.panes_detailed().unwrap().len(), dirs.len() + 1);
 }
 
@@ -133,7 +133,7 @@ fn no_server_is_a_typed_error() {
 }
 
 #[test]
-fn titles_set_by_programs_shift_nothing() {
+fn titles_set_by_programs_do_not_shift_fields() {
     let tmux = PrivateTmux::running();
     let script = "printf '\\033]2;two\\nlines\\tand a tab\\007'; printf '\\033]2;\\377\\376\\033\\\\'; \
                   echo END; exec cat";

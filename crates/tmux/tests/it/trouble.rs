@@ -1,4 +1,4 @@
-//! What goes wrong, and what it is called.
+//! Failures and their errors.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ fn no_server_whether_the_socket_exists_or_not() {
     assert!(list().is_ok());
     tmux.kill();
     assert!(tmux.socket().exists());
-    // A pane's process that was just being started may hold the socket for a moment longer.
+    // A pane's process that was just being started may hold the socket a moment longer.
     eventually("the socket is dead", || {
         let error = list().unwrap_err();
         assert!(error.is_no_server(), "{error}");
@@ -94,7 +94,7 @@ fn a_missing_pane() {
 }
 
 #[test]
-fn a_socket_that_cannot_be_made() {
+fn a_socket_that_cannot_be_created() {
     let dir = TempDir::new().unwrap();
     let mut server = Server::new(Socket::Path(dir.path().join("missing/s")));
     server.config = Some("/dev/null".into());
@@ -116,7 +116,7 @@ fn a_command_line_that_is_too_long() {
 }
 
 #[test]
-fn the_deadline_ends_a_tmux_that_hangs() {
+fn the_deadline_kills_a_tmux_that_hangs() {
     let (_dir, mut server) = scripted("exec tail -f /dev/null");
     server.deadline = Duration::from_millis(100);
     let begun = Instant::now();
@@ -125,9 +125,9 @@ fn the_deadline_ends_a_tmux_that_hangs() {
     assert!(begun.elapsed() < PATIENCE);
 }
 
-/// As when a session is made by a call that was taken before the `kill-server`: it keeps the server, which refuses everyone.
+/// As when a client that connected before the `kill-server` creates a session: it keeps the server, which refuses all clients.
 #[test]
-fn a_server_that_does_not_come_to_its_end_is_told_again() {
+fn a_server_that_does_not_exit_is_signalled_again() {
     let tmux = PrivateTmux::running();
     let late = "set-hook -gu session-closed ; new-session -d -s late cat";
     let hook = Command::new("set-hook").flag('g').arg("session-closed").arg(late);
@@ -139,7 +139,7 @@ fn a_server_that_does_not_come_to_its_end_is_told_again() {
 }
 
 #[test]
-fn a_new_session_outwaits_a_dying_server() {
+fn a_new_session_waits_for_a_server_that_is_exiting() {
     let tmux = PrivateTmux::running();
     for round in 0..5 {
         for at in 0..10 {

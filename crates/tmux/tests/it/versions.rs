@@ -1,4 +1,4 @@
-//! Faults that only some versions of tmux have; `just tmux-matrix` runs these on all of them.
+//! Bugs that only some tmux versions have; `just tmux-matrix` runs these on all of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,7 +8,7 @@ use dogwatch_testkit::{PrivateTmux, name, new_session, print};
 use dogwatch_tmux::control::Control;
 use dogwatch_tmux::{CaptureOptions, Command, Error, PaneId, RowQuery, fitting};
 
-/// 3.2a follows a null pointer when a format names the activity of the window of a pane that is gone, and the server ends with all
+/// 3.2a dereferences a null pointer when a format names the window activity of a missing pane, and the server crashes with all
 /// sessions (`display-message -p -t %99 '#{window_activity}'`).
 #[test]
 fn asking_for_a_pane_that_is_gone_ends_nothing() {
@@ -27,7 +27,7 @@ fn asking_for_a_pane_that_is_gone_ends_nothing() {
     assert_eq!(tmux.server_pid(), pid);
 }
 
-/// Of a pane in a window with others, only that pane is told of.
+/// In a window with several panes, only the requested one is reported.
 #[test]
 fn a_pane_is_asked_for_alone() {
     let tmux = PrivateTmux::running();
@@ -63,19 +63,19 @@ fn long_chains_are_done_in_parts() {
     let mut broken = commands.clone();
     broken.insert(400, Command::new("kill-session").target(&name("nobody")));
     assert!(matches!(tmux.server.run(&broken), Err(Error::NotFound { .. })));
-    // What cannot be parted is refused here, by every version alike, before anything is done.
+    // A chain that cannot be split is refused on every version, before anything is executed.
     let whole: Vec<Command> = texts.iter().map(|text| print(text).runs_on()).collect();
     let error = tmux.server.run(&whole).unwrap_err();
     assert!(matches!(error, Error::CommandTooLong { .. }), "{error}");
-    // As many as are said to fit do fit.
+    // As many as `fitting` says do fit.
     for commands in [&commands, &whole] {
         let part = &commands[..fitting(commands)];
         assert!(tmux.server.start(part).unwrap().finish().is_ok());
     }
 }
 
-/// Up to 3.6, the server ends when it announces something to a control client that is still connecting (tmux/tmux#4980). Sessions that
-/// come and go by our hands wait for it.
+/// Up to 3.6, the server crashes when it notifies a control client that is still connecting (tmux/tmux#4980). dogwatch's own
+/// changes of sessions wait for that.
 #[test]
 fn clients_connect_while_sessions_come_and_go() {
     const TIME: Duration = Duration::from_secs(4);
