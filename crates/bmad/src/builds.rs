@@ -1,4 +1,4 @@
-//! Stories that BMAD builds by itself (`bmad-build-auto`, seen in BMAD 6.12.0): which there are, and how each went.
+//! Stories that BMAD builds with one skill (`bmad-build-auto`, seen in BMAD 6.12.0): the list, and the result of each.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use crate::format::{front_matter, yaml_to_json};
 pub struct Entry {
     pub id: String,
     pub title: String,
-    /// A person wants to see the plan before it is implemented.
+    /// A person wants to approve the plan before it is implemented.
     pub spec_checkpoint: bool,
-    /// A person wants to look before anything further runs.
+    /// A person wants to check before anything further runs.
     pub done_checkpoint: bool,
-    /// What is added to the prompt.
+    /// Text to append to the prompt.
     pub invoke_dev_with: String,
 }
 
@@ -54,14 +54,14 @@ pub fn entries(text: &str) -> Result<Vec<Entry>, String> {
     if found.is_empty() { Err("no stories".into()) } else { Ok(found) }
 }
 
-/// What the spec of a story says.
+/// The spec of a story.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spec {
     /// `draft`, `ready-for-dev`, `in-progress`, `in-review`, `done` or `blocked`.
     pub status: String,
     /// Why it was blocked.
     pub blocking: Option<String>,
-    /// It is done, and it says itself that another review is worthwhile.
+    /// It is done, and recommends another review itself.
     pub wants_review: bool,
 }
 
@@ -81,12 +81,12 @@ pub fn spec(text: &str) -> Spec {
     }
 }
 
-/// The same spec, for another try after a person has looked at what blocked it. `None` if it is not blocked.
+/// The same spec, ready for another try after a person has resolved the block. `None` if it is not blocked.
 pub fn unblocked(text: &str) -> Option<String> {
     (spec(text).status == "blocked").then(|| crate::format::fields::set(text, "status", "draft"))?
 }
 
-/// Sprint status with another status in one row; `None` if there is no such row, or it says so already.
+/// The sprint status with another status in one row; `None` if there is no such row, or nothing changes.
 pub fn with_row(text: &str, key: &str, status: &str) -> Option<String> {
     let mut changed = false;
     let line = |line: &str| {
@@ -110,7 +110,7 @@ pub fn with_row(text: &str, key: &str, status: &str) -> Option<String> {
     changed.then_some(text)
 }
 
-/// The two ways in which BMAD does stories.
+/// BMAD's two ways of doing stories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generation {
     /// `bmad-create-story`, `bmad-dev-story`, `bmad-code-review`: a session each.
@@ -119,13 +119,13 @@ pub enum Generation {
     Build,
 }
 
-/// What is installed, and what there is to work on.
+/// The installed skills, and the existing work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Installed {
     pub stories: bool,
     pub build: bool,
     pub has_sprint_status: bool,
-    /// Stories of sprint status that `bmad-create-story` has written a file for.
+    /// Stories of the sprint status for which `bmad-create-story` has written a file.
     pub has_story_files: bool,
     /// Specs that a build has written.
     pub has_specs: bool,
@@ -142,7 +142,7 @@ pub fn choose(there: Installed) -> Option<(Generation, &'static str)> {
         Installed { build: false, .. } => {
             Some((Stories, "bmad-create-story and bmad-dev-story are installed"))
         }
-        // Both: what was begun is gone on with in the same way.
+        // Both are installed: continue in the way that was begun.
         Installed { has_story_files: true, .. } => Some((
             Stories,
             "both generations are installed and bmad-create-story has already created stories",
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_specs_say() {
+    fn specs_are_read() {
         let done = "---\ntitle: 'x'\nstatus: 'done' # draft | done\nfollowup_review_recommended: true\n---\n# X\n";
         let read = spec(done);
         assert_eq!((read.status.as_str(), read.wants_review), ("done", true));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_sprint_status() {
+    fn a_row_of_the_sprint_status_is_changed() {
         let text = "development_status:\n  epic-1: backlog\n  1-1-a: backlog # first\n  1-10-b: \"done\"\n";
         let done = with_row(text, "1-1-a", "done").unwrap();
         assert_eq!(
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn which_generation() {
+    fn the_generation_follows_from_what_is_installed() {
         use Generation::{Build, Stories};
         let both = Installed { stories: true, build: true, ..Installed::default() };
         for (there, want) in [

@@ -1,4 +1,4 @@
-//! A story's commit: what has changed in the work tree, without what must not leave the machine.
+//! Commits a story's changes, except for secrets.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use dogwatch_store::read_regular;
 
 use dogwatch_base::git::{GitFailed, WorkTree};
 
-/// A longer file is not read for keys: nobody writes one by hand.
+/// A larger file is not searched for keys: it was not written by hand.
 const MOST_BYTES: u64 = 2 * 1024 * 1024;
 
-/// A file that was not taken along, and why.
+/// A file that was left out, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     pub path: String,
@@ -29,7 +29,7 @@ pub struct Committed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotCommitted {
     Status(GitFailed),
-    /// A merge is to be settled by a person first.
+    /// A person must resolve a merge first.
     Unmerged(Vec<String>),
     Add(GitFailed),
     Commit(GitFailed),
@@ -66,7 +66,7 @@ pub fn commit(folder: &Path, message: &str) -> Result<Committed, NotCommitted> {
     Ok(Committed { commit: Some(commit), left_out })
 }
 
-/// Why a changed file does not go into a commit, if it does not.
+/// Why a changed file is left out of a commit, if so.
 pub fn why_not(tree: &WorkTree, change: &Change) -> Option<String> {
     if change.is_gone() {
         return None;
@@ -74,14 +74,14 @@ pub fn why_not(tree: &WorkTree, change: &Change) -> Option<String> {
     if change.is_repository() {
         return Some("a repository of its own".to_owned());
     }
-    // What is in the last commit already, somebody wanted there.
+    // A file that is already committed was accepted by a person.
     if change.is_new()
         && let Some(reason) = left_out::by_name(&change.shown())
     {
         return Some(reason.to_owned());
     }
     let path = tree.path(&change.path);
-    // Of a link git takes only where it leads to.
+    // For a link, git commits only its target path.
     let now = if path.is_symlink() {
         None
     } else {
@@ -96,7 +96,7 @@ pub fn why_not(tree: &WorkTree, change: &Change) -> Option<String> {
     left_out::by_content(now, text(&committed).unwrap_or_default())
 }
 
-/// `None` for what no person wrote.
+/// `None` for binary files.
 fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
@@ -164,13 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_secret_stays_and_is_told() {
+    fn files_that_look_secret_are_left_out_and_reported() {
         let repository = Repository::new();
         repository.write("src/a.rs", "fn a() {}\n");
         repository.write(".env", "A=1\n");
         repository.write("src/key.py", &key());
         repository.write("a b*", "x\n");
-        // What an agent has staged itself is no better.
+        // Staging it does not make it acceptable.
         repository.git("add .env");
         assert_eq!(repository.left_out(), [".env", "src/key.py"]);
         assert_eq!(repository.committed(), "a b*\nsrc/a.rs");
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(repository.commit().unwrap().commit, None);
     }
 
-    /// Which files a hook finds must not depend on who commits.
+    /// A hook must find the same files whoever commits.
     #[test]
     fn a_hook_that_looks_for_files_finds_them() {
         let repository = Repository::new();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_committed_already_goes_on_unless_a_key_is_new_in_it() {
+    fn committed_files_are_updated_unless_a_key_is_new_in_them() {
         let repository = Repository::new();
         repository.write(".env", "A=1\n");
         repository.write("old.py", &key());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_is_not_settled_by_a_commit() {
+    fn a_merge_is_not_resolved_by_a_commit() {
         let repository = Repository::new();
         repository.write("a", "1\n");
         repository.git("add -A");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_says_no_is_heard() {
+    fn a_hook_that_refuses_is_reported() {
         let repository = Repository::new();
         repository.write("a", "1\n");
         repository.hook("echo 'tests fail' >&2\nexit 1");

@@ -1,12 +1,12 @@
-//! BMAD's files: what they say, where they are, and how they are changed.
+//! BMAD's files: their formats, where they are, and how they are changed.
 //!
 //! - [`format`](mod@format) reads and writes texts: epics, stories, sprint status, front matter, state documents. Pure.
-//! - [`policy`] is what holds for a run: how each step is prompted, verified and repeated.
+//! - [`policy`] is the policy of a run: how each step is prompted, verified and repeated.
 //! - [`project`] finds the files of a project and changes them without following links.
-//! - [`verify`](fn@verify) says whether a step has done what it is for; [`reconcile`](fn@reconcile) and [`test_counts`](fn@test_counts)
-//!   hold a story's file against the work tree and its tests.
+//! - [`verify`](fn@verify) checks the result of a step; [`reconcile`](fn@reconcile) and [`test_counts`](fn@test_counts)
+//!   compare a story's file with the work tree and its tests.
 //! - [`commit`](fn@commit) commits a story's changes, without secrets.
-//! - [`builds`] tells BMAD's generations apart; [`run_document`] renders a run as a state document.
+//! - [`builds`] distinguishes BMAD's generations; [`run_document`] renders a run as a state document.
 
 pub mod builds;
 mod commit;

@@ -1,4 +1,4 @@
-//! Does a story's `File List` say what git says?
+//! Compares a story's `File List` with git.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use dogwatch_base::git::{GitFailed, WorkTree};
 
 const HEADING: &str = "File List";
 
-/// Folders of tools, not of the story's work.
+/// Directories of tools, not of the story's work.
 const NOT_WORK: [&str; 5] = ["_bmad/", "_bmad-output/", ".claude/", ".cursor/", ".windsurf/"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reconciled {
-    /// Below the repository.
+    /// Relative to the repository.
     pub story_file: String,
     pub git_files: Vec<String>,
     pub missing_from_story: Vec<String>,
@@ -40,7 +40,7 @@ impl From<StoryError> for NotReconciled {
     }
 }
 
-/// The story that is meant and its file, below `repo`.
+/// A story and its file, relative to `repo`.
 pub(crate) fn story_file(
     stories: &Stories,
     story: &str,
@@ -55,7 +55,7 @@ pub(crate) fn below(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// With `write`, the section is made to say it.
+/// With `write`, updates the section.
 pub fn reconcile(repo: &Path, story: &str, write: bool) -> Result<Reconciled, NotReconciled> {
     let stories = Stories::new(repo);
     let (_, file) = story_file(&stories, story)?;

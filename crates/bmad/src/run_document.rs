@@ -1,4 +1,4 @@
-//! The state document of a run of BMAD stories: what the journal says, in the form that the original's tools read.
+//! The state document of a run of BMAD stories: the journal in the format that story-automator's tools read.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use dogwatch_core::workflow::state::{Outcome, Phase, Run, Standing};
 
 pub const TEMPLATE: &str = include_str!("../data/state.md");
 
-/// The steps of the progress table, as the original has them.
+/// The steps of the progress table, as in story-automator.
 const COLUMNS: [&str; 5] = ["create", "dev", "auto", "review", "commit"];
 
-/// Where the run is, in the original's words.
+/// The run's status in story-automator's terms.
 pub fn status(run: &Run) -> &'static str {
     match &run.standing {
         Standing::Complete => "COMPLETE",
@@ -24,7 +24,7 @@ pub fn status(run: &Run) -> &'static str {
     }
 }
 
-/// The story and the step that the run is at.
+/// The current story and step.
 pub fn place(run: &Run) -> Option<(String, String)> {
     let mut items = run.plan.items.iter();
     let item = items.find(|item| {
@@ -44,7 +44,7 @@ pub fn stories_left(run: &Run) -> usize {
     run.items.values().filter(|item| item.finished.is_none()).count()
 }
 
-/// The document as it should be now. What people wrote below "Learnings" stays as it is.
+/// The current document. What people wrote below "Learnings" is kept.
 pub fn document(before: &str, run: &Run, facts: &[Dated]) -> String {
     let mut text = before.to_owned();
     let mut set = |key: &str, value: String| {
@@ -83,7 +83,7 @@ fn list(words: &[String]) -> String {
     serde_json::to_string(words).unwrap_or_else(|_| "[]".into())
 }
 
-/// Names of the sessions that are at work, and of those that were.
+/// Names of the running sessions, and of the ended ones.
 fn sessions(run: &Run, facts: &[Dated]) -> (Vec<String>, Vec<String>) {
     let (mut active, mut completed) = (vec![], vec![]);
     for dated in facts {
@@ -173,7 +173,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Puts other lines below a heading, up to the next one of its kind. One that is not there is added at the end.
+/// Replaces the lines below a heading, up to the next one of its level. A missing heading is added at the end.
 fn with_section(text: &str, heading: &str, body: &str) -> String {
     let mut out = String::with_capacity(text.len() + body.len());
     let mut inside = false;
@@ -210,7 +210,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_tools_of_the_original_read_it() {
+    fn the_tools_of_story_automator_can_read_it() {
         let config = json!({"epic": "1", "epicName": "Accounts", "storyRange": ["1.1", "1.2"],
             "agentConfig": {"defaultPrimary": "claude"}});
         let begun = Begun {

@@ -1,4 +1,4 @@
-//! How a story's tests went, by the JUnit file that they leave.
+//! The results of a story's tests, from their JUnit file.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -33,11 +33,11 @@ pub enum TestCounts {
     },
 }
 
-/// Where the numbers are from.
+/// The source of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
     Before,
-    /// By us, with this exit code.
+    /// Run now, with this exit code.
     Now(i32),
 }
 
@@ -57,14 +57,14 @@ impl From<StoryError> for NotCounted {
     }
 }
 
-/// What the project says of its tests.
+/// The project's test configuration.
 #[derive(Debug, Default)]
 struct Tests {
     junit: String,
     command: String,
 }
 
-/// A file that is younger than `since` is taken as it is; else the project's tests are run, if it says how.
+/// Uses a file that is younger than `since`; else runs the project's tests, if they are configured.
 pub fn test_counts(
     repo: &Path,
     story: &str,
@@ -134,7 +134,7 @@ fn inside(repo: &Path, path: &str) -> Option<PathBuf> {
 
 fn run(repo: &Path, command: &str, junit: &Path, junit_path: &str, key: &str) -> i32 {
     if let Some(folder) = junit.parent() {
-        // If it cannot be made, the tests will say so better.
+        // On failure the tests report a better error.
         make_project_folder(repo, folder).logged("make a folder");
     }
     let script = command.replace("{junit}", &quoted(junit_path)).replace("{story}", &quoted(key));

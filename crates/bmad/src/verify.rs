@@ -1,4 +1,4 @@
-//! Has a step done what it is for? Its files say.
+//! Verifies from files whether a step is done.
 
 use std::path::{Path, PathBuf};
 
@@ -14,39 +14,38 @@ use super::{Project, Stories, Story, StoryError};
 use crate::policy::load::{self, Need};
 use crate::project::files;
 
-/// What is to be verified.
+/// What to verify.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Asked<'a> {
     /// `create`, `dev`, `auto`, `review` or `retro`.
     pub step: &'a str,
     /// A story's id, prefix or key; for `retro` an epic too.
     pub story: Option<&'a str>,
-    /// The state document whose policy counts, as the caller wrote it.
+    /// The state document with the policy, as the caller wrote it.
     pub state_file: Option<&'a str>,
-    /// Where the session's output was kept.
+    /// The file with the session's output.
     pub output_file: Option<&'a str>,
 }
 
-/// What the files say.
+/// The result of a verifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// The verifier that was asked: `session_exit`, `create_story_artifact`, `review_completion`, `epic_complete`.
+    /// The verifier: `session_exit`, `create_story_artifact`, `review_completion`, `epic_complete`.
     pub verifier: String,
     pub finding: Finding,
 }
 
-/// What a verifier found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// The text that was given names no story.
+    /// The given text does not name a story.
     UnknownStory { input: String },
-    /// That the session has ended is all there is to see; the caller has seen it.
+    /// Only the end of the session counts, and the caller has seen it.
     SessionExit { story: Option<String>, output_file: Option<String> },
-    /// Files that a new story has to be, and those that are there.
+    /// The expected file of a new story, and the existing ones.
     Created { story: String, pattern: String, expected: i64, matches: Vec<PathBuf> },
-    /// What sprint status and the story's own file say, and whether that is complete by the contract.
+    /// The status in the sprint status and in the story's file, and whether the review contract is fulfilled.
     Reviewed { story: String, sprint: String, story_file: String, outcome: Outcome },
-    /// Stories of an epic, and how many of them are done.
+    /// The stories of an epic, and how many of them are done.
     Epic { epic: String, asked: String, total: usize, done: usize },
 }
 
@@ -72,7 +71,7 @@ impl Verdict {
     }
 }
 
-/// How many files there are, as policies count.
+/// The number of files in the type of policies.
 pub fn count(files: &[PathBuf]) -> i64 {
     i64::try_from(files.len()).unwrap_or(i64::MAX)
 }
@@ -82,7 +81,7 @@ pub fn count(files: &[PathBuf]) -> i64 {
 pub enum NotVerified {
     #[error("story_key_required")]
     StoryKeyRequired,
-    /// The policy, or what it asks for, is not as it should be. Not the agent's fault.
+    /// The policy, or what it requires, is invalid. Not the agent's fault.
     #[error("{0}")]
     Contract(String),
 }
@@ -99,7 +98,7 @@ impl From<StoryError> for NotVerified {
     }
 }
 
-/// Asks the verifier that the policy names for the step.
+/// Runs the policy's verifier for the step.
 pub fn verify(project: &Project, asked: Asked<'_>) -> Result<Verdict, NotVerified> {
     let policy = load::load(project, asked.state_file, Need::Words)?;
     let verifier = policy.step(asked.step)?.verifier().to_owned();
@@ -121,7 +120,7 @@ pub fn verify(project: &Project, asked: Asked<'_>) -> Result<Verdict, NotVerifie
     Ok(Verdict { verifier, finding })
 }
 
-/// Asks the review contract, whatever verifier the policy names.
+/// Checks the review contract, whatever verifier the policy names.
 pub fn verify_review(
     project: &Project,
     story: &str,
@@ -159,7 +158,7 @@ fn created(
     Ok(Finding::Created { story: story.key, pattern, expected, matches })
 }
 
-/// Files of a folder whose names are as the pattern says, sorted. A link is none.
+/// Files of a directory that match the pattern, sorted. Links do not count.
 fn matching(root: &Path, folder: &Path, pattern: &str) -> Result<Vec<PathBuf>, StoryError> {
     let pattern = Pattern::new(pattern);
     files::list(root, folder, false, |name| pattern.fits(name))
@@ -176,7 +175,7 @@ fn reviewed(stories: &Stories, policy: &Policy, text: &str) -> Result<Finding, N
     Ok(Finding::Reviewed { story: story.key, sprint, story_file, outcome })
 }
 
-/// The contract file, with what the policy says beside it.
+/// The contract file, overridden by the policy.
 fn contract(step: Step<'_>) -> Result<Contract, PolicyFault> {
     let path = step.contract_path().to_owned();
     let text = step.data_text(DataFile::Contract);
@@ -184,9 +183,9 @@ fn contract(step: Step<'_>) -> Result<Contract, PolicyFault> {
     let file: Value =
         serde_json::from_str(file).map_err(|_| PolicyFault::ReviewJson(path.clone()))?;
     let file = file.as_object().ok_or(PolicyFault::ReviewNotAnObject(path))?;
-    let told =
+    let given =
         review::KEYS.iter().filter_map(|key| Some(((*key).to_owned(), step.success(key)?.clone())));
-    Contract::read(file.clone(), told.collect())
+    Contract::read(file.clone(), given.collect())
 }
 
 fn sprint_status(stories: &Stories, story: &Story) -> Result<String, StoryError> {

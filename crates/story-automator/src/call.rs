@@ -1,10 +1,10 @@
-//! One call of the helper: its words, and how options are found among them.
+//! One call of the helper: its arguments, and how options are found among them.
 
 use std::path::PathBuf;
 
 use super::project;
 
-/// Options of any command. None of them is ever the value of another one: a value that is missing is missing, and the
+/// Options of all commands. None of them is taken as the value of another one: a missing value stays missing, and the
 /// next option keeps its own.
 const OPTIONS: [&str; 54] = [
     "--after",
@@ -63,17 +63,17 @@ const OPTIONS: [&str; 54] = [
     "--write",
 ];
 
-/// Whether a word is an option of the helper, and so no value.
+/// Whether a word is an option of the helper, and so not a value.
 pub(crate) fn is_option(word: &str) -> bool {
     OPTIONS.binary_search(&word).is_ok()
 }
 
-/// Neither blank nor the beginning of any option.
+/// Neither blank nor the beginning of an option.
 pub(crate) fn is_value(word: &str) -> bool {
     !word.trim().is_empty() && !word.starts_with("--")
 }
 
-/// Words after the command's name. Options are found by a scan from the left; what is not known is left alone.
+/// The arguments after the command's name. Options are found by a scan from the left; unknown words are ignored.
 pub(crate) struct Call<'a> {
     pub(crate) command: &'a str,
     pub(crate) words: &'a [String],
@@ -84,7 +84,7 @@ impl<'a> Call<'a> {
         Self { command, words }
     }
 
-    /// The first word, and a call with the others.
+    /// The first word, and a call with the rest.
     pub(crate) fn split(&self) -> Option<(&'a str, Call<'a>)> {
         let (first, rest) = self.words.split_first()?;
         Some((first, Call::new(self.command, rest)))
@@ -94,20 +94,20 @@ impl<'a> Call<'a> {
         self.words.get(index).map(String::as_str)
     }
 
-    /// The value of an option: the last one given counts; one without a value is as good as none.
+    /// The value of an option. The last one given counts; one without a value counts as missing.
     pub(crate) fn option(&self, name: &str) -> Option<&'a str> {
         let pairs = self.words.iter().zip(self.words.iter().skip(1));
         let values = pairs.filter(|(word, value)| *word == name && !is_option(value));
         values.map(|(_, value)| value.as_str()).next_back()
     }
 
-    /// The same for commands that look for an option's first place, and take what stands behind it.
+    /// The same for commands that use an option's first occurrence and the word after it.
     pub(crate) fn first_option(&self, name: &str) -> Option<&'a str> {
         let place = self.words.iter().position(|word| word == name)?;
         self.word(place + 1).filter(|value| !is_option(value))
     }
 
-    /// The same for options that must have a value wherever they are given.
+    /// The same for options that must have a value at every occurrence.
     pub(crate) fn with_value(&self, name: &str) -> Result<Option<&'a str>, String> {
         let mut found = None;
         let mut words = self.words.iter();

@@ -1,6 +1,6 @@
-//! The drop-in: called as `story-automator`, the binary answers as the helper of that name does.
+//! The drop-in: called as `story-automator`, the binary answers like the helper of that name.
 //!
-//! What a story, a policy or a state document is, is in `dogwatch-bmad`; sessions come from `dogwatch-engine`, as for every other front end.
+//! Stories, policies and state documents are in `dogwatch-bmad`; sessions come from `dogwatch-engine`, as for every other front end.
 
 mod answers;
 mod call;
@@ -23,20 +23,20 @@ use dogwatch_base::log::{self, Place};
 use dogwatch_core::suggest::distance;
 use reply::Reply;
 
-/// The name that makes the binary speak this language.
+/// The name that selects this front end.
 pub(crate) const NAME: &str = "story-automator";
 
-/// What dogwatch calls itself for, by the path it was called by: a copy may bear the other name. The helper has no such
-/// commands.
+/// Commands with which dogwatch calls itself, by the path of the running binary, which may be a copy with the other name. The
+/// helper has no such commands.
 const OWN: [&str; 2] = ["run", "hook"];
 
-/// One command of the helper, and who answers it.
+/// One command of the helper, and its handler.
 pub(crate) struct Verb {
     pub(crate) name: &'static str,
     pub(crate) answer: fn(&Call) -> Reply,
 }
 
-/// What comes after the name, if the binary is called by it: by a link, or as its first word.
+/// The arguments after the name, if the binary is called by it: through a link, or as its first word.
 pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
     let (program, rest) = arguments.split_first()?;
     let is_own = rest.first().is_some_and(|word| OWN.iter().any(|own| word == own));
@@ -50,14 +50,14 @@ pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
 pub fn main(arguments: &[OsString]) -> ExitCode {
     let words: Vec<String> =
         arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    // Its output belongs to the skills.
+    // stdout and stderr belong to the skills.
     if let Some(wanted) = log::wanted()
         && let Ok(state) = dogwatch_engine::environment::state_dir(None)
     {
         log::start(&wanted, Place::Folder(state.log()));
     }
     let reply = answer(&words);
-    // A caller that has gone away cannot be told.
+    // A caller that is gone cannot be notified.
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
     let _ = std::io::stdout().write_all(reply.stdout.as_bytes());
     ExitCode::from(reply.code)
@@ -94,7 +94,7 @@ fn usage() -> String {
     text
 }
 
-/// What may have been meant.
+/// A suggestion for a misspelled name.
 fn near(name: &str) -> String {
     let mut close: Vec<(usize, &str)> = verbs()
         .map(|verb| (distance(name, verb.name), verb.name))
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_finger_is_answered_with_what_is_near() {
+    fn a_misspelled_command_gets_a_suggestion() {
         assert_eq!(near("monitor-sesion"), "Did you mean: monitor-session?\n");
         let reply = answer(&["zzzzzz".to_owned()]);
         assert!(reply.stderr.starts_with("Unknown command: zzzzzz\nstory-automator <command>"));

@@ -1,4 +1,4 @@
-//! What a session's transcript says of its step: by its own last word, else by what a small model reads in it.
+//! What a session's transcript says about its step: by its own last message, else as a small model reads it.
 
 use std::process::Command;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub enum NotRead {
     Invalid,
 }
 
-/// Reads a transcript. Nobody is asked if it ends with a reading itself.
+/// Reads a transcript. The model is not asked if the transcript ends with a result itself.
 pub fn read_transcript(
     project: &Project,
     transcript: &str,
@@ -42,7 +42,7 @@ pub fn read_transcript(
     find_fitting(&answer, &schema).ok_or(NotRead::Invalid)
 }
 
-/// Asks the model. The question is its argument and the transcript its standard input: others on this machine can see
+/// Asks the model. The question is its argument and the transcript its standard input: other users of this machine can see
 /// the first, and the second may be long.
 fn ask(
     project: &Project,

@@ -1,4 +1,4 @@
-//! What a call is answered with: one text for each stream, and the exit code.
+//! The answer to a call: a text for each stream, and the exit code.
 
 use std::io::{self, Write as _};
 
@@ -15,7 +15,6 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Text as it is.
     pub(crate) fn text(stdout: impl Into<String>) -> Self {
         Self { stdout: stdout.into(), ..Self::default() }
     }
@@ -30,7 +29,7 @@ impl Reply {
         Self::line(escaped(&compact(value)))
     }
 
-    /// JSON on one line, letters as they are.
+    /// JSON on one line, unescaped.
     pub(crate) fn raw_json(value: &impl Serialize) -> Self {
         Self::line(compact(value))
     }
@@ -62,12 +61,12 @@ pub(crate) fn pretty(value: &impl Serialize) -> String {
     escaped(&serde_json::to_string_pretty(value).logged("write JSON").unwrap_or_default())
 }
 
-/// JSON over several lines, letters as they are.
+/// JSON over several lines, unescaped.
 pub(crate) fn pretty_raw(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).logged("write JSON").unwrap_or_default()
 }
 
-/// Every letter beyond ASCII as `\uXXXX`, in pairs where one does not suffice.
+/// Every character beyond ASCII as `\uXXXX`, as a surrogate pair if necessary.
 fn escaped(json: &str) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(json.len());
@@ -83,9 +82,9 @@ fn escaped(json: &str) -> String {
     text
 }
 
-/// Says something on standard error that the answer has no place for.
+/// Prints a warning to stderr that the answer has no field for.
 pub(crate) fn warn(words: impl std::fmt::Display) {
-    // A caller that has gone away cannot be told.
+    // A caller that is gone cannot be notified.
     let _ = writeln!(io::stderr(), "{}", dogwatch_core::terminal::coloured(&words.to_string()));
 }
 

@@ -1,4 +1,4 @@
-//! The stop hook, put into an agent's settings.
+//! Installs the stop hook in an agent's settings.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use dogwatch_bmad::project::files::{self, Readers};
 
 const STATUS_MESSAGE: &str = "Checking story automator state";
 
-/// What was done to one file.
+/// The change to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub path: PathBuf,
-    /// `None` if it was as it should be.
+    /// `None` if it was up to date.
     pub changed: Option<&'static str>,
 }
 
@@ -39,7 +39,7 @@ impl NotInstalled {
         }
     }
 
-    /// What is wrong, for a person.
+    /// The problem, for a person.
     pub fn message(&self) -> String {
         match self {
             Self::Settings { fault, .. } => fault.message(),
@@ -67,7 +67,7 @@ pub struct Codex {
     pub trusted: bool,
 }
 
-/// In a project's `.codex` folder. What cannot be understood is found before anything is written.
+/// In a project's `.codex` directory. Unreadable files are detected before anything is written.
 pub fn install_codex(
     project: &Project,
     command: &str,

@@ -1,4 +1,4 @@
-//! The `agentConfig` block of a state document: which agent does which task.
+//! The `agentConfig` block of a state document: the agents of tasks.
 
 use std::fmt::Write as _;
 
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 
 const LEVELS: [&str; 3] = ["low", "medium", "high"];
 
-/// The block, from any of the shapes that a configuration may have: the short names, a `retro` or the levels at the
+/// The block, from any form that a configuration may have: the short names, a `retro` or the levels at the
 /// top.
 pub fn render(config: &Value) -> String {
-    let told = |long: &str, short: &str| config.get(long).or_else(|| config.get(short));
+    let given = |long: &str, short: &str| config.get(long).or_else(|| config.get(short));
     let mut block = String::from("agentConfig:\n");
-    let primary = told("defaultPrimary", "primary").and_then(Value::as_str).unwrap_or("auto");
+    let primary = given("defaultPrimary", "primary").and_then(Value::as_str).unwrap_or("auto");
     let _ = writeln!(block, "  defaultPrimary: {}", quoted(primary));
-    let fallback = told("defaultFallback", "fallback");
+    let fallback = given("defaultFallback", "fallback");
     let _ = writeln!(block, "  defaultFallback: {}", off_or_name(fallback));
-    if let Some(model) = told("defaultModel", "model").map(model).filter(|model| !model.is_empty())
+    if let Some(model) = given("defaultModel", "model").map(model).filter(|model| !model.is_empty())
     {
         let _ = writeln!(block, "  defaultModel: {}", quoted(&model));
     }
@@ -29,8 +29,8 @@ pub fn render(config: &Value) -> String {
     let levels = if config.get("complexityOverrides").is_some() {
         object(config.get("complexityOverrides"))
     } else {
-        let told = LEVELS.iter().filter_map(|level| Some((*level, config.get(*level)?)));
-        told.map(|(level, tasks)| (level.to_owned(), tasks.clone())).collect()
+        let given = LEVELS.iter().filter_map(|level| Some((*level, config.get(*level)?)));
+        given.map(|(level, tasks)| (level.to_owned(), tasks.clone())).collect()
     };
     let levels = sorted(&levels).into_iter().filter(|(_, tasks)| !sorted(tasks).is_empty());
     let levels: Vec<(&str, &Map<String, Value>)> = levels.collect();
@@ -43,7 +43,7 @@ pub fn render(config: &Value) -> String {
     block
 }
 
-/// The entries that say something, by name.
+/// The entries with content, by name.
 fn sorted(map: &Map<String, Value>) -> Vec<(&str, &Map<String, Value>)> {
     let entries = map.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_object()?)));
     let mut entries: Vec<_> = entries
@@ -68,8 +68,8 @@ fn push_tasks(block: &mut String, heading: &str, indent: usize, tasks: &Map<Stri
         if let Some(fallback) = agent.get("fallback") {
             let _ = writeln!(block, "{indent}  fallback: {}", off_or_name(Some(fallback)));
         }
-        if let Some(told) = agent.get("model") {
-            let _ = writeln!(block, "{indent}  model: {}", quoted(&model(told)));
+        if let Some(given) = agent.get("model") {
+            let _ = writeln!(block, "{indent}  model: {}", quoted(&model(given)));
         }
     }
 }
@@ -83,7 +83,7 @@ fn off_or_name(value: Option<&Value>) -> String {
     value.and_then(Value::as_str).map_or_else(|| "false".to_owned(), quoted)
 }
 
-/// Words for "the one that the agent takes by itself" become none.
+/// Words for "the agent's default" become empty.
 fn model(value: &Value) -> String {
     match value.as_str().map(str::trim) {
         Some("" | "false" | "none" | "null" | "auto" | "default") | None => String::new(),
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shape_becomes_the_same_block() {
+    fn every_form_becomes_the_same_block() {
         let long = json!({
             "defaultPrimary": "codex", "defaultFallback": "claude",
             "perTask": {"review": {"primary": "claude", "fallback": false, "model": "auto"}, "retro": {"primary": "claude"}, "dev": {}},

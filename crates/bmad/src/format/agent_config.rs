@@ -1,13 +1,13 @@
-//! Which agent does which task of a story: a default, changed per task, changed again by how complex a story is.
+//! The agents of a story's tasks: a default, overridden per task, overridden again by the story's complexity.
 
 use serde_json::{Map, Value};
 
-/// Tasks that the plan of a run has an agent for. A retrospective belongs to an epic and is asked for alone.
+/// Tasks that the plan of a run has an agent for. A retrospective belongs to an epic and is queried separately.
 pub const TASKS: [&str; 4] = ["create", "dev", "auto", "review"];
 
 const LEVELS: [&str; 3] = ["low", "medium", "high"];
 
-/// Who does a task.
+/// The agents of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     pub primary: String,
@@ -16,7 +16,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// As a plan has it: no fallback is `false`, no model is no entry.
+    /// As in a plan: no fallback is `false`, no model is left out.
     pub fn to_json(&self) -> Value {
         let mut entry = Map::new();
         entry.insert("primary".into(), self.primary.as_str().into());
@@ -28,14 +28,14 @@ impl Choice {
         Value::Object(entry)
     }
 
-    /// As an entry of a plan says, whoever wrote it.
+    /// From an entry of a plan.
     pub fn of_entry(entry: &Value, provider: &str) -> Self {
         let mut choice = Self { primary: provider.to_owned(), fallback: None, model: None };
         choice.change(Some(entry), provider);
         choice
     }
 
-    /// Changes what an entry says anything about.
+    /// Applies an entry.
     fn change(&mut self, entry: Option<&Value>, provider: &str) {
         let Some(entry) = entry.and_then(Value::as_object) else { return };
         if let Some(primary) = entry.get("primary") {
@@ -50,7 +50,7 @@ impl Choice {
     }
 }
 
-/// Who does `task` for a story of this level. `provider` is what `auto` means.
+/// The agents of `task` for a story of this level. `provider` is the meaning of `auto`.
 pub fn choose(config: &Value, task: &str, level: &str, provider: &str) -> Choice {
     let either = |name: &str, other: &str| config.get(name).or_else(|| config.get(other));
     let mut choice = Choice {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn default_then_task_then_level() {
+    fn the_level_overrides_the_task_and_that_the_default() {
         let config = json!({
             "defaultPrimary": "Codex", "defaultFallback": "claude", "defaultModel": "gpt-5.5",
             "perTask": {"review": {"primary": "auto", "fallback": false, "model": "none"}, "dev": {"fallback": "none"}},
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn older_shapes() {
+    fn older_forms_are_read() {
         let config = json!({"primary": "claude", "fallback": "codex", "low": {"dev": {"primary": "codex"}},
             "retro": {"primary": "codex", "fallback": true}});
         assert_eq!(choice(&config, "dev", "low").0, "codex");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_a_plan() {
+    fn entries_of_a_plan_are_read() {
         let entry = json!({"primary": "codex", "fallback": false});
         let choice = Choice::of_entry(&entry, "claude");
         assert_eq!(choice.to_json(), entry);

@@ -1,4 +1,4 @@
-//! Whatever is in a file, nothing here panics, and what is written is read back.
+//! For any file content nothing here panics, and what is written is read back.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::fields::{Fields, set, written};
 use super::schema::{Schema, find_fitting};
 use super::{marker, state_document};
 
-/// Texts with the marks that these files are made of.
+/// Texts with the syntax of these files.
 fn any_file() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("---\n".to_owned()),
@@ -26,7 +26,7 @@ fn any_file() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_met_with_an_answer(text in any_file()) {
+    fn any_text_gets_an_answer(text in any_file()) {
         let fields = Fields::read(&text);
         let _ = state_document::stories_behind(&fields);
         let _ = (state_document::issues(&text), state_document::metrics(&text));
@@ -37,7 +37,7 @@ proptest! {
     }
 
     #[test]
-    fn a_value_is_read_back_and_disturbs_nothing(value in "\\PC{0,24}", text in "\\PC{0,24}") {
+    fn a_value_is_read_back_and_changes_nothing_else(value in "\\PC{0,24}", text in "\\PC{0,24}") {
         prop_assume!(!(value.starts_with('[') && value.ends_with(']')));
         let before = format!("---\nkey: old\nother: {}\n---\nkey: {text}\n", written(&text));
         let after = set(&before, "key", &written(&value)).unwrap();

@@ -1,22 +1,22 @@
-//! The pattern of the file that a `create` step has to leave behind.
+//! The pattern of the file that a `create` step must create.
 
 use serde_json::Value;
 
 use crate::policy::fault::PolicyFault;
 
-/// What has to be found, and how often.
+/// The pattern and the expected number of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// As it is seen from the project.
+    /// Relative to the project.
     pub pattern: String,
     /// The last part of it: a [`dogwatch_base::glob::Pattern`].
     pub name: String,
-    /// The folder that it is in, as it is seen from the project.
+    /// Its directory, relative to the project.
     pub folder: String,
     pub matches: i64,
 }
 
-/// The story that is looked for.
+/// The story.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     pub id: &'a str,
@@ -24,7 +24,7 @@ pub struct Wanted<'a> {
     pub key: &'a str,
 }
 
-/// `artifacts` is the folder of story files, as it is seen from the project.
+/// `artifacts` is the directory of story files, relative to the project.
 pub fn expected(
     glob: Option<&Value>,
     matches: Option<&Value>,
@@ -45,13 +45,13 @@ pub fn expected(
     if matches < 0 {
         return Err(fault("expectedMatches must be >= 0".to_owned()));
     }
-    let told = match glob {
+    let given = match glob {
         None | Some(Value::Null) => "",
         Some(Value::String(glob)) => glob.trim(),
         Some(_) => return Err(fault(format!("glob must stay within {artifacts}"))),
     };
     let default = format!("{artifacts}/{{story_prefix}}-*.md");
-    let glob = if told.is_empty() { default.as_str() } else { told };
+    let glob = if given.is_empty() { default.as_str() } else { given };
     let pattern = glob
         .replace("{story_prefix}", story.prefix)
         .replace("{story_id}", story.id)
@@ -64,7 +64,7 @@ pub fn expected(
     };
     let pattern = parts.join("/");
     let (folder, name) = pattern.rsplit_once('/').unwrap_or(("", pattern.as_str()));
-    // The folder is taken literally: a pattern of folders could lead anywhere.
+    // Directories are literal: a pattern could lead anywhere.
     let is_inside = folder == artifacts || folder.starts_with(&format!("{artifacts}/"));
     if !is_inside || folder.contains(['*', '?', '[']) {
         return Err(fault(format!("glob must stay within {artifacts}")));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns() {
+    fn patterns_are_read_and_limited() {
         assert_eq!(pattern(json!("")).unwrap(), "out/art/1-2-*.md");
         assert_eq!(pattern(json!("out/art/./{story_key}.md")).unwrap(), "out/art/1-2-reset.md");
         let outside = "success.config.glob must stay within out/art";

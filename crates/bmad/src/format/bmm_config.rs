@@ -1,14 +1,14 @@
-//! Where BMAD's own configuration puts a project's stories: `_bmad/bmm/config.yaml`.
+//! The directory of a project's stories in BMAD's own configuration, `_bmad/bmm/config.yaml`.
 
 use super::front_matter::{unquoted, without_comment};
 use super::yaml;
 
-/// A place outside of the project, or none.
+/// A path outside of the project, or an empty one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("BMAD config implementation_artifacts must stay within project root")]
 pub struct Outside;
 
-/// The folder of story files below the project, `None` if the configuration does not say.
+/// The directory of story files below the project, `None` if it is not configured.
 pub fn artifacts(config: &str) -> Result<Option<String>, Outside> {
     let value = |name: &str| value(config, name).filter(|value| !value.is_empty());
     let output = value("output_folder");
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places() {
+    fn directories_are_read() {
         for (config, expected) in [
             ("", Ok(None)),
             ("user_name: x\n", Ok(None)),

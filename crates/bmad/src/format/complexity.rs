@@ -1,4 +1,4 @@
-//! How much work a story looks like: points for what its text speaks of, and for its size.
+//! Estimates the work on a story: points for topics in its text, and for its size.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::epic_file::Parts;
 
-/// Our own rules. Their words are whole words: `sse` is not found in `assess`.
+/// The built-in rules. They match whole words: `sse` is not found in `assess`.
 static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a test reads the built-in file")]
     let value: Value =
@@ -16,7 +16,7 @@ static BUILT_IN: LazyLock<Rules> = LazyLock::new(|| {
     Rules::new(&value).expect("invariant: its patterns are right")
 });
 
-/// What is given if a file of rules does not say: up to 3 points are low, up to 7 medium.
+/// Default limits: up to 3 points are low, up to 7 medium.
 const LOW_MAX: i64 = 3;
 const MEDIUM_MAX: i64 = 7;
 
@@ -42,7 +42,7 @@ pub struct Complexity {
     pub reasons: Vec<String>,
 }
 
-/// What is wrong with a file of rules.
+/// Why a file of rules is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
     #[error("not an object")]
@@ -81,7 +81,7 @@ impl Rules {
             reasons.push(rule.label.clone());
         }
         let size = |name: &str| self.structure.get(name).map_or(0, whole);
-        // A limit of nothing is no limit.
+        // A limit of 0 is no limit.
         let above = |count: usize, name: &str| {
             let limit = size(name);
             limit > 0 && i64::try_from(count).unwrap_or(i64::MAX) > limit
@@ -112,7 +112,7 @@ impl Rules {
     }
 }
 
-/// `None` for a rule that looks for nothing.
+/// `None` for a rule without patterns.
 fn rule(rule: &Value) -> Result<Option<Rule>, RulesError> {
     let text = |name: &str| rule.get(name).and_then(Value::as_str);
     let label = text("label").or_else(|| text("id")).unwrap_or_default().to_owned();
@@ -133,7 +133,7 @@ fn rule(rule: &Value) -> Result<Option<Rule>, RulesError> {
     }))
 }
 
-/// A number however it was written, without what is behind its point.
+/// A number in any notation, without its fraction.
 fn whole(value: &Value) -> i64 {
     match value {
         Value::Number(number) => number.as_i64().unwrap_or_else(|| {
@@ -145,7 +145,7 @@ fn whole(value: &Value) -> i64 {
     }
 }
 
-/// `none`, `None (standalone)` and `N/A` say that there are none.
+/// `none`, `None (standalone)` and `N/A` mean no dependencies.
 fn says_something(dependencies: &str) -> bool {
     let first = dependencies.split_whitespace().next().unwrap_or_default();
     let first = first.trim_end_matches([',', '.', ';']).to_lowercase();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_rules_is_followed() {
+    fn a_file_of_rules_is_applied() {
         let rules = serde_json::json!({
             "thresholds": {"low_max": 1, "medium_max": 3},
             "structural_rules": {"ac_count_medium": 1, "ac_count_high": 2, "ac_count_medium_score": 1,
@@ -187,20 +187,20 @@ mod tests {
             ("shows name", 0, "n/a", -1, "Low", &["simple"]),
             ("mail", 0, "1-2", 2, "Medium", &["Sends mail", "Has explicit dependencies"]),
         ] {
-            let judged = rules.judge("t", &parts(description, criteria, dependencies));
-            assert_eq!((judged.score, judged.level), (score, level), "{description}");
-            assert_eq!(judged.reasons, reasons, "{description}");
+            let found = rules.judge("t", &parts(description, criteria, dependencies));
+            assert_eq!((found.score, found.level), (score, level), "{description}");
+            assert_eq!(found.reasons, reasons, "{description}");
         }
     }
 
     #[test]
-    fn what_a_file_does_not_say_is_usual_and_faults_are_told() {
+    fn missing_rules_have_defaults_and_invalid_ones_are_reported() {
         let judge =
             |file: Value| Rules::new(&file).map(|rules| rules.judge("x", &parts("x", 20, "1.1")));
-        let judged =
+        let found =
             judge(serde_json::json!({"rules": [{"label": "x", "pattern": "x", "score": 2.9}]}))
                 .unwrap();
-        assert_eq!((judged.score, judged.level), (2, "Low"));
+        assert_eq!((found.score, found.level), (2, "Low"));
         assert_eq!(judge(serde_json::json!([])), Err(RulesError::NoObject));
         let broken = serde_json::json!({"rules": [{"id": "a", "pattern": "("}]});
         assert!(matches!(judge(broken), Err(RulesError::Pattern { .. })));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_rules_look_for_whole_words() {
+    fn the_built_in_rules_match_whole_words() {
         let judge = |title: &str, text: &str| Rules::built_in().judge(title, &parts(text, 0, ""));
         let plain = judge("Assess variables", "Rewrite one paragraph about a safeguard.");
         assert_eq!((plain.score, plain.reasons.len()), (0, 0), "{plain:?}");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_rules_are_the_known_ones() {
+    fn the_built_in_rules_have_not_changed() {
         let file: Value = toml::from_str(include_str!("../../data/complexity.toml")).unwrap();
         let rules = file["rules"].as_array().unwrap();
         assert_eq!(rules.len(), 38);

@@ -1,4 +1,4 @@
-//! A Markdown file of epics: `## Epic 1: …`, `### Story 1.2: …`, and what is written below.
+//! A Markdown file of epics: `## Epic 1: …`, `### Story 1.2: …`, and the text below.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,20 +17,20 @@ pub struct EpicFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EpicStory {
     pub id: StoryId,
-    /// How the heading names it.
+    /// Its name in the heading.
     pub written: String,
     pub title: String,
-    /// Of the epic that the story stands below.
+    /// Title of the epic that contains the story.
     pub epic_title: String,
     body: Vec<String>,
 }
 
-/// What a story's text consists of.
+/// The parts of a story's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     pub description: String,
     pub criteria: Vec<String>,
-    /// As written; empty if nothing is said.
+    /// As written; may be empty.
     pub dependencies: String,
 }
 
@@ -61,7 +61,7 @@ impl EpicFile {
         file
     }
 
-    /// By its id, prefix or key, or as its heading has it.
+    /// By its id, prefix or key, or by its heading.
     pub fn story(&self, asked: &str, known: &KnownEpics) -> Option<&EpicStory> {
         let meant = keys::read(asked, known);
         let is_it = |story: &&EpicStory| {
@@ -70,7 +70,7 @@ impl EpicFile {
         self.stories.iter().find(is_it)
     }
 
-    /// Stories of this file that name `id` as something they depend on, sorted as text.
+    /// Stories of this file that name `id` as a dependency, sorted as text.
     pub fn dependents(&self, id: &StoryId) -> Vec<String> {
         let mut dependents: Vec<String> = self
             .stories
@@ -95,8 +95,8 @@ pub fn by_id<'a>(
     found
 }
 
-/// For each of these stories, those of the files that name it as something they depend on: file after file, sorted as text in
-/// each. The same as [`EpicFile::dependents`] for one after the other, in one pass.
+/// For each of these stories, the stories of the files that depend on it: file after file, sorted as text in each. The same as
+/// [`EpicFile::dependents`] for one after the other, in one pass.
 pub fn all_dependents<'a>(
     files: impl IntoIterator<Item = &'a EpicFile>,
     ids: &'a [&StoryId],
@@ -120,7 +120,7 @@ pub fn all_dependents<'a>(
     found
 }
 
-/// Those of the stories that a text names, as [`names`] would find them.
+/// The stories that a text names, as [`names`] would find them.
 fn named<'a>(
     text: &str,
     known: &HashMap<String, &'a StoryId>,
@@ -178,7 +178,7 @@ impl EpicStory {
         depends
     }
 
-    /// What is said on a line `Dependencies: …`, or in the list right below one that says no more.
+    /// The text of a line `Dependencies: …`, or the list right below an empty one.
     fn said_of_dependencies(&self, mut hear: impl FnMut(&str)) {
         let mut lines = self.body.iter().peekable();
         while let Some(line) = lines.next() {
@@ -199,7 +199,7 @@ fn heads_criteria(line: &str) -> bool {
     line.contains("Acceptance Criteria") || bare.eq_ignore_ascii_case("acceptance criteria")
 }
 
-/// What a line says after `Dependencies:`, bold or not.
+/// The text after `Dependencies:`, bold or not.
 fn dependencies(line: &str) -> Option<&str> {
     said_after(line, line, "Dependencies")
 }
@@ -219,7 +219,7 @@ fn without_stars(text: &str) -> &str {
     text.trim().trim_matches('*').trim()
 }
 
-/// Whether a text says the id `3.1`, the prefix `3-1`, or a key with it; `3.10` and `13.1` are others.
+/// Whether a text contains the id `3.1`, the prefix `3-1`, or a key with it; `3.10` and `13.1` do not count.
 fn names(text: &str, id: &StoryId) -> bool {
     [id.to_string(), id.prefix()].iter().any(|name| {
         text.match_indices(name.as_str()).any(|(at, _)| {
@@ -234,14 +234,14 @@ fn names(text: &str, id: &StoryId) -> bool {
     })
 }
 
-/// Whether a name that these letters follow is the beginning of another.
+/// Whether a name followed by these characters is the beginning of another.
 fn goes_on(next: Option<char>, second: Option<char>) -> bool {
     next.is_some_and(char::is_alphanumeric)
         || (next == Some('.') && second.is_some_and(|letter| letter.is_ascii_digit()))
 }
 
-/// Is the last of the chosen stories the last one there is? Only epics that the choice names count; all of them if it
-/// names none that the file has.
+/// Whether the last chosen story is the last one of its epics, and the last story. Only epics of chosen stories count; all of them
+/// if the file has none of those.
 pub fn reach(file: &EpicFile, chosen: &[StoryId]) -> Option<(bool, StoryId)> {
     let ids = || file.stories.iter().map(|story| &story.id);
     let mut first: HashMap<&str, usize> = HashMap::new();
@@ -249,7 +249,7 @@ pub fn reach(file: &EpicFile, chosen: &[StoryId]) -> Option<(bool, StoryId)> {
         first.entry(&id.epic).or_insert(at);
     }
     let place = |id: &StoryId| -> (usize, u64, u64) {
-        // Epics with a number are in the order of their numbers, those with names after them.
+        // Numbered epics in the order of their numbers, then named ones.
         match id.epic.parse() {
             Ok(number) => (0, number, id.place()),
             Err(_) => (1 + first.get(id.epic.as_str()).copied().unwrap_or(0), 0, id.place()),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn headings() {
+    fn headings_are_read() {
         let file = file();
         assert_eq!(file.title, "Shop Platform");
         let found: Vec<(String, &str, &str)> = file
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_story() {
+    fn parts_of_a_story_are_read() {
         let known = KnownEpics::default();
         let file = file();
         let parts = |asked: &str| file.story(asked, &known).unwrap().parts();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn who_depends_on_whom() {
+    fn dependents_of_a_story_are_found() {
         let known = KnownEpics::default();
         let file = file();
         let dependents = |asked: &str| file.dependents(&file.story(asked, &known).unwrap().id);
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_story_of_what_is_chosen() {
+    fn whether_the_chosen_stories_reach_the_last_one() {
         let known = KnownEpics::default();
         let file = EpicFile::read("### Story 1.1: a\n### Story 1.3: c\n### Story 2.1: b\n", &known);
         let reach = |chosen: &[&str]| {

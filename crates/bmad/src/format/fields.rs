@@ -1,13 +1,13 @@
-//! The fields between two lines `---` at the head of a Markdown file, read and changed without touching the rest.
+//! The fields between two `---` lines at the top of a Markdown file, read and changed without touching the rest.
 //!
-//! Only what stands at the margin is a field: `key: value`, a list on one line, or a list of `- item` lines below
-//! an empty value. Nested blocks are left to who wrote them.
+//! Only unindented lines are fields: `key: value`, a list on one line, or a list of `- item` lines below
+//! an empty value. Nested blocks are not changed.
 
 use std::fmt::Write as _;
 
 use super::front_matter::split;
 
-/// The fields of one file, in their order.
+/// The fields of one file, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
     fields: Vec<(String, Field)>,
@@ -20,7 +20,7 @@ pub enum Field {
 }
 
 impl Fields {
-    /// No front matter is none, not a fault.
+    /// A file without front matter has no fields.
     pub fn read(text: &str) -> Self {
         let mut fields: Vec<(String, Field)> = Vec::new();
         let mut open = false;
@@ -49,7 +49,7 @@ impl Fields {
         self.fields.iter().rev().find(|(known, _)| known == key).map(|(_, field)| field)
     }
 
-    /// The text of a field; empty if there is none, or if it is a list.
+    /// The text of a field; empty if it is missing or a list.
     pub fn text(&self, key: &str) -> &str {
         match self.get(key) {
             Some(Field::Text(text)) => text,
@@ -57,7 +57,7 @@ impl Fields {
         }
     }
 
-    /// The same, with YAML's words for nothing read as nothing.
+    /// The same, with YAML's null values as empty.
     pub fn text_or_nothing(&self, key: &str) -> &str {
         match self.text(key) {
             "null" | "~" => "",
@@ -65,7 +65,7 @@ impl Fields {
         }
     }
 
-    /// The items of a field; one text is a list of one.
+    /// The items of a field; a text is a list of one.
     pub fn list(&self, key: &str) -> Vec<String> {
         match self.get(key) {
             Some(Field::List(items)) => items.clone(),
@@ -83,7 +83,7 @@ impl Fields {
     }
 }
 
-/// The text with another value in every line of the front matter that has this key; `None` if none has.
+/// The text with another value in every front matter line with this key; `None` if there is none.
 pub fn set(text: &str, key: &str, value: &str) -> Option<String> {
     let head = head(text)?;
     let mut found = false;
@@ -101,13 +101,13 @@ pub fn set(text: &str, key: &str, value: &str) -> Option<String> {
     found.then_some(changed)
 }
 
-/// The front matter with both its fences.
+/// The front matter including its `---` lines.
 pub(super) fn head(text: &str) -> Option<&str> {
     let (front, body) = split(text);
     front.map(|_| &text[..text.len() - body.len()])
 }
 
-/// How a value is written so that it is read back as itself. Lists, and what is quoted already, stay as they are.
+/// Quotes a value so that it is read back unchanged. Lists and quoted values stay as they are.
 pub fn written(value: &str) -> String {
     let is_list = value.starts_with('[') && value.ends_with(']');
     if is_list || is_quoted(value) || plain(value) == value && unquoted(value) == value {
@@ -116,7 +116,7 @@ pub fn written(value: &str) -> String {
     serde_json::Value::from(value).to_string()
 }
 
-/// A field at the margin.
+/// An unindented field.
 fn pair(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let is_key = !key.is_empty()
@@ -125,7 +125,7 @@ fn pair(line: &str) -> Option<(&str, &str)> {
     is_key.then(|| (key, value.trim()))
 }
 
-/// A value without the comment behind it.
+/// A value without a trailing comment.
 fn plain(value: &str) -> &str {
     let value = value.trim();
     let after = match value.chars().next() {
@@ -143,7 +143,7 @@ fn plain(value: &str) -> &str {
     value.find(" #").map_or(value, |at| value[..at].trim_end())
 }
 
-/// Behind the quote that closes the one that the value begins with.
+/// The position after the quote that closes the first one.
 fn closing(value: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, letter) in value.char_indices().skip(1) {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_value_is_read_back() {
         for value in ["PAUSED", "a # b", "#x", " padded", "1.2", "\"open", "it's: so", "", "é"] {
             let text = format!("---\nk: {}\n---\n", written(value));
             assert_eq!(Fields::read(&text).text("k"), value, "{text}");

@@ -1,13 +1,13 @@
-//! The part of a Markdown file between its first two `---`, as state documents, plans and stories have it.
+//! The part of a Markdown file between its first two `---` lines, in state documents, plans and stories.
 //!
-//! Read line by line and not as YAML: values in it were often written without quoting, and one of them
+//! Read line by line and not as YAML: values are often written without quoting, and a bad one
 //! must not hide the others. A block below a key is read as YAML.
 
 use serde_json::Value;
 
 use super::yaml;
 
-/// What is between the fences, and what comes after them; all of it comes after if there are none.
+/// The front matter, and the rest; everything is the rest if there is none.
 pub fn split(text: &str) -> (Option<&str>, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -26,10 +26,10 @@ fn is_fence(line: &str) -> bool {
     line.trim_end() == "---"
 }
 
-/// The value of a key at the margin; without quotes, empty if there is none.
+/// The value of an unindented key, unquoted; empty values are `None`.
 pub fn text(front: &str, key: &str) -> Option<String> {
     let value = without_comment(raw(front, key)?).trim();
-    // Ours are written as JSON; what people write in quotes need not be.
+    // dogwatch writes JSON strings; people may quote differently.
     let json = serde_json::from_str::<String>(value).ok();
     Some(json.unwrap_or_else(|| unquoted(value).to_owned()))
 }
@@ -47,7 +47,7 @@ pub fn list(front: &str, key: &str) -> Option<Vec<String>> {
     }
     if let Ok(Value::Array(items)) = serde_json::from_str(value) {
         let text = |item: &Value| item.as_str().map_or_else(|| item.to_string(), str::to_owned);
-        // A number is taken as it was written below: 1.10 is no 1.1.
+        // Numbers are taken from the text: 1.10 is not 1.1.
         if items.iter().all(|item| !item.is_number()) {
             return Some(items.iter().map(text).collect());
         }
@@ -57,7 +57,7 @@ pub fn list(front: &str, key: &str) -> Option<Vec<String>> {
     Some(items.filter(|item| !item.is_empty()).collect())
 }
 
-/// What is written below a key, or behind it on the line, as JSON. `None` if there is no such key.
+/// The block below a key, or the value on its line, as JSON. `None` if the key is missing.
 pub fn tree(front: &str, key: &str) -> Option<Result<Value, String>> {
     let inline = raw(front, key)?.trim();
     let below = block(front, key);
@@ -91,13 +91,13 @@ fn value_of<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     line.strip_prefix(key)?.trim_start_matches(' ').strip_prefix(':')
 }
 
-/// A `#` after a blank starts a comment, unless it is inside quotes.
+/// A `#` after a blank starts a comment, except inside quotes.
 pub fn without_comment(value: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
     for (at, letter) in value.char_indices() {
         match (letter, quote) {
-            // An apostrophe inside a word opens nothing.
+            // An apostrophe inside a word is not a quote.
             ('"' | '\'', None) if !before.is_alphanumeric() => quote = Some(letter),
             (letter, Some(open)) if letter == open => quote = None,
             ('#', None) if before.is_whitespace() => return &value[..at],
@@ -108,7 +108,7 @@ pub fn without_comment(value: &str) -> &str {
     value
 }
 
-/// Without the quotes around it, if it has a pair.
+/// Without the surrounding pair of quotes.
 pub fn unquoted(text: &str) -> &str {
     ['"', '\'']
         .into_iter()
@@ -123,7 +123,7 @@ mod tests {
     const STATE: &str = "---\nepic: \"1\"\nname: It's # c\nstoryRange: [\"1.1\", \"1.2\"]\nloose: [1.10, 2-1-x, '1.3']\nbelow:\n  - 1.1 # c\n  - \"1.10\"\nempty: []\nagentConfig:\n  defaultPrimary: \"codex\"\n  perTask:\n    retro:\n      fallback: false\n      model: \"opus\"  # c\n---\nbody\nepic: 2\n";
 
     #[test]
-    fn parts() {
+    fn front_matter_is_split_and_read() {
         let (front, body) = split(STATE);
         assert_eq!(body, "body\nepic: 2\n");
         let front = front.unwrap();

@@ -1,4 +1,4 @@
-//! Numbers of a JUnit file: those of its root, if that is a `testsuite`, else of the suites right below it.
+//! The counts of a JUnit file: of its root, if that is a `testsuite`, else of the suites right below it.
 
 use serde::Serialize;
 
@@ -8,11 +8,11 @@ pub struct Counts {
     pub failures: u64,
     pub errors: u64,
     pub skipped: u64,
-    /// `None` if nobody counted them.
+    /// `None` if they were not counted.
     pub assertions: Option<u64>,
 }
 
-/// `None` if it is no such file.
+/// `None` if it is not a JUnit file.
 pub fn read(xml: &str) -> Option<Counts> {
     let mut counts = Counts::default();
     let mut open: Vec<&str> = Vec::new();
@@ -60,7 +60,7 @@ impl Counts {
             let quote = after.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
             let (value, after) = after[1..].split_once(quote)?;
             rest = after.trim_start();
-            // Some write 3.0.
+            // Some tools write 3.0.
             let number = || value.split('.').next()?.trim().parse::<u64>().ok();
             match name.trim() {
                 "tests" => self.tests += number()?,
@@ -75,7 +75,7 @@ impl Counts {
     }
 }
 
-/// What comes after a comment, an instruction, a declaration or raw text, if one begins here; `None` if it has no end.
+/// The text after a comment, an instruction, a declaration or CDATA, if one begins here; `None` if it does not end.
 #[expect(clippy::option_option, reason = "no such thing here, and no end of it, are two answers")]
 fn skipped(text: &str) -> Option<Option<&str>> {
     for (start, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")] {
@@ -87,7 +87,7 @@ fn skipped(text: &str) -> Option<Option<&str>> {
     Some(None)
 }
 
-/// Where a tag ends: at the first `>` that is not in quotes.
+/// The end of a tag: the first `>` outside of quotes.
 fn tag_end(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, letter) in text.char_indices() {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn files() {
+    fn junit_files_are_read() {
         for (xml, expected) in [
             (
                 "<testsuites><testsuite tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" assertions=\"9\"/><testsuite tests=\"2\"/></testsuites>",

@@ -1,13 +1,13 @@
-//! How a story is named: id `1.2`, prefix `1-2`, key `1-2-password-reset`. An epic may have a name
+//! Names of a story: id `1.2`, prefix `1-2`, key `1-2-password-reset`. An epic may have a name
 //! instead of a number: `login.3`, `login-3`, `login-3-second-factor`.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// Longest key: it is the name of a file, too. A text without end would be taken apart without end.
+/// Longest key, which is also a file name. Limits the work on long texts.
 const LONGEST: usize = 255;
 
-/// One story. Its parts are kept as they were written: `01.02` stays `01.02`.
+/// One story. Its parts are kept as written: `01.02` stays `01.02`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoryId {
     pub epic: String,
@@ -23,7 +23,7 @@ impl StoryId {
         format!("{}-{}", self.epic, self.number)
     }
 
-    /// For sorting within an epic; what is too large to count comes last.
+    /// For sorting within an epic; a number that is too large comes last.
     pub fn place(&self) -> u64 {
         self.number.parse().unwrap_or(u64::MAX)
     }
@@ -35,24 +35,24 @@ impl fmt::Display for StoryId {
     }
 }
 
-/// What a text means, and whether it was a whole key.
+/// The story that a text names, and whether it was a whole key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meant {
     pub id: StoryId,
     pub is_key: bool,
 }
 
-/// Epics with names that the project is known to have: they settle what `plan-7-8-part-two` means.
+/// The named epics of the project: they decide how `plan-7-8-part-two` is read.
 #[derive(Debug, Clone, Default)]
 pub struct KnownEpics {
-    /// Those that a file is named after.
+    /// Epics with a file.
     of_files: HashSet<String>,
-    /// Those that have two stories or more in sprint status.
+    /// Epics with two or more stories in the sprint status.
     of_rows: HashSet<String>,
 }
 
 impl KnownEpics {
-    /// From the stems of `epic-*.md` files and the keys in sprint status.
+    /// From the stems of `epic-*.md` files and the keys in the sprint status.
     pub fn new<'a>(
         epic_files: impl IntoIterator<Item = String>,
         keys: impl IntoIterator<Item = &'a str>,
@@ -84,7 +84,7 @@ impl KnownEpics {
     }
 }
 
-/// Which story a text means, if any.
+/// The story that a text names, if any.
 pub fn read(text: &str, known: &KnownEpics) -> Option<Meant> {
     if text.is_empty()
         || text.len() > LONGEST
@@ -142,7 +142,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A number, or a name. `epic` is none: `epic-1` and `epic-1-retrospective` are rows of an epic.
+/// A number, or a name. `epic` is not one: `epic-1` and `epic-1-retrospective` are rows of an epic.
 fn is_epic(text: &str) -> bool {
     is_number(text) || (is_name(text) && text != "epic" && !text.starts_with("epic-"))
 }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn forms() {
+    fn all_forms_of_a_name_are_read() {
         let none = KnownEpics::default();
         for (text, id, prefix, is_key) in [
             ("1.2", "1.2", "1-2", false),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn known_epics_settle_what_is_open() {
+    fn known_epics_decide_ambiguous_names() {
         let rows = |keys: &[&str]| KnownEpics::new(vec![], keys.iter().copied());
         let two = rows(&["plan-7-1-a", "plan-7-2-b"]);
         assert_eq!(meant("plan-7-8-part-two", &two).unwrap().0, "plan-7.8");

@@ -1,4 +1,4 @@
-//! What a story's commit must not take along: files that look like secrets, and traces of a run.
+//! What a story's commit must not contain: files that look like secrets, and files of a run.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use dogwatch_base::glob::Pattern;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rules {
-    /// Names that are examples, whatever else they look like.
+    /// Names of example files, whatever else they look like.
     #[serde(deserialize_with = "patterns")]
     examples: Vec<Pattern>,
     #[serde(rename = "rule")]
@@ -20,10 +20,10 @@ struct Rules {
 #[serde(deny_unknown_fields)]
 struct Rule {
     reason: String,
-    /// Names of files; `*` stands for anything.
+    /// File name patterns.
     #[serde(default, deserialize_with = "patterns")]
     names: Vec<Pattern>,
-    /// Names of folders somewhere above.
+    /// Names of parent directories.
     #[serde(default)]
     folders: Vec<String>,
 }
@@ -39,7 +39,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| {
         .expect("invariant: it is as it should be")
 });
 
-/// Why a new file of this name is left out, if it is.
+/// Why a new file of this name is left out, if so.
 pub fn by_name(path: &str) -> Option<&'static str> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let name = name.to_lowercase();
@@ -53,7 +53,7 @@ pub fn by_name(path: &str) -> Option<&'static str> {
     Some(&rule.reason)
 }
 
-/// Why a file is left out that has keys in it which the last commit does not have.
+/// Why a file is left out that contains keys which the last commit does not have.
 pub fn by_content(now: &str, committed: &str) -> Option<String> {
     let before = dogwatch_core::mask::keys_in(committed);
     let mut new = dogwatch_core::mask::keys_in(now);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn names_that_are_left_out() {
         for path in [
             ".env",
             "app/.env.local",
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_in_a_file() {
+    fn files_with_keys_are_left_out() {
         let key = format!("AKIA{}", "QWERTYUIOPASDF12");
         let text = format!("key = \"{key}\"\n");
         assert!(by_content(&text, "").is_some());

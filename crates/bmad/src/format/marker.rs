@@ -1,18 +1,18 @@
-//! The marker of an active run: that there is one, how many stories it has left, and when it was last heard of.
+//! The marker of an active run: its remaining stories and its last heartbeat.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// Seconds after which a run that was not heard of counts as gone.
+/// Seconds without a heartbeat after which a run counts as gone.
 pub const STALE_AFTER: i64 = 1800;
 
-/// A marker, with whatever else was written into it.
+/// A marker, with any unknown fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marker {
     fields: Map<String, Value>,
 }
 
-/// What a new marker says.
+/// The content of a new marker.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewMarker<'a> {
     pub epic: &'a str,
@@ -28,7 +28,7 @@ pub struct NewMarker<'a> {
 pub enum Age {
     Live,
     Stale,
-    /// It has no time that can be read.
+    /// It has no valid time.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ impl Marker {
         Self { fields: fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect() }
     }
 
-    /// `None` if the text is no marker.
+    /// `None` if the text is not a marker.
     pub fn read(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         value.as_object().map(|fields| Self { fields: fields.clone() })
@@ -65,7 +65,7 @@ impl Marker {
         self.fields.get("stateFile").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Stories left; 0 for what is no number.
+    /// Remaining stories; 0 if it is not a number.
     pub fn remaining(&self) -> i64 {
         match self.fields.get("storiesRemaining") {
             Some(Value::String(text)) => text.trim().parse().unwrap_or(0),
@@ -76,10 +76,10 @@ impl Marker {
     }
 
     pub fn age(&self, now: Timestamp) -> Age {
-        // The latest counts: a marker that was made anew can carry an old heartbeat, and the reverse.
+        // The latest counts: a new marker can have an old heartbeat, and the reverse.
         let times = ["heartbeat", "createdAt", "startedAt"];
-        let told = times.iter().filter_map(|key| self.fields.get(*key)?.as_str());
-        match told.filter_map(|text| text.trim().parse::<Timestamp>().ok()).max() {
+        let given = times.iter().filter_map(|key| self.fields.get(*key)?.as_str());
+        match given.filter_map(|text| text.trim().parse::<Timestamp>().ok()).max() {
             Some(then) if now.as_second() - then.as_second() > STALE_AFTER => Age::Stale,
             Some(_) => Age::Live,
             None => Age::Unknown,
@@ -87,7 +87,7 @@ impl Marker {
     }
 }
 
-/// Whether an agent that wants to stop has to go on, and for how many stories.
+/// Whether an agent that wants to stop must continue, and for how many stories.
 pub fn must_go_on(marker: &Marker, now: Timestamp) -> Option<i64> {
     let remaining = marker.remaining();
     (remaining > 0 && marker.age(now) != Age::Stale).then_some(remaining)
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_marker() {
+    fn a_new_marker_is_written() {
         let new = NewMarker { epic: "1", remaining: 3, ..NewMarker::default() };
         let mut made = Marker::new(new, NOW);
         assert!(made.text().starts_with(
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn who_must_go_on() {
+    fn an_agent_must_continue_while_stories_remain() {
         let now: Timestamp = NOW.parse().unwrap();
         let table = [
             (json!({"storiesRemaining": 2, "heartbeat": "2026-01-01T11:30:00Z"}), Some(2)),

@@ -1,27 +1,27 @@
-//! BMAD's texts, read and written without touching a file.
+//! BMAD's texts, read and written without touching files.
 //!
 //! | module | reads or decides |
 //! | --- | --- |
-//! | [`agent_config`] | which agent does which task |
-//! | [`agent_block`] | how a configuration of agents is written into a state document |
-//! | [`artifact_glob`] | which file a new story has to be |
+//! | [`agent_config`] | the agents of tasks |
+//! | [`agent_block`] | the agent configuration in a state document |
+//! | [`artifact_glob`] | the expected file of a new story |
 //! | [`bmm_config`] | where the story files are, from BMAD's configuration |
-//! | [`complexity`] | how much work a story looks like |
+//! | [`complexity`] | the estimated work on a story |
 //! | [`epic_file`] | a Markdown file of epics and their stories |
 //! | [`fields`] | the fields of front matter, read and changed |
 //! | [`front_matter`] | the part of a Markdown file between its first two `---` |
-//! | [`junit`] | the numbers of a test run |
-//! | [`keys`] | which story a text means: id, prefix or key |
-//! | [`left_out`] | what a commit must not take along |
-//! | [`marker`] | whether a run is active, and an agent has to go on |
+//! | [`junit`] | the counts of a test run |
+//! | [`keys`] | the story that a text names: id, prefix or key |
+//! | [`left_out`] | what a commit must not contain |
+//! | [`marker`] | whether a run is active, and an agent must continue |
 //! | [`prompt`] | the prompt of a step, and the command that starts its session |
 //! | [`review`] | whether a review is complete |
-//! | [`schema`] | what a reading of a transcript must look like |
+//! | [`schema`] | the required form of a transcript's reading |
 //! | [`sections`] | one section of a story's file |
-//! | [`slug`] | the short name and the number of a project |
+//! | [`slug`] | the short name and the hash of a project |
 //! | [`sprint`] | the state of each story, from `sprint-status.yaml` |
-//! | [`state_document`], [`state_template`] | the state of a run; how its document begins |
-//! | [`story_file`] | what a story's own file says of itself |
+//! | [`state_document`], [`state_template`] | the state document of a run; its initial content |
+//! | [`story_file`] | the status and title in a story's file |
 
 pub mod agent_block;
 pub mod agent_config;

@@ -1,11 +1,11 @@
-//! Files come from agents and people: no text may end us.
+//! Files come from agents and people: no text may cause a panic.
 
 use proptest::prelude::*;
 
 use super::keys::KnownEpics;
 use super::{bmm_config, epic_file, front_matter, junit, keys, left_out, sections, sprint};
 
-/// Pieces that mean something to one of the readers, between others that mean nothing.
+/// Texts with the syntax of the readers.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         3 => prop::sample::select(vec![

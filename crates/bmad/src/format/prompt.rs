@@ -1,18 +1,18 @@
-//! What a step's session is told, and the command line that tells it.
+//! The prompt of a step's session, and the command line that passes it.
 
 use crate::policy::Step;
 
-/// What goes into a template.
+/// The values for a template.
 #[derive(Debug, Clone, Copy)]
 pub struct Filling<'a> {
     pub story_id: &'a str,
-    /// The folder of story files, as it is seen from the project.
+    /// The directory of story files, relative to the project.
     pub artifacts: &'a str,
-    /// What the caller adds; the step's own words if it is empty.
+    /// The caller's addition; if empty, the step's own.
     pub extra: &'a str,
 }
 
-/// Fills a template in one pass: what is put in is never looked at again.
+/// Fills a template in one pass: placeholders inside values are not replaced.
 pub fn render(template: &str, step: Step<'_>, filling: Filling<'_>) -> String {
     let line = |words: &str, kind: &str| match step.asset(kind) {
         "" => String::new(),
@@ -37,7 +37,7 @@ pub fn render(template: &str, step: Step<'_>, filling: Filling<'_>) -> String {
     fill(template, value)
 }
 
-/// Puts values in place of `{{names}}` that stand for something; what was put in is not looked at again.
+/// Replaces known `{{names}}` by values; placeholders inside values are not replaced.
 pub(super) fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -53,25 +53,25 @@ pub(super) fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> St
     text
 }
 
-/// Who gets the prompt.
+/// The program that gets the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program<'a> {
-    /// A command line that somebody configured, taken as it is.
-    Told(&'a str),
+    /// A configured command line, used as it is.
+    Given(&'a str),
     Claude,
-    /// With a home of its own, so that what the user has configured for talking does not get into the way of working.
+    /// With its own home, so that the user's interactive settings do not interfere.
     Codex {
         project_hash: &'a str,
         auth: &'a str,
     },
 }
 
-/// The command for a shell that runs a step's session.
+/// The shell command that runs a step's session.
 pub fn command(program: Program<'_>, model: Option<&str>, prompt: &str) -> String {
     let model = model.map(|model| format!(" --model {}", quoted(model))).unwrap_or_default();
     let prompt = always_quoted(prompt);
     match program {
-        Program::Told(cli) => format!("unset CLAUDECODE && {cli} {prompt}"),
+        Program::Given(cli) => format!("unset CLAUDECODE && {cli} {prompt}"),
         Program::Claude => {
             format!("unset CLAUDECODE && claude --dangerously-skip-permissions{model} {prompt}")
         }
@@ -130,12 +130,12 @@ mod tests {
             "dev-story 1.2 1-2 READ this skill first: s/SKILL.md\ndocs {{zap}} {{story_id}}{{"
         );
         let review = policy.step("review").unwrap();
-        let told = render("{{extra_instruction}}", review, FILLING);
-        assert_eq!(told, "auto-fix all issues without prompting");
+        let given = render("{{extra_instruction}}", review, FILLING);
+        assert_eq!(given, "auto-fix all issues without prompting");
     }
 
     #[test]
-    fn our_own_prompts_say_what_a_step_needs() {
+    fn the_built_in_prompts_have_what_a_step_needs() {
         let policy = policy();
         for name in policy.steps() {
             let step = policy.step(&name).unwrap();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn commands() {
+    fn commands_of_each_program() {
         let hash = Program::Codex { project_hash: "abcd1234", auth: "/home/u v/.codex/auth.json" };
         let codex = command(hash, Some("gpt-5.5"), "It's\nso");
         assert!(codex.contains("ln -sf '/home/u v/.codex/auth.json' \"$codex_home/auth.json\""));
@@ -160,7 +160,7 @@ mod tests {
             "unset CLAUDECODE && claude --dangerously-skip-permissions --model 'claude-opus-4-7[1m]' 'x y'"
         );
         assert_eq!(
-            command(Program::Told("/opt/claude --foo"), None, ""),
+            command(Program::Given("/opt/claude --foo"), None, ""),
             "unset CLAUDECODE && /opt/claude --foo ''"
         );
     }

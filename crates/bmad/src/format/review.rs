@@ -1,4 +1,4 @@
-//! Whether a review has come to its end, by the review contract.
+//! Whether a review is complete, by the review contract.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::policy::fault::PolicyFault;
 const SPRINT: &str = "sprint-status.yaml";
 const STORY_FILE: &str = "story-file";
 
-/// What counts as done, and where it is looked for, first to last.
+/// The values that count as done, and the sources in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contract {
     done: Vec<String>,
@@ -16,12 +16,12 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// From a contract file, with what the policy says laid upon it.
+    /// From a contract file, overridden by the policy.
     pub fn read(
         mut contract: Map<String, Value>,
-        told: Map<String, Value>,
+        given: Map<String, Value>,
     ) -> Result<Self, PolicyFault> {
-        contract.extend(told);
+        contract.extend(given);
         let list = |key: &'static str, fallback: &[&str]| list(&contract, key, fallback);
         let done = list("doneValues", &["done"])?;
         let sources = list("sourceOrder", &[SPRINT, STORY_FILE])?;
@@ -66,22 +66,22 @@ impl Contract {
     }
 }
 
-/// Keys of a contract that a policy may lay upon it.
+/// Keys of a contract that a policy may override.
 pub const KEYS: [&str; 5] =
     ["doneValues", "sourceOrder", "inProgressValues", "blockingSeverity", "syncSprintStatus"];
 
-/// What the two witnesses say.
+/// What the two sources say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// `unknown` without a sprint file, `not_found` without a row.
     pub sprint: String,
-    /// `unknown` if it does not say.
+    /// `unknown` if it has no status.
     pub story_file: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// `sprint_lags`: the story's own file is ahead of sprint status.
+    /// `sprint_lags`: the story's file is ahead of the sprint status.
     Complete {
         source: String,
         sprint_lags: bool,
@@ -95,10 +95,10 @@ fn list(
     fallback: &[&str],
 ) -> Result<Vec<String>, PolicyFault> {
     let fault = |fault: &str| PolicyFault::Review { key, fault: fault.to_owned() };
-    let Some(told) = contract.get(key) else {
+    let Some(given) = contract.get(key) else {
         return Ok(fallback.iter().map(|value| (*value).to_owned()).collect());
     };
-    let items = told.as_array().ok_or_else(|| fault("must be a string array"))?;
+    let items = given.as_array().ok_or_else(|| fault("must be a string array"))?;
     let items: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
     let items = items.ok_or_else(|| fault("must be a string array"))?;
     let items: Vec<String> =
@@ -112,17 +112,17 @@ mod tests {
 
     use super::*;
 
-    fn contract(told: Value) -> Result<Contract, String> {
+    fn contract(given: Value) -> Result<Contract, String> {
         let bundled: Value =
             serde_json::from_str(include_str!("../../data/review-contract.json")).unwrap();
-        let told = told.as_object().unwrap().clone();
-        Contract::read(bundled.as_object().unwrap().clone(), told)
+        let given = given.as_object().unwrap().clone();
+        Contract::read(bundled.as_object().unwrap().clone(), given)
             .map_err(|fault| fault.to_string())
     }
 
-    fn judged(told: Value, sprint: &str, story_file: &str) -> Outcome {
+    fn outcome(given: Value, sprint: &str, story_file: &str) -> Outcome {
         let seen = Seen { sprint: sprint.to_owned(), story_file: story_file.to_owned() };
-        contract(told).unwrap().judge(&seen)
+        contract(given).unwrap().judge(&seen)
     }
 
     fn complete(source: &str, sprint_lags: bool) -> Outcome {
@@ -130,26 +130,26 @@ mod tests {
     }
 
     #[test]
-    fn who_says_done() {
-        assert_eq!(judged(json!({}), "Done", "unknown"), complete(SPRINT, false));
-        assert_eq!(judged(json!({}), "review", "done"), complete(STORY_FILE, true));
-        assert_eq!(judged(json!({}), "review", "review"), Outcome::NotComplete);
+    fn either_source_can_say_done() {
+        assert_eq!(outcome(json!({}), "Done", "unknown"), complete(SPRINT, false));
+        assert_eq!(outcome(json!({}), "review", "done"), complete(STORY_FILE, true));
+        assert_eq!(outcome(json!({}), "review", "review"), Outcome::NotComplete);
         assert_eq!(
-            judged(json!({"syncSprintStatus": false}), "review", "done"),
+            outcome(json!({"syncSprintStatus": false}), "review", "done"),
             complete(STORY_FILE, false)
         );
         assert_eq!(
-            judged(json!({"doneValues": ["REVIEW"]}), "review", "done"),
+            outcome(json!({"doneValues": ["REVIEW"]}), "review", "done"),
             complete(SPRINT, false)
         );
         assert_eq!(
-            judged(json!({"sourceOrder": ["story-file"]}), "done", "done"),
+            outcome(json!({"sourceOrder": ["story-file"]}), "done", "done"),
             complete(STORY_FILE, false)
         );
     }
 
     #[test]
-    fn what_a_contract_may_not_say() {
+    fn invalid_contracts_are_refused() {
         let table = [
             (json!({"doneValues": []}), "review contract doneValues must not be empty"),
             (json!({"doneValues": [" "]}), "review contract doneValues must not be empty"),
@@ -163,8 +163,8 @@ mod tests {
                 "review contract syncSprintStatus must be a boolean",
             ),
         ];
-        for (told, words) in table {
-            assert_eq!(contract(told).unwrap_err(), words);
+        for (given, words) in table {
+            assert_eq!(contract(given).unwrap_err(), words);
         }
     }
 }

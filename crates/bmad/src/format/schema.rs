@@ -1,8 +1,8 @@
-//! The small language in which a policy says what a reading of a transcript must look like.
+//! A small schema language in which a policy describes the reading of a transcript.
 
 use serde_json::{Map, Value};
 
-/// What a reading must contain, and how.
+/// The required keys and their types.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
     required: Vec<String>,
@@ -10,7 +10,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// `None` if the text is not such a schema.
+    /// `None` if the text is not a schema.
     pub fn read(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let shape = value.get("schema")?.as_object().filter(|shape| !shape.is_empty())?.clone();
@@ -24,12 +24,12 @@ impl Schema {
         Some(Self { required, shape })
     }
 
-    /// As it is shown to the model.
+    /// As shown to the model.
     pub fn shape(&self) -> Value {
         Value::Object(self.shape.clone())
     }
 
-    /// Whether a reading is as it must be. More keys than asked for are fine.
+    /// Whether a reading matches. Additional keys are allowed.
     pub fn fits(&self, reading: &Value) -> bool {
         let Some(reading) = reading.as_object() else { return false };
         self.required.iter().all(|key| reading.contains_key(key)) && fits_all(&self.shape, reading)
@@ -61,12 +61,12 @@ fn fits_kind(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// The first object in a model's answer that fits: on one line, over several, or in a fence.
+/// The first matching object in a model's answer: on one line, over several, or in a code block.
 pub fn find_fitting(answer: &str, schema: &Schema) -> Option<Value> {
     objects(answer).find(|value| schema.fits(value))
 }
 
-/// Every JSON object in a text, outermost ones only.
+/// All JSON objects in a text, only outermost ones.
 fn objects(text: &str) -> impl Iterator<Item = Value> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds() {
+    fn values_match_their_kinds() {
         let schema = Schema::read(include_str!("../../data/parse/auto.json")).unwrap();
         assert!(schema.fits(&auto(json!(4), "s")));
         assert!(!schema.fits(&auto(json!(4.0), "s")));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_may_be_pretty_and_wordy() {
+    fn an_answer_may_contain_other_text() {
         let schema = Schema::read(include_str!("../../data/parse/retro.json")).unwrap();
         let answer = "Sure {not json}:\n```json\n{\n  \"status\": \"SUCCESS\",\n  \"summary\": \"a { b\",\n  \"next_action\": \"proceed\"\n}\n```\n";
         assert_eq!(find_fitting(answer, &schema).unwrap()["summary"], "a { b");

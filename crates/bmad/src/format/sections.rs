@@ -1,12 +1,12 @@
-//! One `### …` section of a story's file: what it lists, and how it is written anew without disturbing the rest.
+//! One `### …` section of a story's file: its list, and replacing it without changing the rest.
 
-/// Paths that a section lists: `- src/a.rs`, with backticks and remarks as people write them.
+/// The paths in a section: `- src/a.rs`, with backticks and remarks as people write them.
 pub fn listed(text: &str, heading: &str) -> Vec<String> {
     let Some((_, from, to)) = find(text, heading) else { return Vec::new() };
     text[from..to].lines().filter_map(path_of).collect()
 }
 
-/// The same text with the section saying `items`; appended if there is none.
+/// The text with `items` in the section; appended if it is missing.
 pub fn with_section(text: &str, heading: &str, items: &[String]) -> String {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut body = String::new();
@@ -24,7 +24,7 @@ pub fn with_section(text: &str, heading: &str, items: &[String]) -> String {
     format!("{head}{head_end}{newline}{body}{gap}{rest}")
 }
 
-/// Where the heading's line begins, where its body begins, and where that ends.
+/// The positions of the heading, of its body, and of the body's end.
 fn find(text: &str, heading: &str) -> Option<(usize, usize, usize)> {
     let mut at = 0;
     let mut fenced = false;
@@ -35,7 +35,7 @@ fn find(text: &str, heading: &str) -> Option<(usize, usize, usize)> {
         let bare = line.trim_end();
         if is_fence(bare) {
             fences -= 1;
-            // One that nobody closes hides nothing: what we wrote below it would be written again and again.
+            // An unclosed code block hides nothing: otherwise our section would be appended again and again.
             fenced = !fenced && fences > 0;
         }
         if !fenced && let Some((level, title)) = heading_of(bare) {
@@ -79,7 +79,7 @@ mod tests {
     const STORY: &str = "# Story\n\n## Dev Agent Record\n\n### File List\n\n- `src/a.py` (new)\n- src/gone.py\n* **src/b c.py** - changed\n\ntext\n\n### Change Log\n\n- x\n";
 
     #[test]
-    fn what_is_listed() {
+    fn listed_paths_are_read() {
         assert_eq!(listed(STORY, "File List"), ["src/a.py", "src/gone.py", "src/b c.py"]);
         assert!(listed(STORY, "Test Counts").is_empty());
         assert!(listed("### File List\n\n- (no files changed)\n", "File List").is_empty());

@@ -1,8 +1,8 @@
-//! The short name and the number of a project, as they stand in session and file names.
+//! The short name and the hash of a project, for session and file names.
 
 use md5::{Digest as _, Md5};
 
-/// The project folder's name in small letters and digits, at most eight; `project` if none is left.
+/// The project directory's name in lower-case letters and digits, at most eight; `project` if none is left.
 pub fn slug(folder_name: &str) -> String {
     let slug: String =
         folder_name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).take(8).collect();
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slugs() {
+    fn slugs_of_directories() {
         for (folder, expected) in [
             ("my-awesome-project", "myawesom"),
             ("My_Awesome-Project.v2", "myawesom"),
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes() {
+    fn hashes_of_texts() {
         assert_eq!(short_hash(""), "d41d8cd9");
         assert_eq!(short_hash("/a"), "0639767f");
     }

@@ -1,7 +1,7 @@
-//! Where each story stands: `sprint-status.yaml`, which agents write and we only read.
+//! The status of each story in `sprint-status.yaml`, which agents write and we only read.
 //!
-//! It is read as YAML, whatever its sections are called; a value with a `status` inside stands for that
-//! status. What is no YAML (a tab, a key twice) is read line by line, so that a slip of an agent
+//! It is read as YAML, whatever its sections are called; a value with a `status` inside has that
+//! status. A file that is not YAML (a tab, a duplicate key) is read line by line, so that a typing error
 //! does not make every story unknown.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use super::front_matter::unquoted;
 use super::keys::{self, KnownEpics, StoryId};
 use super::yaml::{self, Yaml};
 
-/// The section that BMAD writes; its rows count before those of others.
+/// The section that BMAD writes; its rows take precedence.
 const SECTION: &str = "development_status";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Sprint {
         self.rows.iter().map(|row| row.key.as_str())
     }
 
-    /// The row that a text means: itself, a key of that story, or the story's bare id or prefix.
+    /// The row that a text names: itself, a key of that story, or the story's id or prefix.
     pub fn find(&self, asked: &str, known: &KnownEpics) -> Option<&Row> {
         let meant = keys::read(asked, known);
         let rank = |row: &Row| -> Option<(u8, bool)> {
@@ -67,12 +67,12 @@ impl Sprint {
         ranked.max_by_key(|(rank, _)| *rank).map(|(_, row)| row)
     }
 
-    /// The stories of an epic, in their order in the file, one row each.
+    /// The stories of an epic, in the order of the file, one row each.
     pub fn stories_of(&self, epic: &str, known: &KnownEpics) -> Vec<(StoryId, &Row)> {
         self.stories_where(known, |id| id.epic == epic)
     }
 
-    /// All stories, epic after epic in the order in which the file first names them, one row each.
+    /// All stories, by epic in the order of the file, one row each.
     pub fn stories(&self, known: &KnownEpics) -> Vec<(StoryId, &Row)> {
         let mut stories = self.stories_where(known, |_| true);
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -113,7 +113,7 @@ impl Sprint {
         stories.into_iter().map(|(id, _, row)| (id, row)).collect()
     }
 
-    /// For who looks for many rows: finds each as [`Sprint::find`] does, without reading all of them again.
+    /// Finds many rows as [`Sprint::find`] does, without reading all of them each time.
     pub fn finder<'a>(&'a self, known: &'a KnownEpics) -> Finder<'a> {
         let mut finder = Finder { known, by_key: HashMap::new(), by_id: HashMap::new() };
         for row in &self.rows {
@@ -196,7 +196,7 @@ mod tests {
         Some((row.key.clone(), row.status.clone()))
     }
 
-    /// By the index over all of them.
+    /// Finds a row through the index.
     fn found(text: &str, asked: &str) -> Option<(String, String)> {
         let (sprint, known) = (Sprint::read(text), KnownEpics::default());
         let row = sprint.finder(&known).find(asked)?;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_in_yaml() {
+    fn yaml_as_people_write_it() {
         for (text, status) in [
             ("1-1-a: \"done\"\n", "done"),
             ("'1-1-a': 'done' # yes\n", "done"),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_yaml_is_read_by_lines() {
+    fn a_file_that_is_not_yaml_is_read_by_lines() {
         let tab = "development_status:\n\t1-1-a: 'done'\n\t# 1-1-a: no\n\t1-2-b: review # x\n";
         assert_eq!(find(tab, "1.1").unwrap().1, "done");
         let twice = "a:\n  1-1-a: review\n  1-1-a: done\n";

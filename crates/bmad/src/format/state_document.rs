@@ -1,15 +1,15 @@
-//! The state document of a run, read: where it stands, what was done, and whether it is as it should be.
+//! Reads the state document of a run: its status, its progress, and whether it is valid.
 
 use jiff::civil::DateTime;
 
 use super::fields::Fields;
 use super::front_matter::{split, tree};
 
-/// Where a run may stand.
+/// The possible statuses of a run.
 pub const STATUSES: [&str; 7] =
     ["INITIALIZING", "READY", "IN_PROGRESS", "PAUSED", "EXECUTION_COMPLETE", "COMPLETE", "ABORTED"];
 
-/// What is wrong with a document, in words. Its policy is looked at elsewhere.
+/// The problems of a document, in words. Its policy is checked elsewhere.
 pub fn issues(text: &str) -> Vec<String> {
     let fields = Fields::read(text);
     let mut issues: Vec<String> = Vec::new();
@@ -32,7 +32,7 @@ pub fn issues(text: &str) -> Vec<String> {
     issues
 }
 
-/// Whether there is a block of agents with something in it.
+/// Whether there is a non-empty block of agents.
 fn names_agents(text: &str) -> bool {
     let block = tree(split(text).0.unwrap_or_default(), "agentConfig");
     block.is_some_and(|block| {
@@ -40,13 +40,13 @@ fn names_agents(text: &str) -> bool {
     })
 }
 
-/// A moment with a zone, as agents and people write it.
+/// A timestamp with a zone, as agents and people write it.
 fn is_time(text: &str) -> bool {
     let is_moment = text.parse::<jiff::Timestamp>().is_ok() || text.parse::<DateTime>().is_ok();
     is_moment && text.get(10..11) == Some("T")
 }
 
-/// A run in figures.
+/// The numbers of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Metrics {
     pub completed: usize,
@@ -72,10 +72,10 @@ pub fn metrics(text: &str) -> Metrics {
     metrics
 }
 
-/// The last cell of each story's row in the table of stories: the one that leads from `Story` to `Status`.
+/// The last cell of each story's row in the table whose header goes from `Story` to `Status`.
 fn progress(text: &str) -> Vec<&str> {
     let mut statuses = Vec::new();
-    // How many columns the table has that we are in.
+    // The number of columns of the current table.
     let mut columns = 0;
     for line in split(text).1.lines() {
         let Some(cells) = cells(line) else {
@@ -86,7 +86,7 @@ fn progress(text: &str) -> Vec<&str> {
         if first.eq_ignore_ascii_case("story") && last.eq_ignore_ascii_case("status") {
             columns = if cells.len() > 2 { cells.len() } else { 0 };
         } else if columns > 0
-            // A row that breaks off has no status.
+            // An incomplete row has no status.
             && cells.len() + 1 >= columns
             && !first.is_empty()
             && !first.chars().all(|c| "-: ".contains(c))
@@ -113,8 +113,8 @@ fn without_comments(text: &str) -> String {
     kept + rest
 }
 
-/// What was done last: the last line of the action log, or a later dated one elsewhere. Agents append to the end of
-/// the file, which is below another heading.
+/// The last action: the last line of the action log, or a later dated one elsewhere. Agents append to the end of
+/// the file, which may be below another heading.
 pub fn last_action(text: &str) -> String {
     let text = without_comments(text);
     let mut in_log = false;
@@ -144,7 +144,7 @@ fn is_dated(line: &str) -> bool {
         .is_some_and(|(date, _)| is_time(date))
 }
 
-/// Stories of the range before the current one; all of them if there is none.
+/// Stories of the range before the current one; all of them if there is no current one.
 pub fn stories_behind(fields: &Fields) -> Vec<String> {
     let range = fields.list("storyRange");
     let current = fields.text_or_nothing("currentStory");
@@ -159,7 +159,7 @@ mod tests {
     const HEAD: &str = "---\nepic: 1\nepicName: A\nstoryRange: [\"1.1\", \"1.2\", \"1.3\"]\nstatus: READY\ncurrentStory: 1.2\nlastUpdated: 2026-01-02T03:04:05Z\naiCommand: c\n---\n";
 
     #[test]
-    fn issues_of_a_document() {
+    fn problems_of_a_document_are_found() {
         assert_eq!(issues(HEAD), Vec::<String>::new());
         assert_eq!(issues("---\n---\n").len(), 6);
         let bad = HEAD.replace("READY", "zap").replace("2026-01-02T03:04:05Z", "2026-01-02");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn figures() {
+    fn numbers_of_a_run_are_read() {
         let table = "| Story | create-story | dev-story | automate | code-review | git-commit | Status |\n|---|---|---|---|---|---|---|\n| 1.1 | x | x | x | x | x | done |\n| 1.2 | - | - | - | - | - | in-progress |\n| 1.3 | - | - | - | - | - | incomplete |\n\n| Session ID | Story | Status |\n|---|---|---|\n| sa-x-1 | 1.1 | done |\n";
         let text = format!(
             "{HEAD}{table}- Code review cycle 2\n* Escalated to user\n<!-- escalation -->\n"
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_action_is_the_last() {
+    fn the_last_action_is_found() {
         let log = "## Action Log\n\n- **[2026-01-02T01:00:00Z]** one\n* two\n\n---\n\n## Learnings\n\n- free\n";
         assert_eq!(last_action(log), "two");
         let later = format!("{log}- **[2026-01-03T01:00:00Z]** three\n");

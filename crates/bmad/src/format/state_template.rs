@@ -1,4 +1,4 @@
-//! A new state document, from a template and what the run was configured with.
+//! A new state document, from a template and the run's configuration.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub struct InvalidMaxParallel;
 
 const ROWS: &str = "<!-- Progress rows";
 
-/// The document. Lines that the template does not have are not added, and comments behind values go with the values.
+/// Fills the document. Lines that the template does not have are not added; comments after values are replaced with them.
 pub fn fill(
     template: &str,
     config: &Map<String, Value>,
@@ -37,7 +37,7 @@ pub fn fill(
     let agents = config.get("agentConfig").filter(|agents| agents.is_object());
     let agents = agents.map(agent_block::render);
     for line in head.split_inclusive('\n') {
-        // A block ends where nothing is indented any more, or at a blank line.
+        // A block ends at an unindented or blank line.
         in_agents = in_agents && line.starts_with([' ', '\t', '#']) && !line.trim().is_empty();
         if in_agents {
             continue;
@@ -65,13 +65,13 @@ pub fn fill(
 }
 
 fn value_of(key: &str, config: &Map<String, Value>, begun: &Begun<'_>) -> Option<Value> {
-    let told = |fallback: Value| Some(config.get(key).cloned().unwrap_or(fallback));
+    let given = |fallback: Value| Some(config.get(key).cloned().unwrap_or(fallback));
     match key {
         "epic" | "epicName" | "aiCommand" | "customInstructions" | "agentsFile"
-        | "complexityFile" => told(Value::from("")),
-        "storyRange" | "stepsCompleted" => told(Value::Array(Vec::new())),
-        "status" => told(Value::from("READY")),
-        "currentStory" | "currentStep" => told(Value::Null),
+        | "complexityFile" => given(Value::from("")),
+        "storyRange" | "stepsCompleted" => given(Value::Array(Vec::new())),
+        "status" => given(Value::from("READY")),
+        "currentStory" | "currentStep" => given(Value::Null),
         "lastUpdated" | "createdAt" => Some(Value::from(begun.now)),
         "policyVersion" => Some(Value::from(begun.policy_version)),
         "policySnapshotFile" => Some(Value::from(begun.snapshot_file)),
@@ -127,9 +127,9 @@ struct Overrides {
 }
 
 impl Overrides {
-    fn read(told: Option<&Value>) -> Result<Self, InvalidMaxParallel> {
-        let told = |key: &str| told.and_then(|told| told.get(key));
-        let skip_automate = match told("skipAutomate") {
+    fn read(given: Option<&Value>) -> Result<Self, InvalidMaxParallel> {
+        let given = |key: &str| given.and_then(|given| given.get(key));
+        let skip_automate = match given("skipAutomate") {
             Some(Value::Bool(skip)) => *skip,
             Some(Value::String(text)) => {
                 !matches!(text.trim().to_lowercase().as_str(), "" | "false" | "no" | "0" | "off")
@@ -137,7 +137,7 @@ impl Overrides {
             Some(Value::Number(number)) => number.as_f64() != Some(0.0),
             _ => false,
         };
-        let max_parallel = match told("maxParallel") {
+        let max_parallel = match given("maxParallel") {
             None | Some(Value::Null) => Some(1),
             Some(Value::String(text)) => text.trim().parse().ok(),
             Some(value) => value.as_u64(),
@@ -147,7 +147,7 @@ impl Overrides {
     }
 }
 
-/// The part of a file name that an epic gives: letters and digits, and one dash for all else between them.
+/// An epic as part of a file name: letters and digits, with one dash for everything else between them.
 pub fn epic_slug(epic: Option<&Value>) -> String {
     let text = text_of(epic);
     let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric());
@@ -163,7 +163,7 @@ fn text_of(value: Option<&Value>) -> String {
     }
 }
 
-/// JSON on one line, with a blank behind commas and colons: it stands among YAML.
+/// JSON on one line, with a blank after commas and colons, for use in YAML.
 fn json_line(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files() {
+    fn epics_in_file_names() {
         for (epic, slug) in [
             (json!("Epic A/1"), "Epic-A-1"),
             (json!("../../x y"), "x-y"),

@@ -1,11 +1,11 @@
-//! What a story's own file says of itself: `Status:` and title, in its front matter if it has one, else
+//! `Status:` and title of a story's file, in its front matter if it has one, else
 //! above its first section.
 
 use super::front_matter::{self, unquoted};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoryFile {
-    /// `unknown` if the file does not say.
+    /// `unknown` if the file has none.
     pub status: String,
     pub title: String,
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_and_title() {
+    fn status_and_title_are_read() {
         for (text, status, title) in [
             (
                 "# Story 1.2: Password Reset\n\nStatus: review\n\n## Story\n",

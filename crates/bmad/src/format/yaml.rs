@@ -1,4 +1,4 @@
-//! YAML as we need it: scalars as they were written, maps in their order.
+//! YAML with scalars as written and maps in order.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Yaml {
-    /// Empty if nothing was written.
+    /// Empty for a missing value.
     Scalar(String),
     List(Vec<Yaml>),
     Map(Vec<(String, Yaml)>),
 }
 
-/// `None` if it is no YAML, or YAML with a key twice.
+/// `None` if it is not YAML, or has a duplicate key.
 pub(super) fn read(text: &str) -> Option<Yaml> {
     serde_saphyr::from_str(text).ok()
 }
@@ -92,7 +92,7 @@ impl<'de> Visitor<'de> for AnyYaml {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Yaml, A::Error> {
         let mut map = Vec::new();
-        // A key is asked for as text: `1.10` must not become the number 1.1.
+        // Keys are read as text: `1.10` must not become the number 1.1.
         while let Some(key) = entries.next_key::<String>()? {
             map.push((key, entries.next_value()?));
         }
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for AnyYaml {
     }
 }
 
-/// The same as JSON; why not, if it is no YAML.
+/// The same as JSON; the error says why it is not YAML.
 pub(crate) fn to_json(text: &str) -> Result<serde_json::Value, String> {
     serde_saphyr::from_str(text).map_err(|error| {
         let message = error.to_string();

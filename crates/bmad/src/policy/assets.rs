@@ -1,4 +1,4 @@
-//! Files that a policy names: found, read, and held against what was pinned.
+//! Files that a policy names: finds and reads them, and compares them with the pinned ones.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub(crate) fn resolve(
     })
 }
 
-/// Steps in the order they are done, whatever order the policy has them in.
+/// Steps in the order of execution, whatever the order in the policy.
 fn for_each_step(
     policy: &mut Value,
     mut each: impl FnMut(&str, &mut Value) -> Result<(), PolicyFault>,
@@ -67,7 +67,7 @@ fn for_each_step(
     Ok(())
 }
 
-/// Puts path, number and text of a named file beside its name. A text that is there already was pinned.
+/// Stores path, hash and text of a named file beside its name. An existing text was pinned.
 fn keep(project: &Project, step: &mut Value, file: DataFile) -> Result<(), PolicyFault> {
     let (part, word) = file.place();
     let Some(part) = step.get_mut(part).and_then(Value::as_object_mut) else { return Ok(()) };
@@ -80,7 +80,7 @@ fn keep(project: &Project, step: &mut Value, file: DataFile) -> Result<(), Polic
     let mut found = find(project, name)?;
     let pinned = part.get(&hash_at).and_then(Value::as_str).filter(|pinned| !pinned.is_empty());
     if let Some(pinned) = pinned.filter(|pinned| *pinned != short_hash(&found.text)) {
-        // A run that was begun with another installation goes on with its files, as long as they are what they were.
+        // A run that began with another installation keeps using its files, while they are unchanged.
         let kept = part.get(&path_at).and_then(Value::as_str).map(Path::new);
         let kept = kept.map(|path| read(project, path)).transpose()?.flatten();
         let Some(kept) = kept.filter(|kept| pinned == short_hash(&kept.text)) else {
@@ -96,7 +96,7 @@ fn keep(project: &Project, step: &mut Value, file: DataFile) -> Result<(), Polic
     Ok(())
 }
 
-/// A data file: of the installed skill, of our own, of the project, or of any skill.
+/// Finds a data file: of the installed skill, built in, of the project, or of any skill.
 fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
     let missing = || PolicyFault::DataFileMissing(name.to_owned());
     let mut outside = false;
@@ -118,7 +118,7 @@ fn find(project: &Project, name: &str) -> Result<Found, PolicyFault> {
                 outside = true;
                 continue;
             }
-            // Ours come before the project's, which may have a folder of that name by chance.
+            // Built-in files come before the project's, which may have a directory of that name by chance.
             if nth + 1 == roots.len() && bundled_file(name).is_some() {
                 break;
             }
@@ -143,7 +143,7 @@ fn read(project: &Project, path: &Path) -> Result<Option<Found>, PolicyFault> {
     Ok(text_of(project, path)?.map(|text| Found { path: path_shown(), text }))
 }
 
-/// The files of a step's skill, as an agent in the project is told them.
+/// The files of a step's skill, as paths for an agent in the project.
 fn skill_files(
     project: &Project,
     policy: &Policy,
@@ -186,7 +186,7 @@ fn skill_files(
         }
     }
     if found.is_none() {
-        // Without SKILL.md a folder is no skill, whatever else is in it.
+        // A directory without SKILL.md is not a skill.
         files.values_mut().for_each(|file| *file = Value::from(""));
     }
     Ok(files)

@@ -1,4 +1,4 @@
-//! Whether a policy may be acted on.
+//! Whether a policy is valid.
 
 use serde_json::{Map, Value};
 
@@ -31,14 +31,14 @@ pub(super) fn check(policy: &Value) -> Result<(), PolicyFault> {
 }
 
 fn check_parser(parser: Option<&Map<String, Value>>) -> Result<(), PolicyFault> {
-    let told = |key: &str| parser.and_then(|parser| parser.get(key));
-    if told("provider").and_then(Value::as_str) != Some("claude") {
+    let given = |key: &str| parser.and_then(|parser| parser.get(key));
+    if given("provider").and_then(Value::as_str) != Some("claude") {
         return Err(PolicyFault::ParserProvider);
     }
-    if told("model").and_then(Value::as_str).is_none_or(|model| model.trim().is_empty()) {
+    if given("model").and_then(Value::as_str).is_none_or(|model| model.trim().is_empty()) {
         return Err(PolicyFault::ParserModel);
     }
-    match told("timeoutSeconds").and_then(Value::as_i64) {
+    match given("timeoutSeconds").and_then(Value::as_i64) {
         Some(1..) => Ok(()),
         _ => Err(PolicyFault::ParserTimeout),
     }

@@ -1,6 +1,6 @@
-//! What can be wrong with a policy, in the words that callers print.
+//! Errors in a policy, with the messages that callers print.
 
-/// Not the agent's fault: somebody has to look at the policy, or at what it names.
+/// Not the agent's fault: a person has to correct the policy, or a file that it names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyFault {
     #[error("unknown top-level policy keys: {}", .0.join(", "))]

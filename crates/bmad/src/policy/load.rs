@@ -1,4 +1,4 @@
-//! The policy that counts: of the run's state document, else bundled with what project and environment say.
+//! Loads the effective policy: of the run's state document, else the built-in one with overrides of project and environment.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,15 @@ const INSTALLED: &str = "data/orchestration-policy.json";
 /// How much of a policy is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// What it says.
+    /// Its settings.
     Words,
     /// Also the prompts and schemas that it names.
     Texts,
-    /// Also the skills that its steps work with. A missing one is a fault.
+    /// Also the skills of its steps. A missing one is an error.
     Skills,
 }
 
-/// `state_file` as the caller wrote it, if there is one.
+/// `state_file` as the caller wrote it.
 pub fn load(
     project: &Project,
     state_file: Option<&str>,
@@ -39,7 +39,7 @@ pub fn load(
         Some(path) => of_state_document(project, &path)?,
         None => of_project(project)?,
     };
-    // Checked before files are looked for: what is not understood names none.
+    // Check before files are searched: an invalid policy names none.
     Policy::new(value.clone())?;
     find_contract(project, &mut value)?;
     if need != Need::Words {
@@ -52,22 +52,22 @@ pub fn load(
 fn of_project(project: &Project) -> Result<Value, PolicyFault> {
     let mut value = bundled(project)?;
     let path = project.root.join(OVERRIDE);
-    if let Some(told) = read_json(project, &path)? {
-        policy::merge(&mut value, told);
+    if let Some(given) = read_json(project, &path)? {
+        policy::merge(&mut value, given);
     }
     let (cycles, retries) = (&project.max_review_cycles, &project.max_crash_retries);
     policy::apply_limits(&mut value, cycles.as_deref(), retries.as_deref())?;
     Ok(value)
 }
 
-/// That of the installed skill that we stand in for, else our own.
+/// The policy of the installed skill that the binary belongs to, else the built-in one.
 fn bundled(project: &Project) -> Result<Value, PolicyFault> {
     let installed = project.own_skill.as_ref().map(|skill| skill.join(INSTALLED));
     let installed = installed.map(|path| read_json(project, &path)).transpose()?.flatten();
     Ok(installed.unwrap_or_else(policy::bundled))
 }
 
-/// The text of a file, `None` if there is none or a folder in its place. What is not read on purpose is said.
+/// The text of a file, `None` if it is missing or a directory. A refusal to read it is an error.
 pub(crate) fn text_of(project: &Project, path: &Path) -> Result<Option<String>, PolicyFault> {
     match files::read(&project.root, path) {
         Ok(text) => Ok(text),
@@ -86,7 +86,7 @@ fn read_json(project: &Project, path: &Path) -> Result<Option<Value>, PolicyFaul
     if value.is_object() { Ok(Some(value)) } else { Err(PolicyFault::JsonNotAnObject(shown())) }
 }
 
-/// The policy of a run: its snapshot, or for a document from before there were any, the bundled one.
+/// The policy of a run: its snapshot, or for a document without one, the bundled policy.
 fn of_state_document(project: &Project, path: &Path) -> Result<Value, PolicyFault> {
     let text = text_of(project, path)?;
     let text = text.ok_or_else(|| PolicyFault::StateFile(path.display().to_string()))?;
@@ -96,7 +96,7 @@ fn of_state_document(project: &Project, path: &Path) -> Result<Value, PolicyFaul
     }
 }
 
-/// The snapshot that a state document names, `None` if it is from before there were any.
+/// The snapshot that a state document names, `None` for documents from before there were snapshots.
 pub(crate) fn pinned_snapshot(
     project: &Project,
     document: &str,
@@ -122,13 +122,13 @@ pub(crate) fn pinned_snapshot(
     Ok(Some(value))
 }
 
-/// The state document that counts: the caller's, the environment's, the active run's.
-fn state_document(project: &Project, told: Option<&str>) -> Result<Option<PathBuf>, PolicyFault> {
-    if let Some(told) = told.filter(|told| !told.is_empty()) {
-        return Ok(Some(tidy(&project.root.join(told))));
+/// The effective state document: the caller's, the environment's, the active run's.
+fn state_document(project: &Project, given: Option<&str>) -> Result<Option<PathBuf>, PolicyFault> {
+    if let Some(given) = given.filter(|given| !given.is_empty()) {
+        return Ok(Some(tidy(&project.root.join(given))));
     }
-    if let Some(told) = &project.state_file {
-        return named_by("env", project, told).map(Some);
+    if let Some(given) = &project.state_file {
+        return named_by("env", project, given).map(Some);
     }
     if crate::marker_path(project).is_dir() {
         return Ok(None);
@@ -153,7 +153,7 @@ fn state_document(project: &Project, told: Option<&str>) -> Result<Option<PathBu
     };
     let is_gone =
         matches!(found, Err(PolicyFault::StateFileGone { .. } | PolicyFault::MarkerWithoutState));
-    // What a run left behind that is long gone itself must not stand in everybody's way.
+    // The marker of a run that is gone must not block others.
     if is_gone && run_marker::is_stale(&marker) { Ok(None) } else { found.map(Some) }
 }
 
@@ -173,12 +173,12 @@ fn named_by(by: &'static str, project: &Project, file: &str) -> Result<PathBuf, 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub version: i64,
-    /// As it is seen from the project.
+    /// Relative to the project.
     pub file: String,
     pub hash: String,
 }
 
-/// Pins the policy that counts now. `stamp` is the time in its name.
+/// Pins the effective policy. `stamp` is the time in its name.
 pub fn pin(project: &Project, stamp: &str) -> Result<Snapshot, PolicyFault> {
     let mut value = of_project(project)?;
     let policy = Policy::new(value.clone())?;

@@ -1,7 +1,7 @@
-//! The policy of a run: which steps there are, how each is prompted, read and verified, and how often it is tried.
+//! The policy of a run: its steps, how each is prompted, read and verified, and how often it is tried.
 //!
-//! It is JSON, so that a project can override parts of it. What it says is looked up here; whether it may say so is in
-//! `check`, and files that it names are found by [`load`].
+//! It is JSON, so that a project can override parts of it. This module reads its values; `check` validates them, and
+//! [`load`] finds the files that it names.
 
 mod assets;
 mod check;
@@ -14,16 +14,16 @@ use serde_json::{Map, Value};
 
 use crate::policy::fault::PolicyFault;
 
-/// Steps that a policy may speak of, in the order they are done.
+/// Steps of a policy, in the order of execution.
 pub const STEPS: [&str; 5] = ["create", "dev", "auto", "review", "retro"];
-/// What answers whether a step has done what it is for.
+/// The verifiers of steps.
 pub const VERIFIERS: [&str; 4] =
     ["create_story_artifact", "session_exit", "review_completion", "epic_complete"];
 
 const BUNDLED: &str = include_str!("../../data/policy.json");
 const REVIEW_CONTRACT: &str = "<skills-root>/bmad-story-automator-review/contract.json";
 
-/// Files that we bring ourselves, by the names that policies call them.
+/// Built-in files, by the names in policies.
 const FILES: [(&str, &str); 11] = [
     ("data/prompts/create.md", include_str!("../../data/prompts/create.md")),
     ("data/prompts/dev.md", include_str!("../../data/prompts/dev.md")),
@@ -38,17 +38,17 @@ const FILES: [(&str, &str); 11] = [
     (REVIEW_CONTRACT, include_str!("../../data/review-contract.json")),
 ];
 
-/// The text of a file that we bring ourselves.
+/// The text of a built-in file.
 pub fn bundled_file(name: &str) -> Option<&'static str> {
     FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The policy that holds where nobody says otherwise.
+/// The default policy.
 pub fn bundled() -> Value {
     serde_json::from_str(BUNDLED).logged("read JSON").unwrap_or_default()
 }
 
-/// Lays `over` upon `base`: maps are merged, everything else is replaced.
+/// Merges `over` into `base`: maps are merged, everything else is replaced.
 pub fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
@@ -60,7 +60,7 @@ pub fn merge(base: &mut Value, over: Value) {
     }
 }
 
-/// Limits that the environment may set. Not a number is a fault: a limit that is not understood is none.
+/// Limits from the environment. An invalid number is an error, so that no limit is silently ignored.
 pub fn apply_limits(
     policy: &mut Value,
     review_cycles: Option<&str>,
@@ -74,10 +74,10 @@ pub fn apply_limits(
         ),
         ("MAX_CRASH_RETRIES", crash_retries, ["workflow", "crash", "maxRetries"].as_slice()),
     ];
-    for (name, told, path) in limits {
-        let Some(told) = told else { continue };
+    for (name, given, path) in limits {
+        let Some(given) = given else { continue };
         let limit: i64 =
-            told.trim().parse().map_err(|_| PolicyFault::NotAnInteger(name.to_owned()))?;
+            given.trim().parse().map_err(|_| PolicyFault::NotAnInteger(name.to_owned()))?;
         let nested = path.iter().rev().fold(Value::from(limit), |value, key| {
             Value::Object(Map::from_iter([((*key).to_owned(), value)]))
         });
@@ -86,7 +86,7 @@ pub fn apply_limits(
     Ok(())
 }
 
-/// A policy that may be acted on.
+/// A valid policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     value: Value,
@@ -141,8 +141,9 @@ impl Policy {
 
     /// The folder of snapshots below the project.
     pub fn snapshot_folder(&self) -> &str {
-        let told = self.value.pointer("/snapshot/relativeDir").and_then(Value::as_str);
-        told.filter(|folder| !folder.is_empty())
+        let given = self.value.pointer("/snapshot/relativeDir").and_then(Value::as_str);
+        given
+            .filter(|folder| !folder.is_empty())
             .unwrap_or("_bmad-output/story-automator/policy-snapshots")
     }
 
@@ -177,7 +178,7 @@ impl<'a> Step<'a> {
         self.text("/success/verifier")
     }
 
-    /// The verifier's settings; those that stand beside the verifier count too.
+    /// The verifier's settings; those beside the verifier count too.
     pub fn success(self, key: &str) -> Option<&'a Value> {
         let config = self.contract.pointer("/success/config");
         config
@@ -189,7 +190,7 @@ impl<'a> Step<'a> {
         self.text("/assets/skillName")
     }
 
-    /// Names that a file of the skill may have: `workflow`, `instructions`, `checklist`, `template`.
+    /// Possible names of a file of the skill: `workflow`, `instructions`, `checklist`, `template`.
     pub fn candidates(self, kind: &str) -> Vec<String> {
         strings(self.contract.pointer(&format!("/assets/{kind}Candidates")))
     }
@@ -198,7 +199,7 @@ impl<'a> Step<'a> {
         strings(self.contract.pointer("/assets/required")).iter().any(|known| known == kind)
     }
 
-    /// Where a file of the skill was found, as the agent is told; empty if it was not.
+    /// The path of a file of the skill, for the agent; empty if it was not found.
     pub fn asset(self, kind: &str) -> &'a str {
         self.text(&format!("/assets/files/{kind}"))
     }
@@ -207,7 +208,7 @@ impl<'a> Step<'a> {
         self.text(file.name_at())
     }
 
-    /// What a file that the policy names says, once it was found.
+    /// The text of a file that the policy names, once it was found.
     pub fn data_text(self, file: DataFile) -> &'a str {
         self.text(file.text_at())
     }
@@ -233,7 +234,7 @@ pub enum DataFile {
 impl DataFile {
     pub const ALL: [Self; 3] = [Self::Template, Self::Schema, Self::Contract];
 
-    /// The part of a step, and the word, that it is kept under.
+    /// The part of a step, and the key, that it is stored under.
     pub fn place(self) -> (&'static str, &'static str) {
         match self {
             Self::Template => ("prompt", "template"),

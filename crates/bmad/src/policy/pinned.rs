@@ -1,4 +1,4 @@
-//! A run's policy, pinned: the text that is kept, and what a state document says of it.
+//! A run's pinned policy: its stored text, and the reference to it in a state document.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use crate::format::slug::short_hash;
 use crate::policy::DataFile;
 use crate::policy::fault::PolicyFault;
 
-/// Where a file that we bring ourselves is said to be. Its text is in the snapshot, so that a newer dogwatch does not
+/// The path prefix of built-in files. Their text is in the snapshot, so that a newer dogwatch does not
 /// change a run that has begun.
 pub const BUILT_IN: &str = "builtin:";
 
-/// The text of a snapshot, and its number.
+/// The text of a snapshot, and its hash.
 pub fn render(policy: &Value) -> (String, String) {
     let mut policy = policy.clone();
     for step in policy.get_mut("steps").and_then(Value::as_object_mut).into_iter().flatten() {
@@ -30,10 +30,10 @@ pub fn render(policy: &Value) -> (String, String) {
     (text, hash)
 }
 
-/// What a state document says of its policy.
+/// A state document's reference to its policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pinned {
-    /// From before there were snapshots: the bundled policy counts.
+    /// From before there were snapshots: the bundled policy applies.
     Legacy,
     Snapshot {
         file: String,
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_sorted_and_only_our_own_texts_are_kept() {
+    fn keys_are_sorted_and_only_built_in_texts_are_kept() {
         let dev = json!({
             "prompt": {"templatePath": "builtin:data/prompts/dev.md", "templateText": "x"},
             "parse": {"schemaPath": "/p/dev.json", "schemaText": "y"},
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_state_document_says() {
+    fn references_in_a_state_document_are_read() {
         let table = [
             ("", Ok(Pinned::Legacy)),
             ("legacyPolicy: true", Ok(Pinned::Legacy)),

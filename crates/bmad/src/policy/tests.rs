@@ -9,7 +9,7 @@ fn with(over: Value) -> Result<Policy, String> {
 }
 
 #[test]
-fn the_bundled_policy_may_be_acted_on() {
+fn the_bundled_policy_is_valid() {
     let policy = with(json!({})).unwrap();
     assert_eq!(policy.sequence(), STEPS);
     assert_eq!((policy.max_review_cycles(), policy.max_crash_retries()), (5, 2));
@@ -34,7 +34,7 @@ fn maps_are_merged_and_lists_replaced() {
 }
 
 #[test]
-fn what_a_policy_may_not_say() {
+fn invalid_policies_are_refused() {
     let table = [
         (json!({"zap": 1, "abc": 2}), "unknown top-level policy keys: abc, zap"),
         (json!({"steps": []}), "steps must be an object"),
@@ -83,7 +83,7 @@ fn what_a_policy_may_not_say() {
 }
 
 #[test]
-fn limits_from_the_environment() {
+fn limits_from_the_environment_are_applied() {
     let mut policy = bundled();
     apply_limits(&mut policy, Some(" 7 "), None).unwrap();
     let policy = Policy::new(policy).unwrap();

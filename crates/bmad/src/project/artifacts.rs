@@ -1,4 +1,4 @@
-//! Where a project keeps its stories, and what is found there.
+//! Finds a project's stories and their files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Story {
     }
 }
 
-/// A project with stories. Everything is read anew when it is asked for: agents write these files.
+/// A project with stories. Everything is read again for each query: agents write these files.
 #[derive(Debug, Clone)]
 pub struct Stories {
     root: PathBuf,
@@ -56,12 +56,12 @@ impl Stories {
         &self.root
     }
 
-    /// The folder of story files; it may not exist yet.
+    /// The directory of story files, which may not exist yet.
     pub fn artifacts(&self) -> Result<PathBuf, StoryError> {
         Ok(self.root.join(self.artifacts_below_root()?))
     }
 
-    /// The same, as it is seen from the project's root.
+    /// The same, relative to the project's root.
     pub fn artifacts_below_root(&self) -> Result<String, StoryError> {
         let config = self.root.join("_bmad/bmm/config.yaml");
         let config = read_text(&self.root, &config)?.unwrap_or_default();
@@ -76,7 +76,7 @@ impl Stories {
         Ok(place.to_owned())
     }
 
-    /// A link must not lead out of the project either.
+    /// Fails if a link leads out of the project.
     fn stays_inside(&self, place: &str) -> Result<(), Outside> {
         let (Ok(root), Ok(place)) =
             (self.root.canonicalize(), self.root.join(place).canonicalize())
@@ -86,7 +86,7 @@ impl Stories {
         if place.starts_with(root) { Ok(()) } else { Err(Outside) }
     }
 
-    /// The sprint file that is there, else the one that should be.
+    /// The existing sprint file, else the default one.
     pub fn sprint_file(&self) -> Result<PathBuf, StoryError> {
         let usual = self.artifacts()?.join(SPRINT);
         let older = self.root.join(OLDER).join(SPRINT);
@@ -102,7 +102,7 @@ impl Stories {
         Ok(read_text(&self.root, &file)?.map(|text| Sprint::read(&text)))
     }
 
-    /// Epics with names that this project is known to have.
+    /// The named epics of this project.
     pub fn known_epics(&self) -> Result<KnownEpics, StoryError> {
         let mut epic_files = Vec::new();
         for folder in self.epic_folders()? {
@@ -111,7 +111,7 @@ impl Stories {
         Ok(KnownEpics::new(epic_files, self.sprint()?.unwrap_or_default().keys()))
     }
 
-    /// Where `epic-<n>.md` files are looked for.
+    /// Where `epic-<n>.md` files are searched.
     pub fn epic_folders(&self) -> Result<[PathBuf; 2], StoryError> {
         Ok([self.artifacts()?, self.root.join("docs/epics")])
     }
@@ -121,7 +121,7 @@ impl Stories {
         self.files(&self.artifacts()?, &format!("{prefix}-"))
     }
 
-    /// The story that a text means: id, prefix or key.
+    /// The story that a text names: id, prefix or key.
     pub fn story(&self, text: &str) -> Result<Option<Story>, StoryError> {
         let known = self.known_epics()?;
         let Some(meant) = keys::read(text, &known) else { return Ok(None) };
@@ -136,7 +136,7 @@ impl Stories {
         Ok(Some(Story { id: meant.id, key, by_key: meant.is_key }))
     }
 
-    /// The file of a story: of its very key, else the first one that begins with its prefix.
+    /// The file of a story: with its exact key, else the first one with its prefix.
     pub fn file_of(&self, story: &Story) -> Result<Option<PathBuf>, StoryError> {
         let by_key = self.artifacts()?.join(format!("{}.md", story.key));
         if story.by_key && by_key.is_file() {
@@ -151,12 +151,12 @@ impl Stories {
         Ok(self.story_files(&story.prefix())?.into_iter().find(is_its))
     }
 
-    /// `epic-<name>.md` or `epic-<name>-….md`, where epics are kept.
+    /// `epic-<name>.md` or `epic-<name>-….md` in the directories of epics.
     pub fn epic_file(&self, epic: &str) -> Result<Option<PathBuf>, StoryError> {
         Ok(self.epic_files()?.of(epic))
     }
 
-    /// All of them, for who looks for many.
+    /// All epic files, for many lookups.
     pub fn epic_files(&self) -> Result<EpicFiles, StoryError> {
         let mut folders = Vec::new();
         for folder in self.epic_folders()? {
@@ -168,7 +168,7 @@ impl Stories {
         Ok(EpicFiles(folders))
     }
 
-    /// What a story's file says of itself.
+    /// Reads a story's file.
     pub fn story_file(&self, path: &Path) -> Result<StoryFile, StoryError> {
         let missing = || StoryError::Unreadable {
             path: path.to_owned(),
@@ -186,12 +186,12 @@ impl Stories {
     }
 }
 
-/// Stems of `epic-….md` files, sorted, and the folder they are in; the first folder counts.
+/// Stems of `epic-….md` files, sorted, with their directory; the first directory counts.
 #[derive(Debug, Clone)]
 pub struct EpicFiles(Vec<(Vec<String>, PathBuf)>);
 
 impl EpicFiles {
-    /// The file of an epic: of its very name, else the first one that begins with it.
+    /// The file of an epic: with its exact name, else the first one that begins with it.
     pub fn of(&self, epic: &str) -> Option<PathBuf> {
         let (exact, start) = (format!("epic-{epic}"), format!("epic-{epic}-"));
         self.0.iter().find_map(|(stems, folder)| {
@@ -203,7 +203,7 @@ impl EpicFiles {
     }
 }
 
-/// Files `<start>*.md` of a folder, sorted; none if there is no such folder. Links are among them: whoever reads one is told.
+/// Files `<start>*.md` of a directory, sorted; empty if it is missing. Includes links, which fail when they are read.
 pub fn files(root: &Path, folder: &Path, start: &str) -> Result<Vec<PathBuf>, StoryError> {
     let is_wanted = |name: &str| name.starts_with(start) && is_markdown(name);
     files::list(root, folder, true, is_wanted)
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_stories() {
+    fn the_directory_of_stories_is_found() {
         for (files, expected) in [
             (&[][..], USUAL),
             (&[("docs/bmad/implementation-artifacts/sprint-status.yaml", "")][..], DOCS),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_story_by_all_its_names() {
+    fn a_story_is_found_by_all_its_names() {
         let (_folder, stories) = stories(&[
             ("_bmad-output/implementation-artifacts/1-2-reset.md", "# T\n"),
             (

@@ -1,6 +1,6 @@
-//! Files of a project: read as they are, written whole, by one at a time, and never through a link of the project's.
+//! Files of a project: reads them, replaces them atomically under a lock, and never follows the project's links.
 //!
-//! `root` is the project. What a caller names outside of it is a file of the caller's.
+//! `root` is the project. A path outside of it is the caller's own file.
 
 use std::fs::File;
 use std::io;
@@ -10,34 +10,34 @@ use dogwatch_base::log::LoggedIo as _;
 use dogwatch_store::{MOST_TEXT, ProjectFile};
 pub use dogwatch_store::{Readers, tidy};
 
-/// The text of a regular file, `None` if there is none; what is not UTF-8 is replaced.
+/// The text of a regular file, `None` if it is missing; invalid UTF-8 is replaced.
 pub fn read(root: &Path, path: &Path) -> io::Result<Option<String>> {
     let bytes = file(root, path)?.read(MOST_TEXT)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The same for a file that is to be changed: what is not UTF-8 would be lost.
+/// The same for a file that will be changed: fails on invalid UTF-8, which would be lost.
 pub fn read_to_change(root: &Path, path: &Path) -> io::Result<Option<String>> {
     let text = file(root, path)?.read(MOST_TEXT)?.map(String::from_utf8).transpose();
     text.map_err(|_| io::Error::other("it is not UTF-8; it was left as it is"))
 }
 
-/// Puts a text in a file's place, whole and flushed. A file that is there keeps its mode.
+/// Replaces a file atomically and flushes it. An existing file keeps its mode.
 pub fn replace(root: &Path, path: &Path, text: &str, readers: Readers) -> io::Result<()> {
     file(root, path)?.replace(text.as_bytes(), readers)
 }
 
-/// Makes a file that must not be there yet.
+/// Creates a file that must not exist.
 pub fn create(root: &Path, path: &Path, text: &str, readers: Readers) -> io::Result<()> {
     file(root, path)?.create(text.as_bytes(), readers)
 }
 
-/// One at a time in the folder of this file, until the answer is dropped.
+/// Locks the directory of this file until the result is dropped.
 pub fn lock(root: &Path, path: &Path) -> io::Result<File> {
     file(root, path)?.lock_folder()
 }
 
-/// False if there was none.
+/// False if it was missing.
 pub fn remove(root: &Path, path: &Path) -> io::Result<bool> {
     file(root, path)?.remove()
 }
@@ -46,7 +46,7 @@ pub fn exists(root: &Path, path: &Path) -> io::Result<bool> {
     file(root, path)?.exists()
 }
 
-/// Regular files of a folder, sorted; none if there is no such folder. With `links` also links: whoever reads one is told.
+/// Regular files of a directory, sorted; empty if it is missing. With `links` also links, which fail when they are read.
 pub fn list(
     root: &Path,
     folder: &Path,
@@ -61,7 +61,7 @@ fn file(root: &Path, path: &Path) -> io::Result<ProjectFile> {
     ProjectFile::named(Some(root), path)
 }
 
-/// Whether a path is below a folder, by its words and by what its links lead to.
+/// Whether a path is below a directory, both as text and with links resolved.
 pub fn is_below(path: &Path, folder: &Path) -> bool {
     let resolved = |path: &Path| {
         path.ancestors().find_map(|known| {
@@ -83,7 +83,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn texts() {
+    fn texts_are_read_and_replaced() {
         let tmp = tempfile::tempdir().unwrap();
         let root = tmp.path().canonicalize().unwrap();
         let path = root.join("a/f");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn below_by_words_and_by_links() {
+    fn below_as_text_and_with_links_resolved() {
         let tmp = tempfile::tempdir().unwrap();
         let root = tmp.path().canonicalize().unwrap();
         fs::create_dir(root.join("p")).unwrap();

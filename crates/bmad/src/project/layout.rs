@@ -1,4 +1,4 @@
-//! Where skills and the marker are, for either agent.
+//! Paths of skills and marker, for each agent.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,21 @@ use crate::provider;
 const SKILL: &str = "bmad-story-automator";
 const MARKER: &str = ".story-automator-active";
 
-/// Folders that agents keep their skills below, in the order they are looked through.
+/// Parent directories of the agents' skills, in search order.
 const FOLDERS: [&str; 3] = [".agents", ".claude", ".codex"];
 
-/// Our own skill's folder means the one that it is in.
+/// If our own skill's directory is configured, its parent is used.
 fn configured_root(project: &Project) -> Option<PathBuf> {
-    let told = tidy(&project.root.join(project.skills_root.as_ref()?));
-    let is_own = told.file_name().is_some_and(|name| name == SKILL);
-    Some(if is_own { told.parent()?.to_owned() } else { told })
+    let given = tidy(&project.root.join(project.skills_root.as_ref()?));
+    let is_own = given.file_name().is_some_and(|name| name == SKILL);
+    Some(if is_own { given.parent()?.to_owned() } else { given })
 }
 
 fn own_root(project: &Project) -> Option<PathBuf> {
     project.own_skill.as_ref()?.parent().map(Path::to_owned)
 }
 
-/// Folders of skills, in the order they are looked through.
+/// Directories of skills, in search order.
 pub fn skill_roots(project: &Project) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = configured_root(project).into_iter().collect();
     roots.extend(own_root(project));
@@ -36,15 +36,15 @@ pub fn skill_roots(project: &Project) -> Vec<PathBuf> {
     roots
 }
 
-/// Where a skill would be expected that is nowhere.
+/// The default directory for a missing skill.
 pub(crate) fn usual_skill_root(project: &Project) -> PathBuf {
     project.root.join(".claude/skills")
 }
 
-/// The marker of the project's active run: as told, else beside the skills that we are one of.
+/// The marker of the project's active run: as configured, else beside the installed skills.
 pub fn marker_path(project: &Project) -> PathBuf {
-    if let Some(told) = &project.marker {
-        return tidy(&project.root.join(told));
+    if let Some(given) = &project.marker {
+        return tidy(&project.root.join(given));
     }
     let is_kept_by_agent = |root: &PathBuf| {
         let folder = root.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_marker_is() {
+    fn the_marker_is_found() {
         assert_eq!(marker(|_| {}), ".claude/.story-automator-active");
         let codex = |project: &mut Project| project.provider = Some("CODEX".to_owned());
         assert_eq!(marker(codex), ".agents/.story-automator-active");

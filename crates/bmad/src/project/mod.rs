@@ -1,4 +1,4 @@
-//! What is known of the project that stories belong to.
+//! The project that stories belong to.
 
 pub mod artifacts;
 pub mod files;
@@ -10,7 +10,7 @@ pub mod texts;
 
 use std::path::PathBuf;
 
-/// The root, and what the environment says. Read once, by [`Project::from_environment`]; nothing below looks at a variable.
+/// The root, and settings from the environment. Read once, by [`Project::from_environment`]; nothing else reads the variables.
 #[derive(Debug, Clone, Default)]
 pub struct Project {
     /// Absolute, with links resolved.
@@ -20,7 +20,7 @@ pub struct Project {
     pub provider: Option<String>,
     /// `BMAD_SKILLS_ROOT`.
     pub skills_root: Option<PathBuf>,
-    /// The folder of the installed story-automator skill, if the binary is linked into one.
+    /// The directory of the installed story-automator skill, if the binary is linked into one.
     pub own_skill: Option<PathBuf>,
     /// `BMAD_STORY_AUTOMATOR_ACTIVE_MARKER`, else `STORY_AUTOMATOR_ACTIVE_MARKER`.
     pub marker: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// The project of this process, with all that the environment says of it.
+    /// The project of this process, with its settings from the environment.
     pub fn from_environment(own_skill: Option<PathBuf>) -> Self {
         Self {
             root: root_from_environment(),
@@ -51,11 +51,11 @@ impl Project {
     }
 }
 
-/// `PROJECT_ROOT`, else the current folder, with links resolved.
+/// `PROJECT_ROOT`, else the current directory, with links resolved.
 pub fn root_from_environment() -> PathBuf {
-    let told = std::env::var_os("PROJECT_ROOT").filter(|value| !value.is_empty());
+    let given = std::env::var_os("PROJECT_ROOT").filter(|value| !value.is_empty());
     let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    let root = told.map_or_else(here, PathBuf::from);
+    let root = given.map_or_else(here, PathBuf::from);
     let absolute = || std::path::absolute(&root).unwrap_or_else(|_| root.clone());
     root.canonicalize().unwrap_or_else(|_| absolute())
 }
@@ -64,7 +64,7 @@ fn path(name: &str) -> Option<PathBuf> {
     text(name).map(PathBuf::from)
 }
 
-/// A variable that is set to nothing, or to blanks, counts as not set.
+/// An empty or blank variable counts as not set.
 fn text(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! Which agent `auto` means in a project.
+//! The agent that `auto` stands for in a project.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use crate::Project;
 
 const SKILL: &str = "bmad-story-automator";
 
-/// `claude` or `codex`: what the caller says, else where the skills are installed.
+/// `claude` or `codex`: as configured, else by where the skills are installed.
 pub fn provider(project: &Project) -> &'static str {
-    let told = project.provider.as_deref().map(|told| told.trim().to_ascii_lowercase());
+    let given = project.provider.as_deref().map(|given| given.trim().to_ascii_lowercase());
     let codex_has_it = || {
         [".agents", ".codex"]
             .iter()
             .any(|home| project.root.join(home).join("skills").join(SKILL).exists())
     };
-    match told.as_deref() {
+    match given.as_deref() {
         Some("claude") => "claude",
         Some("codex") => "codex",
         _ => of_folder(project.skills_root.as_deref())
@@ -36,14 +36,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_counts() {
+    fn settings_come_before_installed_skills() {
         let project = |provider: &str, skills: &str| Project {
             root: "/nowhere".into(),
             provider: (!provider.is_empty()).then(|| provider.to_owned()),
             skills_root: (!skills.is_empty()).then(|| skills.into()),
             ..Project::default()
         };
-        for (told, skills, expected) in [
+        for (given, skills, expected) in [
             ("", "", "claude"),
             ("Codex", "/x/.claude/skills", "codex"),
             ("other", "/x/.codex/skills", "codex"),
@@ -51,7 +51,7 @@ mod tests {
             ("", "/x/.claude/skills", "claude"),
             ("", "/x/skills", "claude"),
         ] {
-            assert_eq!(provider(&project(told, skills)), expected, "{told} {skills}");
+            assert_eq!(provider(&project(given, skills)), expected, "{given} {skills}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The marker of the active run, as a file.
+//! The marker file of the active run.
 
 use std::io;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) fn is_stale(marker: &Marker) -> bool {
     marker.age(Timestamp::now()) == Age::Stale
 }
 
-/// Puts a marker in its place. Answers whether one of another run that is still heard of was there.
+/// Writes a marker. Returns whether it replaced one of another active run.
 pub fn create(project: &Project, marker: &Marker) -> io::Result<bool> {
     let path = marker_path(project);
     let _one_at_a_time = files::lock(&project.root, &path)?;
@@ -33,7 +33,7 @@ pub fn create(project: &Project, marker: &Marker) -> io::Result<bool> {
     }))
 }
 
-/// What came of a sign of life.
+/// The result of a heartbeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
     Updated,
@@ -41,7 +41,7 @@ pub enum Heard {
     Corrupt,
 }
 
-/// Notes that the run was heard of. A marker that was removed meanwhile does not come back.
+/// Records a heartbeat. A marker that was removed meanwhile is not created again.
 pub fn heartbeat(project: &Project, now: &str) -> io::Result<Heard> {
     let path = marker_path(project);
     if !files::exists(&project.root, &path)? {
@@ -64,13 +64,13 @@ pub fn remove(project: &Project) -> io::Result<()> {
     files::remove(&project.root, &path).map(drop)
 }
 
-/// Stories that an agent which wants to stop has to go on with. What cannot be read holds nobody up.
+/// Stories for which an agent that wants to stop must continue. An unreadable marker blocks no agent.
 pub fn stories_left(project: &Project) -> Option<i64> {
     let text = read(project).logged("read the marker of a run").flatten()?;
     must_go_on(&Marker::read(&text)?, Timestamp::now())
 }
 
-/// Adds a line to a file of names that git ignores. Answers whether it was missing.
+/// Adds a line to a `.gitignore`. Returns whether it was missing.
 pub fn ignore(root: &Path, file: &Path, entry: &str) -> io::Result<bool> {
     let _one_at_a_time = files::lock(root, file)?;
     let before = files::read_to_change(root, file)?.unwrap_or_default();

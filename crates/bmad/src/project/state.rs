@@ -1,4 +1,4 @@
-//! State documents: found, made and changed.
+//! State documents: finds, creates and changes them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ use crate::policy::load::{self, Need};
 use crate::project::files::{self, Readers};
 use crate::{Project, StoryError, files};
 
-/// Most documents of one epic that may be made within a second.
+/// Limit on documents of one epic that are created within a second.
 const MOST_IN_A_SECOND: usize = 100;
 
 /// One document of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub path: PathBuf,
-    /// Empty if the document does not say.
+    /// Empty if the document has none.
     pub status: String,
     pub last_updated: String,
 }
 
-/// The documents of a folder by name, `None` if there is no such folder. What cannot be read says nothing.
+/// The documents of a directory by name, `None` if it is missing. Unreadable ones have empty fields.
 pub fn list(root: &Path, folder: &Path) -> Result<Option<Vec<Listed>>, StoryError> {
     if !folder.is_dir() {
         return Ok(None);
@@ -47,7 +47,7 @@ pub fn list(root: &Path, folder: &Path) -> Result<Option<Vec<Listed>>, StoryErro
     Ok(Some(listed.collect()))
 }
 
-/// The one that was updated last; the later name if several were.
+/// The last updated one; the last by name if several were.
 pub fn latest(listed: Vec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Option<Listed> {
     let found = listed.into_iter().filter(wanted);
     found.max_by(|one, other| {
@@ -55,23 +55,23 @@ pub fn latest(listed: Vec<Listed>, wanted: impl Fn(&Listed) -> bool) -> Option<L
     })
 }
 
-/// The one that was updated last of those that are not complete; the earlier name if several were.
+/// The last updated one that is not complete; the first by name if several were.
 pub fn latest_open(listed: Vec<Listed>) -> Option<Listed> {
     let open = listed.into_iter().filter(|one| one.status != "COMPLETE");
     open.rev().max_by(|one, other| one.last_updated.cmp(&other.last_updated))
 }
 
-/// The text of a document, `None` if there is none.
+/// The text of a document, `None` if it is missing.
 pub fn read(root: &Path, path: &Path) -> io::Result<Option<String>> {
     files::read(root, path)
 }
 
-/// What is wrong with the policy of a document, if anything: that it is pinned, and its files are there.
+/// The problem of a document's policy, if there is one: checks that it is pinned, and that its files exist.
 pub fn policy_fault(project: &Project, path: &Path, need: Need) -> Option<PolicyFault> {
-    let told = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let given = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match need {
         Need::Skills | Need::Texts => {
-            load::load(project, Some(&told.display().to_string()), need).err()
+            load::load(project, Some(&given.display().to_string()), need).err()
         }
         Need::Words => {
             let text = files::read(&project.root, path)
@@ -83,8 +83,8 @@ pub fn policy_fault(project: &Project, path: &Path, need: Need) -> Option<Policy
     }
 }
 
-/// Sets fields of a document's front matter. Answers those that it has, in the order they were given; the file stays
-/// as it is if it has none.
+/// Sets fields of a document's front matter. Returns those that it has, in the given order; the file is not changed if it
+/// has none.
 pub fn update(
     root: &Path,
     path: &Path,
@@ -109,7 +109,6 @@ pub fn update(
     Ok(Some(updated))
 }
 
-/// A document that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Built {
     pub path: PathBuf,
@@ -130,7 +129,7 @@ pub enum NotBuilt {
     Write { folder: PathBuf, source: io::Error },
 }
 
-/// Makes the document of a new run, with its policy pinned. Two of the same second get two names.
+/// Creates the document of a new run, with its policy pinned. Two within a second get different names.
 pub fn build(
     project: &Project,
     template: &Path,
@@ -141,7 +140,7 @@ pub fn build(
     let template = files::read(&project.root, template)
         .map_err(|source| NotBuilt::Template { path: template.to_owned(), source })?
         .ok_or(NotBuilt::NoTemplate)?;
-    // One that came from elsewhere: a document has one kind of line end.
+    // The template may be from another system: a document has one kind of line end.
     let template = template.replace("\r\n", "\n");
     let created_at = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let stamp = now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
@@ -154,7 +153,7 @@ pub fn build(
         };
         state_template::fill(&template, config, &begun)
     };
-    // What cannot be filled leaves no snapshot behind.
+    // An invalid configuration must not leave a snapshot behind.
     begun(&load::Snapshot { version: 1, file: String::new(), hash: String::new() })?;
     let text = begun(&load::pin(project, &stamp)?)?;
     let name = format!("orchestration-{}-{stamp}", state_template::epic_slug(config.get("epic")));

@@ -9,24 +9,24 @@ use dogwatch_store::{MOST_TEXT, ProjectFile, StoreError};
 use crate::StoryError;
 use crate::project::files::{self, Readers};
 
-/// `None` if there is no such file. What is not UTF-8 in it is shown as such, not refused.
+/// `None` if it is missing. Invalid UTF-8 is replaced.
 pub fn read_text(root: &Path, path: &Path) -> Result<Option<String>, StoryError> {
     files::read(root, path)
         .map_err(|source| StoryError::Unreadable { path: path.to_owned(), source })
 }
 
-/// The same for a file that is to be written anew: what is not UTF-8 would be lost, and is refused.
+/// The same for a file that will be rewritten: fails on invalid UTF-8, which would be lost.
 pub fn read_text_to_change(root: &Path, path: &Path) -> Result<Option<String>, StoryError> {
     files::read_to_change(root, path)
         .map_err(|source| StoryError::Unreadable { path: path.to_owned(), source })
 }
 
-/// Makes the file and the folders above it, for the owner only, or puts a new text in its place.
+/// Creates the file and its parent directories, for the owner only, or replaces its text.
 pub fn write_text(root: &Path, path: &Path, text: &str) -> Result<(), StoreError> {
     files::replace(root, path, text, Readers::Owner).map_err(|source| not_written(path, source))
 }
 
-/// One at a time in a file's folder, until the answer is dropped: for who reads a text and writes it anew.
+/// Locks a file's directory until the result is dropped, for reading and rewriting a text.
 pub fn one_at_a_time(root: &Path, path: &Path) -> Result<File, StoreError> {
     files::lock(root, path).map_err(|source| not_written(path, source))
 }
@@ -39,15 +39,15 @@ fn not_written(path: &Path, source: io::Error) -> StoreError {
     }
 }
 
-/// Puts `after` in the place of `before` in a file that others write too, with its permissions. False, and nothing is
-/// changed, if it does not say `before` any more.
+/// Replaces `before` by `after` in a file that others write too, with its permissions. False, without a change, if
+/// its text is not `before` any more.
 pub fn rewrite_text(
     root: &Path,
     path: &Path,
     before: &str,
     after: &str,
 ) -> Result<bool, StoryError> {
-    // To the byte: what is not UTF-8 was read as something else, and would be lost.
+    // Compare bytes: invalid UTF-8 was replaced when it was read, and would be lost.
     let there = ProjectFile::named(Some(root), path).and_then(|file| file.read(MOST_TEXT));
     let there = there.map_err(|source| StoryError::Unreadable { path: path.to_owned(), source })?;
     if there.as_deref() != Some(before.as_bytes()) {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_utf_8_is_not_written_over() {
+    fn a_file_with_invalid_utf_8_is_not_overwritten() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("1-1-a.md");
         std::fs::write(&path, b"# Caf\xe9\n").unwrap();

@@ -1,5 +1,5 @@
-//! What the commands answer with. Names and order of the fields are the original's: scripts read them, and the tests compare them byte by
-//! byte.
+//! The JSON answers of the commands. Names and order of the fields are the original's: scripts read them, and the tests compare
+//! them byte by byte.
 
 mod stories;
 
@@ -19,7 +19,7 @@ pub(crate) fn success<T: Serialize>(rest: T) -> Success<T> {
     Success { ok: true, rest }
 }
 
-/// `"ok": false`, the word for what is wrong, and the rest.
+/// `"ok": false`, the error code, and the rest.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failure<'a, T> {
     ok: bool,
@@ -32,7 +32,6 @@ pub(crate) fn failure<T: Serialize>(error: &str, rest: T) -> Failure<'_, T> {
     Failure { ok: false, error, rest }
 }
 
-/// Nothing more.
 #[derive(Debug, Serialize)]
 pub(crate) struct Nothing {}
 
@@ -48,20 +47,20 @@ pub(crate) struct Detail {
     pub(crate) detail: String,
 }
 
-/// What nobody expected, and in which command.
+/// An unexpected error, and its command.
 #[derive(Debug, Serialize)]
 pub(crate) struct Trouble<'a> {
     pub(crate) command: &'a str,
     pub(crate) detail: String,
 }
 
-/// What was given and could not be read.
+/// An argument that could not be read.
 #[derive(Debug, Serialize)]
 pub(crate) struct Input<'a> {
     pub(crate) input: &'a str,
 }
 
-/// A story whose file is not there.
+/// A story without a file.
 #[derive(Debug, Serialize)]
 pub(crate) struct Prefix {
     pub(crate) prefix: String,
@@ -73,7 +72,7 @@ pub(crate) struct ExitCode {
     pub(crate) exit_code: i32,
 }
 
-/// Why not, in words.
+/// The reason of a refusal.
 #[derive(Debug, Serialize)]
 pub(crate) struct Reason {
     pub(crate) reason: String,
@@ -89,14 +88,14 @@ pub(crate) struct Ceiling<'a> {
     pub(crate) note: &'a str,
 }
 
-/// `verify-step` and `verify-code-review` that were not told what to verify.
+/// `verify-step` and `verify-code-review` without an argument.
 #[derive(Debug, Serialize)]
 pub(crate) struct NothingToVerify<'a> {
     pub(crate) verified: bool,
     pub(crate) reason: &'a str,
 }
 
-/// `verify-step` that cannot be done.
+/// `verify-step` that failed.
 #[derive(Debug, Serialize)]
 pub(crate) struct StepNotVerified<'a> {
     pub(crate) verified: bool,
@@ -106,7 +105,7 @@ pub(crate) struct StepNotVerified<'a> {
     pub(crate) error: String,
 }
 
-/// `verify-code-review` that cannot be done.
+/// `verify-code-review` that failed.
 #[derive(Debug, Serialize)]
 pub(crate) struct ReviewNotVerified<'a> {
     pub(crate) verified: bool,
@@ -115,7 +114,7 @@ pub(crate) struct ReviewNotVerified<'a> {
     pub(crate) error: String,
 }
 
-/// `parse-output` that cannot be done.
+/// `parse-output` that failed.
 #[derive(Debug, Serialize)]
 pub(crate) struct NotParsed<'a> {
     pub(crate) status: &'a str,
@@ -158,7 +157,7 @@ pub(crate) struct CodexHook<'a> {
     pub(crate) message: &'a str,
 }
 
-/// `ensure-stop-hook` that could not be done.
+/// `ensure-stop-hook` that failed.
 #[derive(Debug, Serialize)]
 pub(crate) struct HookRefused<'a> {
     pub(crate) path: String,
@@ -183,7 +182,7 @@ pub(crate) struct MarkerCheck<'a> {
     pub(crate) error: Option<&'a str>,
 }
 
-/// A line that does not belong in a file of ignored names.
+/// An invalid line for a `.gitignore`.
 #[derive(Debug, Serialize)]
 pub(crate) struct BadEntry<'a> {
     pub(crate) entry: &'a str,
@@ -272,7 +271,7 @@ pub(crate) struct StateSummary<'a> {
     pub(crate) policy_error: Option<String>,
 }
 
-/// What cannot be set.
+/// An invalid assignment.
 #[derive(Debug, Serialize)]
 pub(crate) struct BadOperand<'a> {
     pub(crate) operand: &'a str,

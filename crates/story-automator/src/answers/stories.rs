@@ -1,4 +1,4 @@
-//! What the commands about stories answer with.
+//! The answers of commands about stories.
 
 use dogwatch_bmad::format::complexity::Complexity;
 use dogwatch_bmad::format::junit::Counts;
@@ -14,7 +14,7 @@ pub(crate) struct AgentsBuilt<'a> {
     pub(crate) skipped: Option<usize>,
 }
 
-/// Who does a task. No fallback is the text `false`, as it always was.
+/// The agents of a task. No fallback is the text `false`, as in the original.
 #[derive(Debug, Serialize)]
 pub(crate) struct TaskAgent<'a> {
     pub(crate) primary: &'a str,
@@ -33,7 +33,7 @@ pub(crate) struct AgentResolved<'a> {
     pub(crate) complexity: String,
 }
 
-/// `agents-resolve` from a plan that cannot be read.
+/// `agents-resolve` with an unreadable plan.
 #[derive(Debug, Serialize)]
 pub(crate) struct AgentsFileInvalid<'a> {
     pub(crate) ok: bool,
@@ -70,7 +70,7 @@ pub(crate) struct LeftOutFile {
     pub(crate) reason: String,
 }
 
-/// Files that a person has to merge first.
+/// Files with merge conflicts.
 #[derive(Debug, Serialize)]
 pub(crate) struct Unmerged {
     pub(crate) paths: Vec<String>,
@@ -98,7 +98,7 @@ pub(crate) struct ReadyToCommit<'a> {
     pub(crate) uncommitted_changes: bool,
 }
 
-/// `get-epic-stories` of an epic without any.
+/// `get-epic-stories` for an epic without stories.
 #[derive(Debug, Serialize)]
 pub(crate) struct NoEpicStories<'a> {
     pub(crate) ok: bool,
@@ -116,7 +116,7 @@ pub(crate) struct EpicStories<'a> {
     pub(crate) source: &'a str,
 }
 
-/// The number of an epic, or what was written instead.
+/// The number of an epic, or the text in its place.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum EpicNumber<'a> {
@@ -202,13 +202,13 @@ pub(crate) struct EpicReached {
     pub(crate) max_epic_story: String,
 }
 
-/// A subcommand that there is not.
+/// An unknown subcommand.
 #[derive(Debug, Serialize)]
 pub(crate) struct Subcommand<'a> {
     pub(crate) subcommand: &'a str,
 }
 
-/// A file of presets that cannot be read.
+/// An unreadable file of presets.
 #[derive(Debug, Serialize)]
 pub(crate) struct PresetsInvalid<'a> {
     pub(crate) file: &'a str,
@@ -229,7 +229,7 @@ pub(crate) struct PresetNames {
     pub(crate) count: usize,
 }
 
-/// A preset, and when it was made.
+/// A preset, and when it was created.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PresetName {
@@ -237,7 +237,7 @@ pub(crate) struct PresetName {
     pub(crate) created_at: String,
 }
 
-/// A preset that there is not.
+/// A missing preset.
 #[derive(Debug, Serialize)]
 pub(crate) struct NoPreset<'a> {
     pub(crate) name: &'a str,
@@ -322,7 +322,7 @@ pub(crate) struct StoryFileStatus<'a> {
     pub(crate) title: &'a str,
 }
 
-/// `test-counts` that had nothing to count.
+/// `test-counts` without anything to count.
 #[derive(Debug, Serialize)]
 pub(crate) struct TestsSkipped<'a> {
     pub(crate) skipped: bool,
@@ -344,7 +344,7 @@ pub(crate) struct TestsCounted<'a> {
     pub(crate) command_exit: Option<i32>,
 }
 
-/// A report of tests that cannot be read.
+/// An unreadable test report.
 #[derive(Debug, Serialize)]
 pub(crate) struct BadReport {
     pub(crate) junit_path: String,

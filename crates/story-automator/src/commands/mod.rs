@@ -1,4 +1,4 @@
-//! The helper's commands, by what they are about.
+//! The helper's commands, by subject.
 
 pub(crate) mod runs;
 pub(crate) mod sessions;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 const SPRINT_STATUS: &str = "sprint-status.yaml";
 
-/// The printed form. Which fields there are, and in which order, is the helper's.
+/// The printed form. The fields and their order are the helper's.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Printed<'v> {

@@ -5,14 +5,14 @@ use serde_json::{Map, Value};
 
 use dogwatch_bmad::format::agent_config::{self, Choice, TASKS};
 
-/// What a plan is made from, beside the stories.
+/// The header of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
     pub state_file: &'a str,
     pub epic: &'a str,
     pub epic_name: &'a str,
     pub created_at: &'a str,
-    /// What `auto` means.
+    /// What `auto` stands for.
     pub provider: &'a str,
 }
 
@@ -24,7 +24,7 @@ pub struct Plan {
     pub skipped: usize,
 }
 
-/// Why there is no answer from a plan.
+/// Why a plan has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoChoice {
     Invalid(String),
@@ -54,8 +54,8 @@ struct PlannedStory {
     tasks: Map<String, Value>,
 }
 
-/// From what was found out of the stories (`{"stories": […]}`) and what the user configured. `to_text` writes the
-/// plan as JSON; the front matter above it is YAML, with letters as they are.
+/// Builds a plan from the stories (`{"stories": […]}`) and the user's configuration. `to_text` writes the
+/// plan as JSON; the front matter above it is YAML, unescaped.
 pub fn build(
     head: Head,
     complexity: &Value,
@@ -75,7 +75,7 @@ pub fn build(
         created_at: head.created_at,
         stories,
     };
-    // Texts and maps of them: nothing in it can fail.
+    // Texts and maps of them: cannot fail.
     let plan = serde_json::to_value(plan).unwrap_or_default();
     let markdown = format!(
         "---\nstateFile: {}\ncreatedAt: {}\n---\n\n# Agents Plan: {}\n\n```json\n{}\n```\n",
@@ -105,7 +105,7 @@ fn story(entry: &Value, config: &Value, provider: &str) -> Option<PlannedStory> 
     Some(PlannedStory { story_id: id, title, complexity: level, tasks })
 }
 
-/// Who does a task of a story, and how complex the story was found, from a plan's text.
+/// The agents of a story's task, and the story's complexity, from a plan's text.
 pub fn find(
     markdown: &str,
     story: &str,
@@ -148,7 +148,7 @@ mod tests {
         Head { state_file: "s.md", epic: "1", epic_name: "A", created_at: "t", provider: "claude" };
 
     #[test]
-    fn what_is_built_is_found_again() {
+    fn a_plan_is_built_and_read_again() {
         let complexity = json!({"stories": [{"storyId": "1.1", "title": "T", "complexity": {"level": "Low"}},
             {"storyId": "1.2"}, {"title": "no id"}]});
         let config = json!({"low": {"dev": {"primary": "codex"}}, "defaultModel": "m"});

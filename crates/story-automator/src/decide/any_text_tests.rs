@@ -1,11 +1,11 @@
-//! Files come from agents and people: no text may end us.
+//! Files come from agents and people: no text may cause a panic.
 
 use dogwatch_bmad::format::schema::Schema;
 use proptest::prelude::*;
 
 use super::{codex_config, hook_settings, reading, selection};
 
-/// Texts with the marks that these files are made of.
+/// Texts with the syntax of these files.
 fn any_file() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("key: \"".to_owned()),
@@ -22,7 +22,7 @@ fn any_file() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_is_met_with_an_answer(text in any_file()) {
+    fn any_text_gets_an_answer(text in any_file()) {
         let schema = Schema::read(include_str!("../../../bmad/data/parse/dev.json")).unwrap();
         let _ = (reading::tail(&text), reading::last_word(&text, &schema));
         let _ = (codex_config::with_hooks(Some(&text)), codex_config::trusts(&text, "/p"));
@@ -32,7 +32,7 @@ proptest! {
     }
 
     #[test]
-    fn hooks_once_on_stay_on(text in any_file()) {
+    fn hooks_that_are_on_stay_on(text in any_file()) {
         if let Ok(codex_config::Change::Made { text, .. }) = codex_config::with_hooks(Some(&text)) {
             prop_assert_eq!(codex_config::with_hooks(Some(&text)), Ok(codex_config::Change::None));
         }

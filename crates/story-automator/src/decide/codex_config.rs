@@ -1,4 +1,4 @@
-//! codex's `config.toml`: hooks switched on, everything else as it was; and whether a project is trusted.
+//! codex's `config.toml`: turns hooks on and keeps everything else; and whether a project is trusted.
 
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
@@ -17,7 +17,7 @@ pub enum ConfigFault {
 }
 
 impl ConfigFault {
-    /// What is wrong, for a person.
+    /// The problem, for a person.
     pub fn message(&self) -> String {
         match self {
             Self::Toml(why) => why.clone(),
@@ -26,8 +26,8 @@ impl ConfigFault {
     }
 }
 
-/// The configuration with hooks switched on; `before` is `None` if there is no file. The switch was called
-/// `codex_hooks` once; codex 0.166 knows it as `hooks`.
+/// The configuration with hooks turned on; `before` is `None` if there is no file. The setting was called
+/// `codex_hooks` before; codex 0.166 calls it `hooks`.
 pub fn with_hooks(before: Option<&str>) -> Result<Change, ConfigFault> {
     let mut config = read(before.unwrap_or_default())?;
     if let Some(features) = config.get_mut("features") {
@@ -48,7 +48,7 @@ pub fn with_hooks(before: Option<&str>) -> Result<Change, ConfigFault> {
     Ok(Change::Made { text: config.to_string(), reason })
 }
 
-/// In the place of what is there, with the blanks and comments around it.
+/// Replaces the value and keeps the blanks and comments around it.
 fn switch_on(features: &mut dyn TableLike) {
     if let Some(hooks) = features.get_mut("hooks") {
         let decor = hooks.as_value().map(|value| value.decor().clone());
@@ -65,7 +65,7 @@ fn switch_on(features: &mut dyn TableLike) {
         features.insert("hooks", toml_edit::value(true));
         return;
     };
-    // A key cannot be renamed where it is: all are taken out, and put back in their order.
+    // A key cannot be renamed in place: remove all, and insert them in their order.
     let keys: Vec<String> = features.iter().map(|(key, _)| key.to_owned()).collect();
     for name in keys {
         let decor = features.key(&name).map(|key| key.leaf_decor().clone());
@@ -87,7 +87,7 @@ fn switch_on(features: &mut dyn TableLike) {
     }
 }
 
-/// Whether one of the configurations says that the project is trusted. What cannot be read says nothing.
+/// Whether one of the configurations says that the project is trusted. An unreadable one says nothing.
 pub fn trusts(config: &str, project: &str) -> bool {
     let Ok(config) = read(config) else { return false };
     let level =
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hooks_are_switched_on_and_the_rest_is_kept() {
+    fn hooks_are_turned_on_and_the_rest_is_kept() {
         let table = [
             ("", "[features]\nhooks = true\n"),
             ("model = \"x\" # mine\n", "model = \"x\" # mine\n\n[features]\nhooks = true\n"),
@@ -129,7 +129,7 @@ mod tests {
             let Ok(Change::Made { text, reason }) = with_hooks(Some(before)) else {
                 panic!("{before}")
             };
-            // How a list on one line is spaced is the library's own business.
+            // The spacing of a list on one line depends on the library.
             assert_eq!(text.replace(" ,", ","), after.replace(" ,", ","), "{before}");
             assert_eq!(reason, "hooks_enabled");
         }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn trust() {
+    fn trusted_projects_are_recognised() {
         assert!(trusts("[projects.\"/p\"]\ntrust_level = \"trusted\"\n", "/p"));
         assert!(trusts("[projects]\n\"/p\" = { trust_level = \"trusted\" }\n", "/p"));
         assert!(!trusts("[projects.\"/p\"]\ntrust_level = \"untrusted\"\n", "/p"));

@@ -1,8 +1,8 @@
-//! When a run has to ask a person.
+//! When a run must ask a person.
 
 use serde_json::{Map, Value};
 
-/// What is known of the limits.
+/// The known limits.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub review_cycles: i64,
@@ -38,7 +38,7 @@ pub fn answer(trigger: &str, context: &str, limits: Limits) -> Value {
     }
 }
 
-/// The answer where the limits cannot be known: towards the person.
+/// The answer where the limits are unknown: ask a person.
 pub fn ask(reason: String) -> Value {
     let reason = Value::from(reason);
     Map::from_iter([("escalate".to_owned(), Value::Bool(true)), ("reason".to_owned(), reason)])
@@ -51,11 +51,11 @@ fn go_on(more: &[(&str, &str)]) -> Value {
     Value::Object(answer)
 }
 
-/// The digits behind `key=`; none is 0, and more than can be counted is very many.
+/// The digits after `key=`; 0 if there are none, the maximum if there are too many.
 fn number(context: &str, key: &str) -> i64 {
     let words = context.split(|letter: char| letter.is_whitespace() || letter == ',');
-    let told = words.filter_map(|word| word.split_once('=')).find(|(name, _)| *name == key);
-    let digits: String = told
+    let found = words.filter_map(|word| word.split_once('=')).find(|(name, _)| *name == key);
+    let digits: String = found
         .map(|(_, value)| value.chars().take_while(char::is_ascii_digit).collect())
         .unwrap_or_default();
     if digits.is_empty() { 0 } else { digits.parse().unwrap_or(i64::MAX) }
@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn triggers() {
+    fn triggers_and_limits() {
         let table = [
             ("review-loop", "cycles=4", json!({"escalate": false})),
             (

@@ -1,19 +1,19 @@
-//! The stop hook in an agent's settings: added, or brought up to date where one of ours is.
+//! Adds the stop hook to an agent's settings, or updates an existing one.
 
 use serde_json::{Map, Value};
 
-/// The hook as it should be.
+/// The required hook.
 #[derive(Debug, Clone, Copy)]
 pub struct Hook<'a> {
     pub command: &'a str,
     pub timeout: u64,
-    /// What the agent shows meanwhile, if it can.
+    /// The agent's message while the hook runs, if it supports that.
     pub status_message: Option<&'a str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The new text, and the word for what was done.
+    /// The new text, and the name of the change.
     Made {
         text: String,
         reason: &'static str,
@@ -34,7 +34,7 @@ pub enum SettingsFault {
 }
 
 impl SettingsFault {
-    /// What is wrong, for a person.
+    /// The problem, for a person.
     pub fn message(&self) -> String {
         match self {
             Self::Json(why) => why.clone(),
@@ -43,7 +43,7 @@ impl SettingsFault {
     }
 }
 
-/// The settings with the hook in them; `before` is `None` if there is no file.
+/// The settings with the hook; `before` is `None` if there is no file.
 pub fn with_hook(before: Option<&str>, hook: Hook<'_>) -> Result<Change, SettingsFault> {
     let mut settings = match before {
         None => Value::Object(Map::new()),
@@ -61,7 +61,7 @@ pub fn with_hook(before: Option<&str>, hook: Hook<'_>) -> Result<Change, Setting
     let mut changed = false;
     for group in stop.iter_mut() {
         let Some(entries) = group.get_mut("hooks").and_then(Value::as_array_mut) else { continue };
-        // One is enough: each one blocks by itself.
+        // Keep only one: each one blocks by itself.
         entries.retain(|entry| {
             let again = found && is_ours(entry);
             found |= is_ours(entry);
@@ -105,7 +105,7 @@ fn bring_up_to_date(entry: &mut Value, hook: Hook<'_>) -> bool {
     changed
 }
 
-/// A stop hook of the story automator, wherever it is installed and however it is called.
+/// A stop hook of story-automator, wherever it is installed and however it is called.
 fn is_ours(entry: &Value) -> bool {
     let command = entry.get("command").and_then(Value::as_str).unwrap_or_default();
     let words: Vec<&str> =
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn added_or_brought_up_to_date() {
+    fn the_hook_is_added_or_updated() {
         let ours = json!({"type": "command", "command": HOOK.command, "timeout": 10});
         let alone = json!({"hooks": {"Stop": [{"hooks": [ours]}]}});
         assert_eq!(made(None), (alone.clone(), "created"));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_left_alone() {
+    fn unknown_settings_are_left_alone() {
         let table = [
             ("[]", "invalid_json_object"),
             (r#"{"hooks":[]}"#, "invalid_hooks_object"),

@@ -1,14 +1,14 @@
-//! Decisions of the drop-in, without touching anything.
+//! Decisions of the drop-in, without side effects.
 //!
 //! | module | decides |
 //! | --- | --- |
-//! | [`agents_plan`] | which agent does which task of every story, as a file |
+//! | [`agents_plan`] | the agents of all tasks of every story, as a file |
 //! | [`codex_config`], [`hook_settings`] | the stop hook in an agent's own settings |
-//! | [`escalation`] | when a person has to be asked |
-//! | [`presets`] | agent configurations that are kept by name |
-//! | [`reading`] | what a transcript says by itself, and what a model is asked |
-//! | [`selection`] | which of a list a person means |
-//! | [`session`] | what callers are told of a session |
+//! | [`escalation`] | when to ask a person |
+//! | [`presets`] | named agent configurations |
+//! | [`reading`] | what a transcript proves by itself, and the question to a model |
+//! | [`selection`] | which entries of a list a person chose |
+//! | [`session`] | the answers about a session |
 
 pub mod agents_plan;
 pub mod codex_config;

@@ -1,10 +1,10 @@
-//! Named agent configurations that a user keeps in a file: `{"version", "presets": [{name, createdAt, config}]}`.
+//! Named agent configurations in a file of the user: `{"version", "presets": [{name, createdAt, config}]}`.
 
 use serde_json::{Map, Value};
 
 use crate::answers::PresetName;
 
-/// The content of such a file; whatever else is in it stays.
+/// The content of such a file; unknown fields are kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Presets {
     file: Map<String, Value>,
@@ -42,7 +42,7 @@ impl Presets {
         self.file.get("presets").and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Names and when they were made.
+    /// Names and creation times.
     pub(crate) fn list(&self) -> Vec<PresetName> {
         let shown = |preset: &Value| PresetName {
             name: field(preset, "name").to_owned(),
@@ -57,7 +57,7 @@ impl Presets {
         Some((field(preset, "name").to_owned(), config))
     }
 
-    /// True if there was none of that name. One that was there keeps its spelling.
+    /// True if the name is new. An existing one keeps its spelling.
     pub fn save(&mut self, name: &str, config: Value, now: &str) -> bool {
         let Some(Value::Array(list)) = self.file.get_mut("presets") else { return false };
         if let Some(preset) = list.iter_mut().find(|preset| is_called(preset, name)) {
@@ -70,7 +70,7 @@ impl Presets {
         true
     }
 
-    /// False if there was none of that name.
+    /// False if there is no such name.
     pub fn delete(&mut self, name: &str) -> bool {
         let Some(Value::Array(list)) = self.file.get_mut("presets") else { return false };
         let before = list.len();
@@ -93,7 +93,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn names_are_the_same_in_any_case() {
+    fn names_are_case_insensitive() {
         let mut presets = Presets::default();
         assert!(presets.save("All-Claude", json!({"a": 1}), "t1"));
         assert!(!presets.save("all-claude", json!({"a": 2}), "t2"));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_what_is_not_ours() {
+    fn unknown_fields_of_the_file_are_kept() {
         let mut presets =
             Presets::read("{\"version\":\"2\",\"extra\":1,\"presets\":[{\"name\":\"a\"}]}")
                 .unwrap();

@@ -1,10 +1,10 @@
-//! Reading a transcript: what is evidence by itself, and how a model is asked for the rest.
+//! Reads a transcript: what is evidence by itself, and how a model is asked for the rest.
 
 use serde_json::Value;
 
 use dogwatch_bmad::format::schema::Schema;
 
-/// Lines that are looked at: how a session ended is at its end.
+/// Lines that are read: how a session ended is at the end.
 const LINES: usize = 150;
 
 /// The end of a transcript.
@@ -14,11 +14,11 @@ pub fn tail(transcript: &str) -> &str {
     &text[start..]
 }
 
-/// A reading that the agent gave itself as the very last thing it said. Anywhere else such an object may be a file's
-/// content, an example or a test's output.
+/// A result that the agent printed as its very last output. Anywhere else such an object may be the content of a
+/// file, an example or a test's output.
 pub fn last_word(transcript: &str, schema: &Schema) -> Option<Value> {
     let mut text = transcript.trim_end();
-    // tmux says this of a pane whose program has ended.
+    // tmux prints this in a pane whose program has ended.
     while let Some((before, "Pane is dead")) = text
         .rsplit_once('\n')
         .map(|(before, line)| (before, line.trim_start().get(..12).unwrap_or_default()))
@@ -37,7 +37,7 @@ pub fn last_word(transcript: &str, schema: &Schema) -> Option<Value> {
     readings.next().filter(|reading| schema.fits(reading))
 }
 
-/// What the model is asked. The transcript comes by another way.
+/// The question for the model. The transcript is passed separately.
 pub fn question(label: &str, schema: &Schema) -> String {
     format!(
         "On standard input is the end of the terminal output of an agent that worked on the {label} step. Judge how the \
@@ -59,7 +59,7 @@ mod tests {
         "{\"status\": \"SUCCESS\", \"summary\": \"s\", \"next_action\": \"proceed\"}";
 
     #[test]
-    fn the_end_is_looked_at() {
+    fn only_the_end_is_read() {
         let lines: Vec<String> = (1..=200).map(|n| format!("L{n}")).collect();
         let lines = lines.join("\n") + "\n";
         assert!(tail(&lines).starts_with("L51\n") && tail(&lines).ends_with("L200"));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_word_counts() {
+    fn only_a_result_at_the_end_counts() {
         let pretty = READING.replace(", ", ",\n  ");
         for text in [
             READING.to_owned(),

@@ -1,8 +1,8 @@
-//! Which of a list of stories a person means: `all`, `1,3-5`.
+//! A person's selection from a list of stories: `all`, `1,3-5`.
 
 use std::collections::BTreeSet;
 
-/// Places from 1 to `total`, sorted, each once. What is no number is left out, as is what is not in the list.
+/// Positions from 1 to `total`, sorted, each once. Anything else is ignored.
 pub fn places(input: &str, total: usize) -> Vec<usize> {
     if input.trim().eq_ignore_ascii_case("all") {
         return (1..=total).collect();
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_type() {
+    fn selections_as_people_type_them() {
         for (input, expected) in [
             ("ALL", &[1, 2, 3, 4][..]),
             (" all ", &[1, 2, 3, 4]),

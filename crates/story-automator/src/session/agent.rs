@@ -1,4 +1,4 @@
-//! Which agent is meant.
+//! Chooses the agent.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use dogwatch_bmad::provider;
 
 const KNOWN: [&str; 2] = ["codex", "claude"];
 
-/// What the caller's environment says of agents.
+/// The agent settings of the caller's environment.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// `AI_AGENT`.
@@ -16,11 +16,11 @@ pub struct Wishes {
     pub command: Option<String>,
 }
 
-/// The agent for a session: as told, else as the environment wishes, else the project's.
-pub fn of_session(project: &Project, told: Option<&str>, wishes: &Wishes) -> String {
+/// The agent for a session: as given, else from the environment, else the project's.
+pub fn of_session(project: &Project, given: Option<&str>, wishes: &Wishes) -> String {
     let open = |word: &&str| matches!(word.to_lowercase().as_str(), "" | "auto" | "runtime");
-    if let Some(told) = told.filter(|word| !open(word)) {
-        return known(told).unwrap_or(told).to_owned();
+    if let Some(given) = given.filter(|word| !open(word)) {
+        return known(given).unwrap_or(given).to_owned();
     }
     let wished = wishes.agent.as_deref().map(str::trim).filter(|word| !word.is_empty());
     let by_command = || wishes.command.as_deref().filter(|_| wished.is_none()).and_then(by_program);
@@ -28,12 +28,12 @@ pub fn of_session(project: &Project, told: Option<&str>, wishes: &Wishes) -> Str
     found.unwrap_or_else(|| provider(project)).to_owned()
 }
 
-/// `claude` or `codex` as callers are told of it.
+/// `claude` or `codex`, as reported to callers.
 pub fn kind(project: &Project, wishes: &Wishes) -> &'static str {
     wishes.agent.as_deref().and_then(known).unwrap_or_else(|| provider(project))
 }
 
-/// One of those that the helper knows.
+/// One of the helper's known agents.
 fn known(word: &str) -> Option<&'static str> {
     let word = word.trim().to_ascii_lowercase();
     KNOWN.into_iter().find(|known| *known == word)
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_meant() {
+    fn arguments_come_before_environment_and_project() {
         let plain = Project::default();
         let codex = Project { provider: Some("codex".into()), ..Project::default() };
         let by_root = Project { skills_root: Some("/x/.agents/skills".into()), ..plain.clone() };
@@ -58,7 +58,7 @@ mod tests {
             agent: agent.map(Into::into),
             command: command.map(Into::into),
         };
-        for (project, told, wishes, expected) in [
+        for (project, given, wishes, expected) in [
             (&plain, None, wishes(None, None), "claude"),
             (&codex, None, wishes(None, None), "codex"),
             (&by_root, None, wishes(None, None), "codex"),
@@ -70,7 +70,7 @@ mod tests {
             (&codex, None, wishes(Some("auto"), Some("claude")), "codex"),
             (&plain, None, wishes(Some("what"), None), "claude"),
         ] {
-            assert_eq!(of_session(project, told, &wishes), expected, "{told:?} {wishes:?}");
+            assert_eq!(of_session(project, given, &wishes), expected, "{given:?} {wishes:?}");
         }
     }
 }

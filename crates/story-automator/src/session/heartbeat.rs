@@ -1,4 +1,4 @@
-//! A session's process, and what it uses.
+//! A session's process and its processor use.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,25 +9,25 @@ use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 
 use super::Runtime;
-use super::look::{self, Asked, Told, Who};
+use super::look::{self, Asked, Described, Who};
 use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::observe::{proc_files, processes};
 use dogwatch_engine::{Context, Error};
 
-/// How long is measured what it uses. The kernel counts in hundredths of a second.
+/// How long to measure. The kernel counts in hundredths of a second.
 const MEASURED: Duration = Duration::from_millis(100);
 /// From this share of a processor on it counts as alive.
 const ALIVE: f64 = 0.1;
-/// Processes that are looked at.
+/// Limit on the processes of a session that are read.
 const MOST_PROCESSES: usize = 256;
 
-/// What callers are told: `status,cpu,pid,prompt`.
+/// The answer: `status,cpu,pid,prompt`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heartbeat {
     pub status: &'static str,
     pub cpu: f64,
     pub pid: Option<i32>,
-    /// Whether a prompt is shown, or why nothing can be told.
+    /// Whether a prompt is shown, or why nothing is known.
     pub prompt: Prompt,
 }
 
@@ -43,7 +43,7 @@ impl Heartbeat {
     }
 }
 
-/// Looks once, and measures for a moment.
+/// Checks once, and measures for a moment.
 pub fn check(
     context: &Context,
     name: &str,
@@ -51,35 +51,36 @@ pub fn check(
     runtime: Runtime,
 ) -> Result<Heartbeat, Error> {
     let asked = Asked { name, tongue: Tongue::Claude, runtime, counts: false };
-    let told = look::once(context, asked)?;
-    let is_idle = |judged: &SessionStatus| matches!(judged.verdict.status, Status::Idle { .. });
-    let at_prompt = matches!(&told.who, Who::Session(judged) if is_idle(judged));
-    let prompt = Prompt::Shown(at_prompt || cues::shows_a_prompt(&told.text));
+    let described = look::once(context, asked)?;
+    let is_idle = |status: &SessionStatus| matches!(status.verdict.status, Status::Idle { .. });
+    let at_prompt = matches!(&described.who, Who::Session(status) if is_idle(status));
+    let prompt = Prompt::Shown(at_prompt || cues::shows_a_prompt(&described.text));
     let plain = |status, prompt| Heartbeat { status, cpu: 0.0, pid: None, prompt };
-    Ok(match &told.who {
-        Who::Nobody if runtime == Runtime::Runner => Heartbeat::error("state_missing"),
-        Who::Nobody => Heartbeat::error("session_not_found"),
-        Who::Stranger(_) if cues::ends_in_a_prompt(&told.text) => plain("completed", prompt),
-        Who::Stranger(_) => plain("dead", prompt),
-        Who::Session(judged) => of_session(&told, judged, agent, prompt),
+    Ok(match &described.who {
+        Who::Missing if runtime == Runtime::Runner => Heartbeat::error("state_missing"),
+        Who::Missing => Heartbeat::error("session_not_found"),
+        Who::Unmanaged(_) if cues::ends_in_a_prompt(&described.text) => plain("completed", prompt),
+        Who::Unmanaged(_) => plain("dead", prompt),
+        Who::Session(status) => of_session(&described, status, agent, prompt),
     })
 }
 
 fn of_session(
-    told: &Told,
-    judged: &SessionStatus,
+    described: &Described,
+    status: &SessionStatus,
     agent: Option<&str>,
     prompt: Prompt,
 ) -> Heartbeat {
-    let session = &judged.seen.session;
-    let status = &judged.verdict.status.without_stopped();
+    let SessionStatus { seen, verdict } = status;
+    let session = &seen.session;
+    let status = &verdict.status.without_stopped();
     let is_another = agent.is_some_and(|agent| agent != session.agent);
-    if !judged.seen.is_ours() && is_another && session.agent != profile::COMMAND {
+    if !seen.is_ours() && is_another && session.agent != profile::COMMAND {
         return Heartbeat { status: "dead", cpu: 0.0, pid: None, prompt };
     }
     let pid = session.started().map(|started| started.agent.pid);
     let over = |status| Heartbeat { status, cpu: 0.0, pid, prompt: prompt.clone() };
-    match (status, told.row.state, pid) {
+    match (status, described.row.state, pid) {
         (Status::Lost { .. }, ..) => Heartbeat::error("session_not_found"),
         (Status::Exited, ..) => over("completed"),
         (Status::Crashed { .. }, ..) => over("dead"),
@@ -98,7 +99,7 @@ fn of_session(
     }
 }
 
-/// The share of a processor, in hundredths, that a process and those below it use now.
+/// The share of a processor, in percent, that a process and its descendants use now.
 fn share(pid: i32) -> f64 {
     let (begun, before) = (Instant::now(), used(pid));
     // sleep: the time over which processor use is measured.
@@ -110,7 +111,7 @@ fn share(pid: i32) -> f64 {
     100.0 * seconds / begun.elapsed().as_secs_f64()
 }
 
-/// Ticks that a process and those below it have used so far.
+/// Ticks that a process and its descendants have used so far.
 fn used(pid: i32) -> u64 {
     let (mut queue, mut looked, mut ticks) = (vec![pid], 0, 0);
     while let Some(pid) = queue.pop() {

@@ -1,4 +1,4 @@
-//! Ending a session. What it showed is kept for whoever reads it next: until a session of that name is started, or `gc`.
+//! Ends sessions. Their output is kept until a session of that name is started, or until `gc`.
 
 use dogwatch_tmux::{Command, SessionName};
 use jiff::Timestamp;
@@ -8,12 +8,12 @@ use dogwatch_engine::actions::kill;
 use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::{Context, Error};
 
-/// Ends the session of exactly this name, whoever has started it; that there is none is no error. True if there was one.
+/// Ends the session of exactly this name, managed or not; a missing one is not an error. True if there was one.
 pub fn kill(context: &Context, place: &Place, name: &str) -> Result<bool, Error> {
     kill_each(context, place, &[name.to_owned()]).pop().unwrap_or(Ok(false))
 }
 
-/// The same for many, side by side.
+/// The same for many, in parallel.
 fn kill_each(context: &Context, place: &Place, names: &[String]) -> Vec<Result<bool, Error>> {
     let mut all = Vec::new();
     let mut found = Vec::new();
@@ -30,7 +30,7 @@ fn kill_each(context: &Context, place: &Place, names: &[String]) -> Vec<Result<b
     };
     let finish = |(name, found): (&String, Result<usize, Error>)| {
         let count = found?;
-        // Every one of them was ended, or its error is told.
+        // Report an error after trying all of them.
         let mut all = Ok(());
         for one in ended.by_ref().take(count) {
             all = all.and(one.map(drop));
@@ -54,7 +54,7 @@ fn kill_stranger(context: &Context, name: &str) -> Result<bool, Error> {
     }
 }
 
-/// Ends many side by side: each may take seconds to leave politely. Returns how many have ended, and what went wrong.
+/// Ends many in parallel: each may take seconds to exit. Returns how many have ended, and the errors.
 pub fn kill_all(context: &Context, place: &Place, names: &[String]) -> (usize, Vec<Error>) {
     let mut errors = Vec::new();
     let mut ended = 0;

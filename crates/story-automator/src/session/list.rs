@@ -1,4 +1,4 @@
-//! Which sessions of stories there are on the server, and whose they are.
+//! The story sessions on the server, and their projects.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use jiff::Timestamp;
 
 use dogwatch_engine::{Context, Error};
 
-/// A tmux session whose name is that of a story's.
+/// A tmux session with the name of a story session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub name: String,
-    /// The folder that it was made in.
+    /// The directory that it was created in.
     folder: PathBuf,
 }
 
@@ -44,10 +44,10 @@ fn finish(asked: Result<Running, dogwatch_tmux::Error>) -> Result<Vec<Listed>, E
     Ok(reply.lines().filter_map(listed).collect())
 }
 
-/// Those of one project. Ours are known by their root; of others the name must fit, and the folder be inside.
+/// Those of one project. Managed ones are known by their project root; of others the name must match, and the directory be inside.
 pub fn of_project(context: &Context, root: &Path) -> Result<Vec<Listed>, Error> {
     let asked = ask(context);
-    // While tmux makes up its answer.
+    // While tmux prepares its answer.
     let ours: HashMap<String, PathBuf> = context
         .store()?
         .sessions(&context.socket, Which::current(Timestamp::now()))?
@@ -64,7 +64,7 @@ pub fn of_project(context: &Context, root: &Path) -> Result<Vec<Listed>, Error> 
     Ok(listed.into_iter().filter(is_of_it).collect())
 }
 
-/// By the name alone, for those who know no more.
+/// By the name alone, for callers that know no more.
 pub fn of_slug(context: &Context, slug: &str) -> Result<Vec<Listed>, Error> {
     let prefix = format!("sa-{slug}-");
     Ok(all(context)?.into_iter().filter(|one| one.name.starts_with(&prefix)).collect())

@@ -1,4 +1,4 @@
-//! One session, told in six columns.
+//! One session as six columns.
 
 use crate::decide::session::cues::Todos;
 use crate::decide::session::row::{Row, Shown, State, Tongue};
@@ -17,115 +17,120 @@ use dogwatch_engine::observe::status::{self, Named, SessionStatus, StatusReader}
 use dogwatch_engine::observe::tmux_snapshot::TmuxSnapshot;
 use dogwatch_engine::{Context, Error};
 
-/// Lines of an ended session that are looked at.
+/// Lines of an ended session that are read.
 const LINES: u32 = 300;
 
-/// What is asked.
+/// The query.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     pub name: &'a str,
     pub tongue: Tongue,
     pub runtime: Runtime,
-    /// Whether the look counts among those after which silence means something.
+    /// Whether this poll counts towards the number after which silence means stuck.
     pub counts: bool,
 }
 
-/// A session as it is told, and who it is.
+/// A session's row, its identity and its screen.
 #[derive(Debug)]
-pub struct Told {
+pub struct Described {
     pub row: Row,
     pub who: Who,
-    /// What was on its screen.
+    /// The text of its screen.
     pub text: String,
 }
 
 #[derive(Debug)]
 pub enum Who {
     Session(Box<SessionStatus>),
-    Stranger(Box<PaneFace>),
-    Nobody,
+    Unmanaged(Box<PaneFace>),
+    Missing,
 }
 
-/// Looks once.
-pub fn once(context: &Context, asked: Asked<'_>) -> Result<Told, Error> {
+/// Reads once.
+pub fn once(context: &Context, asked: Asked<'_>) -> Result<Described, Error> {
     let (reader, named) = status::named(context, asked.name, Timestamp::now())?;
     Ok(tell(context, &reader, named, asked))
 }
 
-/// Looks again.
+/// Reads again.
 pub fn look(
     context: &Context,
     reader: &mut StatusReader<'_>,
     asked: Asked<'_>,
-) -> Result<Told, Error> {
+) -> Result<Described, Error> {
     let named = reader.named(asked.name, Timestamp::now())?;
     Ok(tell(context, reader, named, asked))
 }
 
-fn tell(context: &Context, reader: &StatusReader<'_>, named: Named, asked: Asked<'_>) -> Told {
+fn tell(context: &Context, reader: &StatusReader<'_>, named: Named, asked: Asked<'_>) -> Described {
     match named {
-        Named::Session(judged, sights) => {
-            let todos = reader.memory(&judged.seen.session.id).and_then(todos);
-            session(context, *judged, sights.as_ref(), todos, asked)
+        Named::Session(status, snapshot) => {
+            let todos = reader.memory(&status.seen.session.id).and_then(todos);
+            session(context, *status, snapshot.as_ref(), todos, asked)
         }
-        Named::Stranger(face, sights) => stranger(context, *face, sights, asked),
+        Named::Stranger(face, snapshot) => unmanaged(context, *face, snapshot, asked),
         Named::Nobody => {
             polls::forget(context, asked.name);
-            Told { row: Row::plain(State::NotFound), who: Who::Nobody, text: String::new() }
+            Described { row: Row::plain(State::NotFound), who: Who::Missing, text: String::new() }
         }
     }
 }
 
 fn session(
     context: &Context,
-    judged: SessionStatus,
-    sights: Option<&TmuxSnapshot>,
+    status: SessionStatus,
+    snapshot: Option<&TmuxSnapshot>,
     todos: Option<Todos>,
     asked: Asked<'_>,
-) -> Told {
-    let text = cues::without_boxes(&text_of(context, &judged, sights));
-    let session = &judged.seen.session;
+) -> Described {
+    let text = cues::without_boxes(&text_of(context, &status, snapshot));
+    let session = &status.seen.session;
     let is_plain = session.agent == profile::COMMAND;
     let remembered = || Remembered::of(context, asked.name, session.id.to_string());
     let was_typed = || context.state.session(&session.id).path().join(TYPED_FILE).exists();
-    // An agent that can be asked is, however it was started.
+    // An agent with better sources is read by them, however it was started.
     let is_legacy = is_plain && (asked.runtime == Runtime::Legacy || was_typed());
-    let facts = legacy_facts(&judged.verdict.status, &text);
+    let facts = legacy_facts(&status.verdict.status, &text);
     let row = if let Some(facts) = facts.filter(|_| is_legacy) {
         by_screen(facts, remembered(), asked)
     } else {
-        let status = &judged.verdict.status;
-        let is_doubtful = matches!(status, Status::Stuck { .. } | Status::Unknown { .. });
-        let has_pane = judged.seen.pane.is_some();
+        let state = &status.verdict.status;
+        let is_doubtful = matches!(state, Status::Stuck { .. } | Status::Unknown { .. });
+        let has_pane = status.seen.pane.is_some();
         let clock_moves = is_doubtful && clock_moves(remembered(), &text);
         let tongue = asked.tongue;
-        row::of(status, Shown { text: &text, todos, has_pane, is_plain, clock_moves, tongue })
+        row::of(state, Shown { text: &text, todos, has_pane, is_plain, clock_moves, tongue })
     };
-    Told { row, who: Who::Session(Box::new(judged)), text }
+    Described { row, who: Who::Session(Box::new(status)), text }
 }
 
-/// The list that an agent shows of what it is about to do.
+/// The todo list that an agent shows.
 fn todos(memory: &Memory) -> Option<Todos> {
     let shown = memory.screen()?.todos?;
     Some(Todos { done: shown.done, total: shown.done + shown.doing + shown.open })
 }
 
-fn stranger(context: &Context, face: PaneFace, mut sights: TmuxSnapshot, asked: Asked<'_>) -> Told {
+fn unmanaged(
+    context: &Context,
+    face: PaneFace,
+    mut snapshot: TmuxSnapshot,
+    asked: Asked<'_>,
+) -> Described {
     let pane = face.row.pane_id;
-    let text = match sights.capture(&context.tmux, &[pane]) {
-        Ok(()) => sights.picture(pane).map(|(_, text)| capture::plain(text)),
+    let text = match snapshot.capture(&context.tmux, &[pane]) {
+        Ok(()) => snapshot.picture(pane).map(|(_, text)| capture::plain(text)),
         Err(_) => None,
     };
     let Some(text) = text.map(|text| cues::without_boxes(&text)) else {
         let row = Row::error("capture_failed");
-        return Told { row, who: Who::Stranger(Box::new(face)), text: String::new() };
+        return Described { row, who: Who::Unmanaged(Box::new(face)), text: String::new() };
     };
     let row = &face.row;
     let of = format!("{}-{}-{}", row.server_pid, row.server_start, row.session_no);
     let exit = row.dead_status.or_else(|| row.dead_signal.map(|signal| 128 + signal));
     let facts = legacy::Facts { text: &text, dead: row.dead, exit };
     let row = by_screen(facts, Remembered::of(context, asked.name, of), asked);
-    Told { row, who: Who::Stranger(Box::new(face)), text }
+    Described { row, who: Who::Unmanaged(Box::new(face)), text }
 }
 
 fn by_screen(facts: legacy::Facts<'_>, remembered: Remembered, asked: Asked<'_>) -> Row {
@@ -136,7 +141,7 @@ fn by_screen(facts: legacy::Facts<'_>, remembered: Remembered, asked: Asked<'_>)
     row
 }
 
-/// What the tables for screens need to know of one that was judged; nothing if it is not there at all.
+/// What the tables for screens need to know; `None` if the session is gone.
 fn legacy_facts<'a>(status: &Status, text: &'a str) -> Option<legacy::Facts<'a>> {
     let facts = legacy::Facts { text, dead: false, exit: None };
     match &status.without_stopped() {
@@ -150,7 +155,7 @@ fn legacy_facts<'a>(status: &Status, text: &'a str) -> Option<legacy::Facts<'a>>
     }
 }
 
-/// Whether the status line's clock has moved since the last look.
+/// Whether the status line's clock has moved since the last poll.
 fn clock_moves(remembered: Remembered, text: &str) -> bool {
     let now = cues::clock(text);
     let mut polls = remembered.polls.clone();
@@ -160,11 +165,11 @@ fn clock_moves(remembered: Remembered, text: &str) -> bool {
     moves
 }
 
-/// What is on the screen of a living session, or was when it ended.
-fn text_of(context: &Context, judged: &SessionStatus, sights: Option<&TmuxSnapshot>) -> String {
-    let seen = &judged.seen;
-    let living = seen.pane.filter(|pane| !pane.dead && !judged.verdict.status.is_over());
-    let shown = living.zip(sights).and_then(|(pane, sights)| sights.picture(pane.pane_id));
+/// The screen of a live session, or the last one of an ended session.
+fn text_of(context: &Context, status: &SessionStatus, snapshot: Option<&TmuxSnapshot>) -> String {
+    let seen = &status.seen;
+    let living = seen.pane.filter(|pane| !pane.dead && !status.verdict.status.is_over());
+    let shown = living.zip(snapshot).and_then(|(pane, snapshot)| snapshot.picture(pane.pane_id));
     match shown {
         Some((_, text)) => capture::plain(text),
         None => capture::kept(context, seen, LINES)

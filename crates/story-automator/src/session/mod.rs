@@ -1,16 +1,16 @@
-//! Sessions of stories, as edges: started, looked at, waited for and ended by the same means as all others.
+//! Sessions of stories: started, read, awaited and ended with the same engine as all others.
 //!
 //! | module | does |
 //! | --- | --- |
-//! | [`agent`] | finds out which agent is meant |
+//! | [`agent`] | chooses the agent |
 //! | [`spawn`](mod@spawn) | starts the session of a step |
-//! | [`list`] | which sessions there are, and whose |
-//! | [`look`](mod@look) | tells one in six columns |
-//! | [`output`] | keeps what it showed |
-//! | [`heartbeat`] | its process, and what that uses |
+//! | [`list`] | the sessions and their projects |
+//! | [`look`](mod@look) | one session as six columns |
+//! | [`output`] | saves its output |
+//! | [`heartbeat`] | its process and processor use |
 //! | [`monitor`] | waits until it is over |
 //! | [`kill`](mod@kill) | ends it |
-//! | [`remains`] | what the original helper has left behind |
+//! | [`remains`] | files that the original helper left behind |
 
 pub mod agent;
 pub mod heartbeat;
@@ -27,14 +27,14 @@ use std::path::PathBuf;
 
 use dogwatch_bmad::format::slug;
 
-/// `SA_TMUX_RUNTIME`: how sessions are started, and by which rules they are looked at.
+/// `SA_TMUX_RUNTIME`: how sessions are started, and by which rules they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Runtime {
     /// As each session was started.
     #[default]
     Auto,
     Runner,
-    /// Typed into a shell, and judged by the screen.
+    /// Typed into a shell, and read from the screen.
     Legacy,
 }
 
@@ -48,18 +48,18 @@ impl Runtime {
     }
 }
 
-/// Where calls come from.
+/// The context of a call.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// Absolute, with links resolved.
     pub project: PathBuf,
     pub runtime: Runtime,
-    /// Where the original helper has its files.
+    /// The directory of the original helper's files.
     pub temp: PathBuf,
 }
 
 impl Place {
-    /// The number that stands for the project.
+    /// The hash of the project.
     pub fn hash(&self) -> String {
         slug::short_hash(self.project.to_string_lossy().as_bytes())
     }

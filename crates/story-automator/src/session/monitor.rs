@@ -1,4 +1,4 @@
-//! Waiting until a session is over, told the moment it is.
+//! Waits until a session is over, driven by events.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -9,46 +9,45 @@ use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
 
 use super::Runtime;
-use super::look::{self, Asked, Told, Who};
+use super::look::{self, Asked, Described, Who};
 use dogwatch_engine::observe::changes::Interest;
 use dogwatch_engine::observe::status::StatusReader;
 use dogwatch_engine::observe::wait::{self, Look};
 use dogwatch_engine::observe::{proc_files, processes};
 use dogwatch_engine::{Context, Error};
 
-/// How often a look counts among those after which a silent session is stuck.
+/// How often a poll counts towards the number after which a silent session is stuck.
 const COUNTED: Duration = Duration::from_secs(5);
-/// How long nothing may be known of a session before that is told.
+/// How long a session may be unreadable before that is reported.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is waited for.
+/// What to wait for.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
     pub name: &'a str,
     pub tongue: Tongue,
     pub runtime: Runtime,
-    /// How long a session may need to get going.
+    /// How long a session may take to start.
     pub grace: Duration,
     pub at_most: Duration,
 }
 
-/// How it ended.
 #[derive(Debug)]
 pub struct Monitored {
     pub end: End,
-    /// The last that were seen.
+    /// The last todos that were seen.
     pub todos: Todos,
 }
 
 #[derive(Debug)]
 pub enum End {
-    Over(Told),
+    Over(Described),
     TimedOut,
-    /// It could not be looked at for a while.
+    /// It could not be read for a while.
     Unavailable(Error),
 }
 
-/// What came of one look.
+/// The result of one poll.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
     pub row: &'a Row,
@@ -57,7 +56,7 @@ pub struct Progress<'a> {
     pub after: Duration,
 }
 
-/// Waits. `tell` hears of every look.
+/// Waits. `tell` is called for every poll.
 pub fn monitor(
     context: &Context,
     ask: Ask<'_>,
@@ -71,10 +70,10 @@ pub fn monitor(
     let end = wait::until(context, Some(ask.at_most), || {
         Ok(match look::look(context, &mut reader, watch.next_look()) {
             Err(error) => watch.failed(error),
-            Ok(told) => {
-                let is_news = watch.is_news(&told.row);
-                tell(Progress { row: &told.row, is_news, after: watch.begun.elapsed() });
-                watch.judge(told, &reader)
+            Ok(described) => {
+                let is_news = watch.is_news(&described.row);
+                tell(Progress { row: &described.row, is_news, after: watch.begun.elapsed() });
+                watch.judge(described, &reader)
             }
         })
     })?;
@@ -87,7 +86,7 @@ struct Watch<'a> {
     last_counted: Option<Instant>,
     last_row: Option<Row>,
     todos: Todos,
-    /// Since when nothing is known of it.
+    /// Since when nothing is known about it.
     unknown_since: Option<Instant>,
 }
 
@@ -114,23 +113,25 @@ impl<'a> Watch<'a> {
         self.last_row.replace(row.clone()).as_ref() != Some(row)
     }
 
-    fn judge(&mut self, told: Told, reader: &StatusReader<'_>) -> Look<End> {
-        match told.row.state {
-            State::Completed | State::Crashed | State::NotFound => Look::Found(End::Over(told)),
-            State::Stuck if self.is_final(&told) => Look::Found(End::Over(told)),
-            State::Error | State::Stuck => Look::Listen(interests(&told, reader)),
+    fn judge(&mut self, described: Described, reader: &StatusReader<'_>) -> Look<End> {
+        match described.row.state {
+            State::Completed | State::Crashed | State::NotFound => {
+                Look::Found(End::Over(described))
+            }
+            State::Stuck if self.is_final(&described) => Look::Found(End::Over(described)),
+            State::Error | State::Stuck => Look::Listen(interests(&described, reader)),
             State::JustStarted | State::InProgress => {
                 self.unknown_since = None;
-                Look::Listen(interests(&told, reader))
+                Look::Listen(interests(&described, reader))
             }
         }
     }
 
-    /// Not to understand a screen for a moment does not mean that nothing happens on it.
-    fn is_final(&mut self, told: &Told) -> bool {
-        let is_judged = match &told.who {
-            Who::Session(judged) => !matches!(judged.verdict.status, Status::Unknown { .. }),
-            Who::Stranger(_) | Who::Nobody => true,
+    /// A screen that is not understood for a moment does not mean that nothing happens.
+    fn is_final(&mut self, described: &Described) -> bool {
+        let is_judged = match &described.who {
+            Who::Session(status) => !matches!(status.verdict.status, Status::Unknown { .. }),
+            Who::Unmanaged(_) | Who::Missing => true,
         };
         let since = *self.unknown_since.get_or_insert_with(Instant::now);
         let has_lasted = is_judged || since.elapsed() >= PATIENCE;
@@ -147,11 +148,11 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// What would tell of a change.
-fn interests(told: &Told, reader: &StatusReader<'_>) -> BTreeSet<(Interest, SessionId)> {
-    match &told.who {
-        Who::Session(judged) => reader.interests(std::slice::from_ref(judged)),
-        Who::Stranger(face) => {
+/// The sources that would report a change.
+fn interests(described: &Described, reader: &StatusReader<'_>) -> BTreeSet<(Interest, SessionId)> {
+    match &described.who {
+        Who::Session(status) => reader.interests(std::slice::from_ref(status)),
+        Who::Unmanaged(face) => {
             let pid = i32::try_from(face.row.pane_pid).unwrap_or(0);
             let terminal = proc_files::terminal(pid).map(Interest::Terminal);
             let end = processes::identify(pid).map(Interest::End);
@@ -162,6 +163,6 @@ fn interests(told: &Told, reader: &StatusReader<'_>) -> BTreeSet<(Interest, Sess
                 .map(|interest| (interest, name.as_str().into()))
                 .collect()
         }
-        Who::Nobody => BTreeSet::new(),
+        Who::Missing => BTreeSet::new(),
     }
 }

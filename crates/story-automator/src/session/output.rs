@@ -1,4 +1,4 @@
-//! What a session showed, kept in a file for whoever reads it afterwards.
+//! Saves a session's output in a file.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,36 +11,36 @@ use dogwatch_core::status::Status;
 use dogwatch_tmux::PaneFace;
 
 use super::Place;
-use super::look::{Told, Who};
+use super::look::{Described, Who};
 use dogwatch_engine::observe::capture;
 use dogwatch_engine::observe::snapshot::SessionSnapshot;
 use dogwatch_engine::{Context, Error};
 
-/// Lines that are asked for.
+/// Lines that are captured.
 const LINES: u32 = 300;
 
-/// Writes the output anew, and says where; `None` if there is no session. Of one that showed nothing, a line says so.
+/// Writes the output and returns the path; `None` if there is no session. For a session without output, one line says so.
 pub fn keep(
     context: &Context,
     place: &Place,
     name: &str,
-    told: &Told,
+    described: &Described,
 ) -> Result<Option<PathBuf>, Error> {
-    let (text, silence) = match &told.who {
-        Who::Session(judged) => {
-            (text_of(context, &judged.seen), output::nothing_shown(&judged.verdict.status))
+    let (text, silence) = match &described.who {
+        Who::Session(status) => {
+            (text_of(context, &status.seen), output::nothing_shown(&status.verdict.status))
         }
-        Who::Stranger(face) => {
+        Who::Unmanaged(face) => {
             let lines = Some(LINES);
             let options = dogwatch_tmux::CaptureOptions { lines, ansi: false, joined: false };
             let reply = context.tmux.capture(face.row.pane_id, options)?;
             (String::from_utf8_lossy(reply.bytes()).into_owned(), silence_of(face))
         }
-        Who::Nobody => return Ok(None),
+        Who::Missing => return Ok(None),
     };
     let text = output::kept(&text);
     let text = if text.is_empty() { silence } else { text };
-    let path = path(context, place, name, &told.who)?;
+    let path = path(context, place, name, &described.who)?;
     dogwatch_store::replace_in_passing(&path, text.as_bytes())?;
     Ok(Some(path))
 }
@@ -52,18 +52,18 @@ fn silence_of(face: &PaneFace) -> String {
     if row.dead { output::silent_end(exit) } else { output::nothing_shown(&Status::Starting) }
 }
 
-/// Where it is kept: in the session's own folder, or in that for sessions which are not ours.
+/// Where it is saved: in the session's own directory, or in the one for unmanaged sessions.
 fn path(context: &Context, place: &Place, name: &str, who: &Who) -> Result<PathBuf, Error> {
     let folder = match who {
-        Who::Session(judged) if judged.seen.is_ours() => {
-            context.state.session(&judged.seen.session.id).path().to_owned()
+        Who::Session(status) if status.seen.is_ours() => {
+            context.state.session(&status.seen.session.id).path().to_owned()
         }
         _ => context.state.stories()?,
     };
     Ok(folder.join(output::file_name(&place.hash(), name)))
 }
 
-/// Of an agent what was said, since it draws over what it showed; of all others the screen with what has scrolled away.
+/// The transcript of an agent, since it redraws its screen; for all others the screen with its history.
 fn text_of(context: &Context, seen: &SessionSnapshot) -> String {
     let said =
         if seen.session.agent == profile::COMMAND { None } else { capture::said(context, seen) };
@@ -76,8 +76,8 @@ fn text_of(context: &Context, seen: &SessionSnapshot) -> String {
     })
 }
 
-/// Removes what was kept of an earlier session of this name that was not ours: a new one begins. Those of ours have
-/// folders of their own.
+/// Removes the saved output of an earlier unmanaged session of this name: a new one begins. Managed ones have
+/// their own directories.
 pub(super) fn forget(context: &Context, place: &Place, name: &str) {
     if let Ok(folder) = context.state.stories() {
         fs::remove_file(folder.join(output::file_name(&place.hash(), name)))

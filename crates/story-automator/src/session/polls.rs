@@ -1,4 +1,4 @@
-//! What earlier looks at a session found, for those of which nothing else is known.
+//! What earlier polls of a session found, for those that only have a screen.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use dogwatch_engine::Context;
 
-/// More than any such file has.
+/// Larger than any such file.
 const MAX_FILE: u64 = 64 * 1024;
 
-/// How the names of these files begin.
+/// File name prefix.
 const FILE: &str = "looks-";
 
 const OLD: Duration = Duration::from_hours(24);
 
-/// Kept below our own folder, where nobody else can put one.
+/// Kept in the state directory, where no other user can write.
 #[derive(Debug)]
 pub(super) struct Remembered {
     path: Option<PathBuf>,
-    /// Whose they are: another session of the same name begins anew.
+    /// Identifies the session: another one of the same name starts anew.
     of: String,
     pub(super) polls: Polls,
 }
@@ -46,7 +46,7 @@ impl Remembered {
         Self { polls: polls.unwrap_or_default(), path, of }
     }
 
-    /// Without it the next look knows less, and that is all.
+    /// If this fails, the next poll only knows less.
     pub(super) fn keep(self, polls: Polls) {
         let Some(path) = self.path else { return };
         if let Ok(bytes) = serde_json::to_vec(&File { of: self.of, polls }) {
@@ -61,7 +61,7 @@ pub(super) fn forget(context: &Context, name: &str) {
     }
 }
 
-/// Removes what belongs to sessions that nobody has looked at for long.
+/// Removes files of sessions that were not polled for a long time.
 pub(super) fn forget_old(context: &Context) {
     context.state.remove_old_stories(OLD, |file| file.starts_with(FILE));
 }

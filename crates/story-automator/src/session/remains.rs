@@ -1,5 +1,5 @@
-//! What the original helper has left in the folder for temporary files. Nothing of it is ever read: it is cleared away, as
-//! that helper does it, so that whoever comes from it need not.
+//! Files that the original helper left in the temporary directory. They are never read, only removed as that helper would, so that
+//! users who switch need not do it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,7 +12,7 @@ use crate::decide::session::name;
 
 use super::Place;
 
-/// How old something must be before it is cleared away unasked.
+/// Minimum age of files that are removed without a request.
 const OLD: Duration = Duration::from_hours(24);
 
 /// Removes the files of one session.
@@ -25,12 +25,12 @@ pub(super) fn of_session(place: &Place, session: &str) {
         format!("sa-{hash}-output-{session}.txt"),
         format!("sa-{hash}-output-{session}-fallback.txt"),
     ] {
-        // A link is removed, not what it leads to.
+        // Of a link only the link is removed.
         fs::remove_file(place.temp.join(file)).logged_unless_missing("remove a file");
     }
 }
 
-/// Removes what is old and belongs to no session that may still run. Of this project and this user only.
+/// Removes old files that belong to no running session. Only of this project and this user.
 pub(super) fn clear(place: &Place) {
     let hash = place.hash();
     let me = rustix::process::geteuid().as_raw();
@@ -53,7 +53,7 @@ pub(super) fn clear(place: &Place) {
     }
 }
 
-/// The session that a file of that helper is named after.
+/// The session in a file name of that helper.
 fn session_of<'a>(file: &'a str, hash: &str) -> Option<&'a str> {
     let of_session = file.strip_prefix(".sa-").and_then(|rest| rest.strip_prefix(hash));
     if let Some(rest) = of_session.and_then(|rest| rest.strip_prefix("-session-")) {
@@ -65,7 +65,7 @@ fn session_of<'a>(file: &'a str, hash: &str) -> Option<&'a str> {
     Some(rest.strip_suffix("-fallback").unwrap_or(rest))
 }
 
-/// Its own word for that: good enough to leave a file where it is, and for nothing else.
+/// Whether that helper's own record says so: sufficient to keep a file, and for nothing else.
 fn may_run(place: &Place, hash: &str, session: &str) -> bool {
     let state = place.temp.join(format!(".sa-{hash}-session-{session}-state.json"));
     let is_finished = |path: &Path| {
@@ -83,7 +83,7 @@ mod tests {
     use crate::session::Runtime;
 
     #[test]
-    fn only_what_is_old_and_over_goes() {
+    fn only_old_files_of_ended_sessions_are_removed() {
         let tmp = tempfile::tempdir().unwrap();
         let place =
             Place { project: "/a".into(), runtime: Runtime::Auto, temp: tmp.path().to_owned() };

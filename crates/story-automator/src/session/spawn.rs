@@ -1,4 +1,4 @@
-//! Starting the session of a step.
+//! Starts the session of a step.
 
 use std::ffi::OsString;
 
@@ -13,7 +13,7 @@ use dogwatch_engine::actions::spawn::{self, Request, Script, Spawned, TYPED_FILE
 use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::{Context, Error};
 
-/// Longest command that is typed as it is.
+/// Longest command that is typed directly.
 const LONGEST_TYPED: usize = 500;
 
 /// What to start.
@@ -25,7 +25,7 @@ pub struct Ask {
     pub caller_env: Vec<(OsString, OsString)>,
 }
 
-/// Starts the session, and returns once its shell certainly runs. On failure nothing of it is left.
+/// Starts the session, and returns when its shell certainly runs. Leaves nothing behind on failure.
 pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<Spawned, Error> {
     remains::clear(place);
     polls::forget_old(context);
@@ -51,7 +51,7 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
         ],
         caller_env: ask.caller_env,
         place: spawn::Place::OwnSession,
-        seat: None,
+        membership: None,
         resume: None,
     };
     let spawned = spawn::spawn(context, &request, now)?;
@@ -63,7 +63,7 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
     Ok(spawned)
 }
 
-/// Types the command into the shell, as a person would; a long one by its file.
+/// Types the command into the shell, as a person would; a long one through its file.
 fn type_in(context: &Context, spawned: &Spawned, command: &str) -> Result<(), Error> {
     let file = context.state.session(&spawned.id).path().join(TYPED_FILE);
     let is_short = command.len() <= LONGEST_TYPED && !command.contains('\n');

@@ -15,7 +15,7 @@ const USAGE: &str = "Usage: tmux-wrapper <action> [args...]\n\n  build-cmd <step
     [--state-file FILE] [extra words]\n";
 const OPTIONS: [&str; 3] = ["--agent", "--model", "--state-file"];
 
-/// What is asked for; `extra` are the words that belong to no option.
+/// The arguments; `extra` are the words that belong to no option.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Asked<'a> {
     step: &'a str,
@@ -76,12 +76,12 @@ fn command(project: &Project, asked: &Asked) -> Result<String, String> {
 
     let wishes = project::wishes();
     let agent = agent::of_session(project, asked.agent, &wishes);
-    let told = wishes.command.as_deref().filter(|_| wishes.agent.is_none());
+    let given = wishes.command.as_deref().filter(|_| wishes.agent.is_none());
     let hash = short_hash(project.root.to_string_lossy().as_bytes());
     let home = project.home.clone().unwrap_or_default();
     let auth = home.join(".codex/auth.json").display().to_string();
-    let program = match (told, agent.as_str()) {
-        (Some(told), _) => Program::Told(told),
+    let program = match (given, agent.as_str()) {
+        (Some(given), _) => Program::Given(given),
         (None, "codex") => Program::Codex { project_hash: &hash, auth: &auth },
         _ => Program::Claude,
     };
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn options_may_stand_anywhere() {
+    fn options_may_be_anywhere() {
         let given = words("only --agent codex check --model m tests");
         let asked = read("dev", "1.2", &given).unwrap();
         assert_eq!((asked.agent, asked.model, asked.state_file), (Some("codex"), Some("m"), None));

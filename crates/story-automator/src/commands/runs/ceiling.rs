@@ -6,7 +6,7 @@ use super::{Call, Reply, no};
 
 const NOTE: &str = "dogwatch keeps no account of costs: no ceiling was checked";
 
-/// Always allows, and says that nothing was checked. Whoever needs a ceiling must not read this as one.
+/// Always allows, and says that nothing was checked, so that a caller does not take this for a limit.
 pub(super) fn answer(call: &Call) -> Reply {
     match call.option("--gate").filter(|gate| !gate.trim().is_empty()) {
         None => no("missing_gate"),

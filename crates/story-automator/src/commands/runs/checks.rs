@@ -1,4 +1,4 @@
-//! `escalate`, `verify-step`, `verify-code-review`: answers that a run goes on by.
+//! `escalate`, `verify-step`, `verify-code-review`: checks that decide how a run continues.
 
 use crate::answers::{NothingToVerify, ReviewNotVerified, StepNotVerified};
 use crate::commands::verdict::printed;
@@ -8,7 +8,7 @@ use dogwatch_bmad::{self, Asked, NotVerified};
 
 use super::{Call, Reply, project};
 
-/// `escalate <trigger> [context] [--state-file FILE]`. Whatever cannot be known is a person's to decide.
+/// `escalate <trigger> [context] [--state-file FILE]`. Without the necessary data the answer is to ask a person.
 pub(super) fn escalate(call: &Call) -> Reply {
     let answer = call.with_value("--state-file").and_then(|state_file| {
         let policy = load::load(&project::here(), state_file, Need::Skills);

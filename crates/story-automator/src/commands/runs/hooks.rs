@@ -1,4 +1,4 @@
-//! `stop-hook` and `ensure-stop-hook`: an agent that leads a run is kept from stopping in the middle of it.
+//! `stop-hook` and `ensure-stop-hook`: keep an agent that leads a run from stopping in the middle of it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ use super::{Call, Reply, no, project};
 
 const RECOVERY: &str = "data/stop-hook-recovery.md";
 
-/// Allows by saying nothing. A hook that fails must not hold anybody up, so it never does.
+/// No output means that stopping is allowed. Errors allow it too: a failing hook must not block an agent.
 pub(super) fn stop(_call: &Call) -> Reply {
-    // Nothing in it is needed, but an agent must not meet a closed pipe.
+    // The payload is not needed, but the agent must not write into a closed pipe.
     let _ = hook::read_payload(std::io::stdin());
     let project = project::here();
     if project::is_child() {
@@ -31,7 +31,7 @@ pub(super) fn stop(_call: &Call) -> Reply {
     Reply::text(format!("{}\n", pretty_raw(&Decision { decision: "block", reason })))
 }
 
-/// The installed skill says what to do.
+/// The instructions of the installed skill.
 fn recovery(project: &Project) -> Option<PathBuf> {
     let own = project.own_skill.as_ref().map(|skill| skill.join(RECOVERY));
     let installed = [".agents", ".claude", ".codex"]
@@ -39,7 +39,7 @@ fn recovery(project: &Project) -> Option<PathBuf> {
     own.into_iter().chain(installed).find(|document| document.is_file())
 }
 
-/// Where it is not installed we say it ourselves.
+/// The instructions without an installed skill.
 fn advice(project: &Project) -> String {
     format!(
         "Go on with the run: a finished story or session, an error, a choice or a doubt is no reason to stop; decide \
@@ -53,7 +53,7 @@ fn advice(project: &Project) -> String {
 pub(super) fn ensure(call: &Call) -> Reply {
     let project = project::here();
     let words = command_words(call);
-    let timeout = match call.option("--timeout").map(|told| told.trim().parse::<u64>()) {
+    let timeout = match call.option("--timeout").map(|value| value.trim().parse::<u64>()) {
         None => 10,
         Some(Ok(seconds)) if seconds > 0 => seconds,
         Some(_) => return no("invalid_timeout"),
@@ -84,7 +84,7 @@ pub(super) fn ensure(call: &Call) -> Reply {
     }
 }
 
-/// All words behind `--command` up to the next option; what was given as one word is taken apart.
+/// All words after `--command` up to the next option; a single word is split.
 fn command_words<'a>(call: &Call<'a>) -> Vec<&'a str> {
     let after = call.words.iter().skip_while(|word| *word != "--command").skip(1);
     let words = after.take_while(|word| !word.starts_with("--"));

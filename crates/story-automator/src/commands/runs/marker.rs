@@ -1,4 +1,4 @@
-//! `marker …`: the sign that a run is active; and its name among those that git ignores.
+//! `marker …`: the marker of an active run, and its entry in `.gitignore`.
 
 use std::path::Path;
 
@@ -39,14 +39,14 @@ fn path(project: &Project) -> Reply {
 }
 
 fn create(project: &Project, call: &Call) -> Reply {
-    let told = |name: &str| call.option(name).unwrap_or_default();
-    let number = |name: &str| told(name).trim().parse().unwrap_or(0);
+    let given = |name: &str| call.option(name).unwrap_or_default();
+    let number = |name: &str| given(name).trim().parse().unwrap_or(0);
     let new = NewMarker {
-        epic: told("--epic"),
-        story: told("--story"),
+        epic: given("--epic"),
+        story: given("--story"),
         remaining: number("--remaining"),
-        state_file: told("--state-file"),
-        project_slug: told("--project-slug"),
+        state_file: given("--state-file"),
+        project_slug: given("--project-slug"),
         pid: number("--pid"),
         heartbeat: call.option("--heartbeat").filter(|time| !time.is_empty()),
     };
@@ -95,8 +95,8 @@ fn heartbeat(project: &Project, call: &Call) -> Reply {
 
 /// `ensure-marker-gitignore --gitignore FILE --entry NAME`
 pub(super) fn ignore(call: &Call) -> Reply {
-    let told = |name: &str| call.option(name).filter(|value| !value.trim().is_empty());
-    let (Some(file), Some(entry)) = (told("--gitignore"), told("--entry")) else {
+    let given = |name: &str| call.option(name).filter(|value| !value.trim().is_empty());
+    let (Some(file), Some(entry)) = (given("--gitignore"), given("--entry")) else {
         return no("missing_args");
     };
     if entry.contains(['\n', '\r']) {

@@ -41,12 +41,12 @@ pub(crate) const HELPERS: &[Verb] = &[
     Verb { name: "parse-output", answer: transcripts::parse_output },
 ];
 
-/// A plain "no", with its word.
+/// A refusal with its error code.
 fn no(error: &str) -> Reply {
     Reply::json(&failure(error, Nothing {})).failed()
 }
 
-/// What nobody expected: the file system, mostly.
+/// An unexpected error, usually of the file system.
 fn trouble(call: &Call, why: impl std::fmt::Display) -> Reply {
     let detail = why.to_string();
     let command = call.command;

@@ -1,4 +1,4 @@
-//! State documents: made, found, read, checked and changed.
+//! State documents: create, find, read, check and change them.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(super) fn build(call: &Call) -> Reply {
     }
 }
 
-/// A file that is there comes before what was given on the line.
+/// An existing file takes precedence over the JSON argument.
 fn config(call: &Call) -> Option<Map<String, Value>> {
     let file = call.option("--config-file").and_then(|file| project::text_of(Path::new(file)));
     let text = file.or_else(|| call.option("--config-json").map(ToOwned::to_owned))?;
@@ -51,7 +51,7 @@ fn config(call: &Call) -> Option<Map<String, Value>> {
     value.as_object().cloned()
 }
 
-/// The document that an option names, if it is there.
+/// The document that an option names, if it exists.
 fn document(call: &Call, option: &str) -> Option<String> {
     call.option(option).and_then(|file| project::text_of(Path::new(file)))
 }
@@ -87,7 +87,7 @@ pub(super) fn compare(call: &Call) -> Reply {
     let Some(text) = document(call, "--state") else { return no("state_not_found") };
     let Some(sprint) = document(call, "--sprint") else { return no("sprint_not_found") };
     let sprint = Sprint::read(&sprint);
-    // Named epics settle what a key means; a project without them has none.
+    // Named epics decide how a key is read; many projects have none.
     let known = Stories::new(call.project()).known_epics().logged("read epics").unwrap_or_default();
     let checked = state_document::stories_behind(&Fields::read(&text));
     let rows = sprint.finder(&known);
@@ -106,14 +106,14 @@ fn listed(call: &Call) -> Option<Vec<Listed>> {
     }
 }
 
-/// A folder as callers are told it: without `./` and the slash at its end.
+/// A directory in the helper's format: without `./` and trailing slash.
 fn plain(folder: &str) -> PathBuf {
     let parts = Path::new(folder).components().filter(|part| *part != Component::CurDir);
     let folder: PathBuf = parts.collect();
     if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder }
 }
 
-/// A path as callers are told it: one in the current folder is its name.
+/// A path in the helper's format: only the name for a file in the current directory.
 fn shown(path: &Path) -> String {
     path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
@@ -225,7 +225,7 @@ pub(super) fn update(call: &Call) -> Reply {
     }
 }
 
-/// A value is one line: what begins another line would be another field.
+/// A value is one line: another line would be another field.
 fn pair(operand: &str) -> Option<(&str, &str)> {
     let (key, value) = operand.split_once('=')?;
     let is_one_line = !operand.contains(|letter: char| letter.is_control() && letter != '\t');

@@ -1,4 +1,4 @@
-//! `parse-output <file> <step> [--state-file FILE]`: what a session's transcript says of its step.
+//! `parse-output <file> <step> [--state-file FILE]`: what a session's transcript says about its step.
 
 use std::path::Path;
 

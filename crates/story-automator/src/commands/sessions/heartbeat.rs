@@ -6,7 +6,7 @@ use crate::reply::Reply;
 
 pub(super) fn answer(call: &Call<'_>) -> Reply {
     let Some(name) = call.word(0).filter(|name| !name.is_empty()) else {
-        return told(&Heartbeat::error("no_session"));
+        return reply(&Heartbeat::error("no_session"));
     };
     if let Some(refusal) = here::refuse_bad_name(call, name) {
         return refusal;
@@ -16,15 +16,15 @@ pub(super) fn answer(call: &Call<'_>) -> Reply {
     let checked =
         here::context().and_then(|context| heartbeat::check(&context, name, agent, runtime));
     match checked {
-        Ok(heartbeat) => told(&heartbeat),
+        Ok(heartbeat) => reply(&heartbeat),
         Err(error) => {
-            let reply = told(&Heartbeat::error(error.code()));
+            let reply = reply(&Heartbeat::error(error.code()));
             Reply { stderr: here::in_words(&error), ..reply }
         }
     }
 }
 
-fn told(heartbeat: &Heartbeat) -> Reply {
+fn reply(heartbeat: &Heartbeat) -> Reply {
     let Heartbeat { status, cpu, pid, prompt } = heartbeat;
     let pid = pid.map(|pid| pid.to_string()).unwrap_or_default();
     let prompt = match prompt {

@@ -1,4 +1,4 @@
-//! Sessions: start, list, look, wait, end. What is told is made up in `crate::decide::session`.
+//! Sessions: start, list, check, wait, end. `crate::decide::session` decides the answers.
 
 mod heartbeat;
 mod here;

@@ -1,4 +1,4 @@
-//! `monitor-session`: waits until a session is over, and says what came of it.
+//! `monitor-session`: waits until a session is over, and prints its outcome.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::decide::session::cues::Todos;
 use crate::decide::session::outcome::{Outcome, Proof};
 use crate::decide::session::row::{Row, State, Tongue};
-use crate::session::look::Told;
+use crate::session::look::Described;
 use crate::session::monitor::{self, Ask, End};
 use crate::session::{Place, agent};
 use dogwatch_base::log::Logged as _;
@@ -23,7 +23,7 @@ const USAGE: &str = "Usage: monitor-session <session_name> [options]
 Options: --max-polls N --initial-wait N --project-root PATH --timeout MIN --verbose --json --agent TYPE --workflow TYPE --story-key KEY --state-file PATH
 ";
 
-/// How often the marker of the run hears of us.
+/// How often the run's marker is refreshed.
 const HEARTBEAT: Duration = Duration::from_mins(1);
 
 pub(super) fn answer(call: &Call<'_>) -> Reply {
@@ -46,7 +46,7 @@ pub(super) fn answer(call: &Call<'_>) -> Reply {
     }
 }
 
-/// A number, or what counts without one.
+/// A number, or the default.
 fn number(call: &Call<'_>, name: &str, otherwise: i64) -> i64 {
     call.option(name).and_then(|text| text.trim().parse().ok()).unwrap_or(otherwise)
 }
@@ -60,7 +60,7 @@ fn monitored(call: &Call<'_>, name: &str) -> Result<Outcome, Error> {
     let minutes = u64::try_from(if is_codex { minutes * 3 / 2 } else { minutes }).unwrap_or(0);
     let grace = u64::try_from(number(call, "--initial-wait", 5)).unwrap_or(0);
     if number(call, "--max-polls", 30) <= 0 {
-        // Not a single look is wanted. Any other number is no limit: only time is.
+        // Zero polls mean no check at all. Other numbers do not limit: only time does.
         return Ok(Outcome::timeout(Todos::default(), "max_polls_exceeded"));
     }
     let ask = Ask {
@@ -77,7 +77,7 @@ fn monitored(call: &Call<'_>, name: &str) -> Result<Outcome, Error> {
         if verbose && look.is_news {
             progress(name, look.row, look.after);
         }
-        // Whoever waits for a child is alive: the run's marker must not grow old meanwhile.
+        // A process that waits for a session is alive: keep the run's marker fresh.
         if heard_of.is_none_or(|at: Instant| at.elapsed() >= HEARTBEAT) {
             heard_of = Some(Instant::now());
             run_marker::heartbeat(&project, &project::now()).logged("write a heartbeat");
@@ -85,7 +85,7 @@ fn monitored(call: &Call<'_>, name: &str) -> Result<Outcome, Error> {
     })?;
     let todos = monitored.todos;
     Ok(match monitored.end {
-        End::Over(told) => over(call, &context, &place, name, &told, todos),
+        End::Over(described) => over(call, &context, &place, name, &described, todos),
         End::TimedOut => Outcome::timeout(todos, format!("exceeded_{minutes}m")),
         End::Unavailable(error) => {
             progress_error(name, &error);
@@ -99,12 +99,12 @@ fn over(
     context: &Context,
     place: &Place,
     name: &str,
-    told: &Told,
+    described: &Described,
     todos: Todos,
 ) -> Outcome {
-    let kept = || here::kept_output(context, place, name, told);
-    match told.row.state {
-        State::Crashed => Outcome::crashed(todos, told.row.wait).with_output(kept()),
+    let kept = || here::kept_output(context, place, name, described);
+    match described.row.state {
+        State::Crashed => Outcome::crashed(todos, described.row.wait).with_output(kept()),
         State::Stuck => Outcome::stuck().with_output(kept()),
         State::Completed => {
             let output = kept();
@@ -114,7 +114,7 @@ fn over(
     }
 }
 
-/// What the step's verifier says.
+/// The result of the step's verifier.
 fn proof(call: &Call<'_>, place: &Place, output: &str) -> Proof {
     let asked = dogwatch_bmad::Asked {
         step: call.option("--workflow").unwrap_or("dev"),
@@ -140,7 +140,7 @@ fn proof(call: &Call<'_>, place: &Place, output: &str) -> Proof {
     }
 }
 
-/// A line for people, each time something changes.
+/// A line for people at each change.
 fn progress(name: &str, row: &Row, after: Duration) {
     let (done, total) = (row.todos.done, row.todos.total);
     let todos = if total > 0 { format!(" {done}/{total}") } else { String::new() };

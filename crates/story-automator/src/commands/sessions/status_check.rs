@@ -18,21 +18,21 @@ pub(super) fn codex(call: &Call<'_>) -> Reply {
 
 fn answer(call: &Call<'_>, tongue: Tongue) -> Reply {
     let Some(name) = call.word(0).filter(|name| !name.is_empty()) else {
-        return told(&Row::error("no_session"), tongue);
+        return reply(&Row::error("no_session"), tongue);
     };
     if let Some(refusal) = here::refuse_bad_name(call, name) {
         return refusal;
     }
     match check(call, name, tongue) {
-        Ok(row) => told(&row, tongue),
+        Ok(row) => reply(&row, tongue),
         Err(error) => {
-            let reply = told(&Row::error(error.code()), tongue);
+            let reply = reply(&Row::error(error.code()), tongue);
             Reply { stderr: here::in_words(&error), ..reply }
         }
     }
 }
 
-fn told(row: &Row, tongue: Tongue) -> Reply {
+fn reply(row: &Row, tongue: Tongue) -> Reply {
     let is_failure = row.state == State::Error && tongue == Tongue::Claude;
     Reply::line(row).with_code(u8::from(is_failure))
 }
@@ -41,10 +41,10 @@ fn check(call: &Call<'_>, name: &str, tongue: Tongue) -> Result<Row, Error> {
     let context = here::context()?;
     let place = here::place(call);
     let asked = Asked { name, tongue, runtime: place.runtime, counts: true };
-    let mut told = look::once(&context, asked)?;
-    let is_over = matches!(told.row.state, State::Completed | State::Crashed | State::Stuck);
+    let mut described = look::once(&context, asked)?;
+    let is_over = matches!(described.row.state, State::Completed | State::Crashed | State::Stuck);
     if is_over && call.flag("--full") {
-        told.row.task = here::kept_output(&context, &place, name, &told);
+        described.row.task = here::kept_output(&context, &place, name, &described);
     }
-    Ok(told.row)
+    Ok(described.row)
 }

@@ -1,4 +1,4 @@
-//! `tmux-wrapper`: one action on sessions, or a word about the project.
+//! `tmux-wrapper`: actions on sessions, and queries about the project.
 
 use crate::decide::session::name as session_name;
 use crate::session::agent;
@@ -115,7 +115,7 @@ fn name_now(call: &Call<'_>) -> Reply {
     }
 }
 
-/// Without any there is one empty line, and whatever happens it is no failure.
+/// Without sessions one empty line; never a failure.
 fn list(call: &Call<'_>) -> Reply {
     let reply = answered(|context| Ok(Reply::line(listed(context, call)?.join("\n"))));
     if reply.code == 0 { reply } else { Reply { stdout: "\n".to_owned(), code: 0, ..reply } }

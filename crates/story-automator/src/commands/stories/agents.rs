@@ -1,4 +1,4 @@
-//! `orchestrator-helper agents-build`, `agents-resolve`, `retro-agent`: who does which task of which story.
+//! `orchestrator-helper agents-build`, `agents-resolve`, `retro-agent`: the agents of all tasks of stories.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `commit-story` and `orchestrator-helper commit-ready`: a story's work, as one commit.
+//! `commit-story` and `orchestrator-helper commit-ready`: commit the work on a story.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn left_out(file: LeftOut) -> LeftOutFile {
     LeftOutFile { path: file.path, reason: file.reason }
 }
 
-/// git's own words go to the person.
+/// git's own message goes to stderr.
 fn git_failed(error: &str, failed: &GitFailed) -> Reply {
     let reply = no(error);
     if failed.words.is_empty() {

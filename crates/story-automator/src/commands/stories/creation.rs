@@ -1,4 +1,4 @@
-//! `validate-story-creation`: has a session made the one story file that it was to make?
+//! `validate-story-creation`: checks that a session created exactly one story file.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -52,7 +52,7 @@ fn prefix_of(story: &str) -> String {
     story.replace('.', "-")
 }
 
-/// The prefix and the files of a story, in the project's folder or in another.
+/// The prefix and the files of a story, in the project's directory or in another.
 fn found(call: &Call, action: &str) -> Result<(String, Vec<PathBuf>), Reply> {
     let Some((story, rest)) = call.split() else { return Err(usage(action)) };
     let mut folder = None;
@@ -112,7 +112,7 @@ fn permissions(facts: &Metadata) -> String {
     std::iter::once('-').chain(rights).collect()
 }
 
-/// What `check` was asked for.
+/// The arguments of `check`.
 #[derive(Default)]
 struct Check<'a> {
     story: &'a str,
@@ -121,7 +121,7 @@ struct Check<'a> {
     state_file: Option<&'a str>,
 }
 
-/// Options of `check` as they were written.
+/// Options of `check` as written.
 #[derive(Default)]
 struct Given<'a> {
     before: Option<&'a str>,
@@ -153,7 +153,7 @@ fn check(call: &Call) -> Reply {
 }
 
 impl<'a> Check<'a> {
-    /// Whatever is wrong, the counts that were understood up to there are told along.
+    /// On an error, the counts that were read before are reported too.
     fn read(&mut self, words: &'a [String]) -> Result<(), String> {
         let mut given = Given::default();
         let read = self.read_options(words, &mut given);
@@ -286,7 +286,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What is said of the files of a new story.
+/// The answer about the files of a new story.
 #[derive(Debug, Serialize)]
 struct Creation<'a> {
     valid: bool,

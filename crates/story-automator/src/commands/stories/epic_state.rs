@@ -1,5 +1,5 @@
-//! `orchestrator-helper get-epic-stories`, `check-epic-complete`, `check-blocking`: the stories of one epic, from
-//! whatever tells of them.
+//! `orchestrator-helper get-epic-stories`, `check-epic-complete`, `check-blocking`: the stories of one epic, from any
+//! source that has them.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn all_sources(call: &Call, epic: &str) -> Found {
     Ok((!named.is_empty()).then_some((named, "epic_file")))
 }
 
-/// `None` if no state document was given, or it is not there.
+/// `None` without a state document.
 fn from_state(
     call: &Call,
     epic: &str,
@@ -153,7 +153,7 @@ pub(super) fn check_blocking(call: &Call) -> Reply {
         };
     let reply = match epic_file(call, &id.epic, &known) {
         Err(error) => return trouble(call, &error),
-        // Nobody knows: rather wait for a story too many.
+        // Unknown: rather wait for one story too many.
         Ok(None) => reply(true, Vec::new(), "epic_file_not_found", "unknown"),
         Ok(Some(file)) => match file.dependents(&id) {
             none if none.is_empty() => reply(false, none, "no_dependents_found", "epic_file"),

@@ -1,5 +1,5 @@
-//! `parse-epic`, `parse-story`, `parse-story-range`, `epic-complete`: a Markdown file of epics, and which of its
-//! stories are meant.
+//! `parse-epic`, `parse-story`, `parse-story-range`, `epic-complete`: a Markdown file of epics, and a selection of its
+//! stories.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ use crate::answers::{
 };
 use crate::project;
 
-/// The file that an option names, if it is there.
+/// The file that an option names, if it exists.
 fn text(call: &Call, option: &str) -> Option<String> {
     let path = call.first_option(option).filter(|path| !path.is_empty())?;
     project::text_of(Path::new(path))
 }
 
-/// Which epics are known matters only to names with several numbers in them; a file speaks for itself.
+/// Known epics matter only for names with several numbers; a file lists its own.
 fn read(text: &str) -> (EpicFile, KnownEpics) {
     let known = KnownEpics::default();
     (EpicFile::read(text, &known), known)
@@ -66,7 +66,7 @@ pub(super) fn parse_story(call: &Call) -> Reply {
     let rules = match rules {
         Ok(rules) => rules,
         Err(fault) => {
-            // The words for a person go where the caller's JSON is not.
+            // The text for a person goes to stderr, apart from the JSON.
             let reply = no("invalid_rules_file");
             return Reply { stderr: format!("{fault}\n"), ..reply };
         }

@@ -1,9 +1,9 @@
-//! `orchestrator-helper <action>`: the smaller answers, one table of them.
+//! `orchestrator-helper <action>`: the table of its actions.
 
 use super::super::runs;
 use super::{Call, HELPERS, Reply, Verb};
 
-/// What comes after an action's name.
+/// The arguments of each action.
 const WORDS: &[(&str, &[&str])] = &[
     ("sprint-status", &["get <story>", "exists", "check-epic <epic>"]),
     ("normalize-key", &["<story> [--to id|key|prefix|json]"]),

@@ -48,7 +48,7 @@ pub(crate) const HELPERS: &[Verb] = &[
     Verb { name: "retro-agent", answer: agents::retro },
 ];
 
-/// The stories of the project that a call is about.
+/// The stories of the call's project.
 fn stories(call: &Call) -> Stories {
     Stories::new(call.project())
 }
@@ -58,13 +58,13 @@ fn no(error: &str) -> Reply {
     Reply::json(&failure(error, Nothing {})).failed()
 }
 
-/// What nobody could foresee: a file that cannot be read or written.
+/// An unexpected error: a file that cannot be read or written.
 fn trouble(call: &Call, error: &dyn std::fmt::Display) -> Reply {
     let trouble = Trouble { command: call.command, detail: error.to_string() };
     Reply::json(&failure("internal_error", trouble)).failed()
 }
 
-/// Now, in the only form that the helper writes and reads.
+/// Now, in the helper's format.
 fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -1,4 +1,4 @@
-//! `agent-config`: agent configurations that a user keeps by name.
+//! `agent-config`: named agent configurations.
 
 use std::path::Path;
 
@@ -20,8 +20,8 @@ pub(super) fn answer(call: &Call) -> Reply {
         let subcommand = Subcommand { subcommand: action };
         return Reply::raw_json(&failure("unknown_subcommand", subcommand)).failed();
     }
-    let told = |option: &str| rest.option(option).filter(|value| !value.trim().is_empty());
-    let (name, config) = (told("--name"), told("--config-json"));
+    let given = |option: &str| rest.option(option).filter(|value| !value.trim().is_empty());
+    let (name, config) = (given("--name"), given("--config-json"));
     let file = rest.option("--file").filter(|file| !file.is_empty());
     let file = match (action, file, name, config) {
         ("list", None, ..) => return no("missing_file"),

@@ -1,4 +1,4 @@
-//! `reconcile-story`: does a story's file list say what git says?
+//! `reconcile-story`: compares a story's file list with git.
 
 use std::path::{Path, PathBuf};
 

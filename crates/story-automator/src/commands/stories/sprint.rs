@@ -1,4 +1,4 @@
-//! `orchestrator-helper sprint-status`: where a story or an epic stands.
+//! `orchestrator-helper sprint-status`: the status of a story or an epic.
 
 use crate::answers::{EpicCounted, EpicWithoutStories, SprintStatus, success};
 

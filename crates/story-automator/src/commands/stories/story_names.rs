@@ -1,4 +1,4 @@
-//! `orchestrator-helper normalize-key` and `story-file-status`: which story is meant, and what its file says.
+//! `orchestrator-helper normalize-key` and `story-file-status`: resolves a story's name, and reads its file.
 
 use crate::answers::{Input, Prefix, StoryFileStatus, StoryNormalized, failure, success};
 

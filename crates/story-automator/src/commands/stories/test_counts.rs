@@ -1,4 +1,4 @@
-//! `test-counts`: how a story's tests went.
+//! `test-counts`: the results of a story's tests.
 
 use std::time::{Duration, SystemTime};
 

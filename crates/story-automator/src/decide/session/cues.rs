@@ -1,9 +1,9 @@
-//! What a screen says where nobody else speaks: what somebody is at, what is done, whether it has come to an end.
+//! What a screen shows where no better source exists: the current task, todos, the end of a turn.
 //!
-//! A screen is the weakest witness. These cues count only for sessions whose agent cannot be asked, and for the words
-//! that callers are shown.
+//! A screen is the weakest source. These cues count only for sessions whose agent has no other source, and for texts
+//! that callers display.
 
-/// Words by which an agent shows that it is busy.
+/// Words that show that an agent is busy.
 const BUSY: [&str; 10] = [
     "ctrl+c to interrupt",
     "musing",
@@ -21,10 +21,10 @@ const SPINNER: [char; 15] =
     ['·', '✳', '⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏', '✶', '✻', '⏺'];
 const END_GLYPHS: [char; 5] = ['✻', '✳', '✶', '✢', '✽'];
 const LONGEST_LABEL: usize = 80;
-/// Rows from the bottom in which a prompt is looked for.
+/// Rows from the bottom that are searched for a prompt.
 const PROMPT_ROWS: usize = 8;
 
-/// Boxes that were ticked, and all.
+/// Ticked boxes, and all boxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Todos {
     pub done: u32,
@@ -32,14 +32,14 @@ pub struct Todos {
 }
 
 impl Todos {
-    /// As told of something that has been done: at least one of one.
+    /// For a finished session: at least one of one.
     #[must_use]
     pub fn at_least_one(self) -> Self {
         Self { done: self.done.max(1), total: self.total.max(1) }
     }
 }
 
-/// The text without the lines of drawn input boxes.
+/// The text without the lines of input boxes.
 pub fn without_boxes(text: &str) -> String {
     let mut is_open = false;
     let mut kept = String::with_capacity(text.len());
@@ -63,17 +63,17 @@ pub fn todos(text: &str) -> Todos {
     Todos { done, total: done.saturating_add(count('☐')) }
 }
 
-/// What it is at: the last line that says so.
+/// The current task: the last line that shows one.
 pub fn label(text: &str) -> Option<String> {
-    // claude's footer has a dot in it too, and tells of its mode.
+    // claude's footer also contains a dot, and shows its mode.
     let is_footer = |line: &str| line.trim_start().starts_with('⏵');
     let line = text.lines().rfind(|line| is_busy_line(line) && !is_footer(line))?;
-    let label = told(line);
+    let label = as_label(line);
     (!label.is_empty()).then_some(label)
 }
 
-/// A line as a label: without spinners and hints, in one column of a table.
-pub fn told(line: &str) -> String {
+/// A line as a label: without spinners and hints, fit for one column of a table.
+pub fn as_label(line: &str) -> String {
     let line: String = line.chars().filter(|c| !SPINNER.contains(c)).collect();
     let hint = line.to_ascii_lowercase().find("(ctrl+c").unwrap_or(line.len());
     let plain = |c: char| if c == ',' || c.is_control() { ' ' } else { c };
@@ -89,8 +89,8 @@ fn is_busy_line(line: &str) -> bool {
     BUSY.iter().any(|word| small.contains(word)) || line.contains(BUSY_GLYPHS)
 }
 
-/// Whether the screen ends in the mark of a finished turn. With its glyph it counts unless somebody is busy below it; without,
-/// it might be anybody's words, and nothing but a prompt may be below.
+/// Whether the screen ends with the mark of a finished turn. With its glyph it counts unless a busy mark is below it; without,
+/// it might be any text, and nothing except a prompt may be below.
 pub fn shows_an_end(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().collect();
     let Some((at, has_glyph)) =
@@ -106,7 +106,7 @@ pub fn shows_an_end(text: &str) -> bool {
     }
 }
 
-/// Whether the line is what an agent leaves below a finished turn, `✻ Cooked for 3m 12s`, and has its glyph.
+/// Whether the line is the mark of a finished turn, `✻ Cooked for 3m 12s`, and whether it has its glyph.
 fn end_mark(line: &str) -> Option<bool> {
     let line = line.trim();
     let plain = line.trim_start_matches(END_GLYPHS);
@@ -137,16 +137,16 @@ fn is_blank_or_prompt(line: &str) -> bool {
         || line.ends_with('❯')
 }
 
-/// Whether somebody is asked for words: a prompt among the last rows that have anything on them.
+/// Whether a prompt is among the last non-empty rows.
 pub fn shows_a_prompt(text: &str) -> bool {
     let rows = text.lines().rev().filter(|line| !line.trim().is_empty());
     rows.take(PROMPT_ROWS).enumerate().any(|(from_below, line)| {
-        // What a shell asks with may end any other line too.
+        // A shell's prompt sign may end any other line too.
         ends_in_agent_prompt(line) || (from_below == 0 && ends_in_shell_prompt(line))
     })
 }
 
-/// Whether the last row that has anything on it is a prompt.
+/// Whether the last non-empty row is a prompt.
 pub fn ends_in_a_prompt(text: &str) -> bool {
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     last.is_some_and(|line| ends_in_agent_prompt(line) || ends_in_shell_prompt(line))

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn labels() {
+fn labels_are_found() {
     for (text, expected) in [
         ("Working on a menu\n", Some("Working on a menu")),
         ("Running tests, please wait (ctrl+c to interrupt)\n", Some("Running tests  please wait")),
@@ -13,19 +13,19 @@ fn labels() {
     ] {
         assert_eq!(label(text).as_deref(), expected, "{text}");
     }
-    assert_eq!(told(&format!("Working {}", "x".repeat(200))).chars().count(), 80);
-    assert_eq!(told("a\tb\u{1b}c"), "a b c");
+    assert_eq!(as_label(&format!("Working {}", "x".repeat(200))).chars().count(), 80);
+    assert_eq!(as_label("a\tb\u{1b}c"), "a b c");
 }
 
 #[test]
-fn boxes_and_todos() {
+fn boxes_are_removed_and_todos_counted() {
     let text = "☒ a\n  ╭───╮\n  │ ☐ typed │\n  ╰───╯\n│ ☐ b\n";
     assert_eq!(without_boxes(text), "☒ a\n│ ☐ b\n");
     assert_eq!(todos(&without_boxes(text)), Todos { done: 1, total: 2 });
 }
 
 #[test]
-fn ends_of_turns() {
+fn ends_of_turns_are_recognised() {
     for (text, expected) in [
         ("✻ Cooked for 3m 12s\n", true),
         ("✻ Cooked for 45s\n\n❯ \n", true),
@@ -46,7 +46,7 @@ fn ends_of_turns() {
 }
 
 #[test]
-fn prompts() {
+fn prompts_are_recognised() {
     for (text, somewhere, last) in [
         ("hello\n❯ \n\n\n\n", true, true),
         ("❯ 10:01:22\n", true, true),
@@ -63,7 +63,7 @@ fn prompts() {
 }
 
 #[test]
-fn clocks() {
+fn clocks_are_read() {
     for (text, expected) in [
         ("proj | ctx(12%) | 10:00:00\n", Some("10:00:00")),
         ("a | 10:00:00\nb | 10:00:01 |\n", Some("10:00:01")),

@@ -1,6 +1,6 @@
-//! Sessions of which nothing is known but their screen: what others started, or what was typed into a shell.
+//! Sessions that only have a screen: started elsewhere, or typed into a shell.
 //!
-//! One with an agent in it that can be asked is not among them. The rows are tried from above. What earlier looks found is remembered by the caller.
+//! A session whose agent has other sources is not among them. The rows are tried from the top. The caller remembers earlier polls.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,10 @@ use super::cues::{self, Todos};
 use super::row::{self, Row, State, Tongue};
 use super::wait_estimate;
 
-/// Looks for which a session may be silent before that means anything.
+/// Polls for which a session may be silent before that counts.
 const GRACE: u32 = 10;
 
-/// What earlier looks found.
+/// What earlier polls found.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Polls {
@@ -20,17 +20,17 @@ pub struct Polls {
     pub last_statusline_time: Option<String>,
 }
 
-/// What can be seen.
+/// The observation.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// The screen, without drawn boxes.
+    /// The screen, without input boxes.
     pub text: &'a str,
     pub dead: bool,
     /// The exit code of a dead pane, if tmux knows it.
     pub exit: Option<i32>,
 }
 
-/// Tells it, and what to remember.
+/// The row, and what to remember.
 pub fn tell(facts: Facts<'_>, before: &Polls, tongue: Tongue) -> (Row, Polls) {
     let mut polls = before.clone();
     polls.poll_count = polls.poll_count.saturating_add(1);
@@ -84,7 +84,7 @@ fn ended(facts: Facts<'_>) -> Option<Row> {
             let todos = cues::todos(facts.text).at_least_one();
             Some(Row { todos, ..Row::plain(State::Completed) })
         }
-        // tmux does not always know it: then it is not known to have gone well.
+        // tmux does not always know the code: then success is not certain.
         (true, code) => {
             let wait = code.and_then(|code| u32::try_from(code).ok()).unwrap_or(1);
             Some(Row { wait, ..Row::plain(State::Crashed) })
@@ -92,7 +92,7 @@ fn ended(facts: Facts<'_>) -> Option<Row> {
     }
 }
 
-/// Nothing speaks for it: time, and the clock of its status line.
+/// Nothing else decides: time, and the clock of the status line.
 fn gated(polls: &Polls, clock: Option<&str>) -> Row {
     let before = polls.last_statusline_time.as_deref();
     let is_alive = polls.poll_count <= GRACE || row::clock_moves(before, clock);
@@ -112,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn of_claude() {
-        let told = |facts, before: &Polls| tell(facts, before, Tongue::Claude).0.to_string();
+    fn sessions_of_claude() {
+        let row = |facts, before: &Polls| tell(facts, before, Tongue::Claude).0.to_string();
         let was_active = Polls { has_ever_been_active: true, ..after(3) };
         let table = [
             (facts("plain text"), after(0), "idle,0,0,,0,just_started"),
@@ -127,25 +127,25 @@ mod tests {
             (Facts { dead: true, exit: Some(0), ..facts("") }, after(0), "idle,1,1,,0,completed"),
         ];
         for (facts, before, expected) in table {
-            assert_eq!(told(facts, &before), expected, "{facts:?} {before:?}");
+            assert_eq!(row(facts, &before), expected, "{facts:?} {before:?}");
         }
     }
 
     #[test]
-    fn of_codex() {
-        let told = |facts| tell(facts, &after(0), Tongue::Codex).0.to_string();
+    fn sessions_of_codex() {
+        let row = |facts| tell(facts, &after(0), Tongue::Codex).0.to_string();
         for (facts, expected) in [
             (facts("plain"), "idle,0,0,,0,just_started"),
             (facts("tokens used\n1,234"), "idle,1,1,,0,completed"),
             (facts("user@host:~# \n\n\n"), "idle,1,1,,0,completed"),
             (facts("☒ a\n☐ b"), "idle,1,2,,0,completed"),
         ] {
-            assert_eq!(told(facts), expected, "{facts:?}");
+            assert_eq!(row(facts), expected, "{facts:?}");
         }
     }
 
     #[test]
-    fn the_clock_is_the_last_word() {
+    fn the_clock_decides_last() {
         let at = |time: &str| format!("proj | ctx(12%) | {time}");
         let (row, polls) = tell(facts(&at("10:00:00")), &after(50), Tongue::Claude);
         assert_eq!(row.state, State::JustStarted, "first sight");

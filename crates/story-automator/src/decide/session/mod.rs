@@ -1,14 +1,14 @@
-//! A story's session, as the published helper's callers are told of it.
+//! A story's session, as the helper's callers see it.
 //!
 //! | module | decides |
 //! | --- | --- |
-//! | [`name`] | what the session of a step is called |
-//! | [`row`] | the six columns of a status, and how each of our states is told in them |
-//! | [`cues`] | what a screen says where nobody else speaks: labels, todos, ends, clocks |
-//! | [`wait_estimate`] | how long a caller may sleep before it asks again |
-//! | [`legacy`] | the tables for sessions of which nothing is known but their screen |
-//! | [`outcome`] | how waiting for a session ended |
-//! | [`output`] | what is kept of a session's screen |
+//! | [`name`] | the name of a step's session |
+//! | [`row`] | the six columns of a status, and how dogwatch's states map to them |
+//! | [`cues`] | what a screen shows where no better source exists: labels, todos, ends, clocks |
+//! | [`wait_estimate`] | how long a caller may sleep before the next call |
+//! | [`legacy`] | the tables for sessions that only have a screen |
+//! | [`outcome`] | the result of waiting for a session |
+//! | [`output`] | what is saved of a session's screen |
 
 pub mod cues;
 pub mod legacy;

@@ -1,4 +1,4 @@
-//! What the session of a step is called.
+//! The name of a step's session.
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use jiff::civil::DateTime;
 
 use dogwatch_core::name::{self, StoryStep};
 
-/// Longest name that is taken.
+/// Longest accepted name.
 const LONGEST: usize = 160;
 
-/// The name, as tmux will have it: a dot in it would become something else there.
+/// The name as tmux keeps it: tmux replaces dots.
 ///
-/// A name that no session may bear is told all the same; only `spawn` refuses it.
+/// An invalid name is returned too; only `spawn` refuses it.
 pub fn of_step(project: &Path, step: &StoryStep, now: DateTime) -> String {
     match name::story_name(project, step, now) {
         Ok(name) => name.to_string(),
@@ -19,13 +19,13 @@ pub fn of_step(project: &Path, step: &StoryStep, now: DateTime) -> String {
     }
 }
 
-/// Whether a text may be the name of a session at all.
+/// Whether a text can be a session name.
 pub fn is_valid(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (1..=LONGEST).contains(&name.len()) && name.chars().all(is_allowed)
 }
 
-/// How a story's id stands in names.
+/// A story's id as part of a name.
 pub fn suffix(story: &str) -> String {
     story.replace('.', "-")
 }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn names_of_steps() {
         let now = jiff::civil::date(2026, 11, 15).at(8, 13, 18, 0);
         let step = |step: &str, epic: &str, story: &str, cycle: Option<&str>| StoryStep {
             step: step.into(),
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_asked_for() {
+    fn valid_and_invalid_names() {
         for good in ["a", "sa-x.1_2", &"x".repeat(160)] {
             assert!(is_valid(good), "{good}");
         }

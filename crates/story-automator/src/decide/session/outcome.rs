@@ -1,11 +1,11 @@
-//! How waiting for a session ended.
+//! The result of waiting for a session.
 
 use serde::Serialize;
 
 use super::cues::Todos;
 use super::row::field;
 
-/// The answer to whoever waited, in the order in which it is printed.
+/// The answer, in printed order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     pub final_state: &'static str,
@@ -16,10 +16,10 @@ pub struct Outcome {
     pub output_verified: bool,
 }
 
-/// What the step's verifier said of a session that has ended well.
+/// The result of the step's verifier for a session that ended well.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// The end of the session is all that is asked for.
+    /// The end of the session is sufficient.
     EndIsEnough,
     Verified,
     /// Why not.
@@ -38,7 +38,7 @@ impl Outcome {
         }
     }
 
-    /// It has ended well, and this is what came of it.
+    /// The session ended well, with this proof.
     pub fn ended(todos: Todos, proof: Proof) -> Self {
         match proof {
             Proof::EndIsEnough => {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_json_and_as_columns() {
+    fn an_outcome_as_json_and_as_columns() {
         let todos = Todos { done: 1, total: 2 };
         let outcome = Outcome::ended(todos, Proof::EndIsEnough).with_output("/a,b.txt".into());
         assert_eq!(

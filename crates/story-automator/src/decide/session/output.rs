@@ -1,13 +1,13 @@
-//! What is kept of a session's screen for whoever reads it afterwards.
+//! What is saved of a session's screen.
 
 use super::cues;
 use dogwatch_core::record::Exit;
 use dogwatch_core::status::Status;
 
-/// Lines that are kept of the end.
+/// Lines that are saved from the end.
 const LINES: usize = 200;
 
-/// The end of a text, without drawn boxes and without blank lines below.
+/// The end of a text, without input boxes and trailing blank lines.
 pub fn kept(text: &str) -> String {
     let text = cues::without_boxes(text);
     let lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
@@ -18,7 +18,7 @@ pub fn kept(text: &str) -> String {
     kept
 }
 
-/// The one line that is kept of a session which showed nothing: a caller that reads the file is to find how it ended.
+/// The line for a session without output, so that a reader of the file learns how it ended.
 pub fn nothing_shown(status: &Status) -> String {
     match status {
         Status::Exited => silent_end(Some(Exit::Code(0))),
@@ -27,7 +27,7 @@ pub fn nothing_shown(status: &Status) -> String {
     }
 }
 
-/// The same by what tmux knows of a pane whose program has ended.
+/// The same from tmux's data about a dead pane.
 pub fn silent_end(exit: Option<Exit>) -> String {
     match exit {
         Some(Exit::Code(code)) => format!("ended with code {code}, no output\n"),
@@ -36,7 +36,7 @@ pub fn silent_end(exit: Option<Exit>) -> String {
     }
 }
 
-/// The file's name: what it is of, and whose.
+/// The file's name, from project and session.
 pub fn file_name(project_hash: &str, session: &str) -> String {
     format!("sa-{project_hash}-output-{session}.txt")
 }
@@ -47,7 +47,7 @@ mod tests {
     use std::fmt::Write as _;
 
     #[test]
-    fn the_end_is_kept() {
+    fn the_end_is_saved() {
         let text = (1..=250).fold(String::new(), |mut text, n| {
             let _ = writeln!(text, "line {n}");
             text

@@ -1,19 +1,19 @@
 //! The six columns of a status: `status,todos_done,todos_total,active_task,wait_estimate,session_state`.
 //!
-//! How each of our states is told in them:
+//! The mapping of dogwatch's states:
 //!
-//! | ours | status | session_state | active_task | wait |
+//! | dogwatch | status | session_state | active_task | wait |
 //! | --- | --- | --- | --- | --- |
 //! | starting, idle before any turn | idle | just_started | `launching …` | 15 |
-//! | working | active | in_progress | what it is at | by that |
+//! | working | active | in_progress | its task | by the task |
 //! | waiting | active | in_progress | the question | 15 |
-//! | limited | active | in_progress | says so | by that |
+//! | limited | active | in_progress | the limit | by the task |
 //! | idle after a turn, error, exited | idle | completed | | 0 |
 //! | crashed | crashed | crashed | | the exit code |
 //! | stuck, unknown | idle | stuck | | 0 |
 //! | lost | not_found | not_found | | 0 |
 //!
-//! A status line whose clock moves overrules `stuck`: whoever draws it is alive.
+//! A status line with a moving clock overrules `stuck`: the program that draws it is alive.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use super::cues::{self, Todos};
 use super::wait_estimate;
 use dogwatch_core::status::Status;
 
-/// What callers act on.
+/// The state that callers act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     JustStarted,
@@ -60,7 +60,7 @@ impl State {
 pub struct Row {
     pub state: State,
     pub todos: Todos,
-    /// What it is at, or where its output is.
+    /// The current task, or the path of the output.
     pub task: String,
     pub wait: u32,
 }
@@ -70,9 +70,9 @@ impl Row {
         Self { state, todos: Todos::default(), task: String::new(), wait: 0 }
     }
 
-    /// It cannot be told.
+    /// The status is not available.
     pub fn error(why: &str) -> Self {
-        Self { task: cues::told(why), wait: 30, ..Self::plain(State::Error) }
+        Self { task: cues::as_label(why), wait: 30, ..Self::plain(State::Error) }
     }
 }
 
@@ -84,7 +84,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// A text as one column. The original never quotes; only what would be taken for more columns is.
+/// A text as one column. The original never quotes; we quote only what would be read as several columns.
 pub fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -93,7 +93,7 @@ pub fn field(text: &str) -> String {
     }
 }
 
-/// Whose words are used where nothing else is known: those of the command that was called.
+/// Whose wording is used where nothing else is known: that of the called command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tongue {
     Claude,
@@ -116,23 +116,23 @@ impl Tongue {
     }
 }
 
-/// What can be seen of a session that was judged.
+/// What is visible of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// Its screen, without drawn boxes.
+    /// Its screen, without input boxes.
     pub text: &'a str,
-    /// The agent's own list, where it shows one.
+    /// The agent's own list, if it shows one.
     pub todos: Option<Todos>,
-    /// Whether tmux still has its pane; a pane is never without words.
+    /// Whether tmux still has its pane; a session with a pane always has a task text.
     pub has_pane: bool,
-    /// No agent that can be asked: the screen alone tells whether it has come to an end.
+    /// Not an agent with other sources: only the screen shows whether it has ended.
     pub is_plain: bool,
-    /// Whether the clock of its status line says that it lives.
+    /// Whether the clock of its status line shows that it is alive.
     pub clock_moves: bool,
     pub tongue: Tongue,
 }
 
-/// Tells a verdict in six columns.
+/// A status as six columns.
 pub fn of(status: &Status, shown: Shown<'_>) -> Row {
     let todos = shown.todos.unwrap_or_else(|| cues::todos(shown.text));
     let row = |state| Row { todos, ..Row::plain(state) };
@@ -150,19 +150,19 @@ pub fn of(status: &Status, shown: Shown<'_>) -> Row {
         Status::Starting | Status::Idle { after_turn: false, .. } => starting(),
         Status::Working { .. } if shown.is_plain && has_ended(shown.text) => completed(),
         Status::Working { task, .. } => {
-            let told = task.as_deref().map(cues::told).filter(|task| !task.is_empty());
-            let label = told.or_else(|| cues::label(shown.text));
+            let text = task.as_deref().map(cues::as_label).filter(|task| !task.is_empty());
+            let label = text.or_else(|| cues::label(shown.text));
             in_progress(label.unwrap_or_else(|| shown.tongue.working().to_owned()))
         }
         Status::Waiting { question, .. } => {
-            let question = question.as_deref().map(cues::told).filter(|text| !text.is_empty());
+            let question = question.as_deref().map(cues::as_label).filter(|text| !text.is_empty());
             let task = question.unwrap_or_else(|| "waiting for an answer".to_owned());
-            // Boxes that can be seen then belong to the question.
+            // Visible boxes belong to the question then.
             Row { task, wait: 15, ..Row::plain(State::InProgress) }
         }
         Status::Limited { until, text } => {
             let until = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
-            in_progress(cues::told(&format!("limited{until}: {text}")))
+            in_progress(cues::as_label(&format!("limited{until}: {text}")))
         }
         Status::Idle { after_turn: true, .. } | Status::Error { .. } | Status::Exited => {
             completed()
@@ -182,7 +182,7 @@ fn has_ended(text: &str) -> bool {
     cues::shows_an_end(text) && cues::shows_a_prompt(text)
 }
 
-/// The gate of the status line: what its clock proves, by the time that was seen before and the one seen now. First sight
+/// Whether the status line's clock proves life, from the time seen before and the one seen now. The first one seen
 /// counts as life.
 pub fn clock_moves(before: Option<&str>, now: Option<&str>) -> bool {
     now.is_some() && before != now
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_in_six_columns() {
+    fn every_state_as_six_columns() {
         let silent_since = "2026-11-15T08:00:00Z".parse().unwrap();
         let working = |task: Option<&str>| Status::working(task.map(Into::into));
         let waiting = |question: Option<&str>| Status::Waiting {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ended_without_a_word_and_a_pane_has_no_todos() {
+    fn a_session_that_ended_silently_without_a_pane_has_no_todos() {
         let gone = Shown { has_pane: false, ..shown("") };
         assert_eq!(of(&Status::Exited, gone).todos, Todos::default());
     }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_command_has_ended_where_its_screen_says_so() {
+    fn a_plain_command_has_ended_when_its_screen_shows_it() {
         let working = Status::working(None);
         let plain = |text| of(&working, Shown { is_plain: true, ..shown(text) }).state;
         assert_eq!(plain("✻ Cooked for 45s\n\n❯ \n\n\n"), State::Completed);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stay_six() {
+    fn there_are_always_six_columns() {
         let row = Row { task: "/a,b/\"c\".txt".into(), ..Row::plain(State::Completed) };
         assert_eq!(row.to_string(), "idle,0,0,\"/a,b/\"\"c\"\".txt\",0,completed");
         assert_eq!(Row::error("no, not now").to_string(), "error,0,0,no  not now,30,error");

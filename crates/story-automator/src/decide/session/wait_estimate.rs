@@ -1,4 +1,4 @@
-//! How long a caller may sleep before it asks again: by what the session is at.
+//! How long a caller may sleep before the next call, by the session's task.
 
 use super::cues::Todos;
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table() {
+    fn estimates_by_task() {
         for (label, done, total, expected) in [
             ("Reading files", 0, 0, 30),
             ("launching claude", 0, 0, 30),
