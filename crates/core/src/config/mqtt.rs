@@ -1,4 +1,4 @@
-//! What the configuration may say of a broker, and of what other hosts may ask.
+//! The configuration of the broker, and of what other hosts may request.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::ConfigError;
 use crate::fleet::{SpawnTerms, Topics, Verb};
 
-/// Where the broker is, and who we are to it.
+/// The broker's address, and our credentials.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MqttTable {
@@ -17,12 +17,12 @@ pub struct MqttTable {
     prefix: Option<Spanned<String>>,
     host: Option<Spanned<String>>,
     pub user: Option<String>,
-    /// Relative to the file that names them, as is the next.
+    /// Relative to the configuration file, as is the next.
     pub password_file: Option<PathBuf>,
     pub ca_file: Option<PathBuf>,
 }
 
-/// What is carried out for other hosts: nothing that is not named.
+/// What other hosts may request; nothing by default.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FleetTable {
@@ -64,7 +64,7 @@ impl MqttTable {
             if let Err(problem) = Topics::check_level(name) {
                 return at(host, format!("invalid host {name:?}: {problem}"));
             }
-            // The branch of answers.
+            // Reserved for replies.
             if name == "reply" {
                 return at(host, "the host name \"reply\" is reserved for replies".to_owned());
             }

@@ -1,4 +1,4 @@
-//! Whether the text in a box, a hook or a transcript is ours, knowing what agents change and screens hide.
+//! Whether the text in an input box, a hook or a transcript is ours, given what agents change and screens hide.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
@@ -6,16 +6,16 @@ pub enum Shown {
     Other,
 }
 
-/// Whether what a box shows is our text: all of it, the part of it that fits, or the agent's mark for a long paste.
+/// Whether a box shows our text: all of it, the part that fits, or the agent's placeholder for a long paste.
 pub fn in_box(shown: &str, ours: &str, is_mark: impl Fn(&str) -> bool) -> Shown {
     let unscrolled = without_arrows(shown);
-    // A short piece of a long text may be anybody's: the box shows as much as it has room for.
+    // A short piece of a long text could be a person's: the box shows as much as it has room for.
     let fills_box = shown.lines().count() >= 3 || unscrolled != shown;
     let shown = unscrolled.as_str();
     let is_part = |shown: &str, ours: &str| {
         !shown.is_empty() && ours.contains(shown) && (shown.len() * 2 >= ours.len() || fills_box)
     };
-    // Terminals compose, split and drop what is not ASCII, but they do not add to it.
+    // Terminals compose, split and drop characters beyond ASCII, but do not add any.
     let seen_alike =
         is_part(&ascii(shown), &ascii(ours)) && beyond_ascii(shown) <= beyond_ascii(ours);
     if is_part(&bare(shown), &bare(ours)) || seen_alike || is_mark(shown.trim()) {
@@ -25,7 +25,7 @@ pub fn in_box(shown: &str, ours: &str, is_mark: impl Fn(&str) -> bool) -> Shown 
     }
 }
 
-/// Without the arrows at the right edge by which codex says that there is more text than its box has room for.
+/// Without the arrows at the right edge with which codex marks that its box is scrolled.
 fn without_arrows(shown: &str) -> String {
     let bare = |line: &str| match line.trim_end().strip_suffix(['↑', '↓']) {
         Some(text) if text.ends_with("  ") => text.trim_end().to_owned(),
@@ -34,7 +34,7 @@ fn without_arrows(shown: &str) -> String {
     shown.split('\n').map(bare).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a hook or a transcript has our text. `left_out` are bytes that were cut off its end when it was kept.
+/// Whether a hook or a transcript has our text. `left_out` bytes were cut off its end when it was stored.
 pub fn is_same(told: &str, left_out: usize, ours: &str) -> bool {
     let fits = |told: &str, ours: &str| {
         if left_out == 0 { told == ours } else { !told.is_empty() && ours.starts_with(told) }
@@ -51,7 +51,7 @@ fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !is_zero_width(*c)).collect()
 }
 
-/// A letter with an accent of its own may be shown as one character.
+/// A letter with a combining accent may be shown as one character.
 fn ascii(text: &str) -> String {
     let mut kept = String::new();
     for c in text.chars() {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn in_the_box() {
+    fn our_text_in_the_box_is_recognised() {
         assert_eq!(shown("hello world", "hello world"), Shown::Ours);
         assert_eq!(shown("hello\n  world", "hello world"), Shown::Ours, "wrapped");
         let long = format!("{} the last line", "a line of it\n".repeat(40));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn told_by_the_agent() {
+    fn our_text_in_a_hook_or_transcript_is_recognised() {
         assert!(is_same("a    b", 0, "a\tb"));
         assert!(is_same("a b", 0, "a b  \n"));
         assert!(is_same("ab", 0, "a\u{200b}b"));

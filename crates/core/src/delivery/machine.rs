@@ -4,27 +4,27 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Agent, Input, Kind, Outcome, Phase, Proof, Sight, When};
 
-/// How long an agent may take to show what was pasted.
+/// How long an agent may take to show pasted text.
 const ECHO: SignedDuration = SignedDuration::from_secs(10);
-/// How long an Enter may take to show an effect before it counts as swallowed.
+/// How long an Enter may take to show an effect before it counts as lost.
 const ENTER: SignedDuration = SignedDuration::from_millis(1500);
 const MOST_ENTERS: u8 = 3;
-/// How long the better witnesses are waited for before a weaker one will do.
+/// How long to wait for better sources before a weaker proof is accepted.
 const STATE: SignedDuration = SignedDuration::from_secs(3);
 const SCREEN: SignedDuration = SignedDuration::from_secs(6);
-/// How long any proof is waited for.
+/// How long to wait for any proof.
 const PROOF: SignedDuration = SignedDuration::from_secs(20);
-/// A look at what nobody tells of.
+/// Poll interval for what no event reports.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// A delivery under way.
+/// A delivery in progress.
 #[derive(Debug, Clone)]
 pub struct Delivery {
     when: When,
     phase: Phase,
     /// When the phase began.
     since: Timestamp,
-    /// Until when the agent is waited for; without it, as long as it takes.
+    /// How long to wait for the agent; `None` without limit.
     until: Option<Timestamp>,
     enters: u8,
     was_working: bool,
@@ -35,7 +35,7 @@ pub struct Delivery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Step {
-    /// Look again when something stirs, or after so long.
+    /// Look again when something changes, or after this time.
     Look(Duration),
     Paste,
     Submit,
@@ -47,7 +47,7 @@ impl Delivery {
         Self::resumed(Phase::Before, when, until, now)
     }
 
-    /// One that another process had begun.
+    /// A delivery that another process began.
     pub fn resumed(phase: Phase, when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
         Self { when, phase, since: now, until, enters: 0, was_working: false, kind: Kind::Message }
     }
@@ -67,9 +67,9 @@ impl Delivery {
         self.phase
     }
 
-    /// Decides from what was seen. A step that it answers with is taken for done.
+    /// Decides from an observation. The returned step is assumed to be done.
     pub fn next(&mut self, sight: &Sight, now: Timestamp) -> Step {
-        // A clock that was set back must not make it wait until the old time comes again.
+        // A clock that was set back must not extend the wait.
         self.since = self.since.min(now);
         if let Some(proof) = sight.proof.filter(|_| self.phase != Phase::Before) {
             return self.delivered(proof);
@@ -109,7 +109,7 @@ impl Delivery {
                 Held::Refused("draft: the input box contains other text".into())
             }
             (_, Input::Unseen) => Held::Queued("the input box is not visible".into()),
-            // Ours before we put it there: somebody has typed the same.
+            // Our text before we pasted it: a person typed the same.
             (_, Input::Ours) => {
                 Held::Refused("draft: the input box already contains the same text".into())
             }
@@ -157,7 +157,7 @@ impl Delivery {
             (Agent::Dialog(question), Input::Ours) if waited > PROOF => {
                 not_submitted(format!("a dialog opened: {question}"))
             }
-            // The agent was at rest and the command has left the box: this is what it brought up.
+            // The agent was idle and the command has left the box: the command opened this dialog.
             (Agent::Dialog(_), Input::Empty | Input::Unseen)
                 if self.kind != Kind::Message && !self.was_working =>
             {
@@ -192,7 +192,7 @@ impl Delivery {
     }
 }
 
-/// Why a message was not put into the box, and what that makes of it in the end.
+/// Why a message was not put into the box, and the resulting outcome.
 enum Held {
     Refused(String),
     Queued(String),

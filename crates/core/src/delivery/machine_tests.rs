@@ -22,7 +22,7 @@ fn other() -> Input {
     Input::Other("half a though".into())
 }
 
-/// Plays looks at their times and returns the steps in words; repeated looks count once.
+/// Plays observations at their times and returns the steps in words; repeated looks are merged.
 fn play(when: When, until: Option<i64>, sights: &[(i64, Sight)]) -> Vec<String> {
     let mut delivery = Delivery::new(when, until.map(at), at(0));
     let mut steps: Vec<String> = Vec::new();
@@ -48,7 +48,7 @@ fn proven(proof: Proof) -> Sight {
 }
 
 #[test]
-fn the_good_way() {
+fn a_message_is_pasted_submitted_and_proven() {
     let steps = play(
         When::Idle,
         None,
@@ -65,7 +65,7 @@ fn the_good_way() {
 }
 
 #[test]
-fn held_back_until_it_may_go() {
+fn a_message_waits_until_the_agent_is_ready() {
     let held = [
         sight(Agent::Starting, Input::Unseen),
         sight(Agent::Working, Input::Empty),
@@ -84,7 +84,7 @@ fn held_back_until_it_may_go() {
 }
 
 #[test]
-fn when_time_is_over() {
+fn the_outcome_when_time_is_over() {
     let table = [
         (sight(dialog(), Input::Unseen), "refused: a dialog is open: May I?"),
         (ready(other()), "refused: draft: the input box contains other text"),
@@ -107,7 +107,7 @@ fn when_time_is_over() {
 }
 
 #[test]
-fn a_swallowed_enter_is_pressed_again_and_not_for_ever() {
+fn a_lost_enter_is_repeated_a_few_times() {
     let pasted = [(0, ready(Input::Empty)), (50, ready(Input::Ours))];
     let again = [(1600, ready(Input::Ours)), (1700, proven(Proof::Transcript))];
     let steps = play(When::Idle, None, &[pasted.as_slice(), &again].concat());
@@ -119,7 +119,7 @@ fn a_swallowed_enter_is_pressed_again_and_not_for_ever() {
 }
 
 #[test]
-fn a_late_echo_is_waited_for_and_nothing_is_pasted_twice() {
+fn a_late_echo_is_awaited_and_nothing_is_pasted_twice() {
     let late = [(0, ready(Input::Empty)), (9000, ready(Input::Empty)), (9500, ready(Input::Ours))];
     assert_eq!(play(When::Idle, None, &late), ["paste", "look", "submit"]);
     let never =
@@ -131,11 +131,11 @@ fn a_late_echo_is_waited_for_and_nothing_is_pasted_twice() {
 #[test]
 fn a_dialog_is_never_answered() {
     let pasted = (0, sight(Agent::Working, Input::Empty));
-    // It came up between the look and the paste, or after the paste.
+    // It opened between the observation and the paste, or after the paste.
     let then = [(20, sight(dialog(), Input::Ours)), (11_000, sight(dialog(), Input::Ours))];
     let steps = play(When::Now, None, &[std::slice::from_ref(&pasted), &then].concat());
     assert_eq!(steps, ["paste", "look", "typed_not_submitted: a dialog opened: May I?"]);
-    // It came up after the Enter, which had no effect.
+    // It opened after the Enter, which had no effect.
     let then = [
         (20, sight(Agent::Working, Input::Ours)),
         (2000, sight(dialog(), Input::Ours)),
@@ -146,14 +146,14 @@ fn a_dialog_is_never_answered() {
 }
 
 #[test]
-fn what_is_not_ours_is_not_submitted() {
+fn text_that_is_not_ours_is_not_submitted() {
     let sights = [(0, ready(Input::Empty)), (20, ready(other())), (11_000, ready(other()))];
     let end = "typed_not_submitted: the input box contains other text than the message";
     assert_eq!(play(When::Idle, None, &sights), ["paste", "look", end]);
 }
 
 #[test]
-fn weaker_proof_is_taken_when_no_better_one_comes() {
+fn a_weaker_proof_is_accepted_when_no_better_one_comes() {
     let pasted = [(0, ready(Input::Empty)), (50, ready(Input::Ours))];
     let working = |ms| (ms, sight(Agent::Working, Input::Empty));
     let steps =
@@ -171,14 +171,14 @@ fn weaker_proof_is_taken_when_no_better_one_comes() {
 }
 
 #[test]
-fn one_who_worked_before_proves_nothing_by_working() {
+fn an_agent_that_worked_before_proves_nothing_by_working() {
     let working = |ms, input| (ms, sight(Agent::Working, input));
     let sights = [working(0, Input::Empty), working(50, Input::Ours), working(5000, Input::Empty)];
     assert_eq!(play(When::Now, None, &sights), ["paste", "submit", "look"]);
 }
 
 #[test]
-fn an_end_in_between_is_told() {
+fn an_end_during_delivery_is_reported() {
     let over = || sight(Agent::Over("signal 9 (KILL)".into()), Input::Unseen);
     let steps = play(When::Idle, None, &[(0, ready(Input::Empty)), (20, over())]);
     let end = "failed: the session ended before the message was submitted: signal 9 (KILL)";
@@ -192,7 +192,7 @@ fn an_end_in_between_is_told() {
 }
 
 #[test]
-fn taken_over_from_a_sender_that_was_killed() {
+fn a_delivery_is_taken_over_from_a_killed_sender() {
     let resumed = |phase| Delivery::resumed(phase, When::Idle, None, at(0));
     assert_eq!(resumed(Phase::Staged).next(&ready(Input::Ours), at(10)), Step::Submit);
     let unproven = resumed(Phase::Staged).next(&ready(Input::Empty), at(11_000));
@@ -202,7 +202,7 @@ fn taken_over_from_a_sender_that_was_killed() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_does_not_hold_it_up() {
+fn a_clock_that_is_set_back_does_not_delay_it() {
     let hour = 3_600_000;
     let never_shown = ready(Input::Unseen);
     let sights = [
@@ -216,7 +216,7 @@ fn a_clock_that_is_set_back_does_not_hold_it_up() {
 }
 
 #[test]
-fn what_a_command_brings_up_proves_it() {
+fn a_dialog_that_a_command_opens_proves_it() {
     let play = |kind| {
         let mut delivery = Delivery::new(When::Idle, None, at(0)).of_kind(kind);
         let sights = [ready(Input::Empty), ready(Input::Ours), sight(dialog(), Input::Unseen)];

@@ -1,21 +1,21 @@
-//! Delivering a message to an agent: what is done next, decided from what was seen.
+//! Delivers a message to an agent: decides the next step from what was observed.
 //!
 //! | phase | seen | step |
 //! | --- | --- | --- |
-//! | before | it has ended | failed |
-//! | | a dialog, a draft of somebody's, at work (unless it may be), starting, unclear | look again; in the end refused or queued |
-//! | | its box is empty | paste |
-//! | staged | proof, whoever submitted it | delivered |
-//! | | nothing in the box yet | look again, for as long as an echo may take; then failed: never pasted twice |
+//! | before | the session has ended | failed |
+//! | | a dialog, a person's draft, working (unless that is allowed), starting, unclear | look again; in the end refused or queued |
+//! | | the input box is empty | paste |
+//! | staged | proof, even if a person submitted it | delivered |
+//! | | nothing in the box yet | look again, while an echo may still come; then failed: never pasted twice |
 //! | | our text in the box, and no dialog | submit |
 //! | | more than our text | look again; in the end typed, not submitted |
 //! | submitted | proof | delivered |
 //! | | a command that ends the agent, and the agent ended with code 0 | delivered |
 //! | | our text still in the box | submit again, three times in all; then typed, not submitted |
-//! | | the box is empty | wait for proof; the agent at work, or the text above the box, is the weakest |
+//! | | the box is empty | wait for proof; a working agent, or the text above the box, is the weakest |
 //!
-//! So text is never put into a dialog, nobody presses Enter on text that is not ours, a text is pasted at most once, and
-//! what is not proven is not called delivered.
+//! So text is never put into a dialog, Enter is never pressed on text that is not ours, a text is pasted at most once, and
+//! only a proven message is called delivered.
 
 pub mod box_text;
 mod machine;
@@ -31,12 +31,12 @@ use serde::{Deserialize, Serialize};
 
 pub use dogwatch_protocol::message::{Outcome, Proof, When};
 
-/// How far a message has come. Kept, so that whoever takes it over goes on from there.
+/// The progress of a message. Stored, so that another process can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     Before,
-    /// It was put into the box, or is about to be: if nobody knows whether it was, it must not be put there again.
+    /// It was put into the box, or is about to be: after a crash it must not be put there again.
     Staged,
     Submitted,
 }
@@ -45,14 +45,14 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Message,
-    /// A slash command: it may bring up a dialog; messages do not.
+    /// A slash command: it may open a dialog; messages do not.
     Command,
     /// A slash command that ends the agent.
     Quit,
 }
 
 impl Kind {
-    /// Beside the command of its profile, the words are those of claude, codex, gemini and opencode; `/logout` ends
+    /// Besides the profile's exit command, the words are those of claude, codex, gemini and opencode; `/logout` ends
     /// claude and codex too.
     pub fn of(text: &str, is_slash: bool, exit: Option<&str>) -> Self {
         match text.split_whitespace().next() {
@@ -64,13 +64,13 @@ impl Kind {
     }
 }
 
-/// What was seen of the agent.
+/// An observation of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sight {
     pub agent: Agent,
     pub input: Input,
     pub proof: Option<Proof>,
-    /// Our text stands above the box, as something that was said.
+    /// Our text is above the box, as a submitted message.
     pub is_shown: bool,
 }
 
@@ -82,15 +82,15 @@ pub enum Agent {
     Starting,
     Ready,
     Working,
-    /// Something waits for an answer: the question.
+    /// A dialog waits for an answer: its question.
     Dialog(String),
-    /// What it is doing is not known: what is missing.
+    /// The status is unknown: what is missing.
     Unclear(String),
 }
 
 impl Agent {
-    /// What a verdict means to a message. A dialog on the screen goes before any verdict. `life` is the reason why the session lives or
-    /// has ended.
+    /// What a verdict means for a message. A dialog on the screen overrides any verdict. `life` is the reason of the session's
+    /// liveness.
     pub fn of(verdict: &Verdict, screen: Option<&Shows>, life: &str) -> Self {
         let asks = |question: &Option<String>, what: &str| {
             Self::Dialog(question.clone().unwrap_or_else(|| what.to_owned()))
@@ -118,14 +118,13 @@ impl Agent {
     }
 }
 
-/// What is in the input box.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     Empty,
     Ours,
-    /// Somebody else's text, or ours with more around it.
+    /// Another text, or ours with more around it.
     Other(String),
-    /// There is no box in sight.
+    /// No box is visible.
     Unseen,
 }
 
@@ -134,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_verdict_means_to_a_message() {
+    fn what_a_verdict_means_for_a_message() {
         let idle = |interrupted| Status::Idle {
             after_turn: true,
             interrupted,

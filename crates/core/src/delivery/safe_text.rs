@@ -1,4 +1,4 @@
-//! What may be put into an agent's box: text that it takes for a message, and for nothing else.
+//! Makes a text safe for an agent's input box: the agent must take it as a message, and nothing else.
 
 use serde::Deserialize;
 
@@ -7,13 +7,13 @@ pub use dogwatch_protocol::message::Change;
 /// Longer messages belong into a file that the agent is told to read.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
-/// What an agent does with input that is not a plain message; from its profile.
+/// How an agent treats input that is not a plain message; from its profile.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputRules {
-    /// Texts that begin so, after blanks, are commands to it.
+    /// Texts that begin like this, after blanks, are commands.
     pub command_prefixes: Vec<String>,
-    /// An Enter after a text that ends so does not submit it.
+    /// An Enter after a text that ends like this does not submit it.
     pub continuations: Vec<String>,
 }
 
@@ -25,7 +25,6 @@ pub struct SafeText {
     pub changes: Vec<Change>,
 }
 
-/// Why a text cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadText {
     #[error("the message is empty")]
@@ -42,7 +41,7 @@ pub enum BadText {
     NotSlash,
 }
 
-/// Makes a text safe to be pasted.
+/// Makes a text safe to paste.
 pub fn message(text: &str, rules: &InputRules) -> Result<SafeText, BadText> {
     let mut changes = Vec::new();
     let mut change = |before: &str, after: String, what| {
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_act_is_taken_out() {
+    fn characters_with_an_effect_are_removed() {
         let made = |text: &str| {
             let safe = message(text, &rules()).unwrap();
             (safe.text, safe.changes)
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent() {
+    fn texts_that_cannot_be_sent_are_refused() {
         let refused = |text: &str| message(text, &rules()).unwrap_err();
         assert_eq!(refused(""), BadText::Empty);
         assert_eq!(refused(" \n\x1b\t"), BadText::Empty);

@@ -1,19 +1,19 @@
-//! Questions to a person: when one is asked, how grave it is, what is said, and what can be answered.
+//! Questions to a person: when to ask, how urgent they are, their text, and the possible answers.
 //!
 //! | # | trigger | kind |
 //! | --- | --- | --- |
 //! | 1 | the review loop has used up its cycles | critical |
-//! | 2 | the output fits neither success nor failure | preference |
-//! | 3 | a session failed to start, in all its tries | critical |
-//! | 4 | git did not take the commit | critical |
+//! | 2 | the output matches neither success nor failure | preference |
+//! | 3 | a session failed to start in every attempt | critical |
+//! | 4 | git refused the commit | critical |
 //! | 5 | something unexpected | critical |
-//! | 6 | stories that run side by side may collide | preference |
+//! | 6 | parallel stories may conflict | preference |
 //! | 7 | the dev step failed | critical if it blocks and no retry is left, else preference |
-//! | 8 | a session is over and its work could not be verified, in every attempt | critical |
+//! | 8 | a session ended and its work could not be verified, in every attempt | critical |
 //! | 9 | the budget is used up | critical |
 //! | 10 | an agent asks for permission | preference |
 //!
-//! A critical one stops the run until it is answered; with a preference other stories go on meanwhile.
+//! A critical question stops the run until it is answered; with a preference other stories continue.
 
 mod options;
 mod situation;
@@ -24,15 +24,15 @@ pub use dogwatch_protocol::escalation::{
 pub use options::choices;
 pub use situation::text;
 
-/// What decides the gravity of trigger 7.
+/// What decides whether trigger 7 is critical.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gravity {
-    /// Other work cannot be done before this is.
+    /// Other work depends on this.
     pub blocking: bool,
     pub retries_left: u32,
 }
 
-/// How grave a question of this trigger is.
+/// Whether a question of this trigger is critical.
 pub fn kind(trigger: Trigger, gravity: Gravity) -> Kind {
     match trigger {
         Trigger::OutputUnclear | Trigger::DependencyConflict | Trigger::Permission => {
@@ -49,7 +49,7 @@ pub fn kind(trigger: Trigger, gravity: Gravity) -> Kind {
     }
 }
 
-/// The same for what has come up.
+/// The same for a situation.
 pub fn kind_of(situation: &Situation) -> Kind {
     let Situation { blocking, retries_left, .. } = *situation;
     kind(situation.trigger, Gravity { blocking, retries_left })
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds() {
+    fn each_trigger_has_a_kind() {
         let grave = Gravity { blocking: true, retries_left: 0 };
         let table = [
             (Trigger::ReviewLoop, Kind::Critical),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_words_are_told_apart() {
+    fn names_and_numbers_of_triggers_are_read() {
         for (place, trigger) in (1_u32..).zip(Trigger::ALL) {
             assert_eq!(trigger.number(), place);
             assert_eq!(Trigger::by_word(trigger.as_str()), Some(trigger));

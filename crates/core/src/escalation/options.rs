@@ -1,9 +1,9 @@
-//! What can be answered, in numbered order, for each trigger. The first is what most would choose.
+//! The numbered options of each trigger. The first is the most common choice.
 
 use super::{Action, Choice, Doer, Kind, Offer, Situation, Trigger, kind_of};
 
-/// What can be answered. Without a run there is nothing to pause, and no step or story to skip; of a step whose nature is known,
-/// only what can be done about it.
+/// The possible answers. Without a run there is nothing to pause, and no step or story to skip; for a known step, only
+/// what can be done about it.
 pub fn choices(situation: &Situation) -> Vec<Choice> {
     if let Some(dialog) = &situation.dialog {
         let choose = |label: &String| Choice { action: Action::Choose, label: label.clone() };
@@ -11,7 +11,7 @@ pub fn choices(situation: &Situation) -> Vec<Choice> {
     }
     let words = Words::of(situation);
     let mut offered: Vec<Action> = usual(situation).to_vec();
-    // Of a question that a script raises nothing is known but its trigger.
+    // For a question raised by a script, only the trigger is known.
     let speaks_of_agents =
         matches!(situation.trigger, Trigger::ReviewLoop | Trigger::SessionIncomplete);
     offered.retain(|action| match &situation.offer {
@@ -34,7 +34,7 @@ fn usual(situation: &Situation) -> &'static [Action] {
         Trigger::CommitFailed => &[A::Retry, A::GoOnUncommitted, A::Pause, A::AbortStory],
         Trigger::Unexpected => &[A::Retry, A::OtherAgent, A::SkipStep, A::SkipStory, A::Pause],
         Trigger::DependencyConflict => &[A::OneByOne, A::GoOn, A::Pause],
-        // A story that others need cannot be skipped.
+        // A story that others depend on cannot be skipped.
         Trigger::DevFailed if kind_of(situation) == Kind::Critical => {
             &[A::Retry, A::OtherAgent, A::FixByHand, A::AbortRun]
         }
@@ -47,20 +47,20 @@ fn usual(situation: &Situation) -> &'static [Action] {
     }
 }
 
-/// Whether a step of this nature can be answered so.
+/// Whether the answer is possible for this step.
 fn can(action: Action, offer: &Offer) -> bool {
     match action {
         Action::OtherAgent => offer.doer == Doer::Agent && offer.other_agent.is_some(),
-        // A group has no item that could be skipped: the step is.
+        // A group has no item to skip: the step is skipped.
         Action::SkipStory | Action::AbortStory => !offer.is_group,
         Action::OneByOne => offer.doer == Doer::Merge,
         _ => true,
     }
 }
 
-/// The words of labels: who, and what.
+/// The variable parts of labels.
 struct Words {
-    /// ` with claude`, if it is known who.
+    /// ` with claude`, if the agent is known.
     with_agent: String,
     with_other: String,
     item: String,
@@ -124,7 +124,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn each_trigger_has_its_own() {
+    fn each_trigger_has_its_own_options() {
         let mut seen = BTreeSet::new();
         for trigger in Trigger::ALL {
             let situation = Situation { run: Some("r".into()), ..Situation::new(trigger, "p") };
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dialogs_options_are_those_of_the_question() {
+    fn the_options_of_a_dialog_are_those_of_the_question() {
         let options = vec!["Yes".to_owned(), "No, and tell it why".to_owned()];
         let dialog = super::super::Dialog {
             session: "id".into(),
@@ -227,14 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_run_nothing_of_it_is_offered() {
+    fn without_a_run_no_option_of_a_run_is_offered() {
         let all = choices(&Situation::new(Trigger::SpawnFailed, "p"));
         let actions: Vec<Action> = all.iter().map(|choice| choice.action).collect();
         assert_eq!(actions, [Action::Retry, Action::Leave]);
     }
 
     #[test]
-    fn words_are_those_that_are_written() {
+    fn names_of_actions_are_those_in_json() {
         for choice in Trigger::ALL.iter().flat_map(|t| choices(&Situation::new(*t, ""))) {
             assert_eq!(serde_json::to_value(choice.action).unwrap(), choice.action.as_str());
         }

@@ -1,10 +1,10 @@
-//! What a person is told before they choose.
+//! The text of a question.
 
 use std::fmt::Write;
 
 use super::{Situation, choices};
 
-/// All of it, with the numbered options and where to look.
+/// The whole text, with the numbered options and where to look.
 pub fn text(situation: &Situation) -> String {
     let (about, title) = (situation.about(), situation.trigger.title());
     let gap = if about.is_empty() { "" } else { ": " };
@@ -38,7 +38,7 @@ mod tests {
     use crate::escalation::{Fact, Trigger};
 
     #[test]
-    fn a_person_reads_what_happened_and_what_can_be_done() {
+    fn the_text_has_what_happened_and_the_options() {
         let fact = |name: &str, value: &str| Fact { name: name.into(), value: value.into() };
         let situation = Situation {
             run: Some("epic-1".into()),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_and_read_again() {
+    fn a_situation_is_stored_and_read_again() {
         let kept = r#"{"trigger":"commit_failed","problem":"p","of the future":1}"#;
         let read: Situation = serde_json::from_str(kept).unwrap();
         assert_eq!(read, Situation::new(Trigger::CommitFailed, "p"));

@@ -1,6 +1,6 @@
-//! What hosts tell each other over MQTT: topics, and the payloads on them.
+//! What hosts exchange over MQTT: topics and payloads.
 //!
-//! Every shape has a JSON Schema in `docs/schemas`; `docs/mqtt.md` is for those who join with other tools.
+//! Every payload has a JSON Schema in `docs/schemas`; `docs/mqtt.md` describes them for other tools.
 
 mod order;
 mod pace;

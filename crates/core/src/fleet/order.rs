@@ -1,11 +1,10 @@
-//! What one host may ask of another, and what it answers.
+//! Requests of one host to another, and the replies.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use dogwatch_protocol::fleet::{Kill, Request, Send, Spawn, Verb};
 
-/// A request as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     Send(Send),
@@ -24,12 +23,12 @@ pub enum OrderError {
     Bad(String),
 }
 
-/// What every request has.
+/// The common fields of all requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     pub id: String,
     pub from: Option<String>,
-    /// When it was given. An order without it is not carried out.
+    /// When it was issued. A request without it is refused.
     pub issued: Option<Timestamp>,
     pub expires: Option<Timestamp>,
 }
@@ -47,7 +46,7 @@ impl Envelope {
     }
 }
 
-/// Longest id that is remembered.
+/// Longest id that is stored.
 const MOST_ID: usize = 200;
 
 impl Order {
@@ -66,11 +65,11 @@ impl Order {
             Self::Spawn(order) => serde_json::to_value(envelope.around(order)),
             Self::Kill(order) => serde_json::to_value(envelope.around(order)),
         };
-        // Texts, numbers and times: nothing in it can fail.
+        // Texts, numbers and times: cannot fail.
         written.unwrap_or_default()
     }
 
-    /// The head of a request, whatever its verb.
+    /// Reads the common fields of a request, whatever its verb.
     pub fn envelope(payload: &[u8]) -> Result<(Envelope, Value), OrderError> {
         let value: Value =
             serde_json::from_slice(payload).map_err(|e| OrderError::NotJson(e.to_string()))?;
@@ -107,7 +106,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn written_and_read_back() {
+    fn a_request_is_written_and_read_back() {
         let envelope = Envelope {
             id: "r1".into(),
             from: Some("desk".into()),
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn by_hand() {
+    fn a_request_written_by_hand_is_read() {
         let read = |text: &str| Order::envelope(text.as_bytes());
         assert!(matches!(read("kill it"), Err(OrderError::NotJson(_))));
         assert_eq!(read("{}"), Err(OrderError::NoId));

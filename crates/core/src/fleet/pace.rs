@@ -1,20 +1,20 @@
-//! How long a broker that cannot be reached is left alone.
+//! The pause between attempts to reach a broker.
 
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(10);
-/// A broker that refuses us will not change its mind soon, and may lock out those who insist.
+/// A broker that refuses us will not accept us soon, and may lock out clients that insist.
 const REFUSED: Duration = Duration::from_secs(30);
 
-/// Waits between attempts, longer each time.
+/// Pauses between attempts, longer each time.
 #[derive(Debug, Clone, Default)]
 pub struct Pace {
     failures: u32,
 }
 
 impl Pace {
-    /// The wait before the next attempt. `chance` is between 0 and 1: a broker that comes back must not meet all hosts at once.
+    /// The pause before the next attempt. `chance` between 0 and 1 spreads the hosts, so that they do not all return together.
     pub fn after_failure(&mut self, refused: bool, chance: f64) -> Duration {
         let wait = if refused {
             REFUSED
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn longer_each_time_and_never_too_long() {
+    fn pauses_grow_up_to_a_limit() {
         let mut pace = Pace::default();
         let waits: Vec<u128> = (0..8).map(|_| pace.after_failure(false, 0.0).as_millis()).collect();
         assert_eq!(waits, [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);

@@ -1,20 +1,19 @@
-//! All hosts and their sessions, put together from retained messages.
+//! All hosts and their sessions, combined from retained messages.
 
 use std::collections::BTreeMap;
 
 use super::{HostStatus, Place, Presence, SessionState, Topics};
 
-/// What is known of one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostPicture {
-    /// Its own word, if there is one.
+    /// Its own status message.
     pub status: Option<HostStatus>,
-    /// Its sessions by their level in the topic. Of a host that is gone, what was last said of them.
+    /// Its sessions by their topic level; for an offline host, as last published.
     pub sessions: BTreeMap<String, SessionState>,
 }
 
 impl HostPicture {
-    /// Whether what is said of its sessions holds: somebody there keeps it true.
+    /// Whether the states of its sessions are current: its relay is connected.
     pub fn is_online(&self) -> bool {
         self.status.as_ref().is_some_and(|status| status.state == Presence::Online)
     }
@@ -26,7 +25,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Takes a message in; whether it changed anything. What cannot be read is passed over: any tool may write to a broker.
+    /// Applies a message; returns whether it changed anything. Unreadable messages are ignored: any tool may publish to a broker.
     pub fn take_in(&mut self, topics: &Topics, topic: &str, payload: &[u8]) -> bool {
         match topics.read(topic) {
             Some(Place::Status { host }) => {
@@ -67,7 +66,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn hosts_come_and_go() {
+    fn hosts_come_and_go_with_their_messages() {
         let topics = Topics::new("d").unwrap();
         let mut picture = Picture::default();
         let status = |state: &str| {

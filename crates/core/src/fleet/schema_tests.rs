@@ -1,4 +1,4 @@
-//! What is published is what `docs/schemas` says.
+//! Published payloads match `docs/schemas`.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::{
 use crate::delivery::When;
 use crate::event::{Event, Subject};
 
-/// Every field is described, and every field that must be there is.
+/// Every field is described, and every required field is present.
 fn fits(schema: &str, value: impl Serialize) {
     let schema: Value = serde_json::from_str(schema).unwrap();
     let value = serde_json::to_value(value).unwrap();
@@ -24,7 +24,7 @@ fn fits(schema: &str, value: impl Serialize) {
 }
 
 #[test]
-fn what_is_published_is_what_is_described() {
+fn published_payloads_match_their_schemas() {
     let at = Timestamp::from_second(1_794_700_000).unwrap();
     let subject = Subject { id: "1".into(), name: "fix".into(), agent: "claude".into() };
     let (host, text) = ("desk".to_owned(), Some("x".to_owned()));

@@ -1,4 +1,4 @@
-//! Which orders are carried out: fresh ones, from a broker that knows its clients, in folders that are named.
+//! Which requests are executed: fresh ones, from a broker that authenticates its clients, in configured directories.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Envelope;
 
-/// How old an order may be that does not say when it expires.
+/// The greatest age of a request without an expiry time.
 const MOST_AGE: SignedDuration = SignedDuration::from_mins(5);
-/// How long an order may ask to hold. Ids are remembered for much longer, so none is carried out twice.
+/// The longest validity of a request. Ids are stored for much longer, so none is executed twice.
 const LONGEST_HOLD: SignedDuration = SignedDuration::from_hours(24);
-/// How far the clocks of two hosts may be apart.
+/// Tolerance between the clocks of two hosts.
 const SKEW: SignedDuration = SignedDuration::from_mins(2);
 
-/// Why an order is not carried out.
+/// Why a request is too old or too new.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stale {
     #[error("\"issued\" is missing; add the time of the request")]
@@ -24,7 +24,7 @@ pub enum Stale {
     Late,
 }
 
-/// Whether an order was issued just now. Without that, whoever once saw or kept an order could give it again.
+/// Whether a request was issued recently. Without this check, a recorded request could be replayed.
 pub fn freshness(envelope: &Envelope, now: Timestamp) -> Result<(), Stale> {
     let issued = envelope.issued.ok_or(Stale::NoTime)?;
     let age = now.duration_since(issued);
@@ -42,7 +42,7 @@ pub fn freshness(envelope: &Envelope, now: Timestamp) -> Result<(), Stale> {
 /// Where and how agents are started for other hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpawnTerms {
-    /// Absolute; below these and nowhere else.
+    /// Absolute paths; agents start only below these.
     pub folders: Vec<PathBuf>,
     /// Whether agents may be started without permission prompts.
     pub unattended: bool,
@@ -64,7 +64,7 @@ pub enum SpawnRefused {
 }
 
 impl SpawnTerms {
-    /// `folder` and `allowed` are resolved: no links, no dots. Compared name by name, so that `/srv/a` is no part of `/srv/ab`.
+    /// `folder` and `allowed` must be resolved: no links, no dots. Compared by path components, so that `/srv/a` does not contain `/srv/ab`.
     pub fn check(
         &self,
         allowed: &[PathBuf],
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fresh_and_stale() {
+    fn only_fresh_requests_are_executed() {
         let now = Timestamp::from_second(1_794_700_000).unwrap();
         let at = |seconds: i64| Some(now + SignedDuration::from_secs(seconds));
         let table = [
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn folders() {
+    fn only_allowed_directories_are_used() {
         let terms = |folders: &[&str], unattended| SpawnTerms {
             folders: folders.iter().map(PathBuf::from).collect(),
             unattended,

@@ -1,8 +1,8 @@
-//! Where things are told: one prefix, one branch a host.
+//! MQTT topics: one prefix, one branch per host.
 
 use crate::event::Subject;
 
-/// Why a word cannot be part of a topic.
+/// Why a text cannot be part of a topic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopicError {
     #[error("must not be empty")]
@@ -29,7 +29,7 @@ pub enum Place<'t> {
         host: &'t str,
         session: &'t str,
     },
-    /// An event, of a session or of the host itself.
+    /// An event of a session or of the host itself.
     Event {
         host: &'t str,
     },
@@ -46,10 +46,10 @@ impl Default for Topics {
 }
 
 impl Topics {
-    /// The prefix where none is set.
+    /// The default prefix.
     pub const PREFIX: &str = "dogwatch";
 
-    /// A prefix may have several levels, each of them plain.
+    /// A prefix may have several levels, each without wildcards.
     pub fn new(prefix: &str) -> Result<Self, TopicError> {
         if prefix.starts_with('$') {
             return Err(TopicError::Dollar);
@@ -58,7 +58,7 @@ impl Topics {
         Ok(Self { prefix: prefix.to_owned() })
     }
 
-    /// Whether a word can be one level of a topic, as a host's name must be.
+    /// Whether a text can be one level of a topic, as a host's name must be.
     pub fn check_level(level: &str) -> Result<(), TopicError> {
         if level.is_empty() {
             return Err(TopicError::Empty);
@@ -77,7 +77,7 @@ impl Topics {
         format!("{}/{host}/session/{session}/state", self.prefix)
     }
 
-    /// Where an event is told: on the branch of its session, or of the host.
+    /// The topic of an event: on the branch of its session, or of the host.
     pub fn event(&self, host: &str, subject: Option<&Subject>) -> String {
         match subject.map(session_level) {
             Some(session) => format!("{}/{host}/session/{session}/event", self.prefix),
@@ -89,7 +89,7 @@ impl Topics {
         format!("{}/{host}/request/{verb}", self.prefix)
     }
 
-    /// Where answers go. Hosts answer nowhere else, so that a request cannot make them talk to others.
+    /// The topic for replies. Hosts reply nowhere else, so that a request cannot make them publish to other topics.
     pub fn reply(&self, asker: &str) -> String {
         format!("{}/reply/{asker}", self.prefix)
     }
@@ -112,8 +112,8 @@ impl Topics {
     }
 }
 
-/// A session's level in a topic: its name if it is one of ours, which is unique on the host. One that others started has the
-/// name of its tmux session, which several panes share, so the number of its pane goes with it; names of ours have no dots.
+/// A session's level in a topic: the name of a managed session, which is unique on the host. An unmanaged one has the name of
+/// its tmux session, which several panes share, so its pane number is added; names of managed sessions have no dots.
 pub fn session_level(subject: &Subject) -> String {
     let level = match subject.id.strip_prefix('%') {
         Some(rest) => {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn said_and_read_back() {
+    fn topics_are_written_and_read_back() {
         let topics = Topics::new("team/dogwatch").unwrap();
         let of = subject("01", "fix");
         let table = [
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_cannot_be_part_of_a_topic() {
+    fn invalid_levels_are_refused() {
         assert_eq!(Topics::new(""), Err(TopicError::Empty));
         assert_eq!(Topics::new("a//b"), Err(TopicError::Empty));
         assert_eq!(Topics::new("a/+"), Err(TopicError::Forbidden('+')));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_of_sessions() {
+    fn the_level_of_a_session_is_unique() {
         assert_eq!(session_level(&subject("01", "fix")), "fix");
         assert_eq!(session_level(&subject("%4-7-9", "mine")), "mine.4");
         assert_eq!(session_level(&subject("%4-7-9", "a/b #1+%")), "a%2Fb %231%2B%25.4");

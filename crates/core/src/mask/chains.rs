@@ -1,31 +1,31 @@
-//! Text that goes on in the next row: a key is longer than most rows.
+//! Text that continues in the next row: a key is longer than most rows.
 //!
 //! Terminals break a word at the last column. Agents lay out their text themselves: within a margin, a frame or beside
 //! a panel, with an indent, and some break at a dash (seen: codex 0.166, opencode 1.18). So a row is cut into blocks, and a
-//! block is taken to go on in the one below it if it reaches the end of its row, ends in a dash behind which the next
+//! block is taken to continue in the one below it if it reaches the end of its row, ends in a dash behind which the next
 //! word did not fit, or if that word looks like part of a key.
 
 use std::ops::Range;
 
 use super::screen::Cell;
 
-/// Columns that an agent may leave free at the right of a row that is full: 2 in opencode, 6 beside its panel.
+/// Columns that an agent may leave free at the right of a full row: 2 in opencode, 6 beside its panel.
 const SLACK: usize = 8;
-/// A first word as long as this, with letters and digits, is rather part of a key than of a sentence.
+/// A first word of this length, with letters and digits, is more likely part of a key than of a sentence.
 const KEY_LIKE: usize = 8;
-/// Rows over which a key may go on.
+/// Rows over which a key may continue.
 const LONGEST: usize = 40;
-/// How far a block below another may be indented otherwise, if neither is the first of its row.
+/// Tolerance in the indent of a block below another, if neither is the first of its row.
 const INDENT: usize = 4;
 
-/// Some text in a row, with nothing but single blanks in it.
+/// Text in a row without runs of blanks.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     row: usize,
     is_first: bool,
     cells: Range<usize>,
     column: usize,
-    /// Columns between its end and what is right of it: a frame, another block, the end of the row.
+    /// Columns between its end and the next thing to the right: a frame, another block, the end of the row.
     room: usize,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn blocks(cells: &[Cell], rows: &[Range<usize>], width: usize) -> Vec
     let mut blocks: Vec<Block> = Vec::new();
     for (row, range) in rows.iter().enumerate() {
         let first = blocks.len();
-        // Where the text right of a block begins.
+        // Where the text to the right of a block begins.
         let mut open: Option<Range<usize>> = None;
         let mut close = |text: Range<usize>, limit: usize| {
             let column = cells[text.start].column;
@@ -69,8 +69,8 @@ pub(super) fn blocks(cells: &[Cell], rows: &[Range<usize>], width: usize) -> Vec
     blocks
 }
 
-/// From each block on, its cells and those of the words that go on below it: as long as such a word is all there is in its
-/// block. From each, because what seems to go on may as well begin there, and up to each, because it may as well end there.
+/// For each block, its cells and those of the words that continue below it, while such a word fills its block. Starting at every
+/// block, because an apparent continuation may be a beginning, and ending at every block, because it may be an end.
 pub(super) fn chains(
     cells: &[Cell],
     blocks: &[Block],
@@ -97,7 +97,7 @@ pub(super) fn chains(
     (0..blocks.len()).flat_map(from).collect()
 }
 
-/// Blocks of the next row in which a block could go on.
+/// Blocks of the next row in which a block could continue.
 fn below(blocks: &[Block], at: usize) -> impl Iterator<Item = usize> {
     let block = &blocks[at];
     let next_row = (at + 1..blocks.len()).skip_while(|n| blocks[*n].row == block.row);
@@ -108,7 +108,7 @@ fn below(blocks: &[Block], at: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether a word that ends one block goes on at the beginning of another.
+/// Whether the last word of one block continues at the beginning of another.
 pub(super) fn goes_on(cells: &[Cell], block: &Block, below: &Block) -> bool {
     let is_of_key = |c: char| c.is_ascii_alphanumeric() || "_+/=.~@:-".contains(c);
     let shown = |range: Range<usize>| cells[range].iter().map(|cell| cell.shown);
@@ -119,7 +119,7 @@ pub(super) fn goes_on(cells: &[Cell], block: &Block, below: &Block) -> bool {
     let has = |kind: fn(&char) -> bool| word.chars().any(|c| kind(&c));
     let is_key_like =
         word.len() >= KEY_LIKE && has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);
-    // Up to and with a dash, at which the rest could have been broken again.
+    // Up to and including a dash, at which the rest could have been broken again.
     let piece = word.find('-').map_or(word.len(), |dash| dash + 1);
     let broken_at_dash = last == '-' && piece > block.room;
     !word.is_empty() && (block.room <= SLACK || broken_at_dash || is_key_like)

@@ -1,4 +1,4 @@
-//! Parts of a text that are hidden, and what is put in their place.
+//! Spans of a text to hide, and their replacements.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(super) struct Span {
     pub(super) fill: Fill,
 }
 
-/// What is put in its place; of two that meet, the later one here.
+/// The replacement; where two spans overlap, the later one here wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fill {
     Name,
@@ -21,7 +21,7 @@ pub(super) enum Fill {
 }
 
 impl Fill {
-    /// What takes the place of one character: as wide as that, blanks stay.
+    /// The replacement of one character: of the same width; blanks stay.
     pub(super) fn instead_of(self, hidden: char) -> Option<char> {
         let (narrow, wide) = match self {
             Self::Home => ('~', '～'),
@@ -32,13 +32,13 @@ impl Fill {
             _ if matches!(self, Self::Secret(keep) if keep.contains(hidden)) => Some(hidden),
             Some(2) => Some(wide),
             Some(1) => Some(narrow),
-            // Accents go with what they stand on.
+            // Combining accents are dropped with their base.
             _ => None,
         }
     }
 }
 
-/// The text with all of it hidden. A home folder becomes one `~`.
+/// Hides all spans. A home directory becomes one `~`.
 pub(super) fn replace(text: &str, spans: &[Span]) -> String {
     let mut fills: Vec<Option<Fill>> = vec![None; text.len()];
     for span in spans {
@@ -69,19 +69,19 @@ pub(super) fn occurrences<'a>(
     text.match_indices(word).map(|(at, found)| at..at + found.len())
 }
 
-/// Whether it stands by itself: `alice`, not `malice`.
+/// Whether it is a whole word: `alice`, not `malice`.
 pub(super) fn is_word(text: &str, at: &Range<usize>) -> bool {
     let before = text[..at.start].chars().next_back();
     let after = text[at.end..].chars().next();
     !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
 }
 
-/// Whether it is a path, or its beginning, and not a part of another one.
+/// Whether it is a path or the beginning of one, and not a part of another one.
 pub(super) fn is_path(text: &str, at: &Range<usize>, home: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || "_.-".contains(c);
     let before = text[..at.start].chars().next_back();
     let mut after = text[at.end..].chars();
-    // A dash ends the name of a folder only where all of them are dashes.
+    // A dash ends a directory name only in the form where all separators are dashes.
     let ends = match after.next() {
         Some('-') if home.starts_with("/-") => true,
         // `in /home/me.` ends a sentence.

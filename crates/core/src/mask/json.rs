@@ -1,4 +1,4 @@
-//! JSON stays JSON: each text in it is masked by itself.
+//! JSON stays valid JSON: each string in it is masked separately.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::names::says_secret;
 use super::{Fill, Masks, Span, flat};
 
 impl Masks {
-    /// Every text of a value, the names of fields too. What a field's name calls a secret is hidden whole.
+    /// Masks all strings of a value, field names too. A field whose name marks a secret is hidden completely.
     pub fn json(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -24,7 +24,7 @@ impl Masks {
         }
     }
 
-    /// Lines of JSON, as agents write their transcripts. A line that is none is masked as a text.
+    /// JSON lines, as agents write their transcripts. A line that is not JSON is masked as text.
     pub fn json_lines(&self, lines: &str) -> String {
         let mut out = String::with_capacity(lines.len());
         for line in lines.lines() {
@@ -37,7 +37,7 @@ impl Masks {
         out
     }
 
-    /// In a command line the word after `--token` is one.
+    /// In a command line, the word after `--token` is a secret.
     fn items(&self, items: Vec<Value>) -> Value {
         let is_option = |item: &Value| {
             item.as_str()
@@ -67,12 +67,12 @@ impl Masks {
     }
 }
 
-/// A field that is only called `key` may be any.
+/// A field with the plain name `key` may be anything.
 fn is_secret(name: &str) -> bool {
     !matches!(name, "key" | "keys" | "Key" | "Keys") && says_secret(name)
 }
 
-/// The texts of a value that its fields' names call secrets.
+/// The strings of a value whose field names mark secrets.
 pub fn secrets_of(value: &Value) -> Vec<String> {
     let Value::Object(fields) = value else { return Vec::new() };
     let found = fields.iter().flat_map(|(name, value)| match value {
@@ -82,7 +82,7 @@ pub fn secrets_of(value: &Value) -> Vec<String> {
     found.collect()
 }
 
-/// Two names may be the same once they are masked; no field is lost for that.
+/// Two names may become equal by masking; no field may be lost for that.
 fn free(taken: &Map<String, Value>, name: String) -> String {
     let mut free = name.clone();
     let mut number = 1;

@@ -1,11 +1,11 @@
-//! Takes out of a recording what must not be seen by others: keys, passwords, the user's names and paths.
+//! Removes from a bug report what others must not see: keys, passwords, the user's names and paths.
 //!
-//! - [`Masks::screen`] keeps every column, so that a masked screen is read as the other was;
-//! - [`Masks::text`] is for texts without columns, [`Masks::json`] for every text in a JSON value.
+//! - [`Masks::screen`] keeps every column, so that a masked screen gives the same reading;
+//! - [`Masks::text`] is for texts without columns, [`Masks::json`] for every string in a JSON value.
 //!
-//! What is looked for is data (`masks.toml`), and what the machine itself knows: values of variables whose
-//! names say that they are secret, the home folder, the user, the host. Rather a word too many is masked than one too
-//! few; what that does to the reading of a screen is seen by reading it again.
+//! The rules are data (`masks.toml`), plus what the machine knows: values of variables whose names mark them as
+//! secret, the home directory, the user, the host. In doubt a word is masked; reading the masked screen again shows whether that
+//! changed its meaning.
 
 mod chains;
 mod flat;
@@ -27,27 +27,27 @@ use flat::{Fill, Span};
 use near::Haystack;
 use rules::RULES;
 
-/// What is known on the machine.
+/// What the machine knows.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Paths of home folders.
+    /// Home directories.
     pub homes: Vec<String>,
     /// The user, the host, the machine.
     pub names: Vec<String>,
-    /// Secrets as they are.
+    /// Secrets as plain text.
     pub secrets: Vec<String>,
 }
 
-/// Shortest secret that is looked for: a shorter one would be found in anything.
+/// Shortest secret to search for: a shorter one would match anywhere.
 const SHORTEST_SECRET: usize = 6;
-/// Agents show this much of a key's end.
+/// Agents show this many characters of a key's end.
 const SHOWN_END: usize = 20;
 const SHORTEST_NAME: usize = 3;
 
 /// Masks for one machine and one session.
 #[derive(Debug, Clone)]
 pub struct Masks {
-    /// Names and addresses of people are hidden too.
+    /// Also hide names and addresses of people.
     personal: bool,
     homes: Vec<String>,
     names: Vec<String>,
@@ -60,7 +60,7 @@ impl Masks {
         for home in known.homes.iter().map(|home| home.trim_end_matches('/')) {
             if home.starts_with('/') && home.len() > 1 {
                 homes.push(home.to_owned());
-                // As Claude Code names its folder for a project.
+                // The form in which Claude Code names a project's directory.
                 homes.push(format!("/{}", home.replace(['/', '.', '_'], "-")));
             }
         }
@@ -84,23 +84,23 @@ impl Masks {
         masks
     }
 
-    /// Masks for what other hosts and people are told: secrets alone. Names and paths they need.
+    /// Masks for what leaves the host: only secrets. Names and paths are needed by the recipients.
     pub fn outward(secrets: Vec<String>) -> Self {
         Self { personal: false, ..Self::new(Known { secrets, ..Known::default() }) }
     }
 
-    /// A screen as tmux captured it, plain or with attributes: same rows, same columns. `width` is the pane's, 0 if it is
-    /// not known.
+    /// A screen as tmux captured it, plain or with attributes: same rows, same columns. `width` is the pane's, 0 if
+    /// unknown.
     pub fn screen(&self, captured: &str, width: usize) -> String {
         settled(captured, |text| screen::mask(self, text, width))
     }
 
-    /// A text without columns: the home folder becomes `~`.
+    /// A text without columns: the home directory becomes `~`.
     pub fn text(&self, text: &str) -> String {
         settled(text, |text| flat::replace(text, &self.spans(text)))
     }
 
-    /// Everything in a text that must be hidden.
+    /// All spans of a text to hide.
     fn spans(&self, text: &str) -> Vec<Span> {
         let mut spans = self.secrets_in(text);
         for home in &self.homes {
@@ -121,14 +121,14 @@ impl Masks {
         spans
     }
 
-    /// Known secrets alone: where they are found there is no doubt.
+    /// Only known secrets: these matches are certain.
     fn secrets_in(&self, text: &str) -> Vec<Span> {
         let found = self.secrets.iter().flat_map(|secret| flat::occurrences(text, secret));
         found.map(|at| Span { at, fill: Fill::Secret("") }).collect()
     }
 }
 
-/// Keys in a text that are keys by their own looks: the kind, and the key. Those that say they are examples do not count.
+/// Keys in a text that are recognisable by their form: the kind, and the key. Marked examples do not count.
 pub fn keys_in(text: &str) -> Vec<(&'static str, &str)> {
     let hay = Haystack::new(text);
     let rules = RULES.rules.iter().filter(|rule| rule.is_a_key);
@@ -140,8 +140,8 @@ pub fn keys_in(text: &str) -> Vec<(&'static str, &str)> {
     keys
 }
 
-/// Masks until there is nothing left to mask, so that a masked text stays as it is when it is masked again. It ends:
-/// each round hides characters for good, and brings in none that a path begins with.
+/// Masks repeatedly until nothing changes, so that masking a masked text changes nothing. It terminates: each
+/// round hides characters permanently, and adds none that a path begins with.
 fn settled(text: &str, mask: impl Fn(&str) -> String) -> String {
     let mut before = text.to_owned();
     loop {

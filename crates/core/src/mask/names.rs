@@ -1,10 +1,10 @@
-//! Which variables hold secrets, by their names.
+//! Recognises variables with secrets by their names.
 
-/// Ends of the parts of a name that say so: `OPENAI_API_KEY`, `PGPASSWORD`, not `KEYBOARD`.
+/// Endings of name parts that mark a secret: `OPENAI_API_KEY`, `PGPASSWORD`, not `KEYBOARD`.
 const TELLING: [&str; 9] =
     ["KEY", "KEYS", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE"];
 
-/// Values that must not be seen. What is only a switch or a number is none, unless it is called a password.
+/// Values to hide. A switch or a number is not a secret, unless the name says password.
 pub fn secret_values<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let is_secret = |(name, value): &(&str, &str)| {
         let is_number = value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_say_so() {
+    fn names_that_mark_a_secret() {
         for name in [
             "ANTHROPIC_API_KEY",
             "GITHUB_TOKEN",
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_secret() {
+    fn values_of_such_names_are_secret() {
         let pairs = [
             ("A_KEY", "abcdef"),
             ("MAX_TOKENS", "31999"),

@@ -1,18 +1,17 @@
-//! Patterns that are only tried near a word of theirs. Transcripts are long, secrets are few, and looking for a word is a
-//! hundred times as fast as trying a pattern.
+//! Tries patterns only near one of their words. Transcripts are long, secrets are few, and searching for a word is a
+//! hundred times faster than trying a pattern.
 
 use std::ops::Range;
 
 use regex_lite::Regex;
 
-/// How far behind its word the last part of a match may begin; that part is taken to its end.
+/// How far after its word the last part of a match may begin; that part is taken to its end.
 const BEHIND: usize = 120;
-/// How soon is soon, the word included.
+/// What counts as "soon after", in bytes including the word.
 const SOON: usize = 40;
 /// Longest word that is taken whole.
 const LONGEST_WORD: usize = 64 * 1024;
 
-/// A text to search in.
 #[derive(Debug, Clone)]
 pub(super) struct Haystack<'t> {
     pub(super) text: &'t str,
@@ -28,21 +27,21 @@ impl<'t> Haystack<'t> {
 /// Where a pattern can match at all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clues<'a, W> {
-    /// One of these, in small letters, is in every match,
+    /// One of these, in lower case, is in every match,
     pub(super) words: &'a [W],
-    /// at most so many bytes behind its beginning,
+    /// at most this many bytes after its beginning,
     pub(super) before: usize,
-    /// and soon followed by one of these; by anything if there are none.
+    /// and soon followed by one of these characters; by any if empty.
     pub(super) then: &'a str,
 }
 
 #[cfg(test)]
 thread_local! {
-    /// Bytes that were searched in vain.
+    /// Bytes that were searched without a match.
     pub(super) static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Where a named part of a pattern is, in order.
+/// The matches of a pattern's named group, in order.
 pub(super) fn find<'t, W: AsRef<str>>(
     hay: &Haystack<'t>,
     clues: Clues<W>,
@@ -56,7 +55,7 @@ pub(super) fn find<'t, W: AsRef<str>>(
     places.dedup();
     let mut found = Vec::new();
     let mut behind = 0;
-    // As far as was searched in vain: what begins before that and is not found there is not found from a later place either.
+    // Up to here there is no match: one that begins before this would have been found.
     let mut searched = 0;
     for at in places {
         let near = (at + BEHIND).min(hay.text.len());
@@ -79,7 +78,6 @@ pub(super) fn find<'t, W: AsRef<str>>(
     found
 }
 
-/// Something that was found.
 #[derive(Debug)]
 pub(super) struct Match<'t> {
     pub(super) at: Range<usize>,
@@ -91,7 +89,7 @@ fn is_followed(text: &str, at: usize, then: &str) -> bool {
     then.is_empty() || soon.iter().any(|byte| then.as_bytes().contains(byte))
 }
 
-/// The surroundings of a place, up to the end of the word that they end in.
+/// The surroundings of a position, extended to the end of the last word.
 fn window(text: &str, start: usize, at: usize) -> Range<usize> {
     let boundary = |mut at: usize| {
         while !text.is_char_boundary(at) {

@@ -1,4 +1,4 @@
-//! What other hosts and people are told: no secret, and everything else as it was.
+//! What leaves the host contains no secret, and everything else is unchanged.
 
 use serde_json::json;
 
@@ -10,12 +10,12 @@ fn masks() -> Masks {
     Masks::outward(vec!["swordfish-42".to_owned()])
 }
 
-/// Letters and digits of a key. Put together here, so that nobody who searches for keys finds these.
+/// Letters and digits of a key, assembled here so that secret scanners do not report this file.
 fn key(length: usize) -> String {
     "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0".chars().cycle().take(length).collect()
 }
 
-/// Texts, each with what must not be left of it.
+/// Texts, each with what must not remain of it.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn leaks() -> Vec<(String, String)> {
     let secret = "S3cr3tValue";
@@ -142,7 +142,7 @@ fn leaks() -> Vec<(String, String)> {
 }
 
 #[test]
-fn no_secret_leaves() {
+fn no_secret_leaves_the_host() {
     let mut left = Vec::new();
     for (text, hidden) in leaks() {
         let masked = masks().text(&text);
@@ -156,7 +156,7 @@ fn no_secret_leaves() {
 }
 
 #[test]
-fn what_is_no_secret_stays() {
+fn what_is_not_a_secret_stays() {
     for text in [
         "The token expired; the token is missing, and the password is wrong.",
         "max_tokens: 4096, input_tokens=12, --max-tokens 100",
@@ -183,7 +183,7 @@ fn what_is_no_secret_stays() {
 }
 
 #[test]
-fn fields_and_command_lines() {
+fn secrets_in_fields_and_command_lines_are_hidden() {
     let value = json!({
         "data": { "password": "a b", "accessToken": "c", "key": "1.2", "tokens": 12, "cwd": "/home/ada" },
         "command": ["x", "--token", "4f2a", "-v"],
@@ -195,7 +195,7 @@ fn fields_and_command_lines() {
     assert_eq!(masks().json(value), masked);
 }
 
-/// Whatever is in a text, each rule searches each part of it a few times at most.
+/// For any text, each rule searches each part of it only a few times.
 #[test]
 fn long_texts_take_work_by_their_length() {
     let worst = [

@@ -1,4 +1,4 @@
-//! Private keys between their `BEGIN` and `END` lines, as far as they are in sight.
+//! Private keys between their `BEGIN` and `END` lines, also if only a part is visible.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,9 +14,9 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| {
         .expect("invariant: a fixed pattern")
 });
 
-/// Lines that a key has at most.
+/// Limit on the lines of a key.
 const MAX_LINES: usize = 200;
-/// What a line of a key has at least, where its other end is not in sight.
+/// Shortest line of a key whose other end is not visible.
 const SHORTEST_LINE: usize = 8;
 
 pub(super) fn spans(hay: &Haystack) -> Vec<Span> {
@@ -34,7 +34,7 @@ pub(super) fn spans(hay: &Haystack) -> Vec<Span> {
             spans.extend(up(text, behind..mark.at.start));
         } else if goes_to_end && lines(text, inside.clone()) <= MAX_LINES {
             spans.extend(material(text, inside));
-            // Its end is no end of another.
+            // This end does not belong to another key too.
             behind = marks.next().map_or(next, |end| end.at.end);
             continue;
         } else {
@@ -67,7 +67,7 @@ fn material(text: &str, part: Range<usize>) -> Vec<Span> {
     spans
 }
 
-/// The lines below a beginning whose end is not in sight: as long as they look like a key's.
+/// The lines after a beginning without a visible end, while they look like a key.
 fn down(text: &str, part: Range<usize>) -> Vec<Span> {
     let mut at = part.start;
     let mut spans = Vec::new();
@@ -81,7 +81,7 @@ fn down(text: &str, part: Range<usize>) -> Vec<Span> {
     spans
 }
 
-/// The lines above an end whose beginning is not in sight.
+/// The lines before an end without a visible beginning.
 fn up(text: &str, part: Range<usize>) -> Vec<Span> {
     let mut end = part.end;
     let mut spans = Vec::new();
@@ -96,7 +96,7 @@ fn up(text: &str, part: Range<usize>) -> Vec<Span> {
     spans
 }
 
-/// One word of a key's letters, or two where lines are numbered.
+/// One word of a key's characters, or two where lines are numbered.
 fn is_line_of_key(line: &str) -> bool {
     let inner = line.trim_matches(|c: char| !is_material(c));
     let mut words = inner.split_whitespace().rev();

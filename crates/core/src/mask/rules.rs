@@ -20,18 +20,18 @@ pub(super) struct Rules {
 #[serde(deny_unknown_fields)]
 pub(super) struct Rule {
     pub(super) name: String,
-    /// What it finds is a key by its own looks, wherever it stands.
+    /// Its matches are keys by their form, in any context.
     #[serde(default)]
     pub(super) is_a_key: bool,
-    /// It says who somebody is, and is no secret.
+    /// It identifies a person, and is not a secret.
     #[serde(default)]
     pub(super) personal: bool,
-    /// One of these, in small letters, is in whatever the pattern matches.
+    /// One of these, in lower case, is in every match.
     words: Vec<String>,
     /// How far before one of them a match may begin.
     #[serde(default = "close")]
     before: usize,
-    /// What soon follows them.
+    /// Characters that soon follow them.
     #[serde(default)]
     then: String,
     #[serde(deserialize_with = "regex")]
@@ -69,7 +69,7 @@ impl Rule {
     }
 }
 
-/// What stands where a secret would: types, and what is said of one.
+/// Words in the place of a secret that are not one: types, and descriptions.
 const NO_SECRETS: [&str; 27] = [
     "true",
     "false",
@@ -100,7 +100,7 @@ const NO_SECRETS: [&str; 27] = [
     "the",
 ];
 
-/// `$TOKEN`, `${TOKEN}`, `<token>`, `null`: a place for a secret, not one.
+/// `$TOKEN`, `${TOKEN}`, `<token>`, `null`: a placeholder for a secret.
 fn stands_for_something(text: &str) -> bool {
     let inner =
         text.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));

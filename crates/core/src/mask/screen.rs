@@ -1,4 +1,4 @@
-//! A captured screen, masked cell by cell.
+//! Masks a captured screen cell by cell.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::screen::style::Style;
 /// One character on the screen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
-    /// Where it is in the capture.
+    /// Its position in the capture.
     at: usize,
     length: usize,
     pub(super) shown: char,
@@ -30,13 +30,13 @@ pub(super) fn mask(masks: &Masks, text: &str, width: usize) -> String {
     let likely = |a: &Block, b: &Block| chains::goes_on(&cells, a, b);
     let wrapped = View::of(&cells, chains::chains(&cells, &blocks, likely));
     wrapped.hide(&cells, &mut fills, &masks.spans(&wrapped.text));
-    // What is known to the letter is found however it is broken.
+    // Known secrets are found however they are broken into rows.
     let broken = View::of(&cells, chains::chains(&cells, &blocks, |_, _| true));
     broken.hide(&cells, &mut fills, &masks.secrets_in(&broken.text));
     rewrite(masks, text, &cells, &fills)
 }
 
-/// The cells of a capture, and which of them make up each row.
+/// The cells of a capture, and the range of each row.
 fn cells(text: &str) -> (Vec<Cell>, Vec<Range<usize>>) {
     let mut found = Capture::default();
     ansi::paint_by_character(text, &mut found);
@@ -50,7 +50,7 @@ struct Capture {
     rows: Vec<Range<usize>>,
     column: usize,
     begin: usize,
-    /// Of the character that is read.
+    /// Position of the current character.
     at: usize,
     length: usize,
 }
@@ -58,7 +58,7 @@ struct Capture {
 impl Capture {
     fn add(&mut self, shown: char, width: usize) {
         let Self { at, length, column, .. } = *self;
-        // What takes no column is between the cells, as escape codes are.
+        // Characters of zero width are treated like escape codes, between the cells.
         if width > 0 {
             self.cells.push(Cell { at, length, shown, column, width });
         }
@@ -85,10 +85,10 @@ impl Painter for Capture {
     }
 }
 
-/// Cells as a text in which can be searched.
+/// Cells as a searchable text.
 struct View {
     text: String,
-    /// Where each cell begins in the text.
+    /// The start of each cell in the text.
     places: Vec<(usize, usize)>,
 }
 
@@ -116,7 +116,7 @@ impl View {
     }
 }
 
-/// The capture with some cells hidden. Codes between cells stay, but for texts in them: links and titles.
+/// The capture with some cells hidden. Escape codes stay, except for texts in them: links and titles.
 fn rewrite(masks: &Masks, text: &str, cells: &[Cell], fills: &[Option<Fill>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

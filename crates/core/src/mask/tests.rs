@@ -18,12 +18,12 @@ fn masks() -> Masks {
     })
 }
 
-/// Letters and digits of a key. Keys are put together here, so that nobody who searches for keys finds these.
+/// Letters and digits of a key, assembled here so that secret scanners do not report this file.
 fn key(length: usize) -> String {
     "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0".chars().cycle().take(length).collect()
 }
 
-/// Keys of all kinds that are known by their looks.
+/// Keys of all kinds that are recognised by their form.
 fn keys() -> Vec<String> {
     let upper = key(16).to_uppercase();
     [
@@ -43,7 +43,7 @@ fn keys() -> Vec<String> {
 }
 
 #[test]
-fn texts() {
+fn secrets_in_texts_are_hidden() {
     let k = key(30);
     let table: Vec<(String, String)> = vec![
         (format!("key sk-ant-api03-{k}."), format!("key sk-ant-api03-{}.", "x".repeat(30))),
@@ -74,7 +74,7 @@ fn texts() {
 }
 
 #[test]
-fn what_is_no_secret_stays() {
+fn what_is_not_a_secret_stays() {
     for text in [
         "root and me, the user of localhost",
         "max_tokens: 4096, input_tokens=12",
@@ -91,7 +91,7 @@ fn what_is_no_secret_stays() {
 }
 
 #[test]
-fn private_keys_as_far_as_they_are_seen() {
+fn visible_parts_of_private_keys_are_hidden() {
     let begin = "-----BEGIN OPENSSH PRIVATE KEY-----";
     let end = "-----END OPENSSH PRIVATE KEY-----";
     let (k, x) = (key(64), "x".repeat(64));
@@ -114,7 +114,7 @@ fn long_secrets_are_hidden_to_their_end() {
         let masked = masks().text(&format!("token {token}\nthe end"));
         assert!(masked.ends_with("xxx\nthe end") && !masked.contains("Ab1"), "{length}");
     }
-    // After many that are none.
+    // After many words that are not secrets.
     let none = "a token, a key and a secret: nothing to hide, me@home. ".repeat(200);
     let masked = masks().text(&format!("{none}password=hunter2 {none}"));
     assert_eq!(masked, format!("{none}password=xxxxxxx {none}"));
@@ -157,7 +157,7 @@ fn a_screen_keeps_its_columns_and_its_colours() {
     assert_eq!(masks().screen("password=日本 é", 80), "password=ｘｘ é");
 }
 
-/// What real agents made of an answer with two long keys in it, in panes of 80 and 150 columns.
+/// How real agents broke an answer with two long keys, in panes of 80 and 150 columns.
 #[test]
 fn keys_that_real_agents_broke() {
     let screens = [
@@ -205,7 +205,7 @@ fn a_key_below_a_sentence_leaves_the_next_row_alone() {
 }
 
 #[test]
-fn a_key_ends_where_its_row_is_full_but_for_a_column() {
+fn a_key_ends_where_its_row_is_full_except_for_a_column() {
     let screen = "  ┃  and the key AKIA   a panel\n  ┃  AB1CD2EF3GH4IJ5K   a panel\n  ┃  a                  a panel\n";
     assert!(!masks().screen(screen, 41).contains("GH4IJ5K"));
 }
@@ -227,8 +227,8 @@ enum Look {
     BesidePanel,
 }
 
-/// Breaks words into rows as agents do: a word that does not fit is put on the next row or, if it is longer than a
-/// row, broken.
+/// Breaks words into rows as agents do: a word that does not fit goes to the next row or, if it is longer than a
+/// row, is broken.
 fn laid_out(words: &[String], width: usize, look: Look, eager: bool) -> String {
     let inner = match look {
         Look::Terminal => width,
@@ -270,7 +270,7 @@ fn laid_out(words: &[String], width: usize, look: Look, eager: bool) -> String {
     drawn.collect()
 }
 
-/// The text of a screen as somebody would put it together again.
+/// Joins the rows of a screen again.
 fn put_together(screen: &str, look: Look) -> String {
     let grid = Grid::parse(screen.as_bytes());
     let rows = grid.rows().iter().map(|row| {
@@ -315,7 +315,7 @@ proptest! {
         let masked = masks().screen(&screen, width);
         let together = put_together(&masked, look);
         prop_assert!(!together.contains(&secret), "{masked}");
-        // Nor any good part of it.
+        // Nor a large part of it.
         let tail: String = secret.chars().skip(secret.chars().count() - 8).collect();
         prop_assert!(!together.contains(&tail), "{tail} in {masked}");
         prop_assert!(!masked.contains("/home/ada"), "{masked}");

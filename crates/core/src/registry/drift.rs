@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-/// A way in which file and world differ.
+/// A way in which the file and reality differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Dead,
@@ -51,18 +51,18 @@ impl Kind {
     }
 }
 
-/// Something that is to be told once.
+/// A difference to report once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drift {
     pub kind: Kind,
-    /// All that it is about; the first is the one that it is told of.
+    /// All sessions that it is about; it is reported under the first one.
     pub sessions: Vec<String>,
     pub message: String,
     pub hint: Option<String>,
     /// The fields that it is about, in the file before and after.
     pub before: Value,
     pub after: Value,
-    /// What makes it the same drift as before.
+    /// Identifies the drift, to recognise one that was reported before.
     pub key: String,
 }
 
@@ -84,7 +84,7 @@ impl Drift {
         self
     }
 
-    /// The fields as they are and stay.
+    /// With fields that stay as they are.
     pub(super) fn about(self, fields: Value) -> Self {
         self.changing(fields.clone(), fields)
     }
@@ -94,12 +94,11 @@ impl Drift {
         self
     }
 
-    /// The session that it is about, if it is one.
+    /// The session that it is about, if it is a single one.
     pub fn session(&self) -> Option<&str> {
         self.sessions.first().filter(|_| self.kind != Kind::AllGone).map(String::as_str)
     }
 
-    /// As it is printed.
     pub fn shape(&self) -> dogwatch_protocol::registry::Drift {
         dogwatch_protocol::registry::Drift {
             class: self.kind.class().to_owned(),
@@ -119,7 +118,7 @@ pub(super) fn fields<const N: usize>(all: [(&str, Value); N]) -> Value {
     Value::Object(all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Names cannot have a newline in tmux, and marks have none.
+/// tmux allows no newline in names, and marks have none.
 fn key(kind: Kind, session: &str, mark: &str) -> String {
     format!("{}\n{session}\n{mark}", kind.class())
 }

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-/// One value in the file that shall be another. Maps on the way to it are made where they are missing.
+/// Sets one value in the file. Missing maps on the path to it are created.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edit {
     pub path: Vec<String>,
@@ -25,7 +25,7 @@ pub fn entry_path(session: &str) -> Vec<String> {
     vec!["sessions".to_owned(), session.to_owned()]
 }
 
-/// What a file says once it was edited: what the edited text is held against.
+/// Applies edits to the parsed file: the reference for checking the edited text.
 pub fn apply(value: &mut Value, edits: &[Edit]) {
     for edit in edits {
         let mut at = &mut *value;

@@ -1,4 +1,4 @@
-//! Which conversation belongs to whom: classes C, D, G and K.
+//! Which conversation belongs to which session: drift classes C, D, G and K.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,21 @@ use super::observed::{Artifact, Conversation, SeenPane};
 use super::reconcile::Pass;
 use super::{Drift, Edit, Entry, Kind, Status};
 
-/// File systems and clocks disagree by so much.
+/// Tolerance between file systems and clocks.
 const SLACK: SignedDuration = SignedDuration::from_secs(2);
 
 pub(super) fn check(pass: &mut Pass<'_>) {
     tell_shared(pass);
     let mut claims = claims(pass);
-    let judged = pass.judged.clone();
-    for (name, entry) in &judged {
+    let entries = pass.checkable.clone();
+    for (name, entry) in &entries {
         match entry.conversation() {
             Some(id) => {
                 tell_stale(pass, name, entry, id);
                 tell_changed(pass, name, entry, id);
             }
             None if entry.status != Status::Other => {
-                if let Some(id) = conversation_of(pass, &judged, name, entry, &claims) {
+                if let Some(id) = conversation_of(pass, &entries, name, entry, &claims) {
                     fill_in(pass, name, entry, &id);
                     claims.insert(id, (*name).to_owned());
                 }
@@ -35,7 +35,7 @@ pub(super) fn check(pass: &mut Pass<'_>) {
     }
 }
 
-/// Who has which conversation, by the whole file: also entries that are not judged now.
+/// The owner of each conversation according to the whole file, also by entries that are not checked now.
 fn claims(pass: &Pass<'_>) -> BTreeMap<String, String> {
     let of = |(name, entry): (&String, &Entry)| {
         let identities = entry.identities.values().chain(&entry.own_id).cloned();
@@ -44,10 +44,10 @@ fn claims(pass: &Pass<'_>) -> BTreeMap<String, String> {
     pass.registry.sessions.iter().flat_map(of).collect()
 }
 
-/// The conversation of a session that has none yet, if it is certain.
+/// The conversation of a session that has none recorded, if it is certain.
 fn conversation_of(
     pass: &mut Pass<'_>,
-    judged: &[(&str, &Entry)],
+    entries: &[(&str, &Entry)],
     name: &str,
     entry: &Entry,
     claims: &BTreeMap<String, String>,
@@ -56,7 +56,7 @@ fn conversation_of(
     let pane = pass.alive.get(name).copied();
     let said = pane.and_then(|pane| pane.conversation.as_ref());
     if let Some(id) = said.or_else(|| observed.remembered.get(name)) {
-        // Until its first message it has an id and nothing that could be resumed.
+        // Until its first message it has an id, but nothing to resume.
         let exists = matches!(observed.artifacts.get(id), Some(Artifact::Found(_)));
         return match claims.get(id) {
             _ if !exists => None,
@@ -69,8 +69,8 @@ fn conversation_of(
     }
     let pane = pane?;
     let folder = folder(pass, entry, pane);
-    // Of two that could both be meant neither is.
-    let rivals = judged.iter().filter(|(other, rival)| {
+    // With two candidates it is ambiguous, so neither is taken.
+    let rivals = entries.iter().filter(|(other, rival)| {
         let alive = pass.alive.get(other);
         *other != name
             && rival.agent == entry.agent
@@ -139,7 +139,7 @@ fn tell_stale(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
     }
 }
 
-/// The agent is in another conversation than the file says, by its own word.
+/// The agent reports another conversation than the file has.
 fn tell_changed(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
     let said = pass.alive.get(name).and_then(|pane| pane.conversation.as_deref());
     let Some(said) = said.filter(|said| *said != id) else { return };
@@ -154,10 +154,10 @@ fn tell_changed(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
     pass.found.push(drift);
 }
 
-/// One conversation that several running sessions have.
+/// One conversation that several running sessions claim.
 fn tell_shared(pass: &mut Pass<'_>) {
     let mut holders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (name, entry) in &pass.judged {
+    for (name, entry) in &pass.checkable {
         if let (Status::Running, Some(id)) = (&entry.status, entry.conversation()) {
             holders.entry(id).or_default().push(name);
         }

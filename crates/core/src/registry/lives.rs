@@ -1,4 +1,4 @@
-//! Which sessions live: classes A, B, E, F, H, I and J.
+//! Which sessions are alive: drift classes A, B, E, F, H, I and J.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use super::observed::{InPane, SeenPane};
 use super::reconcile::Pass;
 use super::{Drift, Edit, Entry, Kind, Status, TerminatedBy, TmuxServer};
 
-/// From how many on it is told once that all are gone.
+/// From this number on, the loss of all sessions is reported as one drift.
 const MANY: usize = 2;
 
 pub(super) fn check(pass: &mut Pass<'_>) {
     let mut gone = Vec::new();
     let mut running = 0;
-    for (name, entry) in pass.judged.clone() {
+    for (name, entry) in pass.checkable.clone() {
         let seen = pass.observed.sessions.get(name);
         let pane = seen.and_then(|seen| seen.pane(entry.pane.id.as_deref(), &entry.agent));
         match (&entry.status, pane) {
@@ -45,7 +45,7 @@ pub(super) fn check(pass: &mut Pass<'_>) {
     }
 }
 
-/// Whether the server that these were in is no more.
+/// Whether the tmux server of these sessions is gone.
 fn is_another_server(pass: &Pass<'_>, gone: &[(&str, &Entry, bool)]) -> bool {
     match pass.observed.server {
         TmuxServer::None => true,
@@ -111,7 +111,7 @@ fn terminated_fields(now: Timestamp) -> serde_json::Value {
     ])
 }
 
-/// A living session whose pane, agent or folder is another than the file says.
+/// A live session with another pane, agent or directory than in the file.
 fn check_living(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane) {
     if entry.pane.id.as_deref() != Some(&pane.id) || entry.pane.pid != Some(pane.pid) {
         let fields: [(&str, serde_json::Value); 3] = [
@@ -177,7 +177,7 @@ fn tell_alive(pass: &mut Pass<'_>, name: &str, pane: &SeenPane) {
     pass.found.push(drift);
 }
 
-/// What tmux calls the session now that the entry's pane is in.
+/// The new tmux session name of the entry's pane.
 fn renamed(pass: &Pass<'_>, name: &str, entry: &Entry) -> Option<String> {
     let (id, pid) = (entry.pane.id.as_ref()?, entry.pane.pid?);
     let is_it = |pane: &SeenPane| pane.id == *id && pane.pid == pid && !pane.dead;
@@ -195,7 +195,7 @@ fn tell_renamed(pass: &mut Pass<'_>, name: &str, entry: &Entry, now_called: &str
     pass.found.push(drift);
 }
 
-/// Puts sessions in the registry that belong in it by their name, or because we started them.
+/// Registers sessions that belong in the registry by their name, or because dogwatch started them.
 pub(super) fn register_unknown(pass: &mut Pass<'_>) {
     let observed = pass.observed;
     let taken: BTreeSet<(&str, i64)> = pass

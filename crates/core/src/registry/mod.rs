@@ -1,10 +1,10 @@
-//! The registry of agent sessions that a person keeps in a YAML file, and how it is held to what is really there.
+//! The registry: agent sessions that a person lists in a YAML file, and how it is reconciled with what is running.
 //!
-//! - [`Registry`] is what the file says, [`Observed`] what was seen in tmux and on disk, [`Told`] what was said before.
-//! - [`reconcile`] compares them: the [`Edit`]s that the file needs, and the [`Drift`]s that are news.
+//! - [`Registry`] is the content of the file, [`Observed`] what was seen in tmux and on disk, [`Reported`] what was reported before.
+//! - [`reconcile`] compares them and returns the [`Edit`]s that the file needs, and the new [`Drift`]s.
 //!
-//! Two rules stand above the rest: what a person did in the last seconds is never undone, and what could not be seen is
-//! not said.
+//! Two rules come first: a person's changes of the last seconds are never undone, and nothing is reported that could not
+//! be observed.
 
 mod drift;
 mod edit;
@@ -23,4 +23,4 @@ pub use edit::{Edit, apply, entry_path};
 pub use model::{Entry, PaneRecord, Problem, Registry, Status, TerminatedBy, VERSION};
 pub use names::NamePattern;
 pub use observed::{Artifact, Conversation, InPane, Observed, SeenPane, SeenSession, TmuxServer};
-pub use reconcile::{FRESH, Outcome, Told, reconcile};
+pub use reconcile::{FRESH, Outcome, Reported, reconcile};

@@ -6,19 +6,18 @@ use serde_json::{Map, Value};
 
 use super::NamePattern;
 
-/// The version of the file that is understood; one without a version is taken for it.
+/// The supported version of the file; also assumed for a file without one.
 pub const VERSION: u64 = 1;
 
-/// What the file says, as far as it is of use here. Whatever else is in it stays where it is.
+/// The typed part of the file. All other content is preserved.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Registry {
     pub sessions: BTreeMap<String, Entry>,
 }
 
-/// One session of the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Entry {
-    /// Empty if the file does not say.
+    /// Empty if the file does not name it.
     pub agent: String,
     pub workspace: Option<String>,
     pub cwd: Option<String>,
@@ -35,7 +34,7 @@ pub struct Entry {
     /// `agent_identities.<agent>.session_id`.
     pub identities: BTreeMap<String, String>,
     pub job: Option<String>,
-    /// Where it runs; an entry that does not say is taken to be here.
+    /// The host it runs on; this one if the file does not name it.
     pub host: Option<String>,
     pub socket: Option<String>,
 }
@@ -44,7 +43,7 @@ pub struct Entry {
 pub enum Status {
     Running,
     Terminated,
-    /// A word of the person's own, or none: such an entry is left alone.
+    /// A person's own value, or none: such an entry is left alone.
     #[default]
     Other,
 }
@@ -52,7 +51,7 @@ pub enum Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminatedBy {
     User,
-    /// We found it gone.
+    /// dogwatch found it gone.
     Detected,
 }
 
@@ -65,7 +64,7 @@ impl TerminatedBy {
     }
 }
 
-/// The pane that a session was last seen in.
+/// The pane in which a session was last seen.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PaneRecord {
     pub id: Option<String>,
@@ -73,7 +72,7 @@ pub struct PaneRecord {
     pub cmd: Option<String>,
 }
 
-/// What is wrong with a file that is YAML all the same.
+/// Why a file is not a registry although it is YAML.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     #[error("the top level is not a map with `sessions:`")]
@@ -87,7 +86,7 @@ pub enum Problem {
 }
 
 impl Registry {
-    /// Reads what a file says; `null` is an empty one.
+    /// Reads a parsed file; `null` is an empty registry.
     pub fn from_value(value: &Value) -> Result<Self, Problem> {
         let map = match value {
             Value::Null => return Ok(Self::default()),
@@ -113,7 +112,7 @@ impl Registry {
         Ok(Self { sessions: sessions.iter().map(read).collect::<Result<_, _>>()? })
     }
 
-    /// Tells by their names what the entries run that do not say it.
+    /// Derives the agents of entries that name none from the session names.
     #[must_use]
     pub fn with_agents_by_name(mut self, pattern: &NamePattern, agents: &[String]) -> Self {
         for (name, entry) in &mut self.sessions {
@@ -197,33 +196,33 @@ impl Entry {
 
     /// The same as a value of the file.
     pub fn to_value(&self) -> Value {
-        // Texts, numbers and maps of them: nothing in it can fail.
+        // Texts, numbers and maps of them: cannot fail.
         serde_json::to_value(self.shape()).unwrap_or_default()
     }
 
-    /// The conversation that it is in, or was last.
+    /// Its current or last conversation.
     pub fn conversation(&self) -> Option<&str> {
         let own = self.own_id.as_deref().filter(|_| self.agent == CLAUDE || self.agent.is_empty());
         own.or_else(|| self.identities.get(&self.agent).map(String::as_str))
     }
 
-    /// When it was started for the last time.
+    /// Its last start.
     pub fn begun(&self) -> Option<Timestamp> {
         self.created_at.max(self.resumed_at)
     }
 
-    /// The last moment that the file itself tells of.
+    /// The latest time in the entry.
     pub(super) fn last_change(&self) -> Option<Timestamp> {
         self.begun().max(self.terminated_at)
     }
 }
 
-/// The agent whose conversation has a field of its own.
+/// The agent whose conversation has its own field.
 pub(super) const CLAUDE: &str = "claude";
 
 impl PaneRecord {
     pub(super) fn to_value(&self) -> Value {
-        // Texts and a number: nothing in it can fail.
+        // Texts and a number: cannot fail.
         serde_json::to_value(self.shape()).unwrap_or_default()
     }
 
@@ -232,12 +231,12 @@ impl PaneRecord {
     }
 }
 
-/// A moment as the file has it.
+/// A time in the file's format.
 pub(super) fn stamp(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
 }
 
-/// What people write without quotes may be read as a number.
+/// An unquoted text may be parsed as a number.
 fn text(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::String(text) if text.is_empty() => None,

@@ -1,4 +1,4 @@
-/// How sessions are named that belong in the registry: `<workspace>-creator-<agent>`, with each placeholder once.
+/// The naming pattern of sessions that belong in the registry: `<workspace>-creator-<agent>`, with each placeholder once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePattern {
     before: String,
@@ -12,7 +12,7 @@ const AGENT: &str = "<agent>";
 impl NamePattern {
     pub const DEFAULT: &str = "<workspace>-creator-<agent>";
 
-    /// Reads a pattern; the error says what it must be.
+    /// Parses a pattern; the error says what is required.
     pub fn parse(pattern: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
@@ -30,7 +30,7 @@ impl NamePattern {
         Ok(Self { before, between, after })
     }
 
-    /// Workspace and agent of a name that fits, if the agent is known.
+    /// Workspace and agent of a matching name, if the agent is known.
     pub fn read<'n>(&self, name: &'n str, agents: &[String]) -> Option<(&'n str, &'n str)> {
         let middle = name.strip_prefix(self.before.as_str())?.strip_suffix(self.after.as_str())?;
         let (workspace, agent) = middle.rsplit_once(self.between.as_str())?;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_fit() {
+    fn names_match_the_pattern() {
         let agents = ["claude", "agy"].map(ToOwned::to_owned);
         let usual = NamePattern::default();
         assert_eq!(NamePattern::parse(NamePattern::DEFAULT), Ok(usual.clone()));

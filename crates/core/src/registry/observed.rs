@@ -4,10 +4,10 @@ use jiff::Timestamp;
 
 use super::NamePattern;
 
-/// What was seen in one look at tmux, the processes and the disk.
+/// One observation of tmux, processes and disk.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// When the look began.
+    /// When the observation began.
     pub at: Timestamp,
     pub host: String,
     /// Socket of the tmux server.
@@ -15,25 +15,24 @@ pub struct Observed {
     pub server: TmuxServer,
     /// When the host was booted.
     pub boot: Option<Timestamp>,
-    /// Sessions by name: those of tmux, and those of ours whose pane is in a session of another name.
+    /// Sessions by name: those of tmux, and managed ones whose pane is in a tmux session of another name.
     pub sessions: BTreeMap<String, SeenSession>,
-    /// Conversations that we know of because we started the session, by its name.
+    /// Conversations of managed sessions, by session name.
     pub remembered: BTreeMap<String, String>,
-    /// Whether a conversation that was asked about has its file, by its id. One that is not in here was not looked for.
+    /// Whether a conversation has its file, by its id. A missing id was not checked.
     pub artifacts: BTreeMap<String, Artifact>,
-    /// Conversations in the folders of sessions that have none yet.
+    /// Conversations in the directories of sessions that have none recorded.
     pub conversations: Vec<Conversation>,
-    /// Folders that the file names, with links resolved; `None` for one that is not there.
+    /// Directories named in the file, with links resolved; `None` for a missing one.
     pub folders: BTreeMap<String, Option<String>>,
-    /// Agents that there are.
+    /// Known agents.
     pub agents: Vec<String>,
     pub pattern: NamePattern,
 }
 
-/// What tmux answered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum TmuxServer {
-    /// Nothing that could be understood: then nothing is known of any session.
+    /// No usable answer: nothing is known about any session.
     #[default]
     Unreachable,
     None,
@@ -45,9 +44,9 @@ pub enum TmuxServer {
 /// A session with its panes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SeenSession {
-    /// We started it.
+    /// Managed: dogwatch started it.
     pub ours: bool,
-    /// When it began, if that is known.
+    /// When it began, if known.
     pub since: Option<Timestamp>,
     pub panes: Vec<SeenPane>,
 }
@@ -55,15 +54,15 @@ pub struct SeenSession {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SeenPane {
     pub id: String,
-    /// Its agent's process if we started it, else the one that tmux started.
+    /// The agent's process if it is managed, else the process that tmux started.
     pub pid: i64,
     pub cmd: String,
     pub cwd: String,
     pub dead: bool,
     pub agent: InPane,
-    /// The conversation that the agent itself says it is in.
+    /// The conversation that the agent itself reports.
     pub conversation: Option<String>,
-    /// What it is doing, if that was asked for.
+    /// Its status, if it was requested.
     pub status: Option<String>,
 }
 
@@ -72,7 +71,7 @@ pub struct SeenPane {
 pub enum InPane {
     Runs(String),
     Nobody,
-    /// This system does not tell.
+    /// Not detectable on this system.
     #[default]
     Unknown,
 }
@@ -81,22 +80,22 @@ pub enum InPane {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Artifact {
     Found(String),
-    /// With the path that was looked for.
+    /// With the expected path.
     Missing(String),
 }
 
-/// A conversation that was found on disk.
+/// A conversation found on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversation {
     pub agent: String,
     pub id: String,
-    /// The folder that it is about, with links resolved.
+    /// Its working directory, with links resolved.
     pub folder: String,
     pub modified: Timestamp,
 }
 
 impl SeenSession {
-    /// The pane that an entry means: the one with its agent, else the one that it names, else the first that lives.
+    /// The pane of an entry: the one with its agent, else the recorded one, else the first live one.
     pub(super) fn pane(&self, named: Option<&str>, agent: &str) -> Option<&SeenPane> {
         let is_named = |pane: &&SeenPane| Some(pane.id.as_str()) == named && !pane.dead;
         let is_its = |pane: &&SeenPane| matches!(&pane.agent, InPane::Runs(a) if a == agent);

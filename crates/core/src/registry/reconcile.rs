@@ -6,59 +6,64 @@ use super::drift::session_of;
 use super::observed::SeenPane;
 use super::{Drift, Edit, Entry, Observed, Registry, TmuxServer, identity, lives};
 
-/// How long what a person did is left alone, whatever is seen.
+/// How long a person's change is left alone, whatever is observed.
 pub const FRESH: SignedDuration = SignedDuration::from_secs(5);
-/// How far ahead a command may say that it is still at it. What lies further ahead was written by another clock.
+/// How far in the future a command may announce that it still works on a session. A later time comes from another clock.
 const AHEAD: SignedDuration = SignedDuration::from_mins(1);
 
-/// What was said and done before.
+/// Earlier reports and commands.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
-    /// Keys of drifts that were told and have not gone away since.
+pub struct Reported {
+    /// Keys of drifts that were reported and still exist.
     pub drifts: BTreeSet<String>,
     /// When a person's command last changed a session.
     pub touched: BTreeMap<String, Timestamp>,
 }
 
-/// What is to be done about the difference.
+/// The result of a comparison.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     pub edits: Vec<Edit>,
-    /// What is news.
+    /// New drifts.
     pub drifts: Vec<Drift>,
-    /// What was told before, and is still so.
+    /// Drifts that were reported before and still exist.
     pub standing: Vec<Drift>,
-    /// Keys of what was told before, and is no longer so: if it comes back, it is told again.
+    /// Keys of reported drifts that no longer exist: if one comes back, it is reported again.
     pub over: BTreeSet<String>,
-    /// How many sessions of the file were looked at.
+    /// Number of sessions of the file that were checked.
     pub checked: usize,
-    /// Something was left alone because a person had just been at it: it should be looked at again soon.
+    /// A session was skipped because a person had just changed it: check again soon.
     pub held: bool,
 }
 
-/// Holds the file against what was seen.
-pub fn reconcile(registry: &Registry, observed: &Observed, told: &Told, now: Timestamp) -> Outcome {
+/// Compares the file with the observation.
+pub fn reconcile(
+    registry: &Registry,
+    observed: &Observed,
+    reported: &Reported,
+    now: Timestamp,
+) -> Outcome {
     if observed.server == TmuxServer::Unreachable {
         return Outcome::default();
     }
-    let mut pass = Pass::new(registry, observed, told, now);
+    let mut pass = Pass::new(registry, observed, reported, now);
     lives::check(&mut pass);
     lives::register_unknown(&mut pass);
     identity::check(&mut pass);
     pass.outcome()
 }
 
-/// One comparison under way.
+/// A comparison in progress.
 pub(super) struct Pass<'a> {
     pub(super) registry: &'a Registry,
     pub(super) observed: &'a Observed,
-    pub(super) told: &'a Told,
+    pub(super) reported: &'a Reported,
     pub(super) now: Timestamp,
-    /// Sessions of the file that may be judged now.
-    pub(super) judged: Vec<(&'a str, &'a Entry)>,
-    /// Of which something could not be seen: what was told of them stays told.
+    /// Sessions of the file that can be checked now.
+    pub(super) checkable: Vec<(&'a str, &'a Entry)>,
+    /// Sessions that were not fully observed: their reported drifts are kept.
     pub(super) unsure: BTreeSet<&'a str>,
-    /// The living panes of sessions that the file has as running.
+    /// The live panes of sessions that the file has as running.
     pub(super) alive: BTreeMap<&'a str, &'a SeenPane>,
     pub(super) edits: Vec<Edit>,
     pub(super) found: Vec<Drift>,
@@ -66,13 +71,18 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(registry: &'a Registry, observed: &'a Observed, told: &'a Told, now: Timestamp) -> Self {
+    fn new(
+        registry: &'a Registry,
+        observed: &'a Observed,
+        reported: &'a Reported,
+        now: Timestamp,
+    ) -> Self {
         let mut pass = Self {
             registry,
             observed,
-            told,
+            reported,
             now,
-            judged: Vec::new(),
+            checkable: Vec::new(),
             unsure: BTreeSet::new(),
             alive: BTreeMap::new(),
             edits: Vec::new(),
@@ -91,15 +101,15 @@ impl<'a> Pass<'a> {
             {
                 pass.unsure.insert(name);
             } else {
-                pass.judged.push((name, entry));
+                pass.checkable.push((name, entry));
             }
         }
         pass
     }
 
-    /// Whether a person has just changed it, or did so after the look began. Others than us tell by the times in the file.
+    /// Whether a person changed it just now, or after the observation began. Other tools' changes show in the times of the file.
     pub(super) fn is_fresh(&self, name: &str, entry: Option<&Entry>) -> bool {
-        let by_command = self.told.touched.get(name).copied();
+        let by_command = self.reported.touched.get(name).copied();
         let last = by_command.max(entry.and_then(Entry::last_change));
         last.is_some_and(|last| {
             let age = self.now.duration_since(last);
@@ -111,9 +121,9 @@ impl<'a> Pass<'a> {
         let current: BTreeSet<&String> = self.found.iter().map(|drift| &drift.key).collect();
         let is_over =
             |key: &&String| !current.contains(key) && !self.unsure.contains(session_of(key));
-        let over = self.told.drifts.iter().filter(is_over).cloned().collect();
-        let checked = self.judged.len();
-        let is_old = |drift: &Drift| self.told.drifts.contains(&drift.key);
+        let over = self.reported.drifts.iter().filter(is_over).cloned().collect();
+        let checked = self.checkable.len();
+        let is_old = |drift: &Drift| self.reported.drifts.contains(&drift.key);
         let (standing, drifts) = self.found.into_iter().partition(is_old);
         Outcome { edits: self.edits, drifts, standing, over, checked, held: self.held }
     }

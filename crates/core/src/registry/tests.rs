@@ -10,11 +10,11 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_794_700_000 + seconds).unwrap()
 }
 
-/// A world in which nothing differs: one claude session in the registry, alive, with its conversation on disk.
+/// A world without drift: one claude session in the registry, alive, with its conversation on disk.
 struct World {
     file: Value,
     observed: Observed,
-    told: Told,
+    reported: Reported,
     now: Timestamp,
 }
 
@@ -30,7 +30,7 @@ impl World {
                 agents: ["claude", "agy", "codex"].map(Into::into).into(),
                 ..Observed::default()
             },
-            told: Told::default(),
+            reported: Reported::default(),
             now: at(1000),
         };
         world.add("w-creator-claude", Some(ID));
@@ -87,15 +87,15 @@ impl World {
 
     fn look(&self) -> Outcome {
         let registry = Registry::from_value(&self.file).unwrap();
-        reconcile(&registry, &self.observed, &self.told, self.now)
+        reconcile(&registry, &self.observed, &self.reported, self.now)
     }
 
-    /// A pass with all that follows from it, 30 s after the last one.
+    /// A pass with all its consequences, 30 s after the last one.
     fn pass(&mut self) -> Vec<&'static str> {
         let outcome = self.look();
         apply(&mut self.file, &outcome.edits);
-        self.told.drifts.retain(|key| !outcome.over.contains(key));
-        self.told.drifts.extend(outcome.drifts.iter().map(|drift| drift.key.clone()));
+        self.reported.drifts.retain(|key| !outcome.over.contains(key));
+        self.reported.drifts.extend(outcome.drifts.iter().map(|drift| drift.key.clone()));
         self.now += SignedDuration::from_secs(30);
         self.observed.at = self.now;
         outcome.drifts.iter().map(|drift| drift.kind.class()).collect()
@@ -108,7 +108,7 @@ impl World {
 
 type Case = (&'static str, fn(&mut World), &'static [&'static str]);
 
-/// One change of the quiet world each, and the classes that are told of.
+/// One change to the world without drift each, and the classes that are reported.
 const CASES: [Case; 25] = [
     ("nothing differs", |_| {}, &[]),
     ("session gone", |w| w.observed.sessions.clear(), &["A"]),
@@ -241,13 +241,13 @@ const CASES: [Case; 25] = [
 ];
 
 #[test]
-fn every_class() {
+fn every_class_is_reported_once() {
     for (case, change, want) in CASES {
         let mut world = World::new();
         change(&mut world);
         assert_eq!(world.pass(), want, "{case}");
         let again = world.pass();
-        assert!(!again.iter().any(|class| want.contains(class)), "{case}: told once");
+        assert!(!again.iter().any(|class| want.contains(class)), "{case}: reported once");
         assert!(world.look().edits.is_empty(), "{case}: settled");
     }
 }
@@ -262,7 +262,7 @@ fn conversation(id: &str, seconds: i64) -> Conversation {
 }
 
 #[test]
-fn a_dead_one_is_marked_and_said() {
+fn a_dead_session_is_marked_and_reported() {
     let mut world = World::new();
     world.observed.sessions.clear();
     let outcome = world.look();
@@ -278,7 +278,7 @@ fn a_dead_one_is_marked_and_said() {
 }
 
 #[test]
-fn an_unknown_one_is_written_whole() {
+fn an_unknown_session_is_registered_completely() {
     let mut world = World::new();
     world.file = Value::Null;
     assert_eq!(world.pass(), ["B"]);
@@ -291,7 +291,7 @@ fn an_unknown_one_is_written_whole() {
 }
 
 #[test]
-fn told_again_once_it_went_away() {
+fn a_drift_that_comes_back_is_reported_again() {
     let mut world = World::new();
     world.pane().agent = InPane::Nobody;
     assert_eq!(world.pass(), ["E"]);
@@ -306,7 +306,7 @@ fn told_again_once_it_went_away() {
 }
 
 #[test]
-fn a_second_death_is_news() {
+fn a_second_death_is_reported() {
     let mut world = World::new();
     let alive = std::mem::take(&mut world.observed.sessions);
     assert_eq!(world.pass(), ["A"]);
@@ -318,10 +318,10 @@ fn a_second_death_is_news() {
 }
 
 #[test]
-fn what_a_person_just_did_stands() {
+fn a_recent_change_by_a_person_is_not_undone() {
     let touched = |world: &mut World, ago: i64| {
         world
-            .told
+            .reported
             .touched
             .insert("w-creator-claude".into(), world.now - SignedDuration::from_secs(ago));
     };
@@ -360,7 +360,7 @@ fn what_a_person_just_did_stands() {
 }
 
 #[test]
-fn all_gone_is_one_event() {
+fn the_loss_of_all_sessions_is_one_drift() {
     let many = || {
         let mut world = World::new();
         for n in 0..49 {
@@ -399,7 +399,7 @@ fn all_gone_is_one_event() {
 }
 
 #[test]
-fn no_conversation_is_given_twice() {
+fn no_conversation_is_assigned_twice() {
     let mut world = World::new();
     world.without_id();
     world.pane().conversation = None;
@@ -427,7 +427,7 @@ fn no_conversation_is_given_twice() {
 }
 
 #[test]
-fn ids_of_other_agents() {
+fn conversations_of_other_agents_are_found() {
     for agent in ["agy", "codex"] {
         let mut world = World::new();
         let name = format!("w-creator-{agent}");
@@ -445,7 +445,7 @@ fn ids_of_other_agents() {
 }
 
 #[test]
-fn a_pane_that_is_another_is_noted() {
+fn a_changed_pane_is_recorded() {
     let mut world = World::new();
     world.set("pane", json!({ "id": "%1", "pid": 1, "mine": "kept" }));
     assert_eq!(world.pass(), [""; 0]);
@@ -457,7 +457,7 @@ fn a_pane_that_is_another_is_noted() {
 }
 
 #[test]
-fn files_that_are_no_registry() {
+fn files_that_are_not_a_registry_are_refused() {
     let read = |value: Value| Registry::from_value(&value).map(|registry| registry.sessions.len());
     assert_eq!(read(Value::Null), Ok(0));
     assert_eq!(read(json!({ "sessions": null, "mine": 1 })), Ok(0));

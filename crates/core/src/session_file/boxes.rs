@@ -1,6 +1,6 @@
-//! Boxes to be ticked, one in each of four cells, or all four in one.
+//! Check boxes: one in each of four cells, or all four in one cell.
 
-/// What must have been done before a pane may be closed.
+/// The conditions for closing a pane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Boxes {
     pub report_back_sent: bool,
@@ -32,10 +32,9 @@ impl Boxes {
     }
 }
 
-/// Titles of the columns.
 pub(super) const TITLES: [&str; 4] =
     ["Report-back sent", "Session ID saved", "Task marked done", "Ready-to-close set"];
-/// How each may be called, as keys: in a title of its own, or within a cell that has all of them.
+/// Accepted names of each box, as keys: as a column title, or in a cell with all of them.
 pub(super) const KEYS: [&[&str]; 4] = [
     &["reportbacksent", "reportback"],
     &["sessionidsaved", "sessionid"],
@@ -43,7 +42,7 @@ pub(super) const KEYS: [&[&str]; 4] = [
     &["readytocloseset", "readytoclose"],
 ];
 
-/// How a column for all of them may be called.
+/// Accepted titles of a column for all of them.
 pub(super) const ALL_IN_ONE: [&str; 5] =
     ["closedown", "closedownboxes", "closedownchecklist", "checklist", "boxes"];
 
@@ -54,7 +53,7 @@ pub(super) fn is_ticked(text: &str) -> bool {
     TICKED.iter().any(|mark| text.contains(mark))
 }
 
-/// The text of one box, ticked or not, in the style that it has.
+/// A box, ticked or not, in its existing style.
 pub(super) fn set(text: &str, ticked: bool) -> String {
     if is_ticked(text) == ticked && !text.trim().is_empty() {
         return text.to_owned();
@@ -74,7 +73,7 @@ pub(super) fn set(text: &str, ticked: bool) -> String {
     }
 }
 
-/// Which of the four boxes a piece of text is about.
+/// Which of the four boxes a text names.
 fn which(piece: &str) -> Option<usize> {
     let key = super::markdown::key(piece);
     KEYS.iter().position(|names| names.iter().any(|name| key.contains(name)))
@@ -82,7 +81,7 @@ fn which(piece: &str) -> Option<usize> {
 
 const BETWEEN: [char; 4] = ['·', ',', ';', '•'];
 
-/// The boxes in a cell that has all of them, such as `☑ report-back sent · ☐ session ID saved`; `None` if it has none.
+/// The boxes in a cell with all of them, such as `☑ report-back sent · ☐ session ID saved`; `None` if it has none.
 pub(super) fn in_one_cell(text: &str) -> Option<[bool; 4]> {
     let mut found = None;
     for piece in text.split(BETWEEN) {
@@ -93,7 +92,7 @@ pub(super) fn in_one_cell(text: &str) -> Option<[bool; 4]> {
     found
 }
 
-/// A cell for all of them, with none ticked.
+/// A cell with all of them, none ticked.
 pub(super) fn all_in_one_cell() -> String {
     TITLES.map(|title| format!("☐ {}", title.to_lowercase().replace("id", "ID"))).join(" · ")
 }
@@ -118,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticked_in_the_style_they_have() {
+    fn boxes_are_ticked_in_their_own_style() {
         let table = [
             ("☐", true, "☑"),
             ("☑", false, "☐"),
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn four_in_one_cell() {
+    fn four_boxes_in_one_cell() {
         let text =
             "☐ report-back sent · ☑ session ID saved · ☐ task marked done · ☐ ready-to-close set";
         assert_eq!(in_one_cell(text), Some([false, true, false, false]));

@@ -1,11 +1,11 @@
-//! As much of Markdown as the session file needs: headings, sections and tables, found in lines that are otherwise left
-//! exactly as they are.
+//! The part of Markdown that the session file needs: headings, sections and tables. All other lines stay exactly as
+//! they are.
 
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthStr;
 
-/// A heading that counts: not one in a code block or in a comment.
+/// A heading outside of code blocks and comments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
     pub line: usize,
@@ -13,7 +13,6 @@ pub(super) struct Heading {
     pub text: String,
 }
 
-/// The headings of a text.
 pub(super) fn headings(lines: &[String]) -> Vec<Heading> {
     let mut outside = Outside::default();
     let mut found = Vec::new();
@@ -27,7 +26,7 @@ pub(super) fn headings(lines: &[String]) -> Vec<Heading> {
     found
 }
 
-/// The lines below a heading, up to the next one that is not below it.
+/// The lines below a heading, up to the next one of the same or a higher level.
 pub(super) fn section(headings: &[Heading], at: usize, end: usize) -> Range<usize> {
     let heading = &headings[at];
     let next = headings[at + 1..].iter().find(|other| other.level <= heading.level);
@@ -48,12 +47,12 @@ pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
     is_one.then_some((level, text))
 }
 
-/// Letters and digits of a text in lower case: what is left of a title however it is written.
+/// Letters and digits of a text in lower case, to compare titles however they are written.
 pub(super) fn key(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Tells lines of plain text from those in code blocks and comments, in the order of the text.
+/// Distinguishes plain text from code blocks and comments, line by line.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
     fence: Option<(char, usize)>,
@@ -61,7 +60,7 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// Whether a line is plain text; the next line is asked for after it.
+    /// Whether a line is plain text; must be called for every line in order.
     pub(super) fn is_plain(&mut self, line: &str) -> bool {
         if self.comment {
             self.comment = !line.contains("-->");
@@ -88,12 +87,12 @@ impl Outside {
         }
     }
 
-    /// Whether the last line was in a code block or comment that goes on.
+    /// Whether the last line was in an open code block or comment.
     pub(super) fn is_inside(&self) -> bool {
         self.comment || self.fence.is_some()
     }
 
-    /// The line that ends the code block in which the text ends.
+    /// The line that would close the open code block at the end of the text.
     pub(super) fn closing(&self) -> Option<String> {
         self.fence.map(|(char, length)| char.to_string().repeat(length))
     }
@@ -108,12 +107,12 @@ fn fence(line: &str) -> Option<(char, usize, &str)> {
     is_one.then_some((char, length, after))
 }
 
-/// A table: where its rows are and what its columns are called.
+/// A table: the position of its rows and the names of its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     /// Keys of the column titles.
     pub columns: Vec<String>,
-    /// How wide each column is written in its header.
+    /// The width of each column in the header.
     pub widths: Vec<usize>,
     pub rows: Range<usize>,
 }
@@ -136,17 +135,17 @@ impl Table {
         })
     }
 
-    /// Where the first of these columns is.
+    /// The position of the first of these columns that exists.
     pub(super) fn column(&self, names: &[&str]) -> Option<usize> {
         names.iter().find_map(|name| self.columns.iter().position(|column| column == name))
     }
 
-    /// A row of the table with another text in one cell.
+    /// The row with another text in one cell.
     pub(super) fn with_cell(&self, line: &str, column: usize, text: &str) -> String {
         with_cell(line, column, text, self.widths.get(column).copied().unwrap_or(0))
     }
 
-    /// A new row with these texts, as wide as the header.
+    /// A new row with these texts, padded like the header.
     pub(super) fn row(&self, texts: &[String]) -> String {
         let mut row = String::from("|");
         for (at, width) in self.widths.iter().enumerate() {
@@ -157,7 +156,7 @@ impl Table {
     }
 }
 
-/// Where the cells of a row are; none if the line is no row.
+/// The positions of a row's cells; empty if the line is not a row.
 fn cells(line: &str) -> Vec<Range<usize>> {
     let start = line.len() - line.trim_start().len();
     let end = line.trim_end().len();
@@ -195,19 +194,19 @@ fn is_rule(line: &str) -> bool {
     })
 }
 
-/// What stands in a cell.
+/// The text of a cell.
 pub(super) fn cell(line: &str, column: usize) -> String {
     let text = cells(line).get(column).map_or("", |cell| line[cell.clone()].trim());
     text.replace("\\|", "|")
 }
 
-/// The line with another text in a cell, and everything around as it was. The cell keeps its width if the text fits, up to
+/// The line with another text in a cell, and everything around it unchanged. The cell keeps its width if the text fits, up to
 /// that of its title.
 fn with_cell(line: &str, column: usize, text: &str, title: usize) -> String {
     let all = cells(line);
     let text = escaped(text);
     let Some(cell) = all.get(column) else {
-        // A row that was left short: it gets the cells that it lacks.
+        // A row with missing cells: add them.
         let end = line.trim_end().len();
         let bar = if line[..end].ends_with('|') { "" } else { " |" };
         let blank = "  |".repeat(column - all.len());
@@ -226,7 +225,7 @@ fn fitted(text: &str, width: usize) -> String {
     format!(" {text}{} ", " ".repeat(blanks))
 }
 
-/// A text that stays in one cell.
+/// Escapes a text so that it stays in one cell.
 fn escaped(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.replace('|', "\\|").trim().to_owned()
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_and_what_only_looks_like_one() {
+    fn headings_are_told_from_lookalikes() {
         let text = "# A\n```\n# no\n```\n<!-- x\n# no\n-->\n## B ##\n    # no\n#no\n~~~~ sh\n# no\n~~~\n# no\n~~~~\n<!-- one line --> \n### C# \r\n";
         let found: Vec<(usize, String)> =
             headings(&lines(text)).into_iter().map(|h| (h.level, h.text)).collect();
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_however_they_are_written() {
+    fn tables_in_any_style() {
         for text in [
             "| Pane | Role |\n| --- | --- |\n| %1 | dev |\n\nx | y\n",
             "|Pane|Role|\n|:-:|--:|\n|%1|dev|\n",
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cell_changes_and_nothing_else() {
+    fn only_one_cell_changes() {
         let table = [
             ("| a   | b |\n", 0, "xyz", "| xyz | b |\n"),
             ("| a        | b |\n", 0, "xyz", "| xyz    | b |\n"),

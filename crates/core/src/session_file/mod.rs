@@ -1,7 +1,7 @@
-//! The session file of a team: a Markdown file that people and agents read, and that people edit too.
+//! The session file of a team: a Markdown file that people and agents read, and that people also edit.
 //!
-//! It is held as its lines, each with its line end. Reading finds the parts that are known (two tables and the tasks) wherever they
-//! are; an edit changes the cell or the line that it is about. So whatever a person has written stays byte for byte: other
+//! It is kept as lines with their line ends. Reading finds the known parts (two tables and the tasks) wherever they are; an edit
+//! changes only its cell or line. So everything a person has written stays byte for byte: other
 //! sections, further columns, comments, order, spacing.
 //!
 //! ```markdown
@@ -43,13 +43,12 @@ pub use tasks::{Task, TaskId, TaskStatus};
 
 use markdown::Heading;
 
-/// A session file, as it was read and as it will be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFile {
     lines: Vec<String>,
 }
 
-/// A part of the file that cannot be used as it is.
+/// A part of the file that is not usable as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileProblem {
     #[error("line {line}: a code block or comment is never closed")]
@@ -71,7 +70,7 @@ impl SessionFile {
         Self { lines: text.split_inclusive('\n').map(ToOwned::to_owned).collect() }
     }
 
-    /// A problem that hides parts of the file from us; somebody may be in the middle of an edit.
+    /// A problem that hides parts of the file; a person may be in the middle of an edit.
     pub fn check(&self) -> Result<(), FileProblem> {
         let mut outside = markdown::Outside::default();
         let mut opened = 0;
@@ -85,7 +84,7 @@ impl SessionFile {
         if outside.is_inside() { Err(FileProblem::Unclosed { line: opened }) } else { Ok(()) }
     }
 
-    /// A new one, with all its parts and nothing in them.
+    /// A new file with all parts, empty.
     pub fn new() -> Self {
         let mut file = Self::parse(HEAD);
         file.agent_table();
@@ -106,19 +105,19 @@ impl SessionFile {
     fn section(&self, title: &str) -> Option<Range<usize>> {
         let headings = self.headings();
         let wanted = markdown::key(title);
-        // "Tasks (sprint 3)" is meant too; "Task force" is not.
+        // "Tasks (sprint 3)" also counts; "Task force" does not.
         let is_meant = |heading: &Heading| markdown::key(&heading.text).starts_with(&wanted);
         let at = headings.iter().position(is_meant)?;
         Some(markdown::section(&headings, at, self.lines.len()))
     }
 
-    /// How this file ends its lines.
+    /// The line end of this file.
     fn line_end(&self) -> &'static str {
         let is_dos = self.lines.first().is_some_and(|line| line.ends_with("\r\n"));
         if is_dos { "\r\n" } else { "\n" }
     }
 
-    /// Puts lines before the one with this number.
+    /// Inserts lines before this line number.
     fn insert(&mut self, at: usize, lines: impl IntoIterator<Item = String>) {
         let end = self.line_end();
         if let Some(before) = at.checked_sub(1).and_then(|at| self.lines.get_mut(at))
@@ -130,7 +129,7 @@ impl SessionFile {
         self.lines.splice(at..at, new);
     }
 
-    /// Puts a section at the end of the file.
+    /// Appends a section to the file.
     fn append_section(&mut self, title: &str, lines: &[String]) {
         let is_apart = self.lines.last().is_none_or(|line| line.trim().is_empty());
         let gap = (!is_apart).then(String::new);

@@ -1,4 +1,4 @@
-//! What the members of a team do to the file, each as one edit.
+//! The actions of team members, each as one edit of the file.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,17 @@ use super::rows::{AgentRow, PaneRow, PaneStatus};
 use super::tasks::{PANE, RESULT, Task, TaskId, TaskStatus};
 use super::{FileProblem, SessionFile};
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed {
-    /// It is at this one already.
+    /// The pane has this task already.
     Has(Task),
     Got(Task),
     /// No task of its role is pending.
     Nothing,
 }
 
-/// There is no task that the pane could have completed.
+/// The pane has no task to complete.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoTask {
     #[error("{pane} has no task in progress")]
@@ -28,7 +28,7 @@ pub enum NoTask {
     File(#[from] FileProblem),
 }
 
-/// What stands in the way of closing a pane.
+/// What is missing before a pane may be closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     ReadyToClose,
@@ -49,13 +49,13 @@ impl Missing {
 }
 
 impl SessionFile {
-    /// Writes down an agent in a pane that was just made. Whoever had that number before is gone.
+    /// Adds an agent in a new pane. An earlier pane with the same number is gone.
     pub fn begin(&mut self, agent: &AgentRow) -> Result<(), FileProblem> {
         self.close(&agent.pane)?;
         self.register(agent)
     }
 
-    /// Writes an agent down in both tables. What it has ticked before is kept, unless the pane is a new one.
+    /// Adds an agent to both tables. Its ticked boxes are kept, unless the pane is new.
     pub fn register(&mut self, agent: &AgentRow) -> Result<(), FileProblem> {
         self.put_agent(agent)?;
         let kept = self.pane(&agent.pane).filter(|row| row.status != PaneStatus::Closed);
@@ -68,8 +68,8 @@ impl SessionFile {
         self.put_pane(&PaneRow { pane: agent.pane.clone(), status, boxes })
     }
 
-    /// Gives a pane the first pending task of its role. `held` are tasks that others are known to be at, whatever the file
-    /// says: somebody may have saved an older text over it.
+    /// Gives a pane the first pending task of its role. `held` are tasks that other panes are known to hold, whatever the file
+    /// says: a person may have saved an older text over it.
     pub fn claim(
         &mut self,
         pane: &str,
@@ -100,7 +100,7 @@ impl SessionFile {
         Ok(Claimed::Got(self.task(id).ok_or(FileProblem::NoSuchTask { id })?))
     }
 
-    /// Puts a pane at a task.
+    /// Assigns a task to a pane.
     pub fn assign(&mut self, id: TaskId, pane: &str) -> Result<(), FileProblem> {
         self.mark_task(id, TaskStatus::InProgress)?;
         self.note_task(id, RESULT, None)?;
@@ -112,13 +112,13 @@ impl SessionFile {
         self.put_pane(&PaneRow { pane: pane.to_owned(), status: PaneStatus::Active, boxes })
     }
 
-    /// Takes a task back from whoever was to do it.
+    /// Makes a task pending again.
     pub fn release(&mut self, id: TaskId) -> Result<(), FileProblem> {
         self.mark_task(id, TaskStatus::Pending)?;
         self.note_task(id, PANE, None)
     }
 
-    /// The task that a pane may complete: the one it is at, or the one it has completed without having reported so.
+    /// The task that a pane may complete: its current one, or one it has completed without reporting it.
     pub fn task_to_complete(
         &self,
         pane: &str,
@@ -137,7 +137,7 @@ impl SessionFile {
                 }
         };
         let Some(id) = wanted else {
-            // The last: what was completed before comes first in the file.
+            // The last one: earlier completed tasks come first in the file.
             let found = tasks
                 .iter()
                 .find(|task| Some(task.id) == mine)
@@ -156,7 +156,7 @@ impl SessionFile {
         Err(NoTask::NotYours { id, pane: pane.to_owned(), found })
     }
 
-    /// Marks a task done and saves the conversation's id.
+    /// Marks a task as done and saves the conversation's id.
     pub fn complete(
         &mut self,
         pane: &str,
@@ -184,7 +184,7 @@ impl SessionFile {
         self.put_pane(&PaneRow { pane: pane.to_owned(), status: PaneStatus::Active, boxes })
     }
 
-    /// Ticks that the spawner was told.
+    /// Ticks that the spawner was notified.
     pub fn reported(&mut self, pane: &str) -> Result<(), FileProblem> {
         let kept = self.pane(pane);
         let boxes = kept.as_ref().map_or(Boxes::default(), |row| row.boxes);
@@ -193,7 +193,7 @@ impl SessionFile {
         self.put_pane(&PaneRow { pane: pane.to_owned(), status, boxes })
     }
 
-    /// Says that a pane has nothing left to do.
+    /// Marks a pane as ready to close.
     pub fn ready(&mut self, pane: &str) -> Result<(), FileProblem> {
         let boxes = self.pane(pane).map_or(Boxes::default(), |row| row.boxes);
         let boxes = Boxes { ready_to_close_set: true, ..boxes };
@@ -201,7 +201,7 @@ impl SessionFile {
         self.put_pane(&PaneRow { pane: pane.to_owned(), status: PaneStatus::ReadyToClose, boxes })
     }
 
-    /// Says that a pane is gone. A task that it was at is pending again.
+    /// Marks a pane as gone. Its open task is pending again.
     pub fn close(&mut self, pane: &str) -> Result<(), FileProblem> {
         let at: Vec<TaskId> = self
             .tasks()
@@ -223,7 +223,7 @@ impl SessionFile {
         }
     }
 
-    /// What stands in the way of closing a pane; nothing, if it may be closed.
+    /// What is missing before a pane may be closed; empty if it may be.
     pub fn in_the_way(&self, pane: &str) -> Vec<Missing> {
         let row = self.pane(pane);
         let boxes = row.as_ref().map_or(Boxes::default(), |row| row.boxes);

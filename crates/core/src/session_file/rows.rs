@@ -1,4 +1,4 @@
-//! The two tables: who there is, and how far each is from being closed.
+//! The two tables: the agents, and the lifecycle of their panes.
 
 use super::boxes::{self, Boxes};
 use super::markdown::{self, Table};
@@ -7,7 +7,6 @@ use super::{FileProblem, SessionFile};
 const AGENTS: &str = "Active Agents";
 const PANES: &str = "Pane Lifecycle";
 
-/// An agent of the team.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentRow {
     pub pane: String,
@@ -18,12 +17,12 @@ pub struct AgentRow {
     pub status: String,
     pub cwd: String,
     pub name: String,
-    /// Who gave it that name.
+    /// Who chose the name.
     pub name_source: String,
     pub conversation: String,
 }
 
-/// How far a pane has come.
+/// The lifecycle of a pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaneRow {
     pub pane: String,
@@ -60,7 +59,7 @@ impl PaneStatus {
     }
 }
 
-/// Titles of our columns, how wide we write them, and the keys under which a person may have them.
+/// Our column titles and widths, and the keys of titles that a person may use for them.
 const AGENT_COLUMNS: [(&str, usize, &[&str]); 9] = [
     ("Pane", 4, PANE),
     ("Session", 10, &["session", "tmuxsession", "sessionname"]),
@@ -118,12 +117,12 @@ impl SessionFile {
         table.rows.map(read).filter(|row| !row.pane.is_empty()).collect()
     }
 
-    /// The agent in a pane: the last of those that were ever in it.
+    /// The agent in a pane: the last row with that pane.
     pub fn agent(&self, pane: &str) -> Option<AgentRow> {
         self.agents().into_iter().rfind(|row| row.pane == pane)
     }
 
-    /// Writes an agent down: in its row, or in a new one if there is none or its last one was closed. Empty texts change nothing.
+    /// Writes an agent into its row, or into a new one if there is none or its last one is closed. Empty texts change nothing.
     pub fn put_agent(&mut self, row: &AgentRow) -> Result<(), FileProblem> {
         let table = self.agent_table();
         let at = self.row_of(&table, AGENTS, &row.pane)?;
@@ -142,7 +141,6 @@ impl SessionFile {
         Ok(())
     }
 
-    /// All panes of the lifecycle, in the order of the file.
     pub fn panes(&self) -> Vec<PaneRow> {
         let Some(table) = self.table(PANES) else { return Vec::new() };
         let (Some(pane), status) = (table.column(PANE), table.column(STATUS)) else {
@@ -161,12 +159,12 @@ impl SessionFile {
         table.rows.clone().map(read).filter(|row| !row.pane.is_empty()).collect()
     }
 
-    /// How far a pane is; the last of those that had its number.
+    /// The lifecycle of a pane: the last row with that number.
     pub fn pane(&self, pane: &str) -> Option<PaneRow> {
         self.panes().into_iter().rfind(|row| row.pane == pane)
     }
 
-    /// Writes down how far a pane is: in its row, or in a new one if there is none or its last one was closed.
+    /// Writes a pane's lifecycle into its row, or into a new one if there is none or its last one is closed.
     pub fn put_pane(&mut self, row: &PaneRow) -> Result<(), FileProblem> {
         let table = self.pane_table();
         let at = self.row_of(&table, PANES, &row.pane)?;
@@ -174,7 +172,7 @@ impl SessionFile {
             let texts = [(table.column(PANE), row.pane.as_str())];
             self.add_row(&table, texts);
         }
-        // Again, because there may be one more row now.
+        // Find the table again: it may have one more row now.
         let table = self.pane_table();
         let Some(at) = self.row_of(&table, PANES, &row.pane)? else { return Ok(()) };
         if let Some(status) = table.column(STATUS) {
@@ -197,7 +195,7 @@ impl SessionFile {
         Table::find(&self.lines, self.section(title)?)
     }
 
-    /// The table under a title; if there is none it is made, in that section or in a new one.
+    /// The table under a title; created if missing, in that section or in a new one.
     fn table_or_new(&mut self, title: &str, columns: &[(&str, usize)]) -> Table {
         if let Some(table) = self.table(title) {
             return table;
@@ -213,7 +211,7 @@ impl SessionFile {
             }
             None => self.append_section(title, &[header, rule]),
         }
-        // It was just made; were it not found, an empty one changes nothing.
+        // It was just created; if it were not found, an empty one changes nothing.
         self.table(title).unwrap_or(Table { columns: Vec::new(), widths: Vec::new(), rows: 0..0 })
     }
 
@@ -274,7 +272,7 @@ impl SessionFile {
         }
     }
 
-    /// The cell that holds all boxes, in tables that have no column for each.
+    /// The cell with all boxes, in tables without a column for each.
     fn cell_with_all(&self, table: &Table, at: usize) -> Option<usize> {
         if boxes::KEYS.iter().any(|names| table.column(names).is_some()) {
             return None;

@@ -1,4 +1,4 @@
-//! The tasks: a heading each, notes of ours right below it, and then the text.
+//! The tasks: a heading each, our notes directly below it, then the text.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use super::markdown::{self, Heading, Outside};
 use super::{FileProblem, SessionFile};
 
 const TASKS: &str = "Tasks";
-/// What stands between the parts of a heading; people use others too.
+/// Separator between the parts of a heading; people also use others.
 const BETWEEN: &str = " · ";
 const ALSO_BETWEEN: [char; 6] = ['·', '•', '|', '—', '–', ':'];
 
@@ -62,14 +62,13 @@ impl TaskStatus {
     }
 }
 
-/// A task as it is written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     pub id: TaskId,
-    /// `None` if a person wrote a word of their own, such as `blocked`: nobody claims it.
+    /// `None` for a person's own word, such as `blocked`: then it is not claimed.
     pub status: Option<TaskStatus>,
     pub role: String,
-    /// Who is at it, or was last.
+    /// The pane that holds it, or did last.
     pub pane: Option<String>,
     pub result: Option<String>,
     pub text: String,
@@ -102,8 +101,8 @@ impl SessionFile {
         self.tasks().into_iter().find(|task| task.id == id)
     }
 
-    /// Adds a task. Its number is above all that are in the file, and above `known`, so that no number is used twice even if
-    /// somebody removed a task.
+    /// Adds a task. Its number is above all in the file and above `known`, so that no number is used twice even if a person
+    /// removed a task.
     pub fn add_task(&mut self, role: &str, text: &str, known: u32) -> TaskId {
         let id = TaskId(self.highest().max(known) + 1);
         let section = self.task_section();
@@ -127,7 +126,7 @@ impl SessionFile {
         Ok(())
     }
 
-    /// Writes a note below a task's heading, or takes it away.
+    /// Writes a note below a task's heading, or removes it.
     pub(super) fn note_task(
         &mut self,
         id: TaskId,
@@ -152,7 +151,7 @@ impl SessionFile {
                 }
             }
             (None, Some(line)) if place.notes.is_empty() => {
-                // Text right below a list would be read as part of it.
+                // Text right below a list would be parsed as part of it.
                 let next = self.lines.get(place.heading + 1);
                 let gap = next.filter(|next| !next.trim().is_empty()).map(|_| String::new());
                 self.insert(place.heading + 1, [String::new(), line].into_iter().chain(gap));
@@ -214,14 +213,14 @@ impl SessionFile {
         first..end
     }
 
-    /// The highest number that any task has or had, also in comments.
+    /// The highest number of any task, also in comments.
     fn highest(&self) -> u32 {
         let numbers = self.lines.iter().filter_map(|line| {
             let (_, after) = line.split_once("TASK-")?;
             let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
             digits.parse().ok()
         });
-        // A number that could not be counted on from was typed by somebody's cat.
+        // A larger number is a typing error.
         numbers.filter(|number: &u32| *number < 1_000_000).max().unwrap_or(0)
     }
 }
@@ -229,7 +228,7 @@ impl SessionFile {
 pub(super) const PANE: &str = "Pane";
 pub(super) const RESULT: &str = "Result";
 
-/// Key and value of a note of ours.
+/// Key and value of one of our notes.
 fn note(line: &str) -> Option<(&'static str, &str)> {
     let rest = line.trim().strip_prefix(['-', '*'])?;
     let (key, value) = rest.split_once(':')?;
@@ -239,7 +238,7 @@ fn note(line: &str) -> Option<(&'static str, &str)> {
     Some((key, value.trim().trim_matches('*').trim()))
 }
 
-/// Number, place of the status, and role of a task's heading.
+/// Number, position of the status, and role of a task's heading.
 fn parts(line: &str) -> Option<(TaskId, Range<usize>, &str)> {
     let (_, text) = markdown::heading(line)?;
     let start = line.find(text)?;
@@ -264,7 +263,7 @@ fn parts(line: &str) -> Option<(TaskId, Range<usize>, &str)> {
         .filter(|start| start.eq_ignore_ascii_case("task-"))
         .and(first.parse().ok())?;
     let (status, role) = (pieces.next()?, pieces.next()?);
-    // Some write the role before the status.
+    // Some people write the role before the status.
     if TaskStatus::of(&line[status.clone()]).is_none()
         && TaskStatus::of(&line[role.clone()]).is_some()
     {
@@ -273,7 +272,7 @@ fn parts(line: &str) -> Option<(TaskId, Range<usize>, &str)> {
     Some((id, status, &line[role]))
 }
 
-/// A text that stays within its task: what would begin or hide a section does not.
+/// Escapes lines that would begin or hide a section, so that the text stays within its task.
 fn safe_text(text: &str) -> Vec<String> {
     let mut outside = Outside::default();
     let mut lines: Vec<String> = Vec::new();
@@ -294,7 +293,7 @@ fn safe_text(text: &str) -> Vec<String> {
     lines
 }
 
-/// A task's text as it was meant.
+/// A task's text without that escaping.
 fn plain_text(lines: &[String]) -> String {
     let plain = |line: &String| {
         let line = line.trim_end_matches(['\n', '\r']);

@@ -31,7 +31,7 @@ fn got(file: &mut SessionFile, pane: &str, role: &str) -> Option<String> {
 }
 
 #[test]
-fn a_whole_life() {
+fn a_member_from_registration_to_close() {
     let mut file = SessionFile::new();
     assert_eq!(file.add_task("dev", "Write the parser.\n\n# With a title\n", 0), TaskId(1));
     assert_eq!(file.add_task("qa", "Break it.", 0), TaskId(2));
@@ -89,7 +89,7 @@ Break it.
     );
 }
 
-/// As a person keeps it: other titles and columns, boxes in one cell, own sections, other line ends.
+/// As a person may keep it: other titles and columns, boxes in one cell, own sections, other line ends.
 const BY_HAND: &str = "\u{feff}# Sprint 7\r
 \r
 Notes: ask Ann | Bob.\r
@@ -123,7 +123,7 @@ First.\r
 - no newline at the end";
 
 #[test]
-fn as_a_person_keeps_it() {
+fn a_file_in_a_persons_own_style_is_edited() {
     let mut file = SessionFile::parse(BY_HAND);
     let tasks: Vec<_> = file.tasks().into_iter().map(|t| (t.id.0, t.status, t.role)).collect();
     let dev = || "dev".to_owned();
@@ -172,7 +172,7 @@ fn as_a_person_keeps_it() {
 }
 
 #[test]
-fn what_is_missing_is_made() {
+fn missing_parts_are_created() {
     for text in ["", "x", "# T\n", "## Tasks\n## Active Agents\ntext\n"] {
         let mut file = SessionFile::parse(text);
         file.begin(&agent("%1", "dev")).unwrap();
@@ -186,7 +186,7 @@ fn what_is_missing_is_made() {
 }
 
 #[test]
-fn what_is_never_closed_is_named() {
+fn an_unclosed_code_block_or_comment_is_reported() {
     let problem = |text: &str| SessionFile::parse(text).check().err();
     assert_eq!(problem("a\n```\nb\n```\n<!-- c -->\n"), None);
     assert_eq!(problem("a\n```\nb\n"), Some(FileProblem::Unclosed { line: 2 }));
@@ -194,7 +194,7 @@ fn what_is_never_closed_is_named() {
 }
 
 #[test]
-fn a_number_that_is_given_out_again_is_another_pane() {
+fn a_reused_pane_number_is_another_pane() {
     let mut file = SessionFile::new();
     file.add_task("dev", "It.", 0);
     file.begin(&agent("%1", "dev")).unwrap();
@@ -297,7 +297,7 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_note_that_is_there_several_times_is_taken_off() {
+fn a_note_that_occurs_several_times_is_removed() {
     let text = "## Tasks\n\n### TASK-001 · pending · dev\n- Result: x\n- Result: y\n- Result: z\n";
     let mut file = SessionFile::parse(text);
     let id = file.tasks()[0].id;
@@ -315,7 +315,7 @@ proptest! {
         prop_assert_eq!(SessionFile::parse(&known).render(), known);
     }
 
-    /// Lines that an edit is not about are all still there, in their order.
+    /// Lines that an edit does not concern are all kept, in order.
     #[test]
     fn edits_disturb_nothing(text in texts()) {
         let mut file = SessionFile::parse(&text);

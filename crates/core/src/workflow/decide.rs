@@ -1,5 +1,5 @@
-//! What is to be done next. The same state and time always give the same decisions, and each names what it is about, so that
-//! one that was begun and not written down as done is recognised and finished, not begun again.
+//! Decides what to do next. The same state and time always give the same decisions, and each identifies its subject, so that
+//! one that was started and not recorded as done is recognised and finished, not started again.
 
 use jiff::Timestamp;
 
@@ -10,16 +10,16 @@ use crate::escalation::{self, Gravity, Kind, Trigger};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// An item's turn has come: note where it starts from, and give it a worktree if it needs one.
+    /// Begin an item: record its starting point, and create a worktree if it needs one.
     Begin {
         item: String,
     },
-    /// Leave the step out, and say why.
+    /// Skip the step, with the reason.
     Skip {
         job: Job,
         why: String,
     },
-    /// Write down that this is tried now. With `look_first`, only if it is not done already.
+    /// Record a new attempt. With `look_first`, only if the step is not done already.
     Attempt {
         job: Job,
         n: u32,
@@ -27,7 +27,7 @@ pub enum Decision {
         model: Option<String>,
         look_first: bool,
     },
-    /// Start the session of the attempt, unless it is there.
+    /// Start the attempt's session, unless it exists.
     Spawn {
         job: Job,
         attempt: Attempt,
@@ -37,7 +37,7 @@ pub enum Decision {
         n: u32,
         session: String,
     },
-    /// Ask the files whether the step is done. Without `how` no session has come to an end: it is looked at again.
+    /// Verify from files whether the step is done. Without `how` no session has ended: it is only checked again.
     Verify {
         job: Job,
         n: u32,
@@ -69,28 +69,27 @@ pub enum Decision {
         job: Job,
         why: String,
     },
-    /// An item was given up: what it has left in the tree goes to a branch.
+    /// An item was given up: move its changes from the tree to a branch.
     SetAside {
         item: String,
     },
     CheckGroup {
         group: String,
     },
-    /// Nothing is done for this job before that time.
+    /// Wait for that time before doing more for this job.
     Rest {
         job: Job,
         until: Timestamp,
     },
-    /// Nothing is done for this job before that question is answered.
+    /// Wait for the answer to that question before doing more for this job.
     AwaitAnswer {
         id: String,
     },
-    /// Everything is done.
     Complete,
 }
 
 impl Decision {
-    /// What it is called while somebody is at it.
+    /// Identifies the decision while it is being executed.
     pub fn key(&self) -> String {
         match self {
             Self::Begin { item } => format!("begin {item}"),
@@ -114,7 +113,7 @@ impl Decision {
 }
 
 impl Run {
-    /// Everything that is to be done or waited for now.
+    /// All actions and waits that are due now.
     pub fn next(&self, now: Timestamp) -> Vec<Decision> {
         let mut decisions = self.closings();
         match &self.standing {
@@ -126,7 +125,7 @@ impl Run {
             Standing::Going | Standing::Paused { .. } => {}
         }
         let given_up: Vec<&String> = self.given_up().collect();
-        // Its session is over before its files are looked at, and nothing begins in the same tree before that.
+        // Its session must end before its files are touched, and nothing else may begin in the same tree before that.
         if !given_up.is_empty() && !self.plan.has_worktrees() && !decisions.is_empty() {
             return decisions;
         }
@@ -134,7 +133,7 @@ impl Run {
         if !given_up.is_empty() && !self.plan.has_worktrees() {
             return decisions;
         }
-        // What is under way is brought to its end; nothing new begins while somebody is waited for.
+        // Finish what is in progress; begin nothing new while waiting for a person.
         let may_begin = self.standing == Standing::Going && !self.is_held_up();
         let mut tree_is_taken = false;
         let mut lanes = 0;
@@ -146,7 +145,7 @@ impl Run {
                 continue;
             }
             let subject = Subject::Item(item.id.clone());
-            // Its group's last words come before the next item that would work in the same tree.
+            // The group's last steps come before the next item that would work in the same tree.
             if !self.plan.has_worktrees() && self.group_work_is_open() && state.begun.is_none() {
                 break;
             }
@@ -174,7 +173,7 @@ impl Run {
             let waits_for_a_person =
                 found.iter().all(|d| matches!(d, Decision::AwaitAnswer { .. }))
                     && !found.is_empty();
-            // With a tree of its own it is in nobody's way.
+            // In its own worktree it blocks no other item.
             if !(waits_for_a_person && self.plan.has_worktrees()) {
                 lanes += 1;
             }
@@ -191,18 +190,17 @@ impl Run {
         decisions
     }
 
-    /// Whether nothing is left to do.
     pub fn is_done(&self) -> bool {
         self.items.values().all(|item| item.finished.is_some())
             && self.plan.groups().iter().all(|group| self.group_is_settled(group))
     }
 
-    /// Whether a question is open that everything waits for.
+    /// Whether an open question blocks the whole run.
     pub fn is_held_up(&self) -> bool {
         self.questions.values().any(|question| question.critical)
     }
 
-    /// Items that were given up and whose work is still in the tree, or in a worktree of its own.
+    /// Items that were given up and whose changes are still in the tree, or in their worktree.
     fn given_up(&self) -> impl Iterator<Item = &String> {
         let is_open = |item: &str| {
             let of_item = self.jobs.iter().filter(|(job, _)| job.item() == Some(item));
@@ -227,7 +225,7 @@ impl Run {
         self.jobs.iter().flat_map(close).collect()
     }
 
-    /// Sessions of an aborted run. One that somebody was killed over before they could say that it is there is known by its
+    /// Sessions of an aborted run. One whose start was not recorded, because the driver was killed, is identified by its
     /// name.
     fn living_sessions(&self) -> Vec<Decision> {
         let living = |(job, state): (&Job, &JobState)| match &state.phase {
@@ -256,7 +254,7 @@ impl Run {
         of_group.into_iter().all(|i| self.items.get(&i.id).is_some_and(|s| s.finished.is_some()))
     }
 
-    /// Whether a group whose items are all over has something left to do.
+    /// Whether a group whose items are all over has steps left.
     fn group_work_is_open(&self) -> bool {
         let mut groups = self.plan.groups().into_iter();
         groups.any(|group| self.items_of_group_are_over(group) && !self.group_is_settled(group))
@@ -279,7 +277,7 @@ impl Run {
         vec![]
     }
 
-    /// What is next for one item or group: its first step that is not over.
+    /// The next action for one item or group: its first step that is not over.
     fn next_of(
         &self,
         subject: &Subject,
@@ -293,7 +291,7 @@ impl Run {
         let Some(step) = self.step(&job) else { return vec![] };
         let state = self.job(&job);
         if step.work == Work::Merge {
-            // In order, so that the history reads like the plan, and one at a time.
+            // In the order of the plan, so that the history reads like it, and one at a time.
             if !earlier_are_over || *tree_is_taken {
                 return vec![];
             }
@@ -301,7 +299,7 @@ impl Run {
         } else if !self.plan.has_worktrees() {
             *tree_is_taken = true;
         }
-        // The panes of earlier attempts are gone before the next begins.
+        // Close the panes of earlier attempts before the next begins.
         if !state.to_close.is_empty() && !matches!(state.phase, Phase::Trying(_)) {
             return vec![];
         }
@@ -365,7 +363,7 @@ impl Run {
         self.spent(item).is_over(self.plan.budget.times(u64::from(raised) + 1))
     }
 
-    /// All attempts failed: may it be left out, is it put off, or is a person asked?
+    /// All attempts failed: skip the step, defer the item, or ask a person.
     fn give_up(
         &self,
         job: Job,
@@ -409,7 +407,7 @@ fn trying(job: Job, step: &Step, attempt: &Attempt) -> Decision {
     }
 }
 
-/// Which question is asked.
+/// The trigger of the question.
 fn trigger(step: &Step, state: &JobState, failure: Failure) -> Trigger {
     match (&step.work, failure) {
         (Work::Commit { .. }, _) => return Trigger::CommitFailed,
@@ -430,7 +428,7 @@ fn trigger(step: &Step, state: &JobState, failure: Failure) -> Trigger {
     }
 }
 
-/// How far the work got, if it was the same place at least three times, and with the other agent too if there is one.
+/// The progress, if at least three attempts stopped at the same place, also with the fallback agent if there is one.
 fn plateau(state: &JobState, has_fallback: bool) -> Option<u32> {
     let reached =
         state.round.progress.iter().map(|(_, done)| *done).collect::<Option<Vec<u32>>>()?;
@@ -440,7 +438,7 @@ fn plateau(state: &JobState, has_fallback: bool) -> Option<u32> {
     (same && (both || !has_fallback)).then_some(first)
 }
 
-/// A sentence for whoever is asked or looks at the log.
+/// The outcome as a sentence, for questions and the log.
 pub fn outcome_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Verified { evidence } => evidence.clone(),

@@ -1,4 +1,4 @@
-//! What a workflow is: steps, how each is known to be done, and what is tried when it is not.
+//! A workflow: its steps, how each is verified, and what is retried.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ pub use dogwatch_protocol::run::{Failure, Per};
 
 use crate::escalation::Trigger;
 
-/// A whole workflow, checked: what it says can be carried out.
+/// A checked workflow: it can be executed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workflow {
     pub name: String,
     pub title: String,
-    /// What it is done for, if nobody says so at the start.
+    /// The default items.
     pub items: Vec<String>,
     pub steps: Vec<Step>,
 }
@@ -24,7 +24,7 @@ impl Workflow {
         self.steps.iter().find(|step| step.id == id)
     }
 
-    /// Whether its stories are built by BMAD's own unattended build.
+    /// Whether BMAD's own unattended build does its stories.
     pub fn builds_itself(&self) -> bool {
         self.steps.iter().any(|step| step.verify.contains(&Verifier::Build))
     }
@@ -34,7 +34,7 @@ impl Workflow {
         self.steps.iter().filter(move |step| step.per == per)
     }
 
-    /// The same, with a last step that brings each item's branch home.
+    /// The same, with a last step that merges each item's branch.
     #[must_use]
     pub fn with_merges(mut self) -> Self {
         let after =
@@ -45,7 +45,7 @@ impl Workflow {
 }
 
 impl Workflow {
-    /// The same, with the limits that a project sets.
+    /// The same, with the limits of a project.
     #[must_use]
     pub fn with_limits(mut self, cycles: Option<u32>, crash_retries: Option<u32>) -> Self {
         for step in &mut self.steps {
@@ -62,24 +62,23 @@ impl Workflow {
     }
 }
 
-/// Who does a step.
+/// What does a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// An agent is told this.
+    /// An agent with this prompt.
     Agent { prompt: Prompt },
-    /// A program is run in a session of its own.
+    /// A program in its own session.
     Command { run: Vec<String> },
-    /// What was done is committed.
+    /// A commit of the changes.
     Commit { message: String },
-    /// The branch of a story that was done beside others is merged.
+    /// A merge of the branch of a story that was done in parallel.
     Merge,
 }
 
-/// What an agent is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompt {
     Own(String),
-    /// What the project's policy has for this step of BMAD's, and something to add.
+    /// The policy's prompt for this BMAD step, and a text to append.
     Policy {
         step: String,
         extra: String,
@@ -87,7 +86,7 @@ pub enum Prompt {
 }
 
 impl Work {
-    /// Whether it is done in a session.
+    /// Whether it runs in a session.
     pub fn has_session(&self) -> bool {
         matches!(self, Self::Agent { .. } | Self::Command { .. })
     }
@@ -104,24 +103,24 @@ pub struct Step {
     pub model: Option<String>,
     /// All of them must hold.
     pub verify: Vec<Verifier>,
-    /// If it holds before the first attempt, there is nothing to do.
+    /// If it holds before the first attempt, the step is done.
     pub done_before: bool,
-    /// Its failure is written down and stops nothing.
+    /// A failure is recorded and does not stop the item.
     pub optional: bool,
-    /// It is repeated until it is verified; each attempt is a cycle.
+    /// Repeated until it is verified; each attempt is a cycle.
     pub is_loop: bool,
-    /// How often it is attempted at most, whatever the reasons.
+    /// Limit on attempts, for all reasons together.
     pub attempts: u32,
     pub timeout: SignedDuration,
     pub retry: BTreeMap<Failure, Retry>,
-    /// The story is put off, and nobody is asked, if attempts end at the very same place again and again.
+    /// Defer the story without a question if attempts keep stopping at the same place.
     pub defer_on_plateau: bool,
-    /// The question that is asked in the end, if not the usual one of that failure.
+    /// The trigger of the final question, if not the default for the failure.
     pub asks: Option<Trigger>,
 }
 
 impl Step {
-    /// What is tried after a failure of this kind.
+    /// The retry rule after a failure of this kind.
     pub fn rule(&self, failure: Failure) -> Retry {
         self.retry.get(&failure).copied().unwrap_or_else(|| Retry::usual(failure))
     }
@@ -153,14 +152,14 @@ impl Step {
     }
 }
 
-/// The step that a workflow gets when its items are done side by side.
+/// The step that is added when items run in parallel.
 pub const MERGE: &str = "merge";
 
-/// What is tried after a failure: so many more times with each agent, after a pause.
+/// Retries after a failure: so many with each agent, after a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     pub times: u32,
-    /// The same, for a story that others wait for.
+    /// The same, for a story that others depend on.
     pub times_if_blocking: Option<u32>,
     pub delay: SignedDuration,
 }
@@ -174,7 +173,7 @@ impl Retry {
         Self { times, times_if_blocking: None, delay: SignedDuration::from_secs(seconds) }
     }
 
-    /// What is tried if the workflow does not say.
+    /// The default rule.
     pub fn usual(failure: Failure) -> Self {
         match failure {
             Failure::Spawn => Self::times(2, 5),
@@ -189,33 +188,32 @@ impl Retry {
     }
 }
 
-/// How a step is known to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verifier {
-    /// It came to an end of its own, and well.
+    /// The session ended by itself and successfully.
     SessionExit,
-    /// So many files have such names.
+    /// The number of files that match.
     Files { glob: String, count: Count },
-    /// The story's row in sprint status says one of these.
+    /// The story's row in the sprint status has one of these values.
     SprintStatus { is: Vec<String> },
-    /// The story's own file says one of these.
+    /// The story's file has one of these values.
     StoryFile { is: Vec<String> },
-    /// One of the two says one of these: agents forget either.
+    /// One of the two has one of these values: agents forget either.
     Status { is: Vec<String> },
-    /// What the project's policy asks of the step.
+    /// As the project's policy demands for the step.
     Policy,
-    /// The spec that BMAD's own build keeps of the story says done.
+    /// The spec of BMAD's own build says that the story is done.
     Build,
     /// The working tree has changes, or none.
     Git { tree: Tree },
     /// A command ends with 0.
     Command { run: String, timeout: SignedDuration },
-    /// The last lines that it showed match one pattern and not the other.
+    /// The last lines of the output match one pattern and not the other.
     Output { success: Option<String>, failure: Option<String> },
 }
 
 impl Verifier {
-    /// Whether what it finds proves something by itself: the others speak of a session, and say nothing without one.
+    /// Whether it proves anything by itself: the other verifiers need a session.
     pub fn proves(&self) -> bool {
         !matches!(self, Self::SessionExit | Self::Output { .. })
     }

@@ -1,10 +1,10 @@
-//! What happened in a run, one line each. The journal of a run is these, in order, and nothing else decides what is next.
+//! The facts of a run. Its journal is a list of facts, and only the journal decides what is next.
 
 use jiff::Timestamp;
 
 pub use dogwatch_protocol::run::{Fact, How, Job, Subject};
 
-/// A fact and when it was written down.
+/// A fact and the time of its record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dated {
     pub at: Timestamp,

@@ -1,4 +1,4 @@
-//! A fact, taken in: how what happened changes where a run stands.
+//! Applies facts to the state of a run.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use super::state::{
 };
 use crate::escalation::Action;
 
-/// What became of the work of an item that was given up.
+/// Where the changes of an item that was given up are, in words.
 pub fn aside_words(branch: Option<&str>, files: u32, left: &[String]) -> Option<String> {
     let kept = branch.map(|branch| match files {
         0 => format!("the commits are on branch {branch}"),
@@ -22,7 +22,7 @@ pub fn aside_words(branch: Option<&str>, files: u32, left: &[String]) -> Option<
 }
 
 impl Run {
-    /// Takes a fact in. One that does not fit, such as the end of an attempt that another has replaced, changes nothing.
+    /// Applies a fact. One that does not fit, such as the end of an attempt that was replaced, changes nothing.
     pub fn take(&mut self, dated: &Dated) {
         let at = dated.at;
         self.last = Some(at);
@@ -59,7 +59,7 @@ impl Run {
                     why: why.clone(),
                     at,
                 };
-                // One that was being asked while the run was aborted needs no answer.
+                // A question that was raised while the run was aborted needs no answer.
                 if !matches!(self.standing, Standing::Aborted { .. }) {
                     self.questions.insert(id.clone(), question);
                 }
@@ -104,7 +104,7 @@ impl Run {
         }
     }
 
-    /// What became of an attempt.
+    /// Applies facts about attempts.
     fn take_of_attempt(&mut self, fact: &Fact, at: Timestamp) {
         match fact {
             Fact::Attempted { job, n, agent, model, name, held } => {
@@ -135,7 +135,7 @@ impl Run {
                     && attempt.n == *n
                 {
                     attempt.session = Some(session.clone());
-                    // It came up while the run was being aborted.
+                    // It started while the run was being aborted.
                     if attempt.ended.is_some() {
                         state.to_close.push((*n, session.clone()));
                     }
@@ -172,7 +172,7 @@ impl Run {
             Fact::Closed { job, n } => {
                 let state = self.state(job);
                 state.to_close.retain(|(of, _)| of != n);
-                // Ended by us in the middle of its work: the run was aborted.
+                // dogwatch ended it in the middle of its work because the run was aborted.
                 if let Some(attempt) = self.attempt(job, *n)
                     && attempt.ended.is_none()
                 {
@@ -184,7 +184,7 @@ impl Run {
         }
     }
 
-    /// Nothing more is done, so nothing needs to be answered.
+    /// Withdraws all questions: nothing more will be done.
     fn abort(&mut self, why: &str) {
         self.standing = Standing::Aborted { why: why.to_owned() };
         self.questions.clear();
@@ -260,7 +260,7 @@ impl Run {
         *count += 1;
         let times = rule.times_if_blocking.filter(|_| blocking).unwrap_or(rule.times);
         let rule_is_used_up = *count > times;
-        if !failure.is_nobodys_fault() {
+        if !failure.is_outside_the_work() {
             round.attempts += 1;
             round.progress.push((round.agent, progress));
         }
@@ -280,7 +280,7 @@ impl Run {
             round.agent = 1;
             round.failures.clear();
         }
-        // Another agent has other limits, and need not wait for this one's to be over.
+        // Another agent has its own limits and need not wait for this one's.
         let delay = if next_agent { jiff::SignedDuration::ZERO } else { rule.delay };
         let earliest = at.checked_add(delay).unwrap_or(at);
         let until = if next_agent { earliest } else { until.map_or(earliest, |u| u.max(at)) };
@@ -312,10 +312,10 @@ impl Run {
                 if let Some(item) = item {
                     self.items.entry(item).or_default().raised += 1;
                 }
-                // It was stopped before it began: what was tried before still counts.
+                // It was stopped before it began: earlier attempts still count.
                 self.state(&job).phase = Phase::Todo;
             }
-            // An answer to a dialog goes to the agent; as an answer to a run it means no more than "go on".
+            // An answer to a dialog goes to the agent; for the run it only means "continue".
             Action::Retry | Action::GoOn | Action::Choose => self.again(&job, Phase::Todo, None),
             Action::OtherAgent => {
                 let crew = self.crew(&job);
@@ -325,7 +325,7 @@ impl Run {
             Action::FixByHand if self.step(&job).is_some_and(Step::can_be_looked_at) => {
                 self.again(&job, Phase::LookAgain { asked_by_pause: false }, None);
             }
-            // Where nothing can be looked at there is the person's word.
+            // Where nothing can be verified, the person's answer counts.
             Action::FixByHand | Action::Accept | Action::GoOnUncommitted => {
                 self.settle(&job, Outcome::Accepted, at);
             }
@@ -345,7 +345,7 @@ impl Run {
         }
     }
 
-    /// A new round, with everything that is counted set back.
+    /// A new round, with all counters reset.
     fn again(&mut self, job: &Job, phase: Phase, chosen: Option<String>) {
         let state = self.state(job);
         state.phase = phase;

@@ -1,11 +1,11 @@
-//! Work that is done step by step by agents, without anybody looking on.
+//! Workflows: steps that agents do unattended.
 //!
-//! - [`definition`] is what a workflow is, [`reading`] how its file is read; `bmad` is the one that is built in;
-//! - [`plan`] is what one run is to do with it;
-//! - [`fact`] is what happened, [`state`] where that leaves the run, [`decide`] what is next.
+//! - [`definition`] is a workflow, [`reading`] parses its file; `bmad` is the built-in one;
+//! - [`plan`] is what one run does with it;
+//! - [`fact`] is an entry of the journal, [`state`] the resulting state, [`decide`] the next actions.
 //!
-//! A run is its journal. Whoever is killed reads it again, looks at the world, and goes on: a decision names what it is
-//! about, so what was done and not written down is found and not done twice.
+//! A run is its journal. After a crash, dogwatch reads it again, checks the world, and continues: a decision identifies its
+//! subject, so what was done and not recorded is found and not done twice.
 
 pub mod decide;
 pub mod definition;
@@ -36,10 +36,9 @@ pub use session_end::{failed, session_end};
 pub use spending::Prices;
 pub use state::{Outcome, Phase, Run, Standing};
 
-/// The text of the built-in workflow.
 pub const BMAD: &str = include_str!("../../workflows/bmad.toml");
 
-/// The text of the workflow for BMAD's own unattended build.
+/// The workflow for BMAD's own unattended build.
 pub const BMAD_BUILD: &str = include_str!("../../workflows/bmad-build.toml");
 
 /// The built-in workflow: a BMAD story.

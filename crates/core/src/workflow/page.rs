@@ -1,4 +1,4 @@
-//! The report as one HTML file that needs nothing else: no script, no font, no picture from anywhere.
+//! The report as one self-contained HTML file: no script, no font, no external picture.
 
 use std::fmt::Write;
 
@@ -21,7 +21,6 @@ th{color:var(--dim);font-weight:500}.n{text-align:right;font-variant-numeric:tab
 @media(max-width:44rem){.lanes{--names:3.6rem}.track i::after{content:none}.ends{margin-left:3.6rem}th{display:none}tr{display:flex;flex-wrap:wrap;gap:0 .6rem;padding:.3rem 0;border-bottom:1px solid var(--line)}tr:has(th){display:none}\
 td,td:first-child{border:0;padding:0}.what:not(:empty){flex-basis:100%;font-weight:600}.what:empty{display:none}.why{flex-basis:100%}td[data-of]::before{content:attr(data-of) ' ';color:var(--dim)}}";
 
-/// The whole page.
 pub fn page(report: &Report) -> String {
     let mut out = String::new();
     let title = format!("{} · {}", report.workflow, report.run);
@@ -175,7 +174,6 @@ fn percent(thousandths: i64) -> String {
     format!("{}.{}", thousandths / 10, thousandths % 10)
 }
 
-/// As people read it.
 fn clock(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
@@ -203,7 +201,7 @@ fn colour_of_state(state: &str) -> &'static str {
     }
 }
 
-/// A text that cannot be taken for anything else.
+/// Escapes a text.
 fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in crate::terminal::harmless(text).chars() {
@@ -228,7 +226,7 @@ pub fn length(seconds: i64) -> String {
     }
 }
 
-/// Nothing if nobody said what tokens cost.
+/// Empty without prices.
 pub fn money(micro_usd: u64) -> String {
     if micro_usd == 0 {
         String::new()

@@ -1,4 +1,4 @@
-//! What a run is to do: which items, in which order, by whom. Written down once, when the run begins.
+//! The plan of a run: which items, in which order, with which agents. Stored once, when the run begins.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,18 +9,18 @@ pub use dogwatch_protocol::run::{AgentChoice, Budget, Spent};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Plan {
     pub items: Vec<Item>,
-    /// Steps that are left out on purpose.
+    /// Steps to skip.
     #[serde(default)]
     pub skip: Vec<String>,
-    /// More than one: each item gets a worktree of its own.
+    /// With more than one, each item gets its own worktree.
     #[serde(default)]
     pub side_by_side: u32,
-    /// Who does the steps of a group.
+    /// The agents of group steps.
     #[serde(default)]
     pub group_agents: BTreeMap<String, AgentChoice>,
     #[serde(default)]
     pub budget: Budget,
-    /// How often a step that is repeated may be, and how often a crash is tried again, if the project says so.
+    /// The project's limits on cycles and crash retries.
     #[serde(default)]
     pub cycles: Option<u32>,
     #[serde(default)]
@@ -44,11 +44,11 @@ impl Plan {
     }
 }
 
-/// One thing that all steps are done for: a story.
+/// What all steps are repeated for: a story.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Item {
     pub id: String,
-    /// What its file and its row in sprint status are called, if that is more than the id.
+    /// The name of its file and its row in the sprint status, if that is more than the id.
     #[serde(default)]
     pub key: String,
     #[serde(default)]
@@ -56,19 +56,19 @@ pub struct Item {
     /// Its epic.
     #[serde(default)]
     pub group: Option<String>,
-    /// Others need it, so its failure concerns them.
+    /// Other items depend on it.
     #[serde(default)]
     pub blocking: bool,
     /// Items of this run that must be done before.
     #[serde(default)]
     pub after: Vec<String>,
-    /// Who does which step.
+    /// The agents of its steps.
     #[serde(default)]
     pub agents: BTreeMap<String, AgentChoice>,
-    /// What an agent is told of it, if that is more than its id and title.
+    /// The text about it for the agent, if that is more than its id and title.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub intent: String,
-    /// Steps that somebody else did before this run began.
+    /// Steps that were done before this run began.
     #[serde(default)]
     pub done: Vec<String>,
 }

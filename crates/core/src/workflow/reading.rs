@@ -1,4 +1,4 @@
-//! A workflow file, read. What is wrong with it is said with line and column, before anything starts.
+//! Parses workflow files. Problems are reported with line and column, before anything starts.
 
 mod placeholders;
 mod step;
@@ -36,7 +36,7 @@ fn problem<T>(span: Range<usize>, text: impl Into<String>) -> Result<T, Problem>
     Err((span, text.into()))
 }
 
-/// Reads a workflow; `file` is only for the error text.
+/// Parses a workflow; `file` is only for error messages.
 pub fn read(file: &str, text: &str) -> Result<Workflow, BadWorkflow> {
     let bad = |(span, problem): Problem| {
         let (line, column) = place(text, span.start);
@@ -49,7 +49,7 @@ pub fn read(file: &str, text: &str) -> Result<Workflow, BadWorkflow> {
     raw.check().map_err(bad)
 }
 
-/// The word that was probably meant, out of those that the error names.
+/// The closest of the words that the error names.
 fn hint(problem: &str) -> Option<String> {
     let words: Vec<&str> = problem.split('`').skip(1).step_by(2).collect();
     let (written, known) = words.split_first()?;

@@ -1,4 +1,4 @@
-//! What happened in a run: how long, how often, how many tokens. All from its journal.
+//! The report of a run: durations, attempts, tokens. All from its journal.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,6 @@ use super::fact::{Dated, Fact, How, Job, Subject};
 use super::plan::{Plan, Spent};
 use super::state::{Outcome, Phase, Run, Standing};
 
-/// Tells what happened.
 pub fn report(id: &str, begun: Timestamp, run: &Run, facts: &[Dated]) -> Report {
     let last = facts.last().map_or(begun, |dated| dated.at);
     let tries = |job: &Job| tries(job, facts);
@@ -116,7 +115,7 @@ fn step_line(run: &Run, job: &Job, attempts: Vec<Try>, last: Timestamp) -> StepL
     }
 }
 
-/// Every attempt at a step, as it went.
+/// All attempts at a step.
 fn tries(of: &Job, facts: &[Dated]) -> Vec<Try> {
     let mut tries: Vec<Try> = Vec::new();
     for dated in facts {

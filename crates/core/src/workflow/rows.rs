@@ -1,8 +1,8 @@
-//! A file of rows, `key: value`, that two sides changed at once: each row is one's own, whatever stands next to it.
+//! Merges a file of rows, `key: value`, that two sides changed: each row is independent, whatever is next to it.
 
 use std::collections::BTreeMap;
 
-/// Ours, with the rows that only they changed. `None` if both changed the same row in different ways, or they did more than change rows.
+/// Ours, with the rows that only they changed. `None` if both changed the same row differently, or they changed more than rows.
 pub fn merged(base: &str, ours: &str, theirs: &str) -> Option<String> {
     let (of_base, of_theirs) = (rows(base)?, rows(theirs)?);
     let mut out = String::with_capacity(ours.len());
@@ -15,14 +15,14 @@ pub fn merged(base: &str, ours: &str, theirs: &str) -> Option<String> {
         seen.push(key);
         let mine = line.trim_end();
         match (of_base.get(key).copied(), of_theirs.get(key).copied()) {
-            // They took it out or never had it; what we have stays.
+            // They removed it or never had it; ours stays.
             (_, None) => out.push_str(line),
             (before, Some(them)) if them == mine || before == Some(them) => out.push_str(line),
             (before, Some(them)) if before == Some(mine) => {
                 out.push_str(them);
                 out.push('\n');
             }
-            // A date of the last change is nobody's.
+            // A conflict in a date of the last change does not matter.
             (_, Some(them)) if key.contains("updated") || key.contains("date") => {
                 out.push_str(if them > mine { them } else { mine });
                 out.push('\n');
@@ -30,7 +30,7 @@ pub fn merged(base: &str, ours: &str, theirs: &str) -> Option<String> {
             _ => return None,
         }
     }
-    // A row that only they have would have to go somewhere.
+    // There is no place for a row that only they have.
     of_theirs.keys().all(|key| seen.contains(key) || of_base.contains_key(key)).then_some(out)
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_two_sides() {
+    fn rows_of_two_sides_are_merged() {
         let base = "# head\nlast_updated: 1\nstatus:\n  a: todo\n  b: todo # x\n";
         let ours = "# head\nlast_updated: 2\nstatus:\n  a: done\n  b: todo # x\n";
         let theirs = "# head\nlast_updated: 3\nstatus:\n  a: todo\n  b: done\n";

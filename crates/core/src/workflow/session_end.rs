@@ -6,18 +6,18 @@ use super::until::moment;
 use super::{Failure, How};
 use crate::status::{Basis, Status, Verdict, WaitFor};
 
-/// How long an agent may wait for a person before that counts as a failure: one may be at its terminal.
+/// How long an agent may wait for a person before that is a failure: a person may be at its terminal.
 const PERSON: SignedDuration = SignedDuration::from_mins(2);
-/// How long a dialog must be there to count.
+/// How long a dialog must be open to count.
 const SETTLED: SignedDuration = SignedDuration::from_secs(5);
-/// How long what an agent left running in the background may hold up its end.
+/// How long background work may delay the end of an attempt.
 const BACKGROUND: SignedDuration = SignedDuration::from_mins(1);
 
 pub fn failed(failure: Failure, why: &str) -> How {
     How::Failed { failure, why: why.to_owned(), until: None }
 }
 
-/// How the session of an attempt ended, if it did or has nothing more to do. `life` is the reason why it lives or has ended.
+/// How the session of an attempt ended, if it ended or has nothing more to do. `life` is the reason of its liveness.
 pub fn session_end(verdict: &Verdict, life: &str, now: &Zoned) -> Option<How> {
     if verdict.basis == Basis::Stale {
         return None;
@@ -44,7 +44,7 @@ pub fn session_end(verdict: &Verdict, life: &str, now: &Zoned) -> Option<How> {
         }
         Status::Error { kind, text } => Some(failed(Failure::Error, &format!("{kind}: {text}"))),
         Status::Stuck { .. } => Some(failed(Failure::Stuck, "no activity")),
-        // It never began, and whoever answers it decides about more than this run.
+        // The work never began, and the answer affects more than this run.
         Status::Waiting { r#for: WaitFor::Trust, .. } if lasts > SETTLED => Some(failed(
             Failure::Waiting,
             "the agent asks whether you trust the folder; start it there once and confirm",
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table() {
+    fn each_status_ends_an_attempt_or_not() {
         let now: Zoned = "2026-11-16T10:00:00+00:00[UTC]".parse().unwrap();
         let limited = Status::Limited { until: Some("3pm".into()), text: "until 3pm".into() };
         let error = Status::Error { kind: "api".into(), text: "529".into() };

@@ -1,4 +1,4 @@
-//! What a session used up, by its transcript.
+//! The tokens and costs of a session, from its transcript.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::plan::Spent;
 use crate::transcript::Dialect;
 
-/// Dollars for a million tokens.
+/// Dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prices {
@@ -18,7 +18,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The price of what was used, in millionths of a dollar: dollars a million tokens are just that for one.
+    /// The price in millionths of a dollar: dollars per million tokens are the same number per token.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -34,12 +34,12 @@ impl Prices {
     }
 }
 
-/// All tokens that a transcript tells of. An answer that is written several times, as it grows, counts once.
+/// All tokens of a transcript. An answer that is written several times, as it grows, counts once.
 pub fn spent(dialect: Dialect, text: &str) -> Spent {
     let mut answers: BTreeMap<String, Spent> = BTreeMap::new();
     let mut last = Spent::default();
     for line in text.lines() {
-        // Most lines say nothing of it, and parsing them all takes long.
+        // Most lines have no token counts, and parsing all of them is slow.
         if !line.contains("token") {
             continue;
         }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_of_each_dialect() {
+    fn tokens_are_counted_in_each_dialect() {
         let claude = r#"
 {"message":{"id":"a","usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":7,"output_tokens":1}}}
 {"message":{"id":"a","usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":7,"output_tokens":3}}}
@@ -117,7 +117,7 @@ half a line about tokens {"#;
     }
 
     #[test]
-    fn money() {
+    fn tokens_are_priced() {
         let prices = Prices { input: 3.0, output: 15.0, cached: 0.3 };
         let spent = Spent { input: 1_000_000, output: 100_000, cached: 1_000_000, micro_usd: 0 };
         assert_eq!(prices.of(spent), 4_800_000);

@@ -1,4 +1,4 @@
-//! Where a run stands: all that its journal says, folded. Reading the same journal twice gives the same state.
+//! The state of a run, computed from its journal. The same journal always gives the same state.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,41 @@ use super::fact::{Dated, How, Job, Subject};
 use super::plan::{AgentChoice, Plan, Spent};
 use crate::escalation::Trigger;
 
-/// Where one step of one item stands.
+/// The state of one step of one item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Phase {
-    /// Nothing was done yet, or everything is to be done over.
+    /// Not started, or to be repeated from the start.
     Todo,
-    /// An attempt is under way.
+    /// An attempt is in progress.
     Trying(Attempt),
     /// The last attempt failed; the next may begin at this time.
     Resting {
         until: Timestamp,
     },
-    /// All attempts are used up, and nobody was asked yet.
+    /// All attempts are used up, and no question was raised yet.
     Exhausted {
         failure: Failure,
         why: String,
     },
-    /// A person was asked.
+    /// A question to a person is open.
     Asked {
         id: String,
     },
-    /// A person says that it is done now, or that it is to be looked at again after a pause.
+    /// A person says that it is done now, or it is to be checked again after a pause.
     LookAgain {
         asked_by_pause: bool,
     },
     Over(Outcome),
 }
 
-/// One attempt, as far as it has come.
+/// An attempt and its progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
     pub n: u32,
     pub at: Timestamp,
     pub agent: String,
     pub model: Option<String>,
-    /// What its session is to be called: by this it is found again if nobody wrote down that it was made.
+    /// The name of its session: identifies the session if its start was not recorded.
     pub name: Option<String>,
     pub held: bool,
     pub session: Option<String>,
@@ -51,17 +51,17 @@ pub struct Attempt {
     pub output: Option<String>,
 }
 
-/// How a step ended for good.
+/// The final result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Verified {
         evidence: String,
     },
-    /// Left out, or given up because it may be.
+    /// Skipped, or given up where that is allowed.
     Skipped {
         why: String,
     },
-    /// A person took it as it is.
+    /// A person accepted it as it is.
     Accepted,
     /// The item was given up.
     Dropped {
@@ -80,36 +80,36 @@ impl Outcome {
     }
 }
 
-/// One step of one item or group, with what was tried.
+/// One step of one item or group, with its attempts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobState {
     pub phase: Phase,
-    /// How often it was attempted, over all rounds.
+    /// Number of attempts in all rounds.
     pub attempts: u32,
-    /// Sessions that are over for us and still have a pane: attempt and session.
+    /// Sessions that are finished and still have a pane: attempt and session.
     pub to_close: Vec<(u32, String)>,
     pub round: Round,
     pub spent: Spent,
-    /// When each attempt failed, and why: for the report and for whoever is asked.
+    /// The failed attempts and why, for the report and for questions.
     pub failures: Vec<(u32, Failure, String)>,
     /// The highest number of a question about it.
     pub asked: u32,
 }
 
-/// What was tried since the beginning, or since a person said "again".
+/// Attempts since the beginning, or since a person chose to retry.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Round {
     /// Attempts that count.
     pub attempts: u32,
-    /// Which of the crew is at it: 0 is the primary.
+    /// The current agent: 0 is the primary.
     pub agent: usize,
     /// An agent that a person chose.
     pub chosen: Option<String>,
     /// Failures of each kind with this agent.
     pub failures: BTreeMap<Failure, u32>,
-    /// What was reached at each failure that says something about the work, with the agent's number.
+    /// The progress at each failure that says something about the work, with the agent's number.
     pub progress: Vec<(usize, Option<u32>)>,
-    /// All of its failures were reviews that did their part.
+    /// Failures that were completed reviews with findings.
     pub not_clean: u32,
 }
 
@@ -136,7 +136,7 @@ impl JobState {
     }
 }
 
-/// A question that nobody answered yet.
+/// An open question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     pub job: Job,
@@ -151,19 +151,19 @@ pub struct ItemState {
     pub begun: Option<Timestamp>,
     pub base: Option<String>,
     pub worktree: Option<String>,
-    /// It was given up.
+    /// The reason why it was given up.
     pub dropped: Option<String>,
     pub deferred: bool,
     pub finished: Option<Timestamp>,
     /// Files that were changed when it began.
     pub before: BTreeMap<String, String>,
-    /// What it left in the tree was put aside, or is no longer told from the work of another.
+    /// Its changes were moved to a branch, or can no longer be told from another item's.
     pub set_aside: bool,
-    /// How often a person allowed it as much again.
+    /// How often a person extended its budget.
     pub raised: u32,
 }
 
-/// Whether the run as a whole goes on.
+/// Whether the run as a whole continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     Going,
@@ -172,14 +172,14 @@ pub enum Standing {
     Complete,
 }
 
-/// A run: what it is to do, and what has happened.
+/// A run: its plan and its state.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub workflow: Workflow,
     pub plan: Plan,
     pub items: BTreeMap<String, ItemState>,
     pub jobs: BTreeMap<Job, JobState>,
-    /// Groups that were looked at when their items were done, and whether they are complete.
+    /// Groups that were checked when their items were done, and whether they are complete.
     pub groups: BTreeMap<String, bool>,
     pub questions: BTreeMap<String, Question>,
     pub standing: Standing,
@@ -252,7 +252,7 @@ impl Run {
         })
     }
 
-    /// When the attempt that is under way began.
+    /// When the current attempt began.
     pub fn attempt_at(&self, job: &Job) -> Option<Timestamp> {
         match &self.jobs.get(job)?.phase {
             Phase::Trying(attempt) => Some(attempt.at),
@@ -260,7 +260,7 @@ impl Run {
         }
     }
 
-    /// Whether a question was written down, answered or not.
+    /// Whether a question was recorded, answered or not.
     pub fn has_asked(&self, id: &str) -> bool {
         let known = |(job, number): (Job, u32)| {
             self.jobs.get(&job).is_some_and(|state| number <= state.asked)
@@ -268,8 +268,8 @@ impl Run {
         read_question_id(id).is_some_and(known)
     }
 
-    /// What the next question about a job is called. It depends on nothing but that job: what happens to others while it is
-    /// being asked must not make another question of it.
+    /// The id of the next question about a job. It depends only on that job: events of other jobs while the question is being
+    /// raised must not change its id.
     pub(super) fn question_id(&self, job: &Job) -> String {
         format!("{job}?{}", self.job(job).asked + 1)
     }

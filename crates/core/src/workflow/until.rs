@@ -1,14 +1,14 @@
-//! When a limit is over, from the words in which an agent says so.
+//! Parses the time at which a limit ends from an agent's message.
 
 use jiff::civil::Time;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-/// A time of day that passed so recently is not that of tomorrow.
+/// A time of day that passed less than this long ago is not tomorrow's.
 const JUST_PASSED: SignedDuration = SignedDuration::from_mins(15);
-/// How long is waited then.
+/// The wait in that case.
 const SOON: SignedDuration = SignedDuration::from_secs(30);
 
-/// The moment that is meant by `3pm`, `10:05 PM`, `in 2h 5m`, `90 seconds` or a full time; the next such one after `now`.
+/// The time meant by `3pm`, `10:05 PM`, `in 2h 5m`, `90 seconds` or a full timestamp; the next one after `now`.
 pub fn moment(text: &str, now: &Zoned) -> Option<Timestamp> {
     let text = text.trim().trim_end_matches('.');
     if let Ok(at) = text.parse::<Timestamp>() {
@@ -21,7 +21,7 @@ pub fn moment(text: &str, now: &Zoned) -> Option<Timestamp> {
     })
 }
 
-/// `3pm`, `3:05 pm`, `15:05`: a number alone is no time of day.
+/// `3pm`, `3:05 pm`, `15:05`; a number alone is not a time of day.
 fn clock(text: &str, now: &Zoned) -> Option<Timestamp> {
     let start = text.find(|c: char| c.is_ascii_digit())?;
     let rest = &text[start..];
@@ -45,7 +45,7 @@ fn clock(text: &str, now: &Zoned) -> Option<Timestamp> {
     if at > now.timestamp() {
         return Some(at);
     }
-    // Whole minutes are said of a moment within them, and a text may be read when its time has just passed.
+    // Agents round to minutes, and the message may be read just after its time.
     if now.timestamp().duration_since(at) < JUST_PASSED {
         return now.timestamp().checked_add(SOON).ok();
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments() {
+    fn times_and_durations_are_parsed() {
         let now: Zoned = "2026-11-15T10:00:00+00:00[UTC]".parse().unwrap();
         for (text, want) in [
             ("3pm", Some("2026-11-15T15:00:00Z")),

@@ -1,10 +1,9 @@
-//! Words in braces that stand for something.
+//! Placeholders: words in braces.
 
 use toml::Spanned;
 
 use super::{Problem, problem};
 
-/// What may be put into texts.
 pub const PLACEHOLDERS: [&str; 13] = [
     "item",
     "story",
@@ -21,7 +20,7 @@ pub const PLACEHOLDERS: [&str; 13] = [
     "intent",
 ];
 
-/// Refuses `{words}` that stand for nothing; braces with anything else in them are left alone.
+/// Refuses unknown `{words}`; braces with anything else in them are left alone.
 pub(super) fn placeholders(text: &Spanned<String>) -> Result<(), Problem> {
     for (at, _) in text.get_ref().match_indices('{') {
         let Some(word) = word_in_braces(&text.get_ref()[at..]) else { continue };
@@ -42,7 +41,7 @@ fn word_in_braces(text: &str) -> Option<&str> {
     fits.then_some(word)
 }
 
-/// Puts values in place of `{words}`; what was put in is not looked at again.
+/// Replaces `{words}` by values; placeholders inside a value are not replaced.
 pub fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;

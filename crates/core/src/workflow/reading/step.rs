@@ -165,7 +165,7 @@ impl RawRetry {
     }
 }
 
-/// What an agent is told, if the step is one's.
+/// The prompt, if the step is an agent's.
 fn prompt(
     own: Option<Spanned<String>>,
     policy: Option<Spanned<String>>,

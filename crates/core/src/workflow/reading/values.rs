@@ -5,7 +5,7 @@ use toml::Spanned;
 
 use super::{Problem, problem};
 
-/// More of anything than this is a slip of the pen.
+/// Any larger number is a typing error.
 pub(super) const MOST: u32 = 1000;
 
 pub(super) fn count(value: Option<&Spanned<u32>>) -> Result<Option<u32>, Problem> {

@@ -1,4 +1,4 @@
-//! How it is verified that a step did its work.
+//! The verifiers of a step.
 
 use std::ops::Range;
 
@@ -97,7 +97,7 @@ impl RawVerifier {
         Ok(is.into_inner())
     }
 
-    /// A key that belongs to another kind was meant for something.
+    /// Refuses keys of another kind of verifier.
     fn nothing_left(&self) -> Result<(), Problem> {
         let left = [
             ("glob", self.glob.as_ref().map(Spanned::span)),

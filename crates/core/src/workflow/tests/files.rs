@@ -1,10 +1,10 @@
-//! Workflow files: what is taken, and where what is wrong with the others is.
+//! Workflow files: which are accepted, and the positions of problems in the others.
 
 use crate::workflow::definition::{Count, Failure, Per, Verifier, Work};
 use crate::workflow::{bmad, fill, read};
 
 #[test]
-fn the_built_in_one_is_whole() {
+fn the_built_in_workflow_is_complete() {
     let bmad = bmad().unwrap();
     let ids: Vec<&str> = bmad.steps.iter().map(|step| step.id.as_str()).collect();
     assert_eq!(ids, ["create", "dev", "auto", "review", "commit", "retro", "retro-commit"]);
@@ -20,7 +20,7 @@ fn the_built_in_one_is_whole() {
 }
 
 #[test]
-fn a_small_one() {
+fn a_small_workflow_is_read() {
     let text = r#"
 name = "docs"
 items = ["intro", "guide"]
@@ -48,7 +48,7 @@ delay = "2s"
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn problems_are_reported_with_their_position() {
     let step = "name = \"w\"\n[[step]]\nid = \"a\"\n";
     for (text, place, words) in [
         ("name = \"w\"\nsteps = 3\n".to_owned(), "2:1", "unknown field `steps`"),
@@ -112,7 +112,7 @@ fn what_is_wrong_is_said_with_its_place() {
 }
 
 #[test]
-fn what_was_probably_meant() {
+fn the_closest_word_is_suggested() {
     let hint = |text: &str| read("w.toml", text).unwrap_err().hint.unwrap_or_default();
     assert_eq!(
         hint("name = \"w\"\n[[step]]\nid = \"a\"\npromt = \"x\"\n"),
@@ -125,7 +125,7 @@ fn what_was_probably_meant() {
 }
 
 #[test]
-fn texts_are_filled_once() {
+fn placeholders_are_filled_once() {
     let value = |word: &str| (word == "item").then(|| "{item}".to_owned());
     assert_eq!(fill("a {item} { {x} {item", value), "a {item} { {x} {item");
 }

@@ -1,4 +1,4 @@
-//! Whole runs: what is tried after what, who is asked, and that death changes nothing.
+//! Whole runs: the order of attempts, the questions, and that a crash changes nothing.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ fn agents(play: &Play, step: &str) -> Vec<String> {
 }
 
 #[test]
-fn all_goes_well() {
+fn a_run_without_failures() {
     let mut world = World::new(|_, _| End::Good);
     let (run, _) = play(&["1.1", "1.2", "2.1"], &mut world);
     assert_eq!(run.standing, Standing::Complete);
@@ -80,7 +80,7 @@ fn all_goes_well() {
 }
 
 #[test]
-fn what_is_there_or_left_out_is_not_done() {
+fn steps_that_are_done_or_skipped_are_not_executed() {
     let mut world = World::new(|_, _| End::Good);
     world.done.insert(Job::of_item("1.1", "create"));
     world.epics_are_complete = false;
@@ -91,7 +91,7 @@ fn what_is_there_or_left_out_is_not_done() {
 }
 
 #[test]
-fn retries_then_the_other_agent_then_a_person() {
+fn retries_then_the_fallback_then_a_person() {
     for (failure, attempts, want_agents, want) in [
         (Failure::Crash, 5, "codex codex codex claude claude", Trigger::DevFailed),
         (Failure::Failed, 4, "codex codex claude claude", Trigger::DevFailed),
@@ -146,7 +146,7 @@ fn reviews_are_repeated_by_the_same_agent() {
 }
 
 #[test]
-fn who_asks_what() {
+fn each_failure_has_its_trigger() {
     for (step, failure, trigger, critical) in [
         ("create", Failure::Unverified, Trigger::SessionIncomplete, true),
         ("create", Failure::Crash, Trigger::Unexpected, true),
@@ -169,7 +169,7 @@ fn who_asks_what() {
 }
 
 #[test]
-fn answers() {
+fn each_answer_has_its_effect() {
     for (action, end, sessions_of_next) in [
         (Action::Accept, "done", true),
         (Action::SkipStep, "done", true),
@@ -203,7 +203,7 @@ fn answers() {
     }
 }
 
-/// Of a commit, a merge or a step that only its session's end verifies, nothing can be looked at: it is done again.
+/// A commit, a merge, or a step that only its session's end verifies cannot be checked again: it is repeated.
 #[test]
 fn a_pause_verifies_nothing() {
     for (side_by_side, step, trigger) in [
@@ -242,7 +242,7 @@ fn a_pause_verifies_nothing() {
 }
 
 #[test]
-fn the_same_place_again_and_again_puts_a_story_off() {
+fn a_story_without_progress_is_deferred() {
     let mut world =
         World::new(|job, _| if job.step == "dev" { End::Halfway(3) } else { End::Good });
     let (run, _) = play(&["1.1"], &mut world);
@@ -251,7 +251,7 @@ fn the_same_place_again_and_again_puts_a_story_off() {
 }
 
 #[test]
-fn what_may_fail_stops_nothing() {
+fn a_failed_optional_step_does_not_stop_the_story() {
     let mut world = World::new(|job, _| match job.step.as_str() {
         "auto" | "retro" => End::Bad(Failure::Crash),
         _ => End::Good,
@@ -277,7 +277,7 @@ fn a_budget_is_asked_about_once_per_story() {
 }
 
 #[test]
-fn side_by_side_and_merged_in_order() {
+fn parallel_items_are_merged_in_order() {
     let mut world = World::new(|job, n| match (job.step.as_str(), job.item()) {
         ("merge", Some("1.2")) if n == 1 => End::Bad(Failure::Failed),
         _ => End::Good,
@@ -294,7 +294,7 @@ fn side_by_side_and_merged_in_order() {
     assert_eq!(merges, ["1.1/merge#1", "1.2/merge#2", "1.3/merge#1"]);
 }
 
-/// Another's question comes in while ours is being asked: ours is the same one afterwards.
+/// Another question comes in while ours is being raised: ours keeps its id.
 #[test]
 fn questions_of_stories_side_by_side_are_their_own() {
     let ids = ["1.1", "1.2"];
@@ -328,14 +328,14 @@ fn questions_of_stories_side_by_side_are_their_own() {
     };
     let both = asks(&run);
     let Decision::Escalate { id, job, trigger, why, .. } = both[0].clone() else { panic!() };
-    // Not a critical one, so that the other goes on.
+    // Not critical, so that the other item continues.
     take(&mut run, Fact::Escalated { id: id.clone(), job, trigger, critical: false, why });
     assert_eq!(asks(&run), both[1..]);
     assert!(run.has_asked(&id) && !run.has_asked("1.2/create?1") && !run.has_asked("1.1/create?2"));
 }
 
 #[test]
-fn a_session_that_nobody_told_of_is_ended_with_its_run() {
+fn an_unrecorded_session_is_ended_with_its_run() {
     let mut run = Run::new(bmad().unwrap(), plan(&["1.1"]));
     let job = Job::of_item("1.1", "create");
     let attempted = Fact::Attempted {
@@ -364,7 +364,7 @@ fn a_session_that_nobody_told_of_is_ended_with_its_run() {
 }
 
 #[test]
-fn an_order_that_is_needed_is_kept() {
+fn dependencies_between_items_are_respected() {
     let mut world = World::new(|_, _| End::Good);
     let mut plan = Plan { side_by_side: 3, ..plan(&["1.1", "1.2", "1.3"]) };
     plan.items[1].after = vec!["1.1".into()];
@@ -401,7 +401,7 @@ fn an_action() -> impl Strategy<Value = Action> {
     ])
 }
 
-/// Ends of attempts, drawn once; what is not drawn goes well.
+/// Ends of attempts, drawn at random; the others succeed.
 fn a_world(ends: BTreeMap<(u32, u32), End>, choices: Vec<Action>, tokens: u64) -> World {
     let mut world = World::new(move |job, n| {
         let key =
@@ -409,7 +409,7 @@ fn a_world(ends: BTreeMap<(u32, u32), End>, choices: Vec<Action>, tokens: u64) -
         ends.get(&(key, n)).cloned().unwrap_or(End::Good)
     });
     world.tokens = tokens;
-    // Whoever never accepts anything is asked for ever.
+    // Without an accepting answer the run would ask for ever.
     world.answers = Box::new(move |_, number| {
         choices.get(number as usize).copied().unwrap_or(Action::SkipStory)
     });
@@ -420,7 +420,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn death_changes_nothing(
+    fn a_crash_changes_nothing(
         ends in prop::collection::btree_map((0..37u32, 1..6u32), an_end(), 0..80),
         choices in prop::collection::vec(an_action(), 0..8),
         side_by_side in 1..4u32,
@@ -451,7 +451,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_was_verified_is_done_again_and_attempts_are_bounded(
+    fn verified_steps_are_not_repeated_and_attempts_are_bounded(
         ends in prop::collection::btree_map((0..37u32, 1..6u32), an_end(), 0..80),
         side_by_side in 1..4u32,
     ) {
@@ -473,7 +473,7 @@ proptest! {
                 _ => {}
             }
         }
-        // Any beginning of the journal, and the rest of it, are the whole.
+        // Any prefix of the journal plus the rest gives the same state as the whole.
         let whole = format!("{:?}", play.run().jobs);
         for cut in [0, play.journal.len() / 3, play.journal.len() / 2] {
             let (head, tail) = play.journal.split_at(cut);
@@ -483,7 +483,7 @@ proptest! {
             }
             prop_assert_eq!(&format!("{:?}", run.jobs), &whole);
         }
-        // Written down and read again, it is the same.
+        // Serialised and read again, it is the same.
         for dated in &play.journal {
             let text = serde_json::to_string(&dated.fact).unwrap();
             prop_assert_eq!(&serde_json::from_str::<Fact>(&text).unwrap(), &dated.fact);

@@ -1,5 +1,5 @@
-//! A world in which decisions are carried out: it keeps sessions and finished work, forgets nothing when the one who acts in it
-//! dies, and gives each attempt the end that a script says.
+//! A simulated world for decisions: it keeps sessions and finished work, survives crashes of the driver, and gives each attempt
+//! the end that a script defines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,13 @@ use crate::escalation::Trigger;
 use crate::workflow::definition::Failure;
 use crate::workflow::{Dated, Decision, Fact, How, Job, Plan, Run, Spent, Standing, Workflow};
 
-/// How an attempt ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
     Good,
     Bad(Failure),
     /// A review with findings.
     Findings,
-    /// So many tasks are done, and no more.
+    /// Only so many tasks are done.
     Halfway(u32),
 }
 
@@ -31,10 +30,10 @@ pub(super) struct World {
     /// Tokens that each session uses.
     pub(super) tokens: u64,
     pub(super) now: Timestamp,
-    /// Sessions by the name that they were given.
+    /// Sessions by name.
     sessions: BTreeMap<String, (Job, u32)>,
     pub(super) done: BTreeSet<Job>,
-    /// Every attempt whose session was made, in order.
+    /// Every attempt whose session was started, in order.
     pub(super) made: Vec<(Job, u32)>,
     pub(super) asked: Vec<(Trigger, bool)>,
     questions: BTreeMap<String, Trigger>,
@@ -56,7 +55,7 @@ impl World {
         }
     }
 
-    /// Carries a decision out and returns what is to be written down, piece by piece.
+    /// Executes a decision and returns the facts to record, one by one.
     pub(super) fn perform(&mut self, decision: &Decision) -> Vec<Fact> {
         match decision.clone() {
             Decision::Begin { item } => {
@@ -75,7 +74,7 @@ impl World {
                 if (self.script)(&job, n) == End::Bad(Failure::Spawn) {
                     return vec![failed(&job, n, Failure::Spawn)];
                 }
-                // Found by its name, if whoever made it died before it could say so.
+                // Found by its name, if the driver crashed before it recorded the start.
                 if !self.sessions.contains_key(&name) {
                     self.sessions.insert(name.clone(), (job.clone(), n));
                     self.made.push((job.clone(), n));
@@ -158,7 +157,7 @@ fn failed(job: &Job, n: u32, failure: Failure) -> Fact {
     Fact::Failed { job, n, failure, why, until: None, progress: None, not_clean: false }
 }
 
-/// A run in a world, and whoever carries it out, who may die at any point.
+/// A run in a world, with a driver that may crash at any point.
 pub(super) struct Play {
     pub(super) workflow: Workflow,
     pub(super) plan: Plan,
@@ -174,14 +173,14 @@ impl Play {
         Run::replay(self.workflow.clone(), self.plan.clone(), &self.journal)
     }
 
-    /// Plays to the end. `dies` is asked before each fact is written; the rest of that decision's facts is lost then.
+    /// Plays to the end. `dies` is called before each fact is recorded; on true the rest of the decision's facts is lost.
     pub(super) fn play_out(&mut self, world: &mut World, mut dies: impl FnMut() -> bool) -> Run {
         let mut run = self.run();
         for _ in 0..20_000 {
             let decisions = run.next(world.now);
             let idle =
                 |d: &Decision| matches!(d, Decision::Rest { .. } | Decision::AwaitAnswer { .. });
-            // Time passes and people answer only when nothing else is to be done.
+            // Time passes and people answer only when there is nothing else to do.
             let Some(decision) = decisions.iter().find(|d| !idle(d)).or(decisions.first()) else {
                 return run;
             };
