@@ -37,7 +37,7 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
             command: &["true".to_owned()],
             socket: &socket,
             created: at,
-            seat: None,
+            membership: None,
         };
         let launch = Launch {
             argv: vec!["true".into()],

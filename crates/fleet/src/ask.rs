@@ -1,4 +1,4 @@
-//! Asking something of another host.
+//! Sends a request to another host.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use super::link::{self, Heard, Kind, Link, Trouble};
 use dogwatch_engine::Error;
 use dogwatch_engine::error::FleetError;
 
-/// How long the broker may take.
+/// Time limit for the broker.
 const BROKER: Duration = Duration::from_secs(10);
-/// A host that has taken an order in time says so in time.
+/// Extra time for the host's confirmation of a request that it accepted just in time.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Gives an order to a host and waits for what becomes of it: until it expires if the host does not take it, then at most
+/// Sends a request to a host and waits for the result: until it expires if the host does not accept it, then at most
 /// `patience`.
 pub fn ask(
     mqtt: &Mqtt,
@@ -39,7 +39,7 @@ struct Asker<'a> {
     mqtt: &'a Mqtt,
     link: Link,
     id: String,
-    /// Where answers go.
+    /// Topic for the replies.
     inbox: String,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Asker<'a> {
         Ok(Self { mqtt, link, id, inbox })
     }
 
-    /// What the broker has retained of the host decides: an order to nobody would be lost without a word.
+    /// Fails unless the host's retained status says that it is online: otherwise the request would be lost silently.
     async fn must_be_there(&mut self, host: &str) -> Result<(), Error> {
         let topics = &self.mqtt.topics;
         self.link.subscribe([
@@ -71,7 +71,7 @@ impl<'a> Asker<'a> {
                 Ok(Heard::Lost(trouble)) => return Err(trouble.error(self.mqtt)),
                 Ok(Heard::Connected) => {}
                 Ok(Heard::Subscribed) => {
-                    // It comes back to us behind everything that the broker has retained.
+                    // The broker returns this message after all its retained ones.
                     let (inbox, options) = (self.inbox.clone(), PublishOptions::at_most_once());
                     self.link.publish(inbox, b"mark".to_vec(), options);
                 }
@@ -135,7 +135,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// The next message, or none by then.
+    /// The next message, or `None` at the deadline.
     async fn hear(&mut self, deadline: Instant) -> Result<Option<(String, Vec<u8>)>, Error> {
         loop {
             match timeout_at(deadline, self.link.next()).await {

@@ -1,7 +1,7 @@
-//! `dogwatch broker`: Mosquitto with a configuration of ours, for one machine or a small team.
+//! `dogwatch broker`: Mosquitto with a generated configuration, for one machine or a small team.
 //!
-//! No client gets in without a password, on loopback either. Clients of ours come through a socket in the state directory
-//! ([`LocalBroker`]), with a password that was made for them.
+//! Every client needs a password, on loopback too. Local clients use a socket in the state directory
+//! ([`LocalBroker`]), with a generated password.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt as _;
@@ -17,17 +17,17 @@ use dogwatch_engine::Error;
 use dogwatch_engine::error::{AgentError, FleetError};
 
 const MOST_CONNECTIONS: usize = 1000;
-/// A MiB of payload, and what is around it.
+/// A MiB of payload plus headers.
 const MOST_BYTES: usize = 1024 * 1024 + 64 * 1024;
-/// As many messages may wait for one subscriber: at first all that are retained.
+/// How many messages may wait for one subscriber; at first all retained ones do.
 const MOST_QUEUED: usize = 100_000;
-/// How long the passwords may take to be hashed.
+/// Time limit for hashing the passwords.
 const HASHING: Duration = Duration::from_secs(30);
-/// Where it is installed for administrators only, as Debian and Homebrew have it.
+/// Where Debian and Homebrew install it, outside a user's search path.
 const ADMIN_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin"];
 const INSTALL: &str = "`apt install mosquitto` or `brew install mosquitto`; any other MQTT 5 broker will do as well, without this command (docs/mqtt.md)";
 
-/// Becomes Mosquitto, so it only returns with an error. `ready` is called before.
+/// Replaces this process by Mosquitto, so it returns only with an error. `ready` is called before.
 pub fn run(
     listen: SocketAddr,
     mqtt: Option<&Mqtt>,
@@ -44,7 +44,7 @@ pub fn run(
         return Err(FleetError::BadBrokerPath { path: local.folder().to_owned() }.into());
     }
     let (password, lock) = local.take(&new_password())?;
-    // Who listens there already is said by us, and port 0 becomes a port.
+    // Reports a port in use as our own error, and turns port 0 into a real port.
     let probe = TcpListener::bind(listen).and_then(|probe| probe.local_addr());
     let listen = probe.map_err(Error::io(format!("listen on {listen}")))?;
     let own = (LOCAL_USER.to_owned(), password.reveal().to_owned());
@@ -54,7 +54,7 @@ pub fn run(
     let is_root = rustix::process::geteuid().is_root();
     replace(&config, configuration(listen, &local.socket(), &passwords, is_root).as_bytes())?;
     local.note(listen)?;
-    // The lock is held by whoever has the file open: it goes over to Mosquitto.
+    // Mosquitto inherits the open file, and with it the lock.
     fcntl_setfd(&lock, FdFlags::empty()).map_err(|error| Error::io("keep a lock")(error.into()))?;
     ready(listen);
     let mut command = Command::new(&mosquitto);
@@ -63,7 +63,7 @@ pub fn run(
     Err(Error::io(format!("run {}", mosquitto.display()))(error))
 }
 
-/// What the configuration names. An empty password is none.
+/// User and password from the configuration. An empty password counts as none.
 fn credentials(mqtt: &Mqtt) -> Option<(String, String)> {
     let password = mqtt.password.as_ref().map(Secret::reveal).filter(|word| !word.is_empty())?;
     Some((mqtt.user.clone()?, password.to_owned()))
@@ -86,7 +86,7 @@ fn find(program: &str) -> Result<PathBuf, Error> {
     })
 }
 
-/// Mosquitto's own program hashes them in the file: on a command line others could read them.
+/// Mosquitto's own program hashes the passwords in the file: on a command line other users could read them.
 fn write_passwords(
     mosquitto_passwd: &Path,
     file: &Path,
@@ -111,10 +111,10 @@ fn write_passwords(
     Err(Error::io("hash passwords with mosquitto_passwd")(std::io::Error::other(ended.complaint())))
 }
 
-/// A path is the rest of its line.
+/// Mosquitto takes the rest of a line as a path, without quoting.
 fn configuration(listen: SocketAddr, socket: &Path, passwords: &Path, is_root: bool) -> String {
     let (port, ip) = (listen.port(), listen.ip());
-    // It would become another user, who may not look into the folder.
+    // By default Mosquitto drops root for a user that may not read the directory.
     let user = if is_root { "user root\n" } else { "" };
     format!(
         "# Written by `dogwatch broker` at each start.\n\
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_mosquitto_is_told() {
+    fn the_configuration_for_mosquitto() {
         let listen = "[::1]:1883".parse().unwrap();
         let text = configuration(listen, Path::new("/s/socket"), Path::new("/s/p w"), true);
         for line in [
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn without_mosquitto_it_says_what_to_install() {
+    fn a_missing_mosquitto_is_reported_with_what_to_install() {
         let error = find("no-such-mosquitto").unwrap_err();
         assert_eq!(error.to_string(), "no-such-mosquitto was not found in PATH");
         let hint = error.hint().unwrap();
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_would_be_another_user_are_refused() {
+    fn names_and_passwords_that_would_add_a_user_are_refused() {
         let tmp = tempfile::tempdir().unwrap();
         let file = tmp.path().join("passwords");
         for (user, password) in [("a:b", "c"), ("a", "b:c"), ("a", "b\nroot:x")] {

@@ -1,4 +1,4 @@
-//! The verbs that other hosts may ask for: the same use cases as here, with nobody at the terminal.
+//! Executes the requests of other hosts with the same use cases as local commands, without a terminal.
 
 use dogwatch_protocol::event_data::{KilledResult, SentResult, SpawnedResult};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use dogwatch_engine::error::{AgentError, FleetError};
 use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::observe::{agents, project};
 
-/// Does it; returns what came of it, and the exit code that the command would have had.
+/// Executes a request; returns the result and the exit code of the corresponding command.
 pub(super) fn carry_out(host: &Host, order: &Order) -> Result<(Value, u8), Error> {
     match order {
         Order::Send(order) => deliver(host, order),
@@ -29,7 +29,7 @@ pub(super) fn carry_out(host: &Host, order: &Order) -> Result<(Value, u8), Error
     }
 }
 
-/// A result as a reply carries it: of texts, numbers and times, in which nothing can fail.
+/// Serialises a result of texts, numbers and times, which cannot fail.
 fn value(result: &impl Serialize) -> Value {
     serde_json::to_value(result).unwrap_or_default()
 }
@@ -85,7 +85,7 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
         env: Vec::new(),
         caller_env: host.env.clone(),
         place: Place::OwnSession,
-        seat: None,
+        membership: None,
         resume: None,
     };
     let spawned = spawn::spawn(&host.context, &request, &(host.clock)())?;
@@ -99,8 +99,8 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
     Ok((value(&result), exit_code::OK))
 }
 
-/// The folder without links in its path, if agents may be started there for others. Of one that is not there no more is said
-/// than of one that is not allowed.
+/// The directory with links resolved, if agents may be started there for other hosts. The error does not reveal whether the
+/// directory exists.
 fn allowed(host: &Host, cwd: &Path, unattended: bool) -> Result<PathBuf, Error> {
     let refused = |because| Error::Fleet(FleetError::OrderRefused { because });
     let resolved: Vec<PathBuf> = host

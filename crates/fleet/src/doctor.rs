@@ -10,14 +10,14 @@ use dogwatch_store::{Mqtt, StateDir, Store};
 
 use crate::probe::{Probe, Trust, probe};
 
-/// How long the broker may take to answer.
+/// Time limit for the broker's answer.
 const BROKER_PATIENCE: Duration = Duration::from_secs(3);
 
-/// The broker, if one is set up: whether it answers and takes us, and what waits for it.
+/// Checks the broker, if one is configured: whether it answers and accepts us, and what waits in the outbox.
 pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check> {
     let mqtt = match mqtt {
         Ok(mqtt) => mqtt?,
-        // Told of as that of the configuration.
+        // Reported by the check of the configuration.
         Err(Error::Configuration(ConfigurationError::BadConfig { .. })) => return None,
         Err(error) => return Some(failed("broker", &error)),
     };
@@ -64,7 +64,7 @@ pub fn broker(dir: &StateDir, mqtt: Result<Option<Mqtt>, Error>) -> Option<Check
     })
 }
 
-/// What to do about a broker that cannot be used.
+/// What to do about an unusable broker.
 fn remedy(problem: &str) -> String {
     let remedy = if problem.contains("password") {
         "check `user` and `password_file` (or DOGWATCH_MQTT_PASSWORD) of [mqtt] in config.toml"

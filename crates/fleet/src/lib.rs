@@ -1,18 +1,18 @@
-//! Several hosts: local events are published to an MQTT 5 broker, and the events of others are read from it.
+//! Several hosts: publishes local events to an MQTT 5 broker, and reads those of other hosts from it.
 //!
-//! - [`Publisher`] brings the outbox to the broker, keeps the retained words on sessions and host true, and carries out what
-//!   other hosts may ask;
-//! - [`picture`] and [`Viewer`] put together what all hosts said;
-//! - [`ask()`] asks something of another host;
-//! - [`broker`] runs Mosquitto on this machine; [`doctor`] checks whichever broker is set up;
-//! - [`Subscription`] is told of events as they happen, for those who would poll otherwise.
+//! - [`Publisher`] publishes the outbox, keeps the retained states of sessions and host current, and executes what other hosts
+//!   may request;
+//! - [`picture`] and [`Viewer`] combine what all hosts published;
+//! - [`ask()`] sends a request to another host;
+//! - [`broker`] runs Mosquitto on this machine; [`doctor`] checks the configured broker;
+//! - [`Subscription`] delivers events as they happen, in place of polling.
 //!
-//! Theory of operation. A connection that was lost is never mended: a new one is made and begins anew, with what is true then. Order and
-//! completeness do not depend on the client's memory, but on the outbox: rows are sent in order, and removed when the broker has
-//! confirmed them; after a break the first that is left is sent again, under the same id.
+//! Theory of operation. A lost connection is never repaired: a new one starts from the current state. Order and completeness
+//! depend on the outbox, not on the client's memory: rows are sent in order, and removed when the broker has
+//! confirmed them; after an interruption the first remaining row is sent again, under the same id.
 //!
-//! This is the only place with a runtime. Each of the above has one of its own, on a thread of its own or while it runs, so that
-//! nothing else need know of it.
+//! Only this crate uses an async runtime. Each type above has its own, on its own thread or for the duration of a call, so that
+//! no other crate depends on it.
 
 mod ask;
 pub mod broker;
@@ -32,5 +32,5 @@ pub use ask::ask;
 pub use probe::{Probe, Trust, probe};
 pub use publisher::{Host, Notice, Publisher};
 pub use push::BrokerPush;
-pub use subscription::{Subscription, Told};
+pub use subscription::{Subscription, Update};
 pub use view::{Viewer, picture};

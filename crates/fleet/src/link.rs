@@ -1,4 +1,4 @@
-//! One connection to a broker, from its making to its loss.
+//! One connection to a broker, from opening to loss.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -23,13 +23,13 @@ use dogwatch_engine::Error;
 use dogwatch_engine::error::FleetError;
 use dogwatch_engine::notify::tls;
 
-/// A broker that is there answers much sooner.
+/// Much longer than a reachable broker needs.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How soon a broken line is noticed by either side, at most: once and a half as long.
+/// Seconds. Either side notices a dead connection after at most one and a half times as long.
 const KEEP_ALIVE: u16 = 15;
 const MOST_BYTES: u32 = 1024 * 1024;
 
-/// Why a connection could not be made, or was lost.
+/// Why a connection failed or was lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) problem: String,
@@ -38,29 +38,29 @@ pub(super) struct Trouble {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It may come back any moment.
+    /// Not reachable; may come back at any moment.
     Away,
-    /// It does not want us, and will not soon.
+    /// The broker refused us, and will again.
     Refused,
-    /// It is not whom we want to talk to, or we cannot tell.
+    /// The broker's identity is wrong or cannot be verified.
     Tls,
-    /// It ended the connection before it took us: some say no to a password that way.
+    /// The broker closed the connection before accepting us: some refuse a password that way.
     HungUp,
 }
 
 impl Kind {
-    /// Trying again soon would not help.
+    /// Retrying soon would not help.
     pub(super) fn is_lasting(self) -> bool {
         matches!(self, Self::Refused | Self::Tls)
     }
 }
 
-/// As whom we come.
+/// Which credentials to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Login {
     Ours,
-    /// Without user and password, to see whether that is enough.
-    Nobody,
+    /// No user and password, to test whether the broker accepts that.
+    Anonymous,
 }
 
 impl Trouble {
@@ -83,11 +83,10 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// What came over the line.
 #[derive(Debug)]
 pub(super) enum Heard {
     Connected,
-    /// The broker has taken our subscriptions. What is published before may overtake them: the client sends in two queues.
+    /// The broker confirmed our subscriptions. Messages published before may overtake them: the client sends in two queues.
     Subscribed,
     Message(Box<Publish>),
     Lost(Trouble),
@@ -101,7 +100,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Begins to connect; within a runtime.
+    /// Starts to connect; must be called within a runtime.
     pub(super) fn open(mqtt: &Mqtt, id: &str, will: Option<LastWill>) -> Result<Self, Trouble> {
         Self::open_as(mqtt, id, will, Login::Ours)
     }
@@ -114,8 +113,8 @@ impl Link {
     ) -> Result<Self, Trouble> {
         let options = options(mqtt, id, will, login)?;
         if mqtt.address.host.parse::<IpAddr>().is_err() {
-            // The runtime looks a name up on a thread of its own, and panics where there is none to be had.
-            dogwatch_base::program::thread_to_be_had().map_err(|error| {
+            // The runtime resolves names on a thread of its own, and panics if it cannot start one.
+            dogwatch_base::program::ensure_thread_available().map_err(|error| {
                 Trouble::new(
                     Kind::Away,
                     format!("cannot be looked up: cannot start a thread: {error}"),
@@ -124,7 +123,7 @@ impl Link {
         }
         let (client, mut eventloop) = AsyncClient::builder(options).unbounded().build();
         let (sender, heard) = unbounded_channel();
-        // A task of its own: to leave a poll and begin another would begin the connection anew.
+        // A separate task: cancelling a poll would restart the connection.
         let reader = tokio::spawn(async move {
             let mut was_taken = false;
             loop {
@@ -154,7 +153,7 @@ impl Link {
         self.heard.recv().await.unwrap_or_else(lost)
     }
 
-    /// Waits until the broker has taken us.
+    /// Waits until the broker has accepted us.
     pub(super) async fn connected(&mut self) -> Result<(), Trouble> {
         loop {
             match self.next().await {
@@ -165,9 +164,9 @@ impl Link {
         }
     }
 
-    /// Asks to be told. What cannot be sent shows as a loss soon after.
+    /// Subscribes. A failure to send shows as a lost connection soon after.
     pub(super) fn subscribe(&self, filters: impl IntoIterator<Item = (String, QoS)>) {
-        // A message that was published to be retained is to be known as such, also by those who hear it live.
+        // Keeps the retain flag also on messages that are forwarded live.
         let filters = filters
             .into_iter()
             .map(|(path, qos)| SubscribeFilterInput::new(path, qos).preserve_retain(true));
@@ -178,7 +177,7 @@ impl Link {
         self.client.try_publish(topic, payload, options).logged("publish");
     }
 
-    /// The same, with a word of the broker's when it has it.
+    /// The same, and returns a handle to the broker's confirmation.
     pub(super) fn publish_tracked(
         &self,
         topic: String,
@@ -189,7 +188,7 @@ impl Link {
         sent.map_err(|error| Trouble::new(Kind::Away, error.to_string()))
     }
 
-    /// Says goodbye after all that was sent has been confirmed, so that the broker does not send the last will.
+    /// Disconnects after everything sent was confirmed, so that the broker does not publish the last will.
     pub(super) async fn close(mut self, patience: Duration) {
         if self.client.try_disconnect_with_timeout(patience).is_ok() {
             let drained = async { while !matches!(self.next().await, Heard::Lost(_)) {} };
@@ -204,7 +203,6 @@ impl Drop for Link {
     }
 }
 
-/// A runtime for whoever talks to a broker.
 pub(super) fn runtime() -> Result<Runtime, Error> {
     let built = Builder::new_current_thread().enable_io().enable_time().build();
     built.map_err(Error::io("start a runtime"))
@@ -263,7 +261,7 @@ fn options(
     Ok(options)
 }
 
-/// TLS is ours and not rumqttc's: see the workspace's Cargo.toml.
+/// TLS is configured here and not by rumqttc: see the workspace's Cargo.toml.
 fn encrypt(options: &mut MqttOptions, mqtt: &Mqtt) -> Result<(), Trouble> {
     let untrusted =
         |problem: String| Trouble::new(Kind::Tls, format!("cannot be trusted: {problem}"));
@@ -295,7 +293,7 @@ fn explain(error: &ConnectionError, was_taken: bool) -> Trouble {
             Kind::Refused,
             "disconnected us because another client has the same id; check that no two hosts have the same name".to_owned(),
         ),
-        // Some brokers say no by hanging up.
+        // Some brokers refuse by closing the connection.
         ConnectionError::MqttState(StateError::ConnectionAborted | StateError::Io(_))
             if !was_taken =>
         {
@@ -323,7 +321,7 @@ fn refusal(code: ConnectReturnCode) -> (Kind, String) {
     }
 }
 
-/// What rustls had against the other side, if that was it.
+/// rustls's complaint about the certificate, if that is the cause.
 fn certificate(error: &std::io::Error) -> Option<String> {
     let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(format!("cannot be trusted: {inner}"))

@@ -1,4 +1,4 @@
-//! What other hosts ask: refused, or carried out once and answered.
+//! Requests of other hosts: refused, or executed once and answered.
 
 use dogwatch_protocol::event_data::{OrderRefused, RequestRefused, RequestTaken};
 use serde::Serialize;
@@ -22,15 +22,15 @@ use super::publisher::Host;
 use dogwatch_engine::Error;
 use dogwatch_engine::error::FleetError;
 
-/// Orders under way at once. A message may wait for its agent for minutes.
+/// Requests in progress at the same time. A message may wait for its agent for minutes.
 const MOST_RUNNING: usize = 32;
-/// Refusals that are written down in an hour.
+/// Refusals recorded per hour.
 const MOST_NOTED: u32 = 60;
 const HOUR: Duration = Duration::from_hours(1);
-/// A broker would give it anew at each connection.
+/// A broker delivers a retained message again at each connection.
 const RETAINED: &str = "retained messages are not accepted; publish orders without the retain flag";
 
-/// Where an answer goes, and by what the asker knows it.
+/// The reply topic, and the correlation data of the requester.
 #[derive(Debug, Clone)]
 pub(super) struct ReplyTo {
     pub(super) topic: String,
@@ -47,11 +47,11 @@ pub(super) struct Answer {
 pub(super) struct Orders {
     done: UnboundedSender<Reply>,
     finished: UnboundedReceiver<Reply>,
-    /// Those under way, with who wants to know.
+    /// Requests in progress, with the hosts that wait for the result.
     running: HashMap<String, Vec<ReplyTo>>,
-    /// What is to be said as soon as there is a connection.
+    /// Replies to send when there is a connection.
     answers: Vec<Answer>,
-    /// Refusals that were written down in this hour.
+    /// Refusals recorded in this hour.
     noted: u32,
     since: Instant,
 }
@@ -69,16 +69,16 @@ impl Orders {
         }
     }
 
-    /// The next that is done.
+    /// The next finished request.
     pub(super) async fn next(&mut self) -> Reply {
         match self.finished.recv().await {
             Some(reply) => reply,
-            // We hold a sender ourselves.
+            // Never happens: `self.done` keeps the channel open.
             None => std::future::pending().await,
         }
     }
 
-    /// Remembers how one went, and answers.
+    /// Stores the result of a request and queues the replies.
     pub(super) fn keep(&mut self, store: &mut Store, reply: Reply) {
         if reply.state == ReplyState::Refused {
             let (id, because) = (&reply.id, reply.because.as_deref().unwrap_or_default());
@@ -102,8 +102,8 @@ impl Orders {
         std::mem::take(&mut self.answers)
     }
 
-    /// Takes an order: it is answered at once, if only to say that it was taken.
-    /// `objection` is why none is carried out that comes this way.
+    /// Takes a request and replies immediately, at least that it was accepted.
+    /// `objection` is the reason to refuse all requests that come this way.
     pub(super) fn take(
         &mut self,
         host: &Host,
@@ -112,23 +112,23 @@ impl Orders {
         message: &Publish,
         objection: Option<&str>,
     ) {
-        // Clears what is retained on the topic.
+        // An empty payload clears the retained message of the topic.
         if message.payload.is_empty() {
             return;
         }
         let to = reply_to(host, message);
         let (id, said) = match Order::envelope(&message.payload) {
             Ok((envelope, value)) => {
-                // Of the two, the one that its sender can mend.
+                // Of two objections, report the one that the sender can correct.
                 let objection = match (message.retain, objection) {
                     (true, _) => Some(RETAINED),
                     (false, objection) => objection,
                 };
                 let said = match objection {
-                    Some(because) => Said::New(ReplyState::Refused, Some(because.to_owned())),
+                    Some(because) => Response::New(ReplyState::Refused, Some(because.to_owned())),
                     None => self.consider(host, store, verb, &envelope, value, to.as_ref()),
                 };
-                if let Said::New(state @ (ReplyState::Refused | ReplyState::Expired), because) =
+                if let Response::New(state @ (ReplyState::Refused | ReplyState::Expired), because) =
                     &said
                     && Self::is_first_refusal(store, verb, &envelope, message.retain)
                 {
@@ -147,8 +147,8 @@ impl Orders {
         };
         if let Some(to) = to {
             let reply = match said {
-                Said::Again(reply) => *reply,
-                Said::New(state, because) => reply(host, &id, verb, state, because),
+                Response::Again(reply) => *reply,
+                Response::New(state, because) => reply(host, &id, verb, state, because),
             };
             self.answers.push(Answer { reply, to });
         }
@@ -162,8 +162,8 @@ impl Orders {
         envelope: &Envelope,
         value: Value,
         to: Option<&ReplyTo>,
-    ) -> Said {
-        let says = |state, because: String| Said::New(state, Some(because));
+    ) -> Response {
+        let says = |state, because: String| Response::New(state, Some(because));
         let Some(known) = Verb::from_word(verb) else {
             let known = Verb::ALL.map(Verb::as_str).join(", ");
             return says(
@@ -192,7 +192,7 @@ impl Orders {
         match store.take_request(id, verb, now) {
             Ok(Taken::New) => {}
             Ok(Taken::Before { reply }) => return self.again(id, reply, to),
-            // What cannot be remembered could be carried out twice.
+            // A request that cannot be recorded could be executed twice.
             Err(error) => return says(ReplyState::Failed, error.to_string()),
         }
         let data =
@@ -200,10 +200,10 @@ impl Orders {
         store.tell(now, None, kind::REQUEST, &data).logged("write an event");
         self.running.insert(id.clone(), to.cloned().into_iter().collect());
         self.start(host.clone(), order, id.clone());
-        Said::New(ReplyState::Accepted, None)
+        Response::New(ReplyState::Accepted, None)
     }
 
-    /// A retained order comes anew at each connection, and is written down once.
+    /// A retained request comes again at each connection; record its refusal once.
     fn is_first_refusal(
         store: &mut Store,
         verb: &str,
@@ -217,7 +217,7 @@ impl Orders {
         matches!(store.take_request(&key, verb, Timestamp::now()), Ok(Taken::New))
     }
 
-    /// Writes a refusal to the journal: only so many an hour, or whoever may publish could fill it.
+    /// Records a refusal in the journal; limited per hour, so that clients cannot fill it.
     fn note_refusal(&mut self, store: &mut Store, data: &impl Serialize) {
         if self.since.elapsed() > HOUR {
             (self.since, self.noted) = (Instant::now(), 0);
@@ -230,19 +230,19 @@ impl Orders {
         }
     }
 
-    /// It came before.
-    fn again(&mut self, id: &str, reply: Option<String>, to: Option<&ReplyTo>) -> Said {
+    /// The request came before.
+    fn again(&mut self, id: &str, reply: Option<String>, to: Option<&ReplyTo>) -> Response {
         if let Some(waiting) = self.running.get_mut(id) {
             waiting.extend(to.cloned());
-            return Said::New(ReplyState::Accepted, None);
+            return Response::New(ReplyState::Accepted, None);
         }
         let because = "the order was started before; its result is unknown".to_owned();
         reply
             .and_then(|text| serde_json::from_str(&text).logged("read JSON"))
-            .map_or(Said::New(ReplyState::Unknown, Some(because)), Said::Again)
+            .map_or(Response::New(ReplyState::Unknown, Some(because)), Response::Again)
     }
 
-    /// Carries an order out beside everything else.
+    /// Executes a request on a thread.
     fn start(&self, host: Host, order: Order, id: String) {
         let done = self.done.clone();
         let verb = order.verb().as_str();
@@ -273,15 +273,15 @@ impl Orders {
     }
 }
 
-/// What is said at once.
-enum Said {
+/// The immediate reply.
+enum Response {
     New(ReplyState, Option<String>),
-    /// What was said before.
+    /// The reply of the first time.
     Again(Box<Reply>),
 }
 
-fn unreadable(problem: &OrderError) -> Said {
-    Said::New(ReplyState::Failed, Some(format!("invalid request: {problem}")))
+fn unreadable(problem: &OrderError) -> Response {
+    Response::New(ReplyState::Failed, Some(format!("invalid request: {problem}")))
 }
 
 fn not_allowed(host: &Host, verb: &str) -> String {

@@ -1,4 +1,4 @@
-//! Looking at a broker: whether it answers, takes us, and takes those who give no password.
+//! Probes a broker: whether it answers, accepts us, and accepts clients without a password.
 
 use std::time::Duration;
 
@@ -10,40 +10,39 @@ use uuid::Uuid;
 use super::link::{self, Kind, Link, Login, Trouble};
 use dogwatch_engine::Error;
 
-/// How long the look for strangers may take.
+/// Time limit for the connection without a password.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a broker answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// Why it cannot be used.
+    /// Why the broker is not usable.
     pub problem: Option<String>,
-    /// Who it lets in, as far as it could be found out.
+    /// Which clients it accepts, as far as known.
     pub trust: Trust,
 }
 
-/// Whether a broker knows its clients.
+/// Whether a broker authenticates its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// It took us by a password, and takes nobody without one.
+    /// It accepted our password, and accepts no client without one.
     Authenticated,
-    /// We gave no user and password ourselves.
+    /// We use no user and password ourselves.
     NoLogin,
-    /// It takes clients that give none.
-    Anybody,
-    /// It could not be found out.
+    /// It accepts clients without a password.
+    Anonymous,
+    /// Could not be determined.
     Unknown,
 }
 
 impl Trust {
-    /// Why orders that come over such a broker are not carried out.
+    /// Why requests over such a broker are refused.
     pub fn objection(self) -> Option<&'static str> {
         match self {
             Self::Authenticated => None,
             Self::NoLogin => Some(
                 "this host is not authenticated at its broker; set `user` and `password_file` in [mqtt] of its config.toml",
             ),
-            Self::Anybody => Some(
+            Self::Anonymous => Some(
                 "its broker accepts clients without a password, so anyone could have sent the order",
             ),
             Self::Unknown => Some(
@@ -53,7 +52,7 @@ impl Trust {
     }
 }
 
-/// Connects once, for at most so long.
+/// Connects once, within a time limit.
 pub fn probe(mqtt: &Mqtt, patience: Duration) -> Result<Probe, Error> {
     link::runtime()?.block_on(async {
         let slow = || {
@@ -77,27 +76,27 @@ pub fn probe(mqtt: &Mqtt, patience: Duration) -> Result<Probe, Error> {
     })
 }
 
-/// Of a broker that has just taken us.
+/// Determines the trust in a broker that has just accepted us.
 pub(super) async fn trust(mqtt: &Mqtt) -> Trust {
     let Some(route) = mqtt.route().logged("find the way to the broker") else {
         return Trust::Unknown;
     };
     match (route.login, route.socket) {
         (None, _) => return Trust::NoLogin,
-        // Ours takes nobody without a password.
+        // Our own broker accepts no client without a password.
         (Some(_), Some(_)) => return Trust::Authenticated,
         (Some(_), None) => {}
     }
     let id = format!("dogwatch-probe-{}", Uuid::now_v7());
     let Some(mut stranger) =
-        Link::open_as(mqtt, &id, None, Login::Nobody).logged("connect without a password")
+        Link::open_as(mqtt, &id, None, Login::Anonymous).logged("connect without a password")
     else {
         return Trust::Unknown;
     };
     match timeout(PATIENCE, stranger.connected()).await {
         Ok(Ok(())) => {
             stranger.close(Duration::from_millis(200)).await;
-            Trust::Anybody
+            Trust::Anonymous
         }
         Ok(Err(Trouble { kind: Kind::Refused | Kind::HungUp, .. })) => Trust::Authenticated,
         Ok(Err(_)) | Err(_) => Trust::Unknown,

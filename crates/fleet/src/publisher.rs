@@ -1,4 +1,4 @@
-//! The one who publishes: a thread of its own beside a watcher.
+//! Publishes on a thread of its own beside a watcher.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -24,19 +24,19 @@ use dogwatch_engine::observe::changes::{Changes, Interest, Waker};
 use dogwatch_engine::watch::Change;
 use dogwatch_engine::{Context, Error};
 
-/// How long the listener for other processes' events sleeps at most.
+/// Longest sleep of the listener for other processes' events.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// Who publishes, and what others may ask of it.
+/// This host, and what other hosts may request of it.
 #[derive(Clone)]
 pub struct Host {
     pub context: Context,
     pub mqtt: Mqtt,
-    /// The verbs that are carried out for others.
+    /// The verbs that are executed for other hosts.
     pub allow: Vec<&'static str>,
-    /// Where agents are started for others, and how.
+    /// Where and how agents are started for other hosts.
     pub spawn: SpawnTerms,
-    /// What agents get that are started for others.
+    /// Environment of agents that are started for other hosts.
     pub env: Vec<(OsString, OsString)>,
     pub clock: fn() -> Zoned,
     pub version: &'static str,
@@ -44,12 +44,12 @@ pub struct Host {
 
 impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Others' variables may be secrets.
+        // The variables may be secrets.
         f.debug_struct("Host").field("mqtt", &self.mqtt).finish_non_exhaustive()
     }
 }
 
-/// Something that whoever started it may want to say.
+/// A message for the user of the command that publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     Connected {
@@ -59,7 +59,7 @@ pub enum Notice {
         broker: String,
         problem: String,
     },
-    /// The broker does not know its clients.
+    /// The broker does not authenticate its clients.
     Untrusted {
         broker: String,
         trust: Trust,
@@ -67,7 +67,7 @@ pub enum Notice {
     },
 }
 
-/// Publishes until it is dropped; then it says goodbye to the broker.
+/// Publishes until it is dropped; then it disconnects from the broker.
 #[derive(Debug)]
 pub struct Publisher {
     host: String,
@@ -75,7 +75,7 @@ pub struct Publisher {
     stop: Arc<Stop>,
     listener: Waker,
     threads: Vec<JoinHandle<()>>,
-    /// Held while it publishes: two would tell everything twice.
+    /// Held while it publishes: two publishers would send everything twice.
     _lock: File,
 }
 
@@ -92,7 +92,7 @@ impl Stop {
 }
 
 impl Publisher {
-    /// Begins to publish what these say, and all events from now on. An error if another does so already.
+    /// Starts to publish the watcher's changes and all events from now on. Fails if another process does so already.
     pub fn start(
         host: Host,
         shown: &[Change],
@@ -124,7 +124,7 @@ impl Publisher {
         Ok(Self { host: name, cache, stop, listener, threads, _lock: lock })
     }
 
-    /// Takes in what a watcher found.
+    /// Takes a change from the watcher.
     pub fn show(&self, change: &Change) {
         self.cache.show(&self.host, change);
     }
@@ -141,7 +141,7 @@ impl Drop for Publisher {
     }
 }
 
-/// Wakes the relay when anybody has written to the database.
+/// Wakes the relay when any process has written to the database.
 fn listen(
     context: &Context,
     cache: Arc<StateCache>,

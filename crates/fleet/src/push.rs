@@ -1,20 +1,20 @@
-//! Word from a broker for whoever looks after a registry.
+//! Change reports from a broker for a registry monitor.
 
 use std::time::Duration;
 
 use dogwatch_core::event::kind;
 use dogwatch_store::Mqtt;
 
-use super::subscription::{Subscription, Told};
+use super::subscription::{Subscription, Update};
 use dogwatch_engine::Error;
 use dogwatch_engine::observe::changes::Waker;
 use dogwatch_engine::registry::push::{Heard, Push};
 
-/// What is told of the sessions of this host, by whomever.
+/// Events about the sessions of this host, from any publisher.
 #[derive(Debug)]
 pub struct BrokerPush {
     subscription: Subscription,
-    /// Why nothing is heard right now.
+    /// Why there is no connection now.
     away: Option<String>,
 }
 
@@ -29,16 +29,16 @@ impl BrokerPush {
 impl Push for BrokerPush {
     fn heard(&mut self) -> Heard {
         let mut news = false;
-        while let Some(told) = self.subscription.next(Duration::ZERO) {
-            match told {
-                // What happened meanwhile nobody told us.
-                Told::Connected => {
+        while let Some(update) = self.subscription.next(Duration::ZERO) {
+            match update {
+                // Events may have been missed while disconnected.
+                Update::Connected => {
                     self.away = None;
                     news = true;
                 }
-                Told::Lost { because } => self.away = Some(format!("the broker {because}")),
-                // What we found ourselves is no news to us.
-                Told::Event(event) => {
+                Update::Lost { because } => self.away = Some(format!("the broker {because}")),
+                // The monitor's own events are not changes.
+                Update::Event(event) => {
                     let ours = [kind::DRIFT, kind::HEARTBEAT, kind::REQUEST];
                     news |= !ours.contains(&event.kind.as_str());
                 }

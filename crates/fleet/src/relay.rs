@@ -1,4 +1,4 @@
-//! From the outbox and the cache to the broker, connection after connection.
+//! Sends the outbox and the state cache to the broker, over one connection after another.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -21,12 +21,12 @@ use super::publisher::{Host, Notice, Stop};
 use crate::state_cache::StateCache;
 use dogwatch_engine::notify::outward;
 
-/// Events that are under way at once.
+/// Events sent and not yet confirmed.
 const WINDOW: usize = 64;
 const HEARTBEAT: Duration = Duration::from_mins(1);
-/// How long the goodbye may take.
+/// Time limit for disconnecting.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// How often old orders are forgotten, and how old they are then.
+/// How often old requests are removed, and their age then.
 const TIDY: Duration = Duration::from_hours(1);
 const OLD: Duration = Duration::from_hours(7 * 24);
 
@@ -37,10 +37,10 @@ struct Relay {
     stop: Arc<Stop>,
     orders: Orders,
     tell: Box<dyn Fn(Notice) + Send>,
-    /// Whether orders that come over it are carried out.
+    /// Whether requests over this broker are executed.
     trust: Trust,
     said_trust: Option<Trust>,
-    /// What was last said about the broker, lest it be said again.
+    /// The last notice about the broker, so that it is not repeated.
     said: Option<Notice>,
     since: Timestamp,
     heartbeat: Interval,
@@ -67,7 +67,7 @@ impl Relay {
                 tokio::select! {
                     () = tokio::time::sleep_until(until) => break,
                     () = self.stop.notify.notified() => return,
-                    // Journalled all the same, and answers wait.
+                    // While disconnected, heartbeats still go to the journal, and replies are kept.
                     _ = self.heartbeat.tick() => self.beat(),
                     answer = self.orders.next() => self.orders.keep(&mut self.store, answer),
                 }
@@ -75,7 +75,7 @@ impl Relay {
         }
     }
 
-    /// From a connection's making to its loss; `None` if we were told to stop.
+    /// One connection, from opening to loss; `None` on stop.
     async fn one_connection(&mut self, pace: &mut Pace) -> Option<Trouble> {
         let mqtt = self.host.mqtt.clone();
         let id = format!("dogwatch-{}", mqtt.host);
@@ -95,7 +95,7 @@ impl Relay {
                         self.trust = trust(&mqtt).await;
                         self.subscribe(&link);
                     }
-                    // Only now: an order to a host that says it is there must reach it.
+                    // Announce the host only now: requests that follow the announcement must reach it.
                     Heard::Subscribed => {
                         is_connected = true;
                         self.say(Notice::Connected { broker: mqtt.address.to_string() });
@@ -132,12 +132,12 @@ impl Relay {
         let mqtt = &self.host.mqtt;
         link.subscribe([
             (mqtt.topics.request(&mqtt.host, "+"), QoS::AtLeastOnce),
-            // What we said before we were last cut off, perhaps of sessions that are gone by now.
+            // Our own retained states from before the interruption, perhaps of sessions that are gone.
             (mqtt.topics.state(&mqtt.host, "+"), QoS::AtMostOnce),
         ]);
     }
 
-    /// What a new connection begins with: all that is true now.
+    /// Publishes the complete current state on a new connection.
     fn greet(&self, link: &Link) {
         let mqtt = &self.host.mqtt;
         let status = self.status(Presence::Online, None);
@@ -145,7 +145,7 @@ impl Relay {
         self.cache.tell_all();
     }
 
-    /// Sends what is to be sent: words on sessions, answers, events.
+    /// Sends what is pending: states, replies, events.
     fn send(
         &mut self,
         link: &Link,
@@ -167,7 +167,7 @@ impl Relay {
         if room == 0 {
             return Ok(());
         }
-        // A database that fails is no reason to leave the broker; the next event tries again.
+        // A database error is no reason to disconnect; the next event tries again.
         for Waiting { number, mut event } in
             self.store.waiting_after(*sent, room).logged("read the outbox").unwrap_or_default()
         {
@@ -183,7 +183,7 @@ impl Relay {
         Ok(())
     }
 
-    /// The broker has spoken about the first that is under way.
+    /// Handles the broker's answer to the oldest event sent.
     fn confirmed(
         &mut self,
         under_way: &mut VecDeque<UnderWay>,
@@ -192,7 +192,7 @@ impl Relay {
         let Some(first) = under_way.pop_front() else { return Ok(()) };
         match result {
             Ok(()) => {
-                // What is not noted is told again, under the same id.
+                // If this fails, the event is sent again under the same id.
                 self.store.confirmed(first.number).logged("remove events from the outbox");
                 Ok(())
             }
@@ -201,7 +201,7 @@ impl Relay {
                 let problem = format!("does not accept messages to {topic}: {because:?}");
                 Err(Trouble::new(Kind::Refused, problem))
             }
-            // The connection is lost, and the next thing that is heard says why.
+            // The connection is lost; the next message of the link says why.
             Err(_) => {
                 under_way.clear();
                 Ok(())
@@ -239,7 +239,7 @@ impl Relay {
         }
     }
 
-    /// Says once what others may do at such a broker.
+    /// Reports once whether other hosts' requests are executed over this broker.
     fn say_trust(&mut self) {
         if self.trust == Trust::Authenticated || self.said_trust == Some(self.trust) {
             return;
@@ -269,7 +269,7 @@ impl Relay {
         })
     }
 
-    /// The verbs that are carried out at this broker.
+    /// The verbs that are executed over this broker.
     fn allowed(&self) -> Vec<String> {
         if self.trust.objection().is_some() {
             return Vec::new();
@@ -277,7 +277,7 @@ impl Relay {
         self.host.allow.iter().map(ToString::to_string).collect()
     }
 
-    /// What the broker says in our name when it loses us.
+    /// Published by the broker when it loses us.
     fn will(&self) -> LastWill {
         let mqtt = &self.host.mqtt;
         let payload = self.status(Presence::Gone, Some("connection lost"));
@@ -285,7 +285,7 @@ impl Relay {
     }
 }
 
-/// All that a relay needs; the rest can only be made within its runtime.
+/// The parts of a relay that are created outside its runtime.
 pub(super) struct Prepared {
     pub(super) host: Host,
     pub(super) store: Store,
@@ -319,7 +319,7 @@ impl Prepared {
     }
 }
 
-/// Waits for the broker's word on the first that is under way; it stays there.
+/// Waits for the broker's answer to the oldest event sent, and leaves it in the queue.
 async fn first(under_way: &mut VecDeque<UnderWay>) -> Result<(), PublishNoticeError> {
     match under_way.front_mut() {
         Some(first) => first.confirmed.as_mut().await,
@@ -331,7 +331,7 @@ fn retained() -> PublishOptions {
     link::confirmed().retained()
 }
 
-/// Something between 0 and 1 that differs from host to host.
+/// A number between 0 and 1 that differs between hosts.
 fn chance() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0
 }

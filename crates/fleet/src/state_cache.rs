@@ -1,4 +1,4 @@
-//! What is to be said of each session right now: written by the watcher, read by the relay.
+//! The current state of each session to publish: written by the watcher, read by the relay.
 
 use dogwatch_protocol::event_data::Heartbeat;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,18 +23,18 @@ pub(super) struct StateCache {
 #[derive(Debug, Default)]
 struct Inner {
     states: BTreeMap<String, SessionState>,
-    /// Sessions whose word has changed since it was last told.
+    /// Sessions whose state changed since it was last published.
     fresh: BTreeSet<String>,
 }
 
 impl StateCache {
-    /// A panic elsewhere does not make what is written here wrong.
+    /// Ignores poisoning: each write leaves the data consistent.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn show(&self, host: &str, change: &Change) {
-        let level = session_level(&change.judged.seen.subject());
+        let level = session_level(&change.status.seen.subject());
         {
             let mut inner = self.lock();
             match change.what {
@@ -48,14 +48,14 @@ impl StateCache {
         self.news.notify_one();
     }
 
-    /// What is new since the last time, as level and word; without a word it is gone.
+    /// The changes since the last call, as topic level and state; `None` for a session that is gone.
     pub(super) fn take_news(&self) -> Vec<(String, Option<SessionState>)> {
         let mut inner = self.lock();
         let fresh = std::mem::take(&mut inner.fresh);
         fresh.into_iter().map(|level| (level.clone(), inner.states.get(&level).cloned())).collect()
     }
 
-    /// Everything is to be told again.
+    /// Marks everything to be published again.
     pub(super) fn tell_all(&self) {
         let mut inner = self.lock();
         let all: BTreeSet<String> = inner.states.keys().cloned().collect();
@@ -66,7 +66,7 @@ impl StateCache {
         self.lock().states.contains_key(level)
     }
 
-    /// How many sessions there are in each state, for the heartbeat.
+    /// The number of sessions in each state, for the heartbeat.
     pub(super) fn census(&self) -> Heartbeat {
         let mut states: BTreeMap<String, u32> = BTreeMap::new();
         for state in self.lock().states.values() {
@@ -78,7 +78,7 @@ impl StateCache {
 }
 
 fn state(host: &str, change: &Change) -> SessionState {
-    let SessionStatus { seen, verdict } = &change.judged;
+    let SessionStatus { seen, verdict } = &change.status;
     let Verdict { status, basis, since, .. } = verdict;
     SessionState {
         v: VERSION,

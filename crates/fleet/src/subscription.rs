@@ -1,4 +1,4 @@
-//! Being told of events instead of looking for them.
+//! Delivers events as they happen, in place of polling.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,62 +18,61 @@ use uuid::Uuid;
 use super::link::{self, Heard, Link, Trouble};
 use dogwatch_engine::Error;
 
-/// Events that are known again if they come a second time.
+/// How many events are remembered to drop duplicates.
 const REMEMBERED: usize = 1000;
 
-/// What a subscriber is told.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
-    /// From now on events are pushed. What happened before is not told: look once.
+pub enum Update {
+    /// From now on events are pushed. Earlier ones are not delivered: check once.
     Connected,
-    /// From now on nothing is pushed: look at your own pace until it is connected again.
+    /// From now on nothing is pushed: poll until it is connected again.
     Lost { because: String },
     /// Each event once.
     Event(Box<Event>),
 }
 
-/// A standing connection to the broker, on a thread of its own; it ends when dropped.
+/// A permanent connection to the broker, on its own thread; ends when dropped.
 ///
 /// ```no_run
 /// # use std::time::Duration;
-/// # use dogwatch_fleet::{Subscription, Told};
+/// # use dogwatch_fleet::{Subscription, Update};
 /// # fn look() {}
 /// # fn monitor(mqtt: &dogwatch_store::Mqtt) -> Result<(), dogwatch_engine::Error> {
 /// let subscription = Subscription::start(mqtt, &mqtt.host)?;
 /// loop {
 ///     let patience = if subscription.is_push() { 300 } else { 30 };
 ///     match subscription.next(Duration::from_secs(patience)) {
-///         Some(Told::Lost { .. }) => {}
-///         Some(Told::Connected | Told::Event(_)) | None => look(),
+///         Some(Update::Lost { .. }) => {}
+///         Some(Update::Connected | Update::Event(_)) | None => look(),
 ///     }
 /// }
 /// # }
 /// ```
 #[derive(Debug)]
 pub struct Subscription {
-    told: Receiver<Told>,
+    updates: Receiver<Update>,
     is_push: Arc<AtomicBool>,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Subscription {
-    /// Subscribes to the events of a host, or of all with `+`. A broker that cannot be reached is tried again, for ever.
+    /// Subscribes to the events of a host, or of all with `+`. Reconnects without limit.
     pub fn start(mqtt: &Mqtt, host: &str) -> Result<Self, Error> {
         Self::start_waking(mqtt, host, || {})
     }
 
-    /// The same, with a word to somebody who waits for other things too whenever there is something to be heard.
+    /// The same; calls `wake` for each update, for a caller that waits for other events too.
     pub fn start_waking(
         mqtt: &Mqtt,
         host: &str,
         wake: impl Fn() + Send + 'static,
     ) -> Result<Self, Error> {
         let topics = &mqtt.topics;
-        // Any session of that host, and the host itself.
+        // All sessions of that host, and the host itself.
         let of_sessions = topics.state(host, "+").replace("/state", "/event");
         let filters = [of_sessions, topics.event(host, None)];
-        let (sender, told) = channel();
+        let (sender, updates) = channel();
         let (is_push, stop) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
         let runtime = link::runtime()?;
         let listener = Listener {
@@ -95,20 +94,20 @@ impl Subscription {
         };
         let thread = thread::Builder::new().name("subscription".to_owned()).spawn(work);
         let thread = Some(thread.map_err(Error::io("start a thread"))?);
-        Ok(Self { told, is_push, stop, thread })
+        Ok(Self { updates, is_push, stop, thread })
     }
 
-    /// Whether events are pushed right now.
+    /// Whether events are pushed now.
     pub fn is_push(&self) -> bool {
         self.is_push.load(Ordering::Relaxed)
     }
 
-    /// The next that is told, at most so long.
-    pub fn next(&self, at_most: Duration) -> Option<Told> {
-        match self.told.recv_timeout(at_most) {
-            Ok(told) => Some(told),
+    /// The next update, waiting at most so long.
+    pub fn next(&self, at_most: Duration) -> Option<Update> {
+        match self.updates.recv_timeout(at_most) {
+            Ok(update) => Some(update),
             Err(RecvTimeoutError::Timeout) => None,
-            // The thread is gone, which only a panic can do; without a wait the caller would spin.
+            // The thread panicked.
             Err(RecvTimeoutError::Disconnected) => {
                 // sleep: without it the caller would spin.
                 thread::sleep(at_most);
@@ -130,7 +129,7 @@ impl Drop for Subscription {
 struct Listener {
     mqtt: Mqtt,
     filters: [String; 2],
-    sender: Sender<Told>,
+    sender: Sender<Update>,
     wake: Box<dyn Fn() + Send>,
     is_push: Arc<AtomicBool>,
     recent: VecDeque<String>,
@@ -146,7 +145,7 @@ impl Listener {
             let wait = pace.after_failure(trouble.kind.is_lasting(), 0.0);
             let because = trouble.problem;
             if was_push || said.as_ref() != Some(&because) {
-                self.tell(Told::Lost { because: because.clone() });
+                self.tell(Update::Lost { because: because.clone() });
             }
             said = Some(because);
             // sleep: the pace of attempts to connect.
@@ -169,7 +168,7 @@ impl Listener {
                 }
                 Heard::Subscribed => {
                     self.is_push.store(true, Ordering::Relaxed);
-                    self.tell(Told::Connected);
+                    self.tell(Update::Connected);
                 }
                 Heard::Message(message) => self.hear(&message.payload),
                 Heard::Lost(trouble) => return trouble,
@@ -188,11 +187,11 @@ impl Listener {
         if self.recent.len() > REMEMBERED {
             self.recent.pop_front();
         }
-        self.tell(Told::Event(Box::new(event)));
+        self.tell(Update::Event(Box::new(event)));
     }
 
-    fn tell(&self, told: Told) {
-        let _ = self.sender.send(told);
+    fn tell(&self, update: Update) {
+        let _ = self.sender.send(update);
         (self.wake)();
     }
 }

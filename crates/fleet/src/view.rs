@@ -1,4 +1,4 @@
-//! All hosts as the broker has them, once or as it changes.
+//! All hosts as the broker knows them, once or continuously.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use super::ask::slow;
 use super::link::{self, Heard, Link, Trouble};
 use dogwatch_engine::Error;
 
-/// How long the broker may take to say all that it has.
+/// Time limit for the broker to send all retained messages.
 const BROKER: Duration = Duration::from_secs(10);
-/// How often a wait looks whether to go on.
+/// How often a wait checks `stop`.
 const PULSE: Duration = Duration::from_millis(100);
-/// What comes within this time is one change, unless it is quiet before.
+/// Messages within this time are one change, unless a pause ends it earlier.
 const TOGETHER: Duration = Duration::from_millis(500);
 
-/// What all hosts said, from retained messages alone.
+/// What all hosts published, from retained messages only.
 pub fn picture(mqtt: &Mqtt) -> Result<Picture, Error> {
     let mut viewer = Viewer::new(mqtt)?;
     let deadline = Instant::now() + BROKER;
@@ -39,7 +39,7 @@ pub fn picture(mqtt: &Mqtt) -> Result<Picture, Error> {
     Ok(viewer.view.picture)
 }
 
-/// One who looks at the fleet for as long as it likes.
+/// Follows the fleet continuously.
 #[derive(Debug)]
 pub struct Viewer<'a> {
     runtime: Runtime,
@@ -52,7 +52,7 @@ struct View<'a> {
     link: Option<Link>,
     id: String,
     picture: Picture,
-    /// The broker has said all that it had when we came.
+    /// All messages that were retained when we connected have arrived.
     is_complete: bool,
     pace: Pace,
     retry: Instant,
@@ -80,13 +80,13 @@ impl<'a> Viewer<'a> {
         &self.view.picture
     }
 
-    /// Why the broker cannot be asked right now, if it cannot.
+    /// Why the broker is not reachable now, if so.
     pub fn trouble(&self) -> Option<String> {
         let trouble = self.view.trouble.as_ref()?;
         Some(format!("the broker {} {trouble}", self.view.mqtt.address))
     }
 
-    /// Waits until the picture has changed, at most so long; a broker that is lost is found again.
+    /// Waits until the picture has changed, at most so long; reconnects if necessary.
     pub fn next(&mut self, at_most: Duration, stop: &AtomicBool) -> bool {
         let Self { runtime, view } = self;
         runtime.block_on(async {
@@ -98,7 +98,7 @@ impl<'a> Viewer<'a> {
                 let step = timeout_at(pulse, view.keep_looking()).await;
                 let is_over = Instant::now() >= until || stop.load(Ordering::Relaxed);
                 let has_news = view.is_complete && view.picture != before || view.trouble != said;
-                // More may be on its way: a change of many sessions is one change, but it is told in time.
+                // Collect changes of many sessions into one, but report it in time.
                 let since = has_news.then(|| *first_news.get_or_insert_with(Instant::now));
                 let is_told = since.is_some_and(|at| step.is_err() || at.elapsed() > TOGETHER);
                 if is_over || is_told {
@@ -121,7 +121,7 @@ impl View<'_> {
         }
     }
 
-    /// Hears one thing.
+    /// Handles one message.
     async fn step(&mut self) -> Result<(), Trouble> {
         if self.link.is_none() {
             let id = format!("dogwatch-fleet-{}", self.id);
@@ -134,16 +134,16 @@ impl View<'_> {
             Heard::Connected => {
                 self.pace.after_success();
                 self.trouble = None;
-                // What was said before may not hold any more; the broker says it again.
+                // The old picture may be outdated; the broker sends all of it again.
                 self.picture = Picture::default();
-                // QoS 0: brokers limit how many confirmations are open, and drop what goes beyond.
+                // QoS 0: brokers limit open confirmations, and drop messages beyond.
                 link.subscribe([
                     (topics.status("+"), QoS::AtMostOnce),
                     (topics.state("+", "+"), QoS::AtMostOnce),
                     (inbox, QoS::AtMostOnce),
                 ]);
             }
-            // It comes back to us behind everything that the broker has retained.
+            // The broker returns this message after all its retained ones.
             Heard::Subscribed => {
                 link.publish(inbox, b"mark".to_vec(), PublishOptions::at_most_once());
             }

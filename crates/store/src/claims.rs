@@ -1,5 +1,5 @@
-//! Who is at which task. The session file says so too, and is what people read; this is what remains if somebody saves an older
-//! text over it.
+//! Which pane works on which task. The session file has the same and is what people read; this copy survives when a person saves
+//! an older text over it.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{Server, Store, StoreError};
 
-/// A pane that is at a task.
+/// A pane that holds a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     pub task: u32,
@@ -17,7 +17,7 @@ pub struct Claim {
 }
 
 impl Store {
-    /// The tasks of a session file that somebody was last known to be at.
+    /// The tasks of a session file that are claimed.
     pub fn claims(&self, file: &Path) -> Result<Vec<Claim>, StoreError> {
         let sql = "SELECT task, pane, server_pid, server_start FROM claims WHERE file = ? AND over IS NULL ORDER BY at, task";
         self.read(|c| {
@@ -48,7 +48,7 @@ impl Store {
         self.read(|c| c.prepare_cached(sql)?.query_row([text(file)], |row| row.get(0)))
     }
 
-    /// Notes who is at a task, whoever was before. A pane is at one task at a time.
+    /// Records that a pane holds a task, and replaces an earlier holder. A pane holds one task at a time.
     pub fn claim(&mut self, file: &Path, claim: &Claim, at: Timestamp) -> Result<(), StoreError> {
         let Claim { task, pane, server } = claim;
         self.transaction(|tx| {
@@ -65,7 +65,7 @@ impl Store {
         })
     }
 
-    /// Notes that nobody is at a task any more.
+    /// Records that a task is no longer claimed.
     pub fn end_claim(&mut self, file: &Path, task: u32, at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.execute(
@@ -87,7 +87,7 @@ mod tests {
     use crate::StateDir;
 
     #[test]
-    fn held_until_they_are_over() {
+    fn a_claim_holds_until_it_is_ended() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let (file, at) = (Path::new("/p/session.md"), Timestamp::UNIX_EPOCH);

@@ -12,10 +12,10 @@ use crate::{StateDir, StoreError, log_index};
 /// How long a command waits for another process's write. Writes take well under a millisecond each.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A store that is open for longer than this looks before each write whether its files are still there.
+/// A store that was open for longer than this checks before each write whether its files still exist.
 pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
-/// One entry a schema version, applied in order. Never change one that was released: add another.
+/// One entry per schema version, applied in order. Never change a released one: add another.
 const MIGRATIONS: [&str; 11] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
@@ -30,7 +30,7 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("schema/11.sql"),
 ];
 
-/// The database: what the machine owns. Safe for many processes at once.
+/// The database of dogwatch's own state. Safe for many processes at the same time.
 pub struct Store {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
@@ -46,20 +46,20 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the database of a state directory, making it or bringing its schema up to date.
+    /// Opens the database of a state directory; creates it or updates its schema if necessary.
     pub fn open(dir: &StateDir) -> Result<Self, StoreError> {
         Self::open_with_patience(dir, PATIENCE)
     }
 
-    /// The same, with a shorter temper: for hooks, which must not hold an agent up.
+    /// The same with less patience: for hooks, which must not delay an agent.
     pub fn open_with_patience(dir: &StateDir, patience: Duration) -> Result<Self, StoreError> {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(5);
         loop {
             match Self::open_once(dir, patience) {
-                // Whoever still uses the old log notices when it next looks, and ends.
+                // Processes that still use the old log notice at their next check, and end.
                 Err(StoreError::LogGone { .. }) if begun.elapsed() < patience => {
-                    // Those who try at the same moment keep the old index alive for each other, so they must get out of step.
+                    // Processes that retry together keep the old index alive for each other, so their pauses must differ.
                     let odd = u64::from(begun.elapsed().subsec_nanos() % 64);
                     // sleep: no event reports that a deleted log is unused; with an odd part, so that processes get out of step.
                     std::thread::sleep(pause + Duration::from_millis(odd));
@@ -78,8 +78,8 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
         connection.busy_timeout(patience).map_err(failed)?;
-        // With a write-ahead log, NORMAL may lose the last commits in a power failure but never breaks
-        // the file; what must outlive that (exit records) is in files of its own.
+        // With a write-ahead log, NORMAL may lose the last commits in a power failure but never corrupts
+        // the file; what must survive that (exit records) is in separate files.
         connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
         if !has_long_log(&path) {
             connection
@@ -105,14 +105,14 @@ impl Store {
         self.refuse_newer(found, known)?;
         restrict(&self.path);
         if found == 0 {
-            // Of use only before there is anything in the file; older ones are turned by `shrink`.
+            // Only effective on an empty file; `shrink` converts older ones.
             self.connection
                 .pragma_update(None, "auto_vacuum", "incremental")
                 .map_err(|e| StoreError::sql(&self.path, &e))?;
         }
         self.keep_log(patience)?;
         self.transaction(|tx| {
-            // Looked at again under the lock: another process may have been first.
+            // Read again under the lock: another process may have been first.
             let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
             let done = usize::try_from(found).unwrap_or(usize::MAX);
             for migration in MIGRATIONS.iter().skip(done) {
@@ -120,14 +120,14 @@ impl Store {
             }
             tx.pragma_update(None, "user_version", found.max(known))
         })?;
-        // Folded in at once, as far as no one reads: a log that is deleted later does not take the tables along.
+        // Checkpoint right away, as far as readers allow: if the log is deleted later, the tables are safe.
         self.read(|c| c.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())))
             .logged("fold the log of the database");
         Ok(())
     }
 
-    /// Turns the write-ahead log on. SQLite does not wait for another who does the same right now (14 of 300 times with eight
-    /// at once), so we do.
+    /// Turns the write-ahead log on. SQLite does not wait for another process that does the same (it failed 14 of 300 times with
+    /// eight processes), so we retry.
     fn keep_log(&self, patience: Duration) -> Result<(), StoreError> {
         let begun = Instant::now();
         loop {
@@ -153,12 +153,12 @@ impl Store {
         Ok(())
     }
 
-    /// Runs `work` as one transaction that has the write lock from its start.
+    /// Runs `work` in one transaction that holds the write lock from its start.
     pub(crate) fn transaction<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        // What is written into a log that was deleted is lost, and may damage what others write.
+        // Writes into a deleted log are lost, and may corrupt what other processes write.
         if self.opened.elapsed() > SHORT {
             self.check_files()?;
         }
@@ -171,7 +171,6 @@ impl Store {
         run().map_err(|e| StoreError::sql(&self.path, &e))
     }
 
-    /// Runs a read.
     pub(crate) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -179,13 +178,13 @@ impl Store {
         work(&self.connection).map_err(|e| StoreError::sql(&self.path, &e))
     }
 
-    /// Does several reads on one view of the data. One by one, each would take the lock for itself.
+    /// Does several reads on one view of the data, with one lock in place of one for each.
     pub fn in_one_view<T>(&self, work: impl FnOnce() -> T) -> T {
         let _view = self.connection.unchecked_transaction();
         work()
     }
 
-    /// Looks through the whole file, for `doctor`.
+    /// Checks the integrity of the whole file, for `doctor`.
     pub fn check(&self) -> Result<(), StoreError> {
         let answer: String =
             self.read(|c| c.query_row("PRAGMA quick_check", [], |row| row.get(0)))?;
@@ -197,9 +196,9 @@ impl Store {
     }
 }
 
-/// The last one to close a database folds its write-ahead log in: four flushes, 1 ms on an idle disk
-/// and 10 to 40 on a busy one (measured), in every short command and every hook. So that is left to
-/// whoever finds the log grown.
+/// The last process to close a database checkpoints its write-ahead log: four flushes, 1 ms on an idle disk and 10 to 40 on a busy
+/// one (measured), in every short command and every hook. So only a process that finds a long log
+/// does it.
 fn has_long_log(database: &Path) -> bool {
     const LONG: u64 = 512 * 1024;
     let mut log = database.as_os_str().to_owned();
@@ -207,7 +206,7 @@ fn has_long_log(database: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|m| m.len() > LONG)
 }
 
-/// The folder is private already; this is for backups that keep the mode.
+/// The directory is private already; this is for backups that keep the mode.
 fn restrict(path: &Path) {
     std::fs::set_permissions(path, crate::state_dir::private_file())
         .logged("set the mode of a file");
@@ -221,7 +220,7 @@ mod tests {
     const NEWEST: i64 = 11;
 
     #[test]
-    fn an_older_one_is_brought_up_to_date() {
+    fn an_older_schema_is_updated() {
         let (_tmp, dir) = dir();
         let connection = Connection::open(dir.database()).unwrap();
         connection.execute_batch(MIGRATIONS[0]).unwrap();
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn made_once_and_found_again() {
+    fn the_database_is_created_once() {
         let (_tmp, dir) = dir();
         Store::open(&dir).unwrap();
         let store = Store::open(&dir).unwrap();
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_is_said_and_left_alone() {
+    fn a_damaged_database_is_reported_and_left_alone() {
         let (_tmp, dir) = dir();
         let garbage =
             b"this is not a database, and it is long enough to be looked at closely".repeat(9);
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_is_said_and_left_alone() {
+    fn a_newer_schema_is_reported_and_left_alone() {
         let (_tmp, dir) = dir();
         let connection = Connection::open(dir.database()).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn many_may_make_it_at_once() {
+    fn many_processes_may_create_it_together() {
         let (_tmp, dir) = dir();
         std::thread::scope(|scope| {
             for _ in 0..8 {

@@ -59,7 +59,7 @@ impl StoreError {
             Self::NotYours { .. } => "set DOGWATCH_STATE_DIR to a directory of your own".into(),
             Self::TooOpen { path, .. } => format!("chmod 700 {}", path.display()),
             Self::Full { .. } => "free some space and run the command again".into(),
-            // The error itself says what to do.
+            // The error's own message says what to do.
             Self::NotWritable { source, .. } | Self::NotShared { source, .. } if is_link(source) => {
                 return None;
             }
@@ -126,7 +126,7 @@ impl StoreError {
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
             Some(ErrorCode::DiskFull) => Self::Full { path },
-            // What SQLite says when there is no room for the index of its log.
+            // SQLite's error when there is no space for the index of its log.
             Some(ErrorCode::SystemIoFailure) if is_full(&path) => Self::Full { path },
             Some(ErrorCode::SystemIoFailure) if is_short_read(error) => Self::LogGone { path },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
@@ -145,7 +145,7 @@ fn at(place: Option<(u64, u64)>) -> String {
     place.map(|(line, column)| format!("line {line}, column {column}: ")).unwrap_or_default()
 }
 
-/// A frame that the index of the log names is not in the log.
+/// A frame that the log's index names is not in the log.
 fn is_short_read(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
     code == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
@@ -155,7 +155,7 @@ fn is_full(path: &Path) -> bool {
     path.parent()
         .and_then(|folder| rustix::fs::statvfs(folder).logged("look at a file system"))
         .is_some_and(|disk| {
-            // One page is the least that anything takes.
+            // Every write needs at least one page.
             disk.f_bavail.saturating_mul(disk.f_frsize) < 4096
         })
 }

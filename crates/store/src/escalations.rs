@@ -1,4 +1,4 @@
-//! Questions to people: kept from the moment they are raised until somebody has answered, and answered once.
+//! Questions to people, stored until they are answered. Each is answered once.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::escalation::{Action, Choice, Kind, Situation, choices};
@@ -10,39 +10,36 @@ use serde::Serialize;
 
 use crate::{Store, StoreError, journal};
 
-/// A question as it is raised.
 #[derive(Debug, Clone)]
 pub struct NewEscalation<'a> {
     pub id: &'a str,
-    /// What whoever asks knows it by: raised again, it is the same question.
+    /// Identifies the question for the component that asks: raised again, it is the same one.
     pub key: &'a str,
     pub situation: &'a Situation,
     pub raised: Timestamp,
-    /// When it answers itself, and with which option.
+    /// When the default answer applies, and which option it is.
     pub deadline: Option<(Timestamp, u32)>,
-    /// Whether it is asked anew if it was settled before.
+    /// Whether to raise it again if it was settled before.
     pub anew: bool,
 }
 
-/// A question as it is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Escalation {
-    /// What people call it.
+    /// The number that people use.
     pub number: i64,
     pub id: String,
     pub key: String,
     pub situation: Situation,
     pub kind: Kind,
-    /// What can be answered; the number of each is its place, from 1.
+    /// The possible answers, numbered from 1.
     pub options: Vec<Choice>,
     pub raised: Timestamp,
     pub deadline: Option<Timestamp>,
     pub default_option: Option<u32>,
-    pub told: Option<Timestamp>,
+    pub notified: Option<Timestamp>,
     pub settled: Option<Settled>,
 }
 
-/// How a question was settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
     pub at: Timestamp,
@@ -51,7 +48,6 @@ pub struct Settled {
 
 pub use dogwatch_protocol::escalation::Settlement;
 
-/// An answer.
 #[derive(Debug, Clone, Copy)]
 pub struct NewAnswer<'a> {
     pub option: u32,
@@ -60,22 +56,22 @@ pub struct NewAnswer<'a> {
     pub at: Timestamp,
 }
 
-/// What became of an answer.
+/// The result of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answering {
     Taken(Escalation),
-    /// It was settled before, as the escalation says.
+    /// Settled before, as the escalation says.
     TooLate(Escalation),
     NoSuchOption(Escalation),
     NoSuchEscalation,
 }
 
 const COLUMNS: &str = "number, id, key, situation, kind, options, raised, deadline, default_option, told, settled, outcome";
-/// Who answers when nobody did in time.
+/// The answerer of a question whose deadline passed.
 pub const DEADLINE: &str = "deadline";
 
 impl Store {
-    /// Raises a question, unless it was raised before; whether it is new.
+    /// Raises a question, unless it was raised before; returns whether it is new.
     pub fn raise(&mut self, new: &NewEscalation<'_>) -> Result<(Escalation, bool), StoreError> {
         let situation = new.situation;
         let text =
@@ -114,15 +110,15 @@ impl Store {
         })
     }
 
-    /// Notes that people were told of it.
-    pub fn told_of(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    /// Records that people were notified.
+    pub fn set_notified(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             let sql = "UPDATE escalations SET told = ? WHERE id = ? AND told IS NULL";
             tx.execute(sql, params![at.as_millisecond(), id]).map(drop)
         })
     }
 
-    /// Answers a question. The first answer counts, whoever gives it.
+    /// Answers a question. Only the first answer counts.
     pub fn answer_escalation(
         &mut self,
         id: &str,
@@ -133,7 +129,7 @@ impl Store {
             if found.settled.is_some() {
                 return Ok(Answering::TooLate(found));
             }
-            // One that is overdue has been answered by its deadline, also if nobody has looked since.
+            // An overdue question was answered by its deadline, even if no process has recorded that yet.
             if let Some(default) = found.overdue(answer.at) {
                 return Ok(Answering::TooLate(settle(tx, found, default)?));
             }
@@ -152,7 +148,7 @@ impl Store {
         })
     }
 
-    /// Takes it on oneself to carry out an answer; false if another did, or if there is none. At most one gets a yes.
+    /// Claims the execution of an answer; false if it was claimed before, or there is no answer. Only one caller gets true.
     pub fn claim_answer(&mut self, id: &str) -> Result<bool, StoreError> {
         self.transaction(|tx| {
             let Some(found) = by(tx, "id", id)? else { return Ok(false) };
@@ -168,7 +164,7 @@ impl Store {
         })
     }
 
-    /// Takes a question back that need no longer be answered.
+    /// Withdraws a question that is no longer needed.
     pub fn withdraw(
         &mut self,
         key: &str,
@@ -184,7 +180,7 @@ impl Store {
         })
     }
 
-    /// Answers those whose deadline has passed.
+    /// Applies the default answer of questions whose deadline has passed.
     pub fn settle_overdue(&mut self, now: Timestamp) -> Result<Vec<Escalation>, StoreError> {
         let overdue = |one: &Escalation| one.overdue(now).is_some();
         if !self.escalations(true)?.iter().any(overdue) {
@@ -201,7 +197,7 @@ impl Store {
         })
     }
 
-    /// Forgets those that were settled before that moment.
+    /// Removes questions that were settled before that time.
     pub fn forget_settled(&mut self, before: Timestamp) -> Result<(), StoreError> {
         let sql = "DELETE FROM escalations WHERE settled < ?";
         self.transaction(|tx| tx.execute(sql, [before.as_millisecond()]).map(drop))
@@ -212,7 +208,7 @@ impl Store {
         self.read(|c| list(c, open_only))
     }
 
-    /// By its number, its id, or the start of that.
+    /// By its number, its id, or a prefix of the id.
     pub fn escalation(&self, target: &str) -> Result<Option<Escalation>, StoreError> {
         if let Ok(number) = target.parse::<i64>() {
             return self.read(|c| by(c, "number", number));
@@ -228,7 +224,7 @@ impl Store {
 }
 
 impl Escalation {
-    /// The choice that was made, if one was.
+    /// The chosen action, if there is one.
     pub fn answer(&self) -> Option<Action> {
         match &self.settled.as_ref()?.outcome {
             Settlement::Answered { action, .. } => Some(*action),
@@ -236,7 +232,7 @@ impl Escalation {
         }
     }
 
-    /// How it answers itself, if its time is over.
+    /// The default answer, if the deadline has passed.
     fn overdue(&self, now: Timestamp) -> Option<Settled> {
         let at = self.deadline.filter(|at| *at <= now && self.settled.is_none())?;
         let option = self.default_option?;
@@ -268,7 +264,7 @@ fn settle(tx: &Transaction<'_>, mut one: Escalation, how: Settled) -> rusqlite::
     Ok(one)
 }
 
-/// The event of a change, in its transaction.
+/// Appends the event of a change, in its transaction.
 fn append(
     tx: &Transaction<'_>,
     one: &Escalation,
@@ -323,7 +319,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Escalation> {
         raised: time(row.get(6)?).unwrap_or_default(),
         deadline: time(row.get(7)?),
         default_option: row.get(8)?,
-        told: time(row.get(9)?),
+        notified: time(row.get(9)?),
         settled: settled.zip(outcome).map(|(at, outcome)| Settled { at, outcome }),
     })
 }
@@ -361,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn raised_once_and_answered_once() {
+    fn a_question_is_raised_once_and_answered_once() {
         let (_tmp, mut store) = open();
         let (first, is_new) = raise(&mut store, "id-number-1", "k", false);
         assert!(is_new && first.kind == Kind::Critical && first.options.len() == 4);
@@ -391,13 +387,13 @@ mod tests {
         assert_eq!(store.escalation("id-number-1").unwrap(), Some(taken.clone()));
         assert_eq!(store.escalation(&taken.number.to_string()).unwrap(), Some(taken));
         assert_eq!(store.escalation("id-numbe").unwrap(), None, "two begin so");
-        let told: Vec<String> =
+        let events: Vec<String> =
             store.journal("s").unwrap().into_iter().map(|e| e.event.kind).collect();
-        assert_eq!(told, ["escalation_raised", "escalation_answered", "escalation_raised"]);
+        assert_eq!(events, ["escalation_raised", "escalation_answered", "escalation_raised"]);
     }
 
     #[test]
-    fn a_deadline_answers_and_what_is_not_needed_is_withdrawn() {
+    fn a_deadline_answers_and_an_unneeded_question_is_withdrawn() {
         let (_tmp, mut store) = open();
         raise(&mut store, "a", "one", false);
         assert_eq!(store.settle_overdue(at(99)).unwrap(), []);
@@ -417,14 +413,17 @@ mod tests {
         store.forget_settled(at(101)).unwrap();
         assert_eq!(store.escalations(false).unwrap(), []);
         let (kept, _) = raise(&mut store, "d", "four", true);
-        assert_eq!(kept.told, None);
-        store.told_of("d", at(7)).unwrap();
-        store.told_of("d", at(9)).unwrap();
-        assert_eq!(store.escalation(&kept.number.to_string()).unwrap().unwrap().told, Some(at(7)));
+        assert_eq!(kept.notified, None);
+        store.set_notified("d", at(7)).unwrap();
+        store.set_notified("d", at(9)).unwrap();
+        assert_eq!(
+            store.escalation(&kept.number.to_string()).unwrap().unwrap().notified,
+            Some(at(7))
+        );
     }
 
     #[test]
-    fn of_many_who_answer_at_once_one_is_taken() {
+    fn only_one_of_many_simultaneous_answers_is_taken() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("s")).unwrap();
         raise(&mut Store::open(&dir).unwrap(), "a", "k", false);

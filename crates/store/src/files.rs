@@ -1,4 +1,4 @@
-//! The files that a store has open. They may be taken away or replaced under it: then it reads, and writes, what nobody else sees.
+//! The files of an open store. If they are removed or replaced, the store reads and writes data that no other process sees.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,13 +8,13 @@ use dogwatch_base::log::LoggedIo as _;
 
 use crate::{StateDir, Store, StoreError};
 
-/// Which files there were when the store was opened, by device and inode.
+/// The files when the store was opened, by device and inode.
 #[derive(Debug, Default)]
 pub(crate) struct Files(Vec<(PathBuf, (u64, u64))>);
 
 impl Files {
-    /// The state directory, the database, its log, and the index of that. The last two are made by the first who reads, and stay
-    /// while anybody has the database open.
+    /// The state directory, the database, its log and the log's index. The last two are created by the first reader, and stay
+    /// while any process has the database open.
     pub(crate) fn of(dir: &StateDir) -> Self {
         let mut index = dir.database().into_os_string();
         index.push("-shm");
@@ -24,7 +24,7 @@ impl Files {
 }
 
 impl Store {
-    /// An error if one of the files was removed or replaced since the store was opened. For those who have it open for long.
+    /// Fails if a file was removed or replaced since the store was opened. For long-running processes.
     pub fn check_files(&self) -> Result<(), StoreError> {
         match self.files.0.iter().find(|(path, known)| identity(path) != Some(*known)) {
             Some((path, _)) => Err(StoreError::Replaced { path: path.clone() }),
@@ -46,7 +46,7 @@ mod tests {
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         let store = Store::open(&dir).unwrap();
         store.check_files().unwrap();
-        // What others do with the database is no harm.
+        // Other processes' use of the database is harmless.
         Store::open(&dir).unwrap().check().unwrap();
         store.check_files().unwrap();
         harm(&dir);
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_away_and_replaced() {
+    fn removed_and_replaced_files_are_detected() {
         let gone = |path: PathBuf| fs::remove_file(path).unwrap();
         assert_eq!(replaced(|_| {}), None);
         assert_eq!(replaced(|dir| gone(dir.database())).as_deref(), Some("dogwatch.db"));

@@ -15,15 +15,15 @@ use crate::handover::{self, Handover};
 use crate::state_dir::make_private;
 use crate::{StoreError, read_regular};
 
-/// Size of a record on disk. The space is taken when the session is made, so that an agent's end can be
-/// written down even when the disk has filled up since.
+/// Size of a record on disk. The space is allocated when the session is created, so that the agent's end can be
+/// recorded even on a full disk.
 const RECORD_SIZE: usize = 1024;
-/// Longest name of one who ends a session: it must fit in a record.
+/// Longest name of who ended a session: it must fit into a record.
 const MAX_WHO: usize = 200;
-/// More than any file of a session has.
+/// Larger than any file of a session.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// The folder of one session: what its runner is given, and what it writes down.
+/// The directory of one session: the input of its runner, and the runner's records.
 ///
 /// | file | written by | content |
 /// | --- | --- | --- |
@@ -31,9 +31,9 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// | `prompt` | spawn | the prompt, if there is one |
 /// | `started`, `ended` | runner | one JSON object each, padded with spaces |
 /// | `stopping` | kill | who ends it |
-/// | `screen` | runner | what was last on the screen, with attributes |
+/// | `screen` | runner | the last screen, with attributes |
 ///
-/// The environment, NUL-separated, is a file of that name in `handover`, which the runner removes as soon as it has read it.
+/// The environment, NUL-separated, is a file in `handover` under the session's id, which the runner removes after reading it.
 #[derive(Debug, Clone)]
 pub struct SessionFolder {
     path: PathBuf,
@@ -41,7 +41,7 @@ pub struct SessionFolder {
     handover: PathBuf,
 }
 
-/// The last screen of a session, as the runner kept it.
+/// The last screen of a session, saved by the runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptScreen {
     /// With escape codes for colours and attributes.
@@ -57,8 +57,8 @@ impl SessionFolder {
         &self.path
     }
 
-    /// Writes everything the runner needs. On failure nothing stays behind. What is returned is to be held until the runner
-    /// has come, or no longer can.
+    /// Writes everything the runner needs. Leaves nothing behind on failure. Hold the returned value until the runner
+    /// has started or no longer can.
     pub fn create(&self, launch: &Launch, prompt: Option<&str>) -> Result<Handover, StoreError> {
         if let Some(parent) = self.path.parent() {
             make_private(parent)?;
@@ -91,7 +91,7 @@ impl SessionFolder {
         handover::write(&self.handover, &launch::to_nul_separated(pairs))
     }
 
-    /// Writes a new file; what is there already is never followed or overwritten.
+    /// Writes a new file; never follows or overwrites an existing one.
     fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         let path = self.path.join(name);
         OpenOptions::new()
@@ -103,12 +103,11 @@ impl SessionFolder {
             .map_err(|source| StoreError::writing(&path, source))
     }
 
-    /// The command line to run.
     pub fn argv(&self) -> Result<Vec<OsString>, StoreError> {
         self.read("argv").map(|bytes| launch::from_nul_separated(&bytes))
     }
 
-    /// The environment to run it in. It may hold secrets, so it is removed once read.
+    /// The environment for the command. It may hold secrets, so it is removed once read.
     pub fn take_environment(&self) -> Result<Vec<(OsString, OsString)>, StoreError> {
         let path = &self.handover;
         let failed = |source| StoreError::NotReadable { path: path.clone(), source };
@@ -124,7 +123,7 @@ impl SessionFolder {
     }
 
     pub fn write_started(&self, started: &Started) -> Result<(), StoreError> {
-        // Not flushed: a power failure that loses it has ended the agent too.
+        // Not flushed: a power failure that loses it ends the agent too.
         self.write_record("started", started).map(drop)
     }
 
@@ -133,7 +132,7 @@ impl SessionFolder {
         file.sync_data().map_err(|source| StoreError::writing(&self.path.join("ended"), source))
     }
 
-    /// Notes who ends the session, for the runner to write down with its end.
+    /// Records who ends the session; the runner copies it into the exit record.
     pub fn write_stopping(&self, who: &str) -> Result<(), StoreError> {
         let path = self.path.join("stopping");
         let who = &who[..who.floor_char_boundary(MAX_WHO)];
@@ -148,13 +147,13 @@ impl SessionFolder {
             .map_err(|source| StoreError::writing(&path, source))
     }
 
-    /// Who is ending the session, if somebody began to at most so long ago.
+    /// Who is ending the session, if that began at most so long ago.
     pub fn stopping(&self, at_most: Duration) -> Option<String> {
         let begun = fs::symlink_metadata(self.path.join("stopping"))
             .logged_unless_missing("look at a file")?
             .modified()
             .logged("read when a file was changed")?;
-        // A clock that was set back since makes it no older.
+        // A clock that was set back does not make it older.
         let age = SystemTime::now().duration_since(begun).unwrap_or_default();
         let who =
             self.read("stopping").logged("read who ends a session").filter(|_| age <= at_most)?;
@@ -165,12 +164,12 @@ impl SessionFolder {
         self.read_record("started")
     }
 
-    /// How the agent ended; `None` as long as nobody wrote it down.
+    /// How the agent ended; `None` while there is no exit record.
     pub fn ended(&self) -> Option<Ended> {
         self.read_record("ended")
     }
 
-    /// Overwrites the reserved space in one write. A reader sees spaces, which are no JSON, or all of it.
+    /// Overwrites the reserved space in one write. A reader sees either spaces, which are not JSON, or the whole record.
     fn write_record<T: Serialize>(&self, name: &str, record: &T) -> Result<File, StoreError> {
         let path = self.path.join(name);
         let write = || {
@@ -188,14 +187,14 @@ impl SessionFolder {
     fn read_record<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let path = self.path.join(name);
         let bytes = read_regular(&path, MAX_FILE).logged_unless_missing("read a record")?;
-        // Space that is reserved for it.
+        // Reserved space without a record yet.
         if bytes.trim_ascii().is_empty() {
             return None;
         }
         serde_json::from_slice(&bytes).logged("read a record")
     }
 
-    /// Keeps the last screen for after tmux has forgotten it.
+    /// Saves the last screen, which tmux will forget.
     pub fn keep_screen(&self, ansi: &[u8]) -> Result<(), StoreError> {
         crate::replace(&self.path.join("screen"), ansi)
     }
@@ -210,7 +209,7 @@ impl SessionFolder {
         self.path.is_dir()
     }
 
-    /// Removes the folder and all in it. What cannot be removed stays for the next `gc`.
+    /// Removes the directory. What cannot be removed stays for the next `gc`.
     pub fn remove(&self) -> bool {
         fs::remove_file(&self.handover).logged_unless_missing("remove a file");
         fs::remove_dir_all(&self.path).is_ok()
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_runner_is_given() {
+    fn the_runner_reads_what_spawn_wrote() {
         let (_tmp, folder) = folder();
         let _held = folder.create(&launch(), Some("do it\0\u{1F436}")).unwrap();
         assert_eq!(folder.argv().unwrap(), ["a", "b c\n"]);
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_written_into_space_taken_before() {
+    fn records_are_written_into_reserved_space() {
         let (_tmp, folder) = folder();
         let _held = folder.create(&launch(), None).unwrap();
         let size = || fs::metadata(folder.path().join("ended")).unwrap().len();
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_taken_is_not_written_into() {
+    fn an_existing_directory_is_not_written_into() {
         let (_tmp, folder) = folder();
         fs::create_dir_all(folder.path()).unwrap();
         fs::write(folder.path().join("argv"), "theirs").unwrap();

@@ -1,4 +1,4 @@
-//! Environments on their way from `spawn` to runners, each in a file that its maker holds locked as long as it lives.
+//! Environments on their way from `spawn` to runners. Each is a file that its creator keeps locked while it lives.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -12,16 +12,16 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use crate::state_dir::make_private;
 use crate::{StateDir, StoreError};
 
-/// Held by who made it.
+/// Held by the creator.
 #[derive(Debug)]
 pub struct Handover {
     _lock: File,
 }
 
-/// One that is there.
+/// An existing handover file.
 #[derive(Debug)]
 pub struct Pending {
-    /// The session's; none if it was not written to its end.
+    /// The session's id; `None` if the file was not completed.
     pub id: Option<String>,
     pub made: SystemTime,
     pub is_held: bool,
@@ -33,14 +33,14 @@ impl Pending {
         self.made.elapsed().unwrap_or_default()
     }
 
-    /// Removes it; false if that failed. One that was taken meanwhile is gone already.
+    /// Removes it; false on failure. A file that was taken meanwhile counts as removed.
     pub fn remove(&self) -> bool {
         let removed = fs::remove_file(&self.path);
         removed.is_ok() || !self.path.exists()
     }
 }
 
-/// Writes one. It has its name only when it is whole and locked, so that whoever collects them sees no other.
+/// Writes a file. It gets its name only when it is complete and locked, so that the collector never sees it otherwise.
 pub(crate) fn write(path: &Path, content: &[u8]) -> Result<Handover, StoreError> {
     let failed = |source| StoreError::writing(path, source);
     if let Some(folder) = path.parent() {
@@ -71,7 +71,7 @@ impl StateDir {
         self.root().join("handover")
     }
 
-    /// All that are there: as a rule none.
+    /// All existing ones; normally there are none.
     pub fn handovers(&self) -> Vec<Pending> {
         let Some(entries) = fs::read_dir(self.handover()).logged_unless_missing("list a folder")
         else {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn held_until_its_maker_is_gone() {
+    fn a_handover_is_held_while_its_creator_lives() {
         let tmp = tempfile::tempdir().unwrap();
         let state = StateDir::open(&tmp.path().join("s")).unwrap();
         assert!(state.handovers().is_empty());
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(seen(&state), [(Some("1".to_owned()), true)]);
         drop(held);
         assert_eq!(seen(&state), [(Some("1".to_owned()), false)]);
-        // Killed while it wrote.
+        // As if killed while writing.
         fs::write(state.handover().join("2.part"), "K=").unwrap();
         assert!(seen(&state).contains(&(None, false)));
         assert!(state.handovers().iter().all(Pending::remove));

@@ -1,4 +1,4 @@
-//! Work that was given to sessions, and how far it has come. Each change is an event of its own, in its transaction.
+//! Jobs of sessions and their progress. Each change is an event, in the same transaction.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Store, StoreError, journal};
 
-/// The longest result that is kept, in bytes.
+/// Longest stored result in bytes.
 const MAX_RESULT: usize = 256 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct NewJob<'a> {
-    /// Also that of the message which carries the prompt.
+    /// Also the id of the message with the prompt.
     pub id: &'a str,
     pub session: &'a str,
     pub prompt: &'a str,
@@ -33,9 +33,9 @@ pub struct Job {
     pub delivered: Option<Timestamp>,
     pub running: Option<Timestamp>,
     pub ended: Option<Timestamp>,
-    /// The dialog that holds it up.
+    /// The dialog that blocks it.
     pub waiting: Option<String>,
-    /// Who wants it cancelled.
+    /// Who asked to cancel it.
     pub cancelled_by: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Store {
         })
     }
 
-    /// By its id, or the start of that.
+    /// By its id, or a prefix of it.
     pub fn job(&self, target: &str) -> Result<Option<Job>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM jobs WHERE substr(id, 1, ?2) = ?1 LIMIT 2");
         let length = target.chars().count();
@@ -107,13 +107,13 @@ impl Store {
         Ok(found)
     }
 
-    /// Those that are not over, oldest first.
+    /// Unfinished jobs, oldest first.
     pub fn open_jobs(&self) -> Result<Vec<Job>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM jobs WHERE ended IS NULL ORDER BY number");
         self.read(|c| c.prepare_cached(&sql)?.query_map([], from_row)?.collect())
     }
 
-    /// The newest job of each of these sessions that has any.
+    /// The newest job of each of these sessions.
     pub fn last_jobs<'s>(
         &self,
         sessions: impl IntoIterator<Item = &'s str>,
@@ -130,8 +130,8 @@ impl Store {
         })
     }
 
-    /// Records how far a job has come. Returns the job as it is recorded now, and whether this call recorded it: of several who see
-    /// the same end, one does, and that one notifies.
+    /// Records a job's progress. Returns the job as recorded now, and whether this call recorded it: of several processes that see
+    /// the same end, one records it and sends the notification.
     pub fn advance_job(
         &mut self,
         job: &Job,
@@ -159,7 +159,7 @@ impl Store {
         })
     }
 
-    /// Notes that somebody wants a job cancelled; false if it is over already.
+    /// Records a request to cancel a job; false if it is over already.
     pub fn want_cancelled(
         &mut self,
         id: &str,
@@ -175,7 +175,7 @@ impl Store {
         })
     }
 
-    /// Takes that wish back: nothing came of it.
+    /// Removes a request to cancel that had no effect.
     pub fn keep_job(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
             let sql = "UPDATE jobs SET cancel = NULL WHERE id = ? AND ended IS NULL";
@@ -191,12 +191,12 @@ fn tell(
     at: Timestamp,
     state: &JobState,
 ) -> rusqlite::Result<()> {
-    // Events go to others too.
+    // Events leave the host.
     let data = JobChanged { id: id.into(), state: state.without_result() };
     journal::append(tx, at, session, kind::JOB, &data)
 }
 
-/// A result that can be kept.
+/// Cuts a result to the stored length.
 fn cut(state: JobState) -> JobState {
     let short = |text: String| {
         if text.len() <= MAX_RESULT {
@@ -250,7 +250,7 @@ mod tests {
     use crate::StateDir;
 
     #[test]
-    fn each_change_is_told_once() {
+    fn each_change_is_recorded_once() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = |second: i64| Timestamp::from_second(1_794_700_000 + second).unwrap();
@@ -279,8 +279,8 @@ mod tests {
         assert!(!store.want_cancelled(id, "ann", at(5)).unwrap());
         assert_eq!(store.last_jobs(["s"]).unwrap(), store.jobs(Some("s"), 9).unwrap());
         let word = |e: crate::Entry| e.event.data["state"].as_str().unwrap().to_owned();
-        let told: Vec<String> = store.journal("s").unwrap().into_iter().map(word).collect();
-        assert_eq!(told, ["queued", "delivered", "running", "done"]);
+        let states: Vec<String> = store.journal("s").unwrap().into_iter().map(word).collect();
+        assert_eq!(states, ["queued", "delivered", "running", "done"]);
         assert_eq!(store.job("01a1").unwrap(), None, "too short");
     }
 }

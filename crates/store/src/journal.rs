@@ -1,5 +1,5 @@
-//! The journal: what happened, in order. An entry is written in the transaction of the change that it tells of, and while there
-//! is a broker to tell, so is its row in the outbox: neither can exist without the others.
+//! The journal: all events in order. An entry is written in the transaction of its change, and while a relay is
+//! configured so is its row in the outbox: none exists without the others.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{Event, Subject, VERSION, kind};
@@ -11,12 +11,12 @@ use uuid::Uuid;
 
 use crate::{Store, StoreError, outbox};
 
-/// Entries that are kept at most; the oldest go.
+/// Longest journal; the oldest entries are removed.
 pub const MOST_ENTRIES: i64 = 100_000;
-/// How often it is looked at whether there are more.
+/// How often the length is checked.
 const TRIM_EVERY: i64 = 500;
 
-/// Something that happened, and its place in the order of all that did.
+/// An event with its number in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub number: i64,
@@ -24,20 +24,20 @@ pub struct Entry {
     pub event: Event,
 }
 
-/// Which entries are meant.
+/// A selection of entries.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Range<'a> {
-    /// Only those after this one.
+    /// Only entries after this number.
     pub after: i64,
     pub since: Option<Timestamp>,
-    /// Only those about this session, by id or name.
+    /// Only entries about this session, by id or name.
     pub session: Option<&'a str>,
     pub kind: Option<&'a str>,
-    /// Only the first so many.
+    /// Only the first N.
     pub most: Option<u32>,
 }
 
-/// Adds an entry about a session in the transaction of the change that it tells of. Without a session it is about the host.
+/// Adds an entry about a session in the transaction of its change. Without a session it is about the host.
 pub(crate) fn append(
     tx: &Transaction<'_>,
     at: Timestamp,
@@ -45,14 +45,14 @@ pub(crate) fn append(
     kind: &str,
     data: &impl Serialize,
 ) -> rusqlite::Result<()> {
-    // One of a registry need not be a session of ours: it has a name, and no more.
+    // A session of a registry may be unmanaged: then only its name is known.
     let named = || Subject { id: session.into(), name: session.into(), agent: String::new() };
     let known = subject(tx, session)?;
     let subject = known.or_else(|| (!session.is_empty()).then(named));
     append_of(tx, at, session, subject.as_ref(), kind, data)
 }
 
-/// The same for a session that has no row, or none any more.
+/// The same for a session without a row in the database.
 pub(crate) fn append_of(
     tx: &Transaction<'_>,
     at: Timestamp,
@@ -102,13 +102,13 @@ fn trim(tx: &Transaction<'_>, newest: i64) -> rusqlite::Result<()> {
     tx.execute("DELETE FROM journal WHERE id <= ?", [newest - MOST_ENTRIES]).map(drop)
 }
 
-/// As the database keeps it: the same event must read the same everywhere.
+/// Rounded as stored, so that the same event reads the same everywhere.
 fn to_millisecond(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }
 
 impl Store {
-    /// Writes down that something happened which changes nothing in the database: a heartbeat, an escalation.
+    /// Records an event without another change in the database: a heartbeat, an escalation.
     pub fn tell(
         &mut self,
         at: Timestamp,
@@ -129,7 +129,7 @@ impl Store {
         self.entries(&Range { session: Some(session), ..Range::default() })
     }
 
-    /// The entries that are meant, oldest first.
+    /// The selected entries, oldest first.
     pub fn entries(&self, range: &Range<'_>) -> Result<Vec<Entry>, StoreError> {
         let values = params![
             range.after,
@@ -149,7 +149,7 @@ impl Store {
         })
     }
 
-    /// After which entry the last so many of those that are meant come.
+    /// The number after which the last `count` selected entries come.
     pub fn before_last(&self, range: &Range<'_>, count: u32) -> Result<i64, StoreError> {
         let values = params![
             range.after,
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_by_time_session_and_kind() {
+    fn entries_are_selected_by_time_session_and_kind() {
         let (_tmp, mut store) = store();
         for (second, session, kind) in
             [(1, Some("a"), "x"), (2, Some("b"), "y"), (3, None, "x"), (4, Some("a"), "y")]
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_for_ever() {
+    fn the_journal_has_a_limited_length() {
         let (_tmp, mut store) = store();
         store.tell(at(0), None, "first", &Value::Null).unwrap();
         let jump = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'journal'";

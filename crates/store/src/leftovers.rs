@@ -9,11 +9,11 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _};
 
 use crate::{Store, StoreError};
 
-/// Younger ones may belong to a process that is about to go on.
+/// Younger files may belong to a process that is still working.
 const YOUNG: Duration = Duration::from_hours(1);
 
 impl Store {
-    /// Files that nothing will ever read: half-written ones, and locks and news of sessions that are gone.
+    /// Files that will never be read: incomplete ones, and locks and news files of sessions that are gone.
     pub fn leftovers(&self) -> Result<Vec<PathBuf>, StoreError> {
         let root = self.dir.root();
         let is_half_written = |name: &str| name.starts_with(".new-") || name.ends_with(".part");
@@ -23,11 +23,10 @@ impl Store {
         for id in &known {
             found.extend(old_files(&self.dir.sessions().join(id), is_half_written));
         }
-        // Others than sessions have news and locks too; only ids of sessions are ours to judge here.
-        let is_of_nobody =
-            |name: &str| uuid::Uuid::parse_str(name).is_ok() && !known.contains(name);
+        // Locks and news files of other things than sessions stay: only session ids are checked here.
+        let is_unknown = |name: &str| uuid::Uuid::parse_str(name).is_ok() && !known.contains(name);
         for folder in ["news", "locks"] {
-            found.extend(old_files(&root.join(folder), is_of_nobody));
+            found.extend(old_files(&root.join(folder), is_unknown));
         }
         Ok(found)
     }
@@ -55,7 +54,7 @@ mod tests {
     use crate::StateDir;
 
     #[test]
-    fn half_written_and_of_nobody_once_they_are_old() {
+    fn old_incomplete_files_and_those_of_unknown_sessions_are_found() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         let store = Store::open(&dir).unwrap();

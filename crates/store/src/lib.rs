@@ -1,16 +1,16 @@
-//! What dogwatch remembers: one state directory, one database.
+//! dogwatch's state: one directory, one database.
 //!
-//! - [`StateDir`]: where everything lives, and that only the owner can read it.
-//! - [`SessionFolder`]: what a session's runner is given and what it writes down.
-//! - [`ProjectFile`]: a file below a project, reached without following a link of the project's.
-//! - [`edit_shared`]: a file that people edit too, and that nobody's save is lost from.
-//! - [`RegistryFile`]: the registry of sessions in YAML, edited without disturbing what a person wrote into it.
-//! - [`Store`]: SQLite for what the machine owns: sessions, signals, journal, outbox.
-//! - [`Names`]: the same database for shell completions, opened for reading only.
-//! - [`Mqtt`]: the broker that the configuration names, with its password.
+//! - [`StateDir`]: the state directory, readable only for its owner.
+//! - [`SessionFolder`]: the input of a session's runner, and its records.
+//! - [`ProjectFile`]: a file below a project, opened without following links of the project.
+//! - [`edit_shared`]: edits a file that people edit too, without losing their changes.
+//! - [`RegistryFile`]: the registry in YAML, edited without disturbing a person's text and comments.
+//! - [`Store`]: SQLite with sessions, signals, journal and outbox.
+//! - [`Names`]: the same database for shell completions, read-only.
+//! - [`Mqtt`]: the configured broker with its password.
 //!
-//! Any process may be killed at any instant and many may write at once: files are replaced
-//! atomically or written in one piece, and rows change in transactions.
+//! Any process may be killed at any moment, and many may write at the same time: files are replaced
+//! atomically or written in one call, and rows change in transactions.
 
 mod claims;
 mod database;
@@ -57,7 +57,7 @@ pub use journal::{Entry, MOST_ENTRIES, Range};
 pub use local_broker::{LocalBroker, LocalBrokerError, USER as LOCAL_USER};
 pub use looks::Look;
 pub use messages::{Message, NewMessage};
-pub use monitors::{Assignment, ToldDrift};
+pub use monitors::{Assignment, JournalDrift};
 pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
 pub use names::{Candidate, Names};
 pub use outbox::{Backlog, MOST_WAITING, Waiting};

@@ -1,7 +1,7 @@
-//! The broker that `dogwatch broker` runs on this machine: its password, and a socket that only its owner can reach.
+//! The broker of `dogwatch broker` on this machine: its password, and a socket that only its owner can reach.
 //!
-//! Clients of ours talk to it through the socket in the state directory and never by the port. On a port of loopback any
-//! user of the machine may listen first, and would be given the password; in a folder of mode 0700 nobody else can.
+//! Local clients use the socket in the state directory and never the port. Any user of the machine could listen on a loopback
+//! port first and would receive the password; in a directory of mode 0700 no other user can.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -15,18 +15,18 @@ use dogwatch_core::config::Address;
 use crate::mqtt::{MqttError, Secret, read_password};
 use crate::{StateDir, StoreError, read_regular, replace};
 
-/// The user that clients of ours are to it.
+/// The user name of local clients.
 pub const USER: &str = "dogwatch";
-/// Longest path of a socket; macOS takes 104 bytes, NUL included.
+/// Longest path of a socket; macOS allows 104 bytes including NUL.
 const LONGEST_PATH: usize = 103;
 
-/// The folder of the broker.
+/// The directory of the broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalBroker {
     folder: PathBuf,
 }
 
-/// Why no broker can be run.
+/// Why the broker cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalBrokerError {
     #[error(transparent)]
@@ -46,7 +46,7 @@ impl LocalBroker {
         Self { folder: state.root().join("broker") }
     }
 
-    /// A broker that there is not: for those who have no state directory.
+    /// A broker that does not exist, for callers without a state directory.
     #[cfg(test)]
     pub(crate) fn nowhere() -> Self {
         Self { folder: PathBuf::from("/nonexistent") }
@@ -60,8 +60,8 @@ impl LocalBroker {
         self.folder.join("password")
     }
 
-    /// Takes the place of the one broker of this state directory, with a password that is made if there is none yet. The lock
-    /// is to be held as long as it runs.
+    /// Locks this state directory's broker, and creates a password if there is none yet. Hold the lock while the broker
+    /// runs.
     pub fn take(&self, new_password: &str) -> Result<(Secret, File), LocalBrokerError> {
         crate::state_dir::make_private(&self.folder)?;
         let length = self.socket().as_os_str().len();
@@ -81,7 +81,7 @@ impl LocalBroker {
             }
             Err(TryLockError::Error(source)) => return Err(failed(source).into()),
         }
-        // Of one that was killed.
+        // Left by a broker that was killed.
         match fs::remove_file(self.socket()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(StoreError::writing(&self.socket(), error).into());
@@ -94,7 +94,7 @@ impl LocalBroker {
         Ok((self.password()?, lock))
     }
 
-    /// Notes where it listens for other clients.
+    /// Records where it listens for other clients.
     pub fn note(&self, listen: SocketAddr) -> Result<(), StoreError> {
         replace(&self.folder.join("listening"), format!("{listen}\n").as_bytes())
     }
@@ -110,12 +110,12 @@ impl LocalBroker {
         String::from_utf8(bytes).ok()?.trim().parse().ok()
     }
 
-    /// Whether that address, as the configuration names it, is this broker's.
+    /// Whether a configured address is this broker's.
     pub fn is_at(&self, address: &Address) -> bool {
         self.listening().is_some_and(|listen| is_same(address, listen))
     }
 
-    /// Whether it answers on its socket.
+    /// Whether it accepts connections on its socket.
     pub fn runs(&self) -> bool {
         std::os::unix::net::UnixStream::connect(self.socket()).is_ok()
     }
@@ -142,7 +142,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn one_at_a_time_with_a_password_of_its_own() {
+    fn only_one_broker_runs_with_a_generated_password() {
         let tmp = tempfile::tempdir().unwrap();
         let broker = LocalBroker::of(&StateDir::open(&tmp.path().join("s")).unwrap());
         assert!(!broker.runs() && broker.listening().is_none());
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn which_addresses_mean_it() {
+    fn addresses_of_the_local_broker_are_recognised() {
         let address = |host: &str, port, tls| Address { host: host.to_owned(), port, tls };
         let local: SocketAddr = "127.0.0.1:1883".parse().unwrap();
         let open: SocketAddr = "0.0.0.0:1883".parse().unwrap();

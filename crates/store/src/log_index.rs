@@ -1,9 +1,9 @@
 //! The index of the database's write-ahead log, in shared memory.
 //!
-//! A connection keeps the log that it opened. If someone deletes that file, whoever opens the database next makes another,
-//! while the index still describes the old one: reads fail, now or later, and what is written has no beginning, until the last
-//! process that holds the old log has let go of it (seen with SQLite 3.50). So one that comes looks whether the two belong
-//! together; those who stay look whether their files are still there (`files.rs`).
+//! A connection keeps the log that it opened. If that file is deleted, the next process that opens the database creates another,
+//! while the index still describes the old one: reads fail, now or later, and new writes have no log header, until the last process
+//! that holds the old log closes it (seen with SQLite 3.50). So a process that opens the database checks whether the two belong
+//! together; long-running ones check whether their files still exist (`files.rs`).
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,10 +14,10 @@ use dogwatch_base::log::{Logged as _, LoggedIo as _};
 
 use crate::read_up_to;
 
-/// A line is some 100 bytes, and a process of ours has some 100 of them.
+/// A line has about 100 bytes, and a dogwatch process about 100 lines.
 const MOST_MAPS: u64 = 4 << 20;
 
-/// Whether the index describes the log at the database's side: a log without a beginning has no frames, so the index must not
+/// Whether the index describes the log beside the database: a log without a header has no frames, so the index must not
 /// name any.
 pub(crate) fn fits(database: &Path) -> bool {
     const HEADER: u64 = 32;
@@ -25,10 +25,10 @@ pub(crate) fn fits(database: &Path) -> bool {
     begun || frames_in_index(database).is_none_or(|frames| frames == 0)
 }
 
-/// How many frames the index names (`mxFrame`, <https://sqlite.org/walformat.html>); `None` where it cannot be looked at.
+/// Number of frames in the index (`mxFrame`, <https://sqlite.org/walformat.html>); `None` if it cannot be read.
 ///
-/// The file itself must not be opened: closing it would take away the locks that SQLite holds on it in this process. It is
-/// in our memory, and that can be read.
+/// The file must not be opened: closing it would release the locks that SQLite holds on it in this process. It is
+/// mapped into our memory, which can be read.
 fn frames_in_index(database: &Path) -> Option<u32> {
     let inode = std::fs::metadata(beside(database, "-shm"))
         .logged_unless_missing("look at a file")?
@@ -38,7 +38,7 @@ fn frames_in_index(database: &Path) -> Option<u32> {
         read_up_to(File::open("/proc/self/maps").logged_unless_missing("open a file")?, MOST_MAPS)
             .logged("read a file")?;
     let start = String::from_utf8_lossy(&maps).lines().find_map(|line| {
-        // Addresses, rights, offset, device, inode, path.
+        // Addresses, permissions, offset, device, inode, path.
         let mut words = line.split_whitespace();
         let (addresses, _, offset) = (words.next()?, words.next()?, words.next()?);
         let is_it = words.nth(1)? == inode && offset.trim_matches('0').is_empty();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_deleted_under_one_who_uses_it() {
+    fn a_log_that_is_deleted_while_in_use_is_detected() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         let mut stays = Store::open(&dir).unwrap();
@@ -83,15 +83,15 @@ mod tests {
         for n in 0..5 {
             tell(&mut stays, n).unwrap();
             fs::remove_file(dir.database_log()).unwrap();
-            // As long as it stays, no other can read or write, and is not told anything wrong.
+            // While the old process lives, others can neither read nor write, and get no wrong data.
             let refused = Store::open_with_patience(&dir, Duration::from_millis(50)).unwrap_err();
             assert!(matches!(refused, StoreError::LogGone { .. }), "{refused}");
-            // It writes nothing more into what is gone.
-            // sleep: for so long a check is not repeated.
+            // The old process stops writing into the deleted file.
+            // sleep: the check is not repeated for this long.
             std::thread::sleep(super::super::database::SHORT);
             let refused = tell(&mut stays, 99).unwrap_err();
             assert!(matches!(refused, StoreError::Replaced { .. }), "{refused}");
-            // Whoever waits for it goes on once it has ended.
+            // A waiting process continues when the old one has ended.
             let begun = Instant::now();
             let coming = std::thread::scope(|scope| {
                 let coming = scope.spawn(|| Store::open(&dir).unwrap());

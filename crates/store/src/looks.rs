@@ -3,18 +3,18 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError};
 
-/// What a session was seen to look like, as a fingerprint.
+/// A fingerprint of what a session looked like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
     pub session: String,
     pub print: String,
-    /// Since when it looks like this.
+    /// Since when it has looked like this.
     pub moved: Timestamp,
 }
 
 impl Look {
-    /// Since when a session looks as it does now, and a look to [keep](Store::keep_looks) if that is news. The first look
-    /// counts as a change. A clock that was set back does not make movement older than it is.
+    /// Since when a session has looked as it does now, and the look to [keep](Store::keep_looks) if it is new. The first look
+    /// counts as a change. A clock that was set back does not make a change older.
     pub fn compare(
         before: Option<&Self>,
         session: &str,
@@ -32,13 +32,13 @@ impl Look {
     }
 }
 
-/// As it is kept.
+/// Rounded as stored.
 fn to_millisecond(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or_default()
 }
 
 impl Store {
-    /// What a session looked like when it was last seen to have changed.
+    /// The look of a session at its last change.
     pub fn last_look(&self, session: &str) -> Result<Option<Look>, StoreError> {
         self.read(|c| {
             c.prepare_cached("SELECT print, moved FROM looks WHERE session = ?")?
@@ -50,7 +50,7 @@ impl Store {
         })
     }
 
-    /// Writes looks down, all at once: each write by itself would take a lock and a wait for the log.
+    /// Stores looks in one transaction: single writes would each take a lock and wait for the log.
     pub fn keep_looks(&mut self, looks: &[Look]) -> Result<(), StoreError> {
         if looks.is_empty() {
             return Ok(());
@@ -74,7 +74,7 @@ mod tests {
     use crate::StateDir;
 
     #[test]
-    fn movement_is_a_change_between_looks() {
+    fn a_changed_fingerprint_is_a_change() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = |s: i64| Timestamp::from_second(1_794_700_000 + s).unwrap();

@@ -1,4 +1,4 @@
-//! Messages to agents: kept from the moment they are posted until somebody knows what became of them.
+//! Messages to agents, stored until their outcome is known.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, Phase};
@@ -12,20 +12,18 @@ use serde_json::Value;
 
 use crate::{SignalNo, Store, StoreError, journal};
 
-/// A message as it is posted.
 #[derive(Debug, Clone)]
 pub struct NewMessage<'a> {
     pub id: &'a str,
     pub session: &'a str,
     pub text: &'a str,
     pub slash: bool,
-    /// Whatever the sender needs to know again, or whoever takes it over.
+    /// Data that the sender needs again, or the process that takes the message over.
     pub terms: &'a Value,
     pub sender: ProcessIdent,
     pub posted: Timestamp,
 }
 
-/// A message as it is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     pub id: MessageId,
@@ -36,7 +34,7 @@ pub struct Message {
     pub sender: ProcessIdent,
     pub posted: Timestamp,
     pub phase: Phase,
-    /// The last signal that came before it was put into the box.
+    /// The last signal before the message was put into the input box.
     pub heard: SignalNo,
     pub staged: Option<Timestamp>,
     pub submitted: Option<Timestamp>,
@@ -68,8 +66,8 @@ impl Store {
         })
     }
 
-    /// The message to a session whose turn it is. One that is on its way goes before all others, one that may be delivered
-    /// while the agent works before those that may not; else they go in the order in which they were posted.
+    /// The next message for a session. One that is being delivered comes first, then those that may be delivered
+    /// while the agent works; otherwise in the order of sending.
     pub fn next_message(&self, session: &str) -> Result<Option<Message>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM messages WHERE session = ? AND outcome IS NULL \
@@ -83,7 +81,7 @@ impl Store {
         self.read(|c| c.prepare_cached(&sql)?.query_row([id], from_row).optional())
     }
 
-    /// The newest message to a session with this text that was posted since then.
+    /// The newest message to a session with this text that was sent since then.
     pub fn message_like(
         &self,
         session: &str,
@@ -109,7 +107,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Takes a message over from a sender that is gone; false if somebody else was first.
+    /// Takes a message over from a sender that is gone; false if another process was first.
     pub fn take_over(
         &mut self,
         id: &str,
@@ -126,8 +124,8 @@ impl Store {
         })
     }
 
-    /// Notes that a message is about to be put into the box: from now on it must not be put there again, nor taken back. False if
-    /// cancelled before.
+    /// Records that a message is about to be put into the input box: from now on it must not be put there again, nor cancelled. False
+    /// if it was cancelled before.
     pub fn staging(
         &mut self,
         id: &str,
@@ -153,7 +151,7 @@ impl Store {
         })
     }
 
-    /// Notes what became of a message. One that is only queued stays to be delivered.
+    /// Records the outcome of a message. A queued one stays to be delivered.
     pub fn settle(&mut self, id: &str, outcome: &Outcome, at: Timestamp) -> Result<(), StoreError> {
         if matches!(outcome, Outcome::Queued { .. }) {
             return Ok(());
@@ -161,13 +159,13 @@ impl Store {
         self.settle_if("outcome IS NULL", id, outcome, at).map(drop)
     }
 
-    /// Takes a message back, unless it is in the box or settled by then: whoever delivers it asks under the same lock.
+    /// Cancels a message, unless it is in the input box or settled: the deliverer checks under the same lock.
     pub fn take_back(&mut self, id: &str, at: Timestamp) -> Result<bool, StoreError> {
         let outcome = Outcome::Refused { because: "cancelled".to_owned() };
         self.settle_if("outcome IS NULL AND staged IS NULL", id, &outcome, at)
     }
 
-    /// Notes of all messages to a session that were not put into its box that they never will be.
+    /// Settles all messages to a session that were not put into its input box: they never will be.
     pub fn settle_unsent(
         &mut self,
         session: &str,
@@ -185,7 +183,7 @@ impl Store {
         Ok(())
     }
 
-    /// Sessions that messages are still to be delivered to.
+    /// Sessions with undelivered messages.
     pub fn awaited(&self) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT DISTINCT session FROM messages WHERE outcome IS NULL";
         self.read(|c| c.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect())
@@ -198,12 +196,12 @@ impl Store {
         outcome: &Outcome,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let told = serde_json::to_value(outcome).logged("write JSON").unwrap_or_default();
+        let outcome_json = serde_json::to_value(outcome).logged("write JSON").unwrap_or_default();
         let sql = format!(
             "UPDATE messages SET outcome = ?, done = ? WHERE id = ? AND {condition} RETURNING session"
         );
         self.transaction(|tx| {
-            let values = params![told.to_string(), at.as_millisecond(), id];
+            let values = params![outcome_json.to_string(), at.as_millisecond(), id];
             let session: Option<String> =
                 tx.query_row(&sql, values, |row| row.get(0)).optional()?;
             let Some(session) = session else { return Ok(false) };
@@ -246,7 +244,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
         phase: match phase.as_str() {
             "before" => Phase::Before,
             "submitted" => Phase::Submitted,
-            // What is not known must not be pasted again.
+            // A message in an unknown phase must not be pasted again.
             _ => Phase::Staged,
         },
         heard: SignalNo(row.get(9)?),
@@ -265,7 +263,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn in_order_until_they_are_settled() {
+    fn messages_are_delivered_in_order_until_settled() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();

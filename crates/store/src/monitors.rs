@@ -1,4 +1,4 @@
-//! Who looks after a registry and reports to somebody, and how far they have told: after a restart they go on from there.
+//! Assignments of monitors to report targets, and the last reported drift: a restarted monitor continues after it.
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
@@ -6,19 +6,18 @@ use serde_json::Value;
 
 use crate::{Store, StoreError};
 
-/// A post as it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assignment {
     pub begun: Timestamp,
-    /// The last entry of the journal that was told.
-    pub told: i64,
-    /// How much had been said there before.
+    /// The last journal entry that was reported.
+    pub reported: i64,
+    /// Number of comments before the assignment.
     pub heard: u32,
 }
 
-/// A difference of a registry, as the journal has it.
+/// A drift of a registry from the journal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ToldDrift {
+pub struct JournalDrift {
     pub number: i64,
     pub at: Timestamp,
     pub data: Value,
@@ -31,13 +30,13 @@ impl Store {
             c.prepare_cached(sql)?
                 .query_row([desk, registry], |row| {
                     let begun = Timestamp::from_millisecond(row.get(0)?).unwrap_or_default();
-                    Ok(Assignment { begun, told: row.get(1)?, heard: row.get(2)? })
+                    Ok(Assignment { begun, reported: row.get(1)?, heard: row.get(2)? })
                 })
                 .optional()
         })
     }
 
-    /// Begins a post: what happens from now on is told there.
+    /// Begins an assignment: events from now on are reported.
     pub fn begin_post(
         &mut self,
         desk: &str,
@@ -46,19 +45,24 @@ impl Store {
         at: Timestamp,
     ) -> Result<Assignment, StoreError> {
         self.transaction(|tx| {
-            let told = tx.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |r| r.get(0))?;
+            let reported = tx.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |r| r.get(0))?;
             tx.execute(
                 "INSERT OR REPLACE INTO monitors (desk, registry, begun, told, heard) VALUES (?, ?, ?, ?, ?)",
-                params![desk, registry, at.as_millisecond(), told, heard],
+                params![desk, registry, at.as_millisecond(), reported, heard],
             )?;
-            Ok(Assignment { begun: at, told, heard })
+            Ok(Assignment { begun: at, reported, heard })
         })
     }
 
-    /// Notes that all up to this entry was told.
-    pub fn told_at(&mut self, desk: &str, registry: &str, told: i64) -> Result<(), StoreError> {
+    /// Records that everything up to this entry was reported.
+    pub fn set_reported(
+        &mut self,
+        desk: &str,
+        registry: &str,
+        reported: i64,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE monitors SET told = max(told, ?) WHERE desk = ? AND registry = ?";
-        self.transaction(|tx| tx.execute(sql, params![told, desk, registry]).map(drop))
+        self.transaction(|tx| tx.execute(sql, params![reported, desk, registry]).map(drop))
     }
 
     pub fn end_post(&mut self, desk: &str, registry: &str) -> Result<(), StoreError> {
@@ -66,15 +70,19 @@ impl Store {
         self.transaction(|tx| tx.execute(sql, [desk, registry]).map(drop))
     }
 
-    /// The differences of a registry that were written down after this entry, oldest first.
-    pub fn drifts_after(&self, registry: &str, after: i64) -> Result<Vec<ToldDrift>, StoreError> {
+    /// The drifts of a registry after this journal entry, oldest first.
+    pub fn drifts_after(
+        &self,
+        registry: &str,
+        after: i64,
+    ) -> Result<Vec<JournalDrift>, StoreError> {
         let sql = "SELECT id, at, data FROM journal WHERE id > ? AND event = 'drift' \
                    AND json_extract(data, '$.registry') = ? ORDER BY id LIMIT 500";
         self.read(|c| {
             c.prepare_cached(sql)?
                 .query_map(params![after, registry], |row| {
                     let data: String = row.get(2)?;
-                    Ok(ToldDrift {
+                    Ok(JournalDrift {
                         number: row.get(0)?,
                         at: Timestamp::from_millisecond(row.get(1)?).unwrap_or_default(),
                         data: serde_json::from_str(&data).unwrap_or_default(),
@@ -92,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn from_where_it_was_left() {
+    fn a_monitor_continues_where_the_last_one_stopped() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();
@@ -109,11 +117,11 @@ mod tests {
             let all = store.drifts_after("/r", after).unwrap();
             all.iter().map(|drift| drift.data["n"].as_i64().unwrap()).collect()
         };
-        assert_eq!(seen(&store, post.told), [2, 4]);
-        let first = store.drifts_after("/r", post.told).unwrap()[0].number;
-        store.told_at("kanban t", "/r", first).unwrap();
+        assert_eq!(seen(&store, post.reported), [2, 4]);
+        let first = store.drifts_after("/r", post.reported).unwrap()[0].number;
+        store.set_reported("kanban t", "/r", first).unwrap();
         let again = store.post_at("kanban t", "/r").unwrap().unwrap();
-        assert_eq!((seen(&store, again.told), again.heard), (vec![4], 2));
+        assert_eq!((seen(&store, again.reported), again.heard), (vec![4], 2));
         store.end_post("kanban t", "/r").unwrap();
         assert_eq!(store.post_at("kanban t", "/r").unwrap(), None);
     }

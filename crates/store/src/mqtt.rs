@@ -1,4 +1,4 @@
-//! The broker that the configuration names, with what only files and the environment know.
+//! The configured broker, with credentials from files and the environment.
 
 use std::fmt;
 use std::io;
@@ -11,10 +11,10 @@ use dogwatch_core::fleet::Topics;
 use crate::local_broker::USER;
 use crate::{LocalBroker, read_regular};
 
-/// More than any password has.
+/// Larger than any password file.
 const MOST_BYTES: u64 = 64 * 1024;
 
-/// Why the broker that is set up cannot be used.
+/// Why the configured broker cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum MqttError {
     #[error("cannot read {}: {source}", path.display())]
@@ -40,7 +40,7 @@ impl MqttError {
     }
 }
 
-/// A word that is shown to nobody.
+/// A secret that is not printed by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -60,7 +60,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where the broker is, and who we are to it.
+/// The broker's address, and our credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mqtt {
     pub address: Address,
@@ -70,26 +70,26 @@ pub struct Mqtt {
     pub user: Option<String>,
     pub password: Option<Secret>,
     pub ca_file: Option<PathBuf>,
-    /// The broker that `dogwatch broker` runs here, if any does.
+    /// The broker of `dogwatch broker` on this machine, if there is one.
     pub local: LocalBroker,
 }
 
-/// How a broker is reached right now, and as whom.
+/// How to reach a broker now, and with which credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The socket of our own broker; by its address otherwise.
+    /// The socket of the local broker; `None` to use the address.
     pub socket: Option<PathBuf>,
     pub login: Option<(String, Secret)>,
 }
 
-/// What the configuration is completed with.
+/// What completes the configuration.
 #[derive(Debug, Clone)]
 pub struct Surroundings<'a> {
-    /// The file that names the broker.
+    /// The configuration file.
     pub file: &'a Path,
     /// This machine's name.
     pub machine: &'a str,
-    /// The password, if the environment has it.
+    /// The password from the environment.
     pub password: Option<&'a str>,
     pub local: LocalBroker,
 }
@@ -113,8 +113,8 @@ impl Mqtt {
         })
     }
 
-    /// Asked anew for each connection: a broker of ours may have been started since. Its password goes to its socket and
-    /// nowhere else; what the configuration names goes where the configuration says.
+    /// Determined anew for each connection: the local broker may have been started since. Its password goes to its socket only;
+    /// configured credentials go to the configured address.
     pub fn route(&self) -> Result<Route, MqttError> {
         let named = self.user.clone().map(|user| {
             let password = self.password.clone().unwrap_or_else(|| Secret(String::new()));
@@ -125,7 +125,7 @@ impl Mqtt {
         }
         let socket = Some(self.local.socket());
         match named {
-            // It is not ours that answers there now.
+            // Another broker listens there now.
             Some(login) if !self.local.runs() => Ok(Route { socket: None, login: Some(login) }),
             Some(login) => Ok(Route { socket, login: Some(login) }),
             None => Ok(Route { socket, login: Some((USER.to_owned(), self.local.password()?)) }),
@@ -152,7 +152,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn passwords_are_read_where_only_the_owner_can() {
+    fn password_files_must_be_private() {
         let tmp = tempfile::tempdir().unwrap();
         for (name, mode) in [("private", 0o600), ("open", 0o644)] {
             let path = tmp.path().join(name);
@@ -173,12 +173,12 @@ mod tests {
         assert_eq!((mqtt.host.as_str(), mqtt.ca_file), ("box", Some(tmp.path().join("ca"))));
         assert!(matches!(read("open", None), Err(MqttError::TooOpen { mode: 0o644, .. })));
         assert!(matches!(read("none", None), Err(MqttError::NotReadable { .. })));
-        let told = read("none", Some("s3")).unwrap();
-        assert_eq!(told.password.as_ref().map(Secret::reveal), Some("s3"), "the environment wins");
+        let mqtt = read("none", Some("s3")).unwrap();
+        assert_eq!(mqtt.password.as_ref().map(Secret::reveal), Some("s3"), "the environment wins");
     }
 
     #[test]
-    fn the_password_of_our_own_broker_goes_to_its_socket_alone() {
+    fn the_password_of_the_local_broker_goes_to_its_socket_only() {
         let tmp = tempfile::tempdir().unwrap();
         let state = crate::StateDir::open(&tmp.path().join("s")).unwrap();
         let local = LocalBroker::of(&state);
@@ -194,7 +194,7 @@ mod tests {
         let (made, _lock) = local.take("made").unwrap();
         local.note("127.0.0.1:18831".parse().unwrap()).unwrap();
         let own = Some((USER.to_owned(), made));
-        // It does not run: even so nobody else is given its password.
+        // Also while it does not run: the password goes nowhere else.
         let route = plain.route().unwrap();
         assert_eq!(route, Route { socket: Some(local.socket()), login: own });
         let named = mqtt("[mqtt]\nurl = 'mqtt://127.0.0.1:18831'\nuser = 'me'");

@@ -1,24 +1,23 @@
-//! Names for shell completions. A read-only look at the database: it creates nothing, changes nothing and does not wait.
+//! Names for shell completions. Opens the database read-only: it creates nothing, changes nothing and does not wait.
 
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Params};
 
-/// Candidates of one kind at most; a shell shows no more in a useful way.
+/// Limit per kind; a shell cannot show more in a useful way.
 const MOST: u32 = 200;
 
-/// What a shell can offer for an argument: the value, and a note about it.
+/// A completion: the value, and a description.
 pub type Candidate = (String, String);
 
-/// The database of a state directory, opened for reading only.
 #[derive(Debug)]
 pub struct Names {
     connection: Connection,
 }
 
 impl Names {
-    /// `None` if there is no database yet, or it cannot be read at once.
+    /// `None` if there is no database yet, or it cannot be read immediately.
     pub fn open(database: &Path) -> Option<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(database, flags).ok()?;
@@ -57,7 +56,7 @@ impl Names {
         self.list(&sql, [])
     }
 
-    /// An older schema, or a database that is locked this moment, offers nothing.
+    /// Empty for an older schema or a locked database.
     fn list(&self, sql: &str, params: impl Params) -> Vec<Candidate> {
         let rows = || -> rusqlite::Result<Vec<Candidate>> {
             let mut statement = self.connection.prepare(sql)?;

@@ -1,5 +1,5 @@
-//! Events on their way to a broker. A row is written with its event and removed when the broker has confirmed it; whoever is
-//! killed in between finds it again, and tells it again under the same id.
+//! Events on their way to a broker. A row is written with its event and removed when the broker has confirmed it. After a crash in
+//! between, the event is sent again under the same id.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Event;
@@ -9,28 +9,27 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::{Store, StoreError};
 
-/// Events that wait at most; a broker that is away for longer misses the oldest, and it is counted.
+/// Longest queue; if the broker is away for longer, the oldest events are dropped and counted.
 pub const MOST_WAITING: i64 = 100_000;
 const TRIM_EVERY: i64 = 500;
-/// Longest event that is told whole.
+/// Longest event that is sent with its data.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// An event that no broker has confirmed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
     pub number: i64,
     pub event: Event,
 }
 
-/// How it stands with the outbox.
+/// The state of the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     pub waiting: i64,
-    /// Given up since relaying began.
+    /// Dropped since relaying began.
     pub dropped: i64,
 }
 
-/// Adds an event if there is somebody who relays.
+/// Adds an event if relaying is on.
 pub(crate) fn add(tx: &Transaction<'_>, event: impl FnOnce() -> Event) -> rusqlite::Result<()> {
     let is_relayed =
         tx.prepare_cached("SELECT 1 FROM relay")?.query_row([], |_| Ok(())).optional()?;
@@ -40,7 +39,7 @@ pub(crate) fn add(tx: &Transaction<'_>, event: impl FnOnce() -> Event) -> rusqli
     let mut event = event();
     let mut text = serde_json::to_string(&event).logged("write JSON").unwrap_or_default();
     if text.len() > MOST_BYTES {
-        // A broker that does not take it would get nothing else either.
+        // A broker that refuses this message would get no later one either.
         let left_out = format!("{} bytes; the journal has them", text.len());
         event.data = serde_json::to_value(LeftOut { left_out }).unwrap_or_default();
         text = serde_json::to_string(&event).logged("write JSON").unwrap_or_default();
@@ -59,13 +58,13 @@ pub(crate) fn add(tx: &Transaction<'_>, event: impl FnOnce() -> Event) -> rusqli
     Ok(())
 }
 
-/// Takes back what waits of a kind of which only the last one matters.
+/// Removes waiting events of a kind of which only the last one matters.
 pub(crate) fn forget(tx: &Transaction<'_>, kind: &str) -> rusqlite::Result<()> {
     tx.execute("DELETE FROM outbox WHERE kind = ?", [kind]).map(drop)
 }
 
 impl Store {
-    /// From now on every event, whoever writes it, waits here until a broker has it.
+    /// Turns relaying on: from now on every event of every process waits here until the broker has it.
     pub fn begin_relay(&mut self, at: Timestamp) -> Result<(), StoreError> {
         let begun = self.read(|c| {
             c.query_row("SELECT 1 FROM relay", [], |_| Ok(())).optional().map(|row| row.is_some())
@@ -82,7 +81,7 @@ impl Store {
         })
     }
 
-    /// Nobody relays any more: what waits is forgotten.
+    /// Turns relaying off and discards what waits.
     pub fn end_relay(&mut self) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.execute("DELETE FROM relay", [])?;
@@ -90,7 +89,7 @@ impl Store {
         })
     }
 
-    /// The next events to be told, in order, after one that is on its way already.
+    /// The next events to send, in order, after one that was sent already.
     pub fn waiting_after(&self, number: i64, most: usize) -> Result<Vec<Waiting>, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let rows: Vec<(i64, String)> = self.read(|c| {
@@ -106,14 +105,14 @@ impl Store {
         Ok(rows.into_iter().filter_map(read).collect())
     }
 
-    /// The broker has confirmed all up to this one.
+    /// The broker has confirmed everything up to this event.
     pub fn confirmed(&mut self, up_to: i64) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.prepare_cached("DELETE FROM outbox WHERE number <= ?")?.execute([up_to]).map(drop)
         })
     }
 
-    /// How it stands with the outbox; `None` if nobody relays.
+    /// The state of the outbox; `None` if relaying is off.
     pub fn backlog(&self) -> Result<Option<Backlog>, StoreError> {
         self.read(|c| {
             c.query_row("SELECT (SELECT count(*) FROM outbox), dropped FROM relay", [], |row| {
@@ -132,7 +131,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn kept_until_confirmed_and_only_while_somebody_relays() {
+    fn events_are_kept_until_confirmed_and_only_while_relaying_is_on() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_never_comes_back_does_not_fill_the_disk() {
+    fn the_outbox_has_a_limited_length() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();

@@ -1,4 +1,4 @@
-//! Folders of recordings: whole or not there, and never in the place of another.
+//! Directories of bug reports: written completely or not at all, and never over an existing one.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use crate::StoreError;
 
-/// How many folders of one name there may be.
+/// Limit on directories with the same name.
 const MAX_NUMBER: u32 = 10_000;
 
-/// Writes a folder of files that only the owner can read. A name that is taken is numbered; returns where the folder is.
+/// Writes a directory of files that only the owner can read. Adds a number to a name that exists; returns the path.
 pub fn keep_record(
     parent: &Path,
     name: &str,
@@ -33,7 +33,7 @@ pub fn keep_record(
             file.sync_all()?;
         }
         let place = put(new.path(), parent, name)?;
-        // It is no longer there under its first name.
+        // The temporary name no longer exists.
         let _ = new.keep();
         File::open(parent)?.sync_all()?;
         Ok(place)
@@ -41,7 +41,7 @@ pub fn keep_record(
     write().map_err(|source| StoreError::writing(&parent.join(name), source))
 }
 
-/// Moves a folder to the first free name.
+/// Renames a directory to the first free name.
 fn put(new: &Path, parent: &Path, name: &str) -> io::Result<PathBuf> {
     for number in 1..MAX_NUMBER {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
@@ -49,7 +49,7 @@ fn put(new: &Path, parent: &Path, name: &str) -> io::Result<PathBuf> {
         match renameat_with(CWD, new, CWD, &place, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(place),
             Err(Errno::EXIST | Errno::NOTEMPTY) => {}
-            // Some file systems cannot look and move at once. An empty folder of our own is then replaced.
+            // This file system cannot rename without replacing. Only an empty directory of our own can be replaced then.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 match DirBuilder::new().mode(0o700).create(&place) {
                     Ok(()) => return fs::rename(new, &place).map(|()| place),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn private_whole_and_never_in_the_place_of_another() {
+    fn a_record_is_private_and_never_replaces_another() {
         let tmp = tempfile::tempdir().unwrap();
         let keep = |text: &str| {
             keep_record(tmp.path(), "x", &[("a.json", text.as_bytes().to_vec())]).unwrap()
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stays_of_one_that_could_not_be_written() {
+    fn a_record_that_cannot_be_written_leaves_nothing() {
         let tmp = tempfile::tempdir().unwrap();
         assert!(keep_record(tmp.path(), "x", &[("no/such", vec![])]).is_err());
         assert_eq!(fs::read_dir(tmp.path()).unwrap().count(), 0);

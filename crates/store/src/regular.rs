@@ -1,4 +1,4 @@
-//! Files that others may have put there: regular ones only, and none longer than the reader says.
+//! Reads files that other users or programs may have placed: only regular files, and only up to a size limit.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -9,25 +9,25 @@ use rustix::fs::OFlags;
 
 use crate::ProjectFile;
 
-/// Opening a pipe does not wait for its other end, and a terminal does not become ours.
+/// Opening a pipe does not block, and a terminal does not become our controlling one.
 pub(crate) const UNHELD: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// A whole file, if it is a regular one of at most `max` bytes. Links are followed: for files that belong to the user.
+/// Reads a file, if it is a regular one of at most `max` bytes. Follows links: for files that belong to the user.
 pub fn read_regular(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     read_opened(open_regular(path)?, max)
 }
 
-/// Opens a regular file to be read. A device is not even opened: that alone may do something.
+/// Opens a regular file for reading. A device is not opened at all: opening alone may have an effect.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     must_be_regular(&fs::metadata(path)?)?;
     let flags = UNHELD.bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    // Of what was opened: it may have been changed in between.
+    // Check the opened file: it may have been replaced in between.
     must_be_regular(&file.metadata()?)?;
     Ok(file)
 }
 
-/// All of a file that is open, if it is a regular one of at most `max` bytes.
+/// Reads an open file, if it is a regular one of at most `max` bytes.
 pub fn read_opened(file: File, max: u64) -> io::Result<Vec<u8>> {
     let metadata = file.metadata()?;
     must_be_regular(&metadata)?;
@@ -39,7 +39,7 @@ pub fn read_opened(file: File, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// All that comes from a stream, if that is at most `max` bytes.
+/// Reads a whole stream of at most `max` bytes.
 pub fn read_limited(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     read_at_most(stream, max, &mut bytes)?;
@@ -53,13 +53,13 @@ pub fn read_up_to(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file that a person names on the command line; one in a repository, without the links of that repository: its text
-/// goes to an agent. A shell's `<(…)` is a pipe, and is waited for as it should be.
+/// Opens a file that a person names on the command line; inside a repository without following its links, because the text
+/// goes to an agent. A shell's `<(…)` is a pipe, and is read to its end.
 pub fn open_given(path: &Path) -> io::Result<File> {
     if is_handle(path) { File::open(path) } else { ProjectFile::named(None, path)?.open() }
 }
 
-/// The same for what goes to nobody but that person: links are followed.
+/// The same for a text that only that person sees: links are followed.
 pub fn open_own(path: &Path) -> io::Result<File> {
     if is_handle(path) { File::open(path) } else { open_regular(path) }
 }
@@ -89,7 +89,7 @@ fn kind_of(kind: FileType) -> &'static str {
     }
 }
 
-/// Folders keep the error that the kernel has for them.
+/// Directories keep the kernel's error.
 pub(crate) fn not_regular(kind: &'static str) -> io::Error {
     let number =
         if kind == "a folder" { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_without_end_is_not_read_to_its_end() {
+    fn an_endless_stream_is_not_read_to_its_end() {
         assert!(read_limited(io::repeat(0), 1000).is_err());
         assert_eq!(read_up_to(io::repeat(0), 1000).unwrap().len(), 1000);
         assert_eq!(read_limited(&b"abc"[..], 3).unwrap(), b"abc");

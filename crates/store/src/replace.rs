@@ -5,13 +5,13 @@ use std::path::Path;
 use crate::StoreError;
 use crate::state_dir::private_file;
 
-/// Puts `content` in the place of `path` so that a reader sees the old or the new, never a part,
-/// whenever we are killed; flushed to disk.
+/// Replaces the content of `path` atomically: a reader sees the old or the new one, never a part, even if we are killed;
+/// flushed to disk.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     put(path, content, true)
 }
 
-/// The same, but not flushed: for what a power failure may take.
+/// The same, not flushed: for what a power failure may lose.
 pub fn replace_in_passing(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     put(path, content, false)
 }

@@ -1,16 +1,15 @@
-//! Orders of other hosts: remembered before they are carried out, so that none is carried out twice.
+//! Requests of other hosts: recorded before they are executed, so that none is executed twice.
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
 use crate::{Store, StoreError};
 
-/// What is known of an order that has just come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
-    /// It came for the first time, and is to be carried out.
+    /// New, to be executed.
     New,
-    /// It came before; this was the last reply, if there was one.
+    /// It came before; with the last reply, if there was one.
     Before { reply: Option<String> },
 }
 
@@ -40,7 +39,7 @@ impl Store {
         })
     }
 
-    /// Forgets orders from before that moment: they have long expired.
+    /// Removes requests from before that time: they have long expired.
     pub fn forget_requests(&mut self, before: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.execute("DELETE FROM requests WHERE at < ?", [before.as_millisecond()]).map(drop)
@@ -54,7 +53,7 @@ mod tests {
     use crate::StateDir;
 
     #[test]
-    fn taken_once() {
+    fn a_request_is_taken_once() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();

@@ -1,4 +1,4 @@
-//! Runs of workflows and their journals. A journal is only ever added to, and everything that a run is follows from it.
+//! Runs of workflows and their journals. A journal is append-only, and the state of a run is computed from it.
 
 use dogwatch_protocol::event_data::{RunFact, RunPlanned};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,6 @@ use serde_json::Value;
 
 use crate::{Store, StoreError, journal};
 
-/// A run as it begins.
 #[derive(Debug, Clone)]
 pub struct NewRun<'a> {
     pub id: &'a str,
@@ -25,7 +24,6 @@ pub struct NewRun<'a> {
     pub begun: Timestamp,
 }
 
-/// A run as it is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptRun {
     pub id: RunId,
@@ -38,17 +36,17 @@ pub struct KeptRun {
     pub over: Option<Timestamp>,
 }
 
-/// What became of facts that were to be added.
+/// The result of appending facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
-    /// The journal has so many now.
+    /// The journal has this length now.
     At(u64),
-    /// Somebody else has added to it since: read that first.
+    /// Another process appended since: read that first.
     Outdated,
 }
 
 impl Store {
-    /// Begins a run, unless one of the project is open: then nothing is changed, and its id is told.
+    /// Begins a run. If the project has an open one, nothing changes, and its id is returned.
     pub fn begin_run(&mut self, new: &NewRun<'_>) -> Result<Option<String>, StoreError> {
         self.transaction(|tx| {
             let open = tx
@@ -81,7 +79,7 @@ impl Store {
         })
     }
 
-    /// Adds facts behind the first `known`, if there are no others yet.
+    /// Appends facts, if the journal still has the length `known`.
     pub fn append_facts(
         &mut self,
         run: &str,
@@ -96,7 +94,7 @@ impl Store {
         })
     }
 
-    /// Adds a fact behind all others, whatever they are: what a person wants.
+    /// Appends a fact in any case: a person's request.
     pub fn append_fact(&mut self, run: &str, fact: &Dated) -> Result<u64, StoreError> {
         self.transaction(|tx| {
             let known = count(tx, run)?;
@@ -104,7 +102,7 @@ impl Store {
         })
     }
 
-    /// The facts behind the first `known`, in order. One that this dogwatch does not know is an error.
+    /// The facts after the first `known`, in order. Fails on one that this dogwatch does not know.
     pub fn facts(&self, run: &str, known: u64) -> Result<Vec<Dated>, StoreError> {
         let rows: Vec<(i64, String)> = self.read(|c| {
             c.prepare_cached(
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_is_added_to_by_one_at_a_time() {
+    fn an_outdated_writer_must_read_first() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("s")).unwrap();
         let mut store = Store::open(&dir).unwrap();
@@ -252,8 +250,8 @@ mod tests {
         assert_eq!(store.facts("r", 1).unwrap(), [facts[1].clone(), pause]);
         assert_eq!(store.run("r").unwrap().unwrap().plan, plan);
         assert_eq!(store.run("x").unwrap(), None);
-        let told = &store.journal("s-1").unwrap()[0].event;
-        assert_eq!((told.kind.as_str(), &told.data["fact"]), (kind::RUN, &json!("spawned")));
+        let event = &store.journal("s-1").unwrap()[0].event;
+        assert_eq!((event.kind.as_str(), &event.data["fact"]), (kind::RUN, &json!("spawned")));
         store.append_fact("r", &dated(4, Fact::Completed)).unwrap();
         let runs = store.runs(Some(Path::new("/p"))).unwrap();
         assert_eq!((runs.len(), runs[0].over), (1, Some(at(4))));
@@ -262,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_who_add_at_once_one_is_told_to_read_first() {
+    fn of_two_simultaneous_writers_one_must_read_first() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("s")).unwrap();
         drop(Store::open(&dir).unwrap());

@@ -20,7 +20,7 @@ use crate::{Store, StoreError, journal};
 
 pub use which::{MOST_OVER, SHOWN_FOR, Which};
 
-/// Which tmux server a pane id belongs to.
+/// The tmux server that a pane id belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Server {
     pub pid: i64,
@@ -28,18 +28,18 @@ pub struct Server {
     pub start: i64,
 }
 
-/// The place of a session in a team.
+/// A session's membership in a team.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamMembership {
     pub role: String,
     /// The pane that leads the window.
     pub master: String,
-    /// The pane that started it, and is told of what it has done.
+    /// The pane that started the member, and gets its reports.
     pub spawner: String,
     pub session_file: PathBuf,
 }
 
-/// A session as it is remembered.
+/// A session as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
@@ -57,23 +57,23 @@ pub struct Session {
     pub pane: Option<String>,
     pub server: Option<Server>,
     pub stage: Stage,
-    /// Ended or cleaned up on purpose.
-    pub put_away: bool,
-    pub seat: Option<TeamMembership>,
+    /// Killed or cleaned up on purpose; lists do not show it.
+    pub archived: bool,
+    pub membership: Option<TeamMembership>,
 }
 
-/// How far a session has come, as far as it is recorded.
+/// How far a session has come, as recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// Registered; nothing tells yet that its program was started.
+    /// Registered; no record yet that its program started.
     Made,
     Running(Started),
     Ended {
-        /// Not there if the end was recorded and the start was not.
+        /// `None` if the end was recorded and the start was not.
         started: Option<Started>,
         ended: Ended,
     },
-    /// It was found gone then, and no end is recorded.
+    /// Found gone at that time, without a record of its end.
     Lost {
         started: Option<Started>,
         found: Timestamp,
@@ -109,7 +109,7 @@ impl Session {
         matches!(self.stage, Stage::Ended { .. } | Stage::Lost { .. })
     }
 
-    /// Notes a start that was found later than the rest.
+    /// Adds a start that was found later than the rest.
     pub fn set_started(&mut self, found: Started) {
         match &mut self.stage {
             Stage::Made => self.stage = Stage::Running(found),
@@ -127,7 +127,7 @@ impl Session {
     }
 }
 
-/// A session that is about to be made.
+/// A session that is about to be created.
 #[derive(Debug, Clone)]
 pub struct NewSession<'a> {
     pub id: &'a str,
@@ -140,21 +140,21 @@ pub struct NewSession<'a> {
     pub command: &'a [String],
     pub socket: &'a Path,
     pub created: Timestamp,
-    pub seat: Option<&'a TeamMembership>,
+    pub membership: Option<&'a TeamMembership>,
 }
 
-/// The name a new session wants.
+/// The name for a new session.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted<'a> {
-    /// This one and no other.
+    /// Exactly this name.
     Exactly(&'a SessionName),
-    /// This one, or the first free number after it.
+    /// This name, or the first free number after it.
     OrNumbered(&'a SessionName),
 }
 
 impl Store {
-    /// Remembers a session before it is made, so that none can exist that nobody knows of. Returns
-    /// the name it got; `skip` lists names that tmux refused.
+    /// Records a session before it is created, so that none can exist without a record. Returns
+    /// its name; `skip` lists names that tmux refused.
     pub fn register(
         &mut self,
         new: &NewSession<'_>,
@@ -172,36 +172,36 @@ impl Store {
             insert(tx, new, &name)?;
             Ok(Ok(name))
         })
-        .inspect(|_| self.dir.tell_roll())
+        .inspect(|_| self.dir.tell_sessions())
     }
 
-    /// Forgets a session that could not be made.
+    /// Removes a session that could not be created.
     pub fn unregister(&mut self, id: &str) -> Result<(), StoreError> {
         self.transaction(|tx| {
             let Some(subject) = journal::subject(tx, id)? else { return Ok(()) };
             tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
             tx.execute("DELETE FROM journal WHERE session = ?", [id])?;
-            // Somebody may have been told already that being created.
+            // Its creation may have been published already.
             let data = Deleted { because: "it failed to start".to_owned() };
             journal::append_of(tx, Timestamp::now(), id, Some(&subject), kind::DELETED, &data)
         })
-        .inspect(|()| self.dir.tell_roll())
+        .inspect(|()| self.dir.tell_sessions())
     }
 
-    /// Notes where tmux put the session.
+    /// Records where tmux put the session.
     pub fn placed(&mut self, id: &str, pane: &str, server: Server) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.execute(
-                // It was not there yet when somebody put it away.
+                // It may have been archived before it existed.
                 "UPDATE sessions SET pane = ?, server_pid = ?, server_start = ?, put_away = NULL, over = ended WHERE id = ?",
                 params![pane, server.pid, server.start, id],
             )
             .map(drop)
         })
-        .inspect(|()| self.dir.tell_roll())
+        .inspect(|()| self.dir.tell_sessions())
     }
 
-    /// Notes that the agent's program runs.
+    /// Records that the agent's program runs.
     pub fn started(&mut self, id: &str, started: &Started) -> Result<(), StoreError> {
         let Started { at, runner, agent, pane } = started;
         self.transaction(|tx| {
@@ -214,7 +214,7 @@ impl Store {
                     runner.start.cast_signed(),
                     agent.pid,
                     agent.start.cast_signed(),
-                    // In case the maker of the session was killed before it could note it.
+                    // In case `spawn` was killed before it could record the pane.
                     pane,
                     id
                 ],
@@ -226,7 +226,7 @@ impl Store {
         })
     }
 
-    /// Notes how the agent ended; told once, however many processes notice it.
+    /// Records how the agent ended; journalled once, however many processes notice it.
     pub fn ended(&mut self, id: &str, ended: &Ended) -> Result<(), StoreError> {
         let ending = serde_json::to_value(ended).logged("write JSON").unwrap_or_default();
         self.transaction(|tx| {
@@ -241,7 +241,7 @@ impl Store {
         })
     }
 
-    /// Notes that these were found lost: nothing of them runs, and nothing recorded their end.
+    /// Records that these sessions are lost: no process is left, and no end was recorded.
     pub fn lost(&mut self, ids: &[&str], at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             let mut note =
@@ -250,8 +250,8 @@ impl Store {
         })
     }
 
-    /// Notes that the session is done with: lists no longer show it.
-    pub fn put_away(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
+    /// Archives the session: lists no longer show it.
+    pub fn archive(&mut self, id: &str, at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             let changed = tx.execute(
                 "UPDATE sessions SET put_away = ? WHERE id = ? AND put_away IS NULL",
@@ -262,10 +262,10 @@ impl Store {
             }
             Ok(())
         })
-        .inspect(|()| self.dir.tell_roll())
+        .inspect(|()| self.dir.tell_sessions())
     }
 
-    /// The sessions that bear a name on a server, newest first.
+    /// The sessions of that name on a server, newest first.
     pub fn named(&self, socket: &Path, name: &str) -> Result<Vec<Session>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM sessions WHERE socket = ? AND name = ? ORDER BY created DESC, id DESC"
@@ -273,7 +273,7 @@ impl Store {
         self.query(&sql, params![path_text(socket), name])
     }
 
-    /// The session with this id, or whose id alone starts so (at least 8 characters).
+    /// The session with this id, or the only one whose id starts with it (at least 8 characters).
     pub fn by_id(&self, id: &str) -> Result<Option<Session>, StoreError> {
         if id.len() < 8 || !id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
             return Ok(None);
@@ -284,7 +284,7 @@ impl Store {
         Ok(if found.len() == 1 { found.pop() } else { None })
     }
 
-    /// Notes an order in the journal before it is carried out.
+    /// Records a request in the journal before it is executed.
     pub fn note(&mut self, id: &str, event: &str, at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| journal::append(tx, at, id, event, &Nothing {}))
     }

@@ -1,8 +1,8 @@
-//! A file that people edit too, with whatever editor they have.
+//! Edits files that people edit too, with any editor.
 //!
-//! Ours are one at a time, by a lock beside the file. A person's editor knows nothing of it, so theirs is looked for: the new text
-//! changes places with the old one, and if that is not the one the edit was made from, it is put back and the edit is
-//! made again. Editors that write in place are waited for until they have been quiet for a moment.
+//! A lock beside the file serialises dogwatch's own edits. A person's editor ignores it, so their saves are detected: the new text
+//! is exchanged with the old file, and if that is not the text the edit was based on, it is put back and the edit is
+//! repeated. After an editor wrote in place, wait until the file has been quiet for a moment.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
@@ -20,25 +20,25 @@ use crate::project::{Folder, New, ProjectFile};
 use crate::regular::read_opened;
 use crate::{StoreError, read_limited};
 
-/// How long another of ours is waited for.
+/// How long to wait for another dogwatch process.
 const LOCKED: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(2);
-/// How long a file that a person's editor has just written must have been quiet: it may still be at it.
+/// How long a file that an editor has just written must be quiet: the editor may not have finished.
 const QUIET: Duration = Duration::from_millis(300);
-/// An empty one most likely is: editors that write in place empty it first, and a busy machine may leave it at that for a while.
+/// Longer for an empty file: editors that write in place truncate it first, and a busy machine may pause there.
 const QUIET_EMPTY: Duration = Duration::from_secs(3);
-/// A clock that was set back, or somebody who saves all the time, must not hold us up.
+/// Limit on that wait, for a clock that was set back or a person who saves constantly.
 const MOST_WAITING: Duration = Duration::from_secs(4);
-/// Longest file that is taken for one that people read.
+/// Longest file that is accepted as one that people read.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
-/// How long what a killed writer left behind is kept.
+/// How long to keep what a killed writer left behind.
 const LEFTOVERS: Duration = Duration::from_hours(24);
-/// How often an edit is made again because somebody saved meanwhile.
+/// How often an edit is repeated because a person saved meanwhile.
 const MOST_TRIES: usize = 100;
 
-/// Mode of a file that is new, before the umask.
+/// Mode of a new file, before the umask.
 const NEW: Mode = Mode::from_bits_retain(0o666);
-/// More than a lock ever says.
+/// Larger than the content of any lock.
 const MOST_LOCK: u64 = 1024;
 
 /// Reads the text of a shared file; `None` if there is none.
@@ -48,7 +48,7 @@ pub fn read_shared(file: &ProjectFile) -> Result<Option<String>, StoreError> {
     loop {
         let failed = |source| StoreError::NotReadable { path: path.clone(), source };
         let Some(bytes) = file.read(MOST_BYTES).map_err(failed)? else { return Ok(None) };
-        // Somebody may be about to write it.
+        // An editor may be about to write it.
         if bytes.is_empty() && begun.elapsed() < QUIET {
             // sleep: no event says that an editor has finished writing.
             thread::sleep(AGAIN);
@@ -58,7 +58,7 @@ pub fn read_shared(file: &ProjectFile) -> Result<Option<String>, StoreError> {
     }
 }
 
-/// An error if [`edit_shared`] could not write the file: for those who do something first that they would have to write down.
+/// Fails if [`edit_shared`] could not write the file: for callers that act first and record afterwards.
 pub(crate) fn must_be_writable(file: &ProjectFile) -> Result<(), StoreError> {
     let place = Place::open(file)?;
     let _lock = place.lock()?;
@@ -70,8 +70,8 @@ pub(crate) fn must_be_writable(file: &ProjectFile) -> Result<(), StoreError> {
         .map_err(|source| place.sharing(source))
 }
 
-/// Changes a shared file. `change` gets its text, `None` if there is no file yet, and returns the new one; it may be called
-/// again if somebody saved meanwhile. Nothing is written if the text is the same.
+/// Changes a shared file. `change` gets its text, `None` if there is no file yet, and returns the new text; it may be called
+/// again if a person saved meanwhile. Nothing is written if the text is the same.
 pub fn edit_shared<T, E: From<StoreError>>(
     file: &ProjectFile,
     mut change: impl FnMut(Option<&str>) -> Result<(String, T), E>,
@@ -89,7 +89,7 @@ pub fn edit_shared<T, E: From<StoreError>>(
         let new = place.write_beside(after.as_bytes(), before.as_ref().map(|(_, meta)| meta));
         let new = new.map_err(|source| place.sharing(source))?;
         let old = before.map(|(bytes, _)| bytes);
-        // Of the file as we wrote it: somebody may write into it as soon as it is in its place.
+        // Of the file as we wrote it: an editor may write into it as soon as it is in place.
         let version =
             new.file.metadata().logged_unless_missing("look at a file").map(|meta| version(&meta));
         if place
@@ -103,7 +103,7 @@ pub fn edit_shared<T, E: From<StoreError>>(
     Err(StoreError::Busy { path: place.path }.into())
 }
 
-/// The file's folder, open, and its name in it.
+/// The file's directory, open, and its name in it.
 struct Place {
     folder: Folder,
     name: OsString,
@@ -136,11 +136,11 @@ impl Place {
         };
         let again = file.try_clone().map_err(failed)?;
         let bytes = read_opened(file, MOST_BYTES).map_err(failed)?;
-        // After it was read: what was written meanwhile is seen.
+        // Read after the content, so that a write in between is noticed.
         Ok(Some((bytes, again.metadata().map_err(failed)?)))
     }
 
-    /// The file once nobody seems to be writing it.
+    /// The file once it seems that no editor is writing it.
     fn settled(&self, lock: &Lock) -> Result<Option<(Vec<u8>, Metadata)>, StoreError> {
         let begun = Instant::now();
         loop {
@@ -159,14 +159,14 @@ impl Place {
         }
     }
 
-    /// The new text in a file beside the old one, flushed to disk, with mode and owner of the old one.
+    /// Writes the new text into a file beside the old one, flushed to disk, with mode and owner of the old one.
     fn write_beside(&self, bytes: &[u8], old: Option<&Metadata>) -> io::Result<New<'_>> {
         self.sweep();
         let new = self.folder.new_file(&self.name, bytes, NEW)?;
         if let Some(old) = old {
             let meta = new.file.metadata()?;
             if (meta.uid(), meta.gid()) != (old.uid(), old.gid()) {
-                // Only root may give files away; who may not has a file of their own then.
+                // Only root can change the owner; for others the file becomes their own.
                 std::os::unix::fs::fchown(&new.file, Some(old.uid()), Some(old.gid()))
                     .logged("set the owner of a file");
             }
@@ -175,7 +175,7 @@ impl Place {
         Ok(new)
     }
 
-    /// Puts the new file in the place of the old one, if that is still what it was.
+    /// Puts the new file in place, if the old one is unchanged.
     fn put(&self, new: New<'_>, ours: &[u8], old: Option<&[u8]>) -> io::Result<bool> {
         let Some(old) = old else {
             return match new.persist_new(&self.name) {
@@ -191,7 +191,7 @@ impl Place {
         let swap = || self.folder.exchange(new.name(), &self.name);
         match swap() {
             Ok(()) => {}
-            // This file system cannot; what is left is a moment too short to see.
+            // This file system cannot exchange files; a very short race remains.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 new.persist(&self.name)?;
                 return self.folder.sync().map(|()| true);
@@ -202,7 +202,7 @@ impl Place {
         if read(new.name())? == old {
             return self.folder.sync().map(|()| true);
         }
-        // Somebody saved right then. It goes back, until what comes out is ours.
+        // A person saved just now: put it back, until what comes out is ours.
         let put_back = || -> io::Result<bool> {
             for _ in 0..MOST_TRIES {
                 if read(new.name())? == ours {
@@ -215,7 +215,7 @@ impl Place {
         if put_back().unwrap_or(false) {
             return Ok(false);
         }
-        // Whatever it is, it is somebody's.
+        // Not ours, so keep it.
         let kept = new.keep();
         let problem = format!(
             "other processes write to it at the same time; the previous content is in {}",
@@ -224,7 +224,7 @@ impl Place {
         Err(io::Error::other(problem))
     }
 
-    /// Removes what writers left behind that were killed. Not at once: one of them may hold a person's save that was about to
+    /// Removes what killed writers left behind. Only after a day: it may be a person's save that was about to
     /// be put back.
     fn sweep(&self) {
         let prefix = format!(".{}.new-", self.name.to_string_lossy());
@@ -259,7 +259,7 @@ impl Place {
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }
-        // What is there that we did not write is of no use to us.
+        // Anything in the lock that we did not write is ignored.
         let ours = read_limited((&mut file).take(MOST_LOCK), MOST_LOCK)
             .logged("read a lock")
             .unwrap_or_default();
@@ -275,7 +275,7 @@ fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, StoreError> {
     })
 }
 
-/// The right to edit, and which version of the file was the last of ours.
+/// The lock, and the version of the file that we wrote last.
 struct Lock {
     file: File,
     ours: String,
@@ -286,7 +286,7 @@ impl Lock {
         self.ours == version(meta)
     }
 
-    /// Without it the next one waits a moment longer than it need.
+    /// If this fails, the next process only waits a little longer than necessary.
     fn note(&mut self, version: Option<&str>) {
         self.file.seek(SeekFrom::Start(0)).logged("write a lock");
         let text = version.unwrap_or_default().as_bytes();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_said_before() {
+    fn a_read_only_file_is_reported_before_the_edit() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
         must_be_writable(&file(&path)).unwrap();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn made_and_changed_with_its_mode() {
+    fn a_file_is_created_and_changed_with_its_mode() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
         assert_eq!(read_shared(&file(&path)).unwrap(), None);
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_lose_nothing() {
+    fn many_simultaneous_edits_lose_nothing() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
         thread::scope(|scope| {
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(text.lines().count(), 100, "{text}");
     }
 
-    /// Saved while the edit was being made, in either way that editors have.
+    /// Saved during the edit, in both ways that editors use.
     #[test]
     fn a_persons_save_is_never_lost() {
         for in_place in [false, true] {
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_left_alone() {
+    fn a_file_that_is_not_text_is_left_alone() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
         fs::write(&path, b"a\xffb").unwrap();

@@ -1,14 +1,14 @@
-//! Giving room back to the disk. SQLite keeps the pages of removed rows for new ones; a file that was large once stays so by itself.
+//! Returns free pages to the disk. SQLite keeps the pages of removed rows for new ones, so a file never shrinks by itself.
 
 use crate::{Store, StoreError};
 
-/// Pages that are given back at once: others may write in between.
+/// Pages to release in one step, so that other processes can write in between.
 const PAGES: i64 = 1_000;
-/// What `PRAGMA auto_vacuum` says of a file whose free pages can be given back bit by bit.
+/// `PRAGMA auto_vacuum` of a file whose free pages can be released step by step.
 const INCREMENTAL: i64 = 2;
 
 impl Store {
-    /// Makes the file and its log as small as what is in them.
+    /// Shrinks the file and its log to their content.
     pub fn shrink(&mut self) -> Result<(), StoreError> {
         let number = |name: &str| -> Result<i64, StoreError> {
             self.read(|c| c.pragma_query_value(None, name, |row| row.get(0)))
@@ -25,10 +25,10 @@ impl Store {
                 left = now;
             }
         } else {
-            // Made by an older dogwatch: written anew, once.
+            // Created by an older dogwatch: rewrite it once.
             batch("PRAGMA auto_vacuum = incremental; VACUUM")?;
         }
-        // Whoever reads an older state keeps the log as it is; the next one shortens it.
+        // A reader of an older state prevents this; the next call shortens the log.
         let _: i64 =
             self.read(|c| c.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)))?;
         Ok(())
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_is_given_back() {
+    fn the_space_of_removed_rows_is_released() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         let [full, emptied] = size_when_emptied(&dir);

@@ -1,7 +1,7 @@
 //! Signals from agents' hooks.
 //!
-//! A hook must not hold its agent up and must not lose anything: it writes to the database if it
-//! can at once, else to a spool file that the next reader takes in.
+//! A hook must neither delay its agent nor lose a signal: it writes to the database if that is possible
+//! immediately, else to a spool file that the next reader imports.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -18,19 +18,19 @@ use serde::{Deserialize, Serialize};
 use crate::state_dir::make_private;
 use crate::{StateDir, Store, StoreError, read_regular};
 
-/// How long a hook waits for another writer before it takes the spool.
+/// How long a hook waits for another writer before it uses the spool.
 const HOOK_PATIENCE: Duration = Duration::from_millis(20);
-/// More than any spooled signal has.
+/// Larger than any spooled signal.
 const MAX_SPOOLED: u64 = 64 * 1024 * 1024;
 
-/// How often it is looked at whether a session has too many. Prime, so that no pattern of several agents leaves one of them out.
+/// How often a session's number of signals is checked. A prime, so that no pattern of several agents always skips one of them.
 const TRIM_EVERY: i64 = 251;
 /// Signals of a session that are kept in any case.
 const KEPT: i64 = 2_000;
-/// The most that are kept of those that tell where a turn began and ended.
+/// Limit on the signals that mark the start and end of turns.
 const MOST_KEPT: i64 = 10_000;
 
-/// One thing an agent told us through a hook.
+/// One call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     pub session: String,
@@ -39,12 +39,12 @@ pub struct Signal {
     pub event: String,
     /// The payload as received, JSON.
     pub payload: String,
-    /// It came by way of the spool, and may have been overtaken by others.
+    /// It came through the spool, and may be out of order.
     #[serde(skip)]
     pub spooled: bool,
 }
 
-/// The place of a signal in the order in which all of them came in.
+/// The number of a signal, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct SignalNo(pub(crate) i64);
 
@@ -55,7 +55,7 @@ struct Spooled {
 }
 
 impl Signal {
-    /// Writes the signal down, one way or the other. `key` must be unique to it.
+    /// Stores the signal, in the database or the spool. `key` must be unique.
     pub fn keep(&self, dir: &StateDir, key: &str) -> Result<(), StoreError> {
         let direct = Store::open_with_patience(dir, HOOK_PATIENCE).and_then(|store| {
             insert(&store.connection, self, None).map_err(|e| StoreError::sql(&store.path, &e))
@@ -71,12 +71,12 @@ impl Signal {
         let write = || {
             let spooled = Spooled { key: key.to_owned(), signal: self.clone() };
             let bytes = serde_json::to_vec(&spooled)?;
-            // Under another name first: a reader never meets half a file.
+            // Renamed when complete: a reader never sees half a file.
             let part = spool.join(format!(".{key}.part"));
             let mut file =
                 OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
             let written = file.write_all(&bytes).and_then(|()| fs::rename(&part, &path));
-            // On a full disk it is empty, and nobody would ever read it.
+            // On a full disk the file is empty and would never be read.
             written.inspect_err(|_| drop(fs::remove_file(&part)))
         };
         write().map_err(|source| StoreError::writing(&path, source))
@@ -84,14 +84,14 @@ impl Signal {
 }
 
 impl Store {
-    /// The last signals of a session in the order they came in, the spooled ones taken in before. A session that runs for
+    /// The last signals of a session in the order of arrival, after importing the spool. A session that runs for
     /// days has tens of thousands, and only the last turn counts.
     pub fn signals(&mut self, session: &str) -> Result<Vec<Signal>, StoreError> {
         let all = self.signals_after(session, SignalNo::default())?;
         Ok(all.into_iter().map(|(_, signal)| signal).collect())
     }
 
-    /// Those that came in after one that is known already.
+    /// The signals after a known one.
     pub fn signals_after(
         &mut self,
         session: &str,
@@ -122,8 +122,8 @@ impl Store {
         })
     }
 
-    /// The last events of a session in the order they came in, without their payloads: those that came in after one that is
-    /// known already, back to one that is enough.
+    /// The last events of a session in the order of arrival, without their payloads: those after a known one, back to an event
+    /// that is sufficient.
     pub fn events_after(
         &self,
         session: &str,
@@ -169,8 +169,8 @@ impl Store {
         .map(|ms| ms.and_then(|ms| Timestamp::from_millisecond(ms).ok()))
     }
 
-    /// Moves spooled signals into the database. A file is removed only after its signal is committed,
-    /// and a signal that was committed before is not taken in again.
+    /// Imports spooled signals into the database. A file is removed only after its signal is committed,
+    /// and a signal is not imported twice.
     pub fn take_in_spool(&mut self) {
         for path in spooled_files(&self.dir.spool()) {
             let Some(bytes) =
@@ -188,12 +188,12 @@ impl Store {
         }
     }
 
-    /// Writes many signals down at once, as one by one would.
+    /// Stores many signals in one transaction.
     pub fn keep_signals(&mut self, signals: &[Signal]) -> Result<(), StoreError> {
         self.transaction(|tx| signals.iter().try_for_each(|signal| insert(tx, signal, None)))
     }
 
-    /// Forgets signals that no longer show, of every session that has too many.
+    /// Removes old signals of every session that has too many.
     pub fn trim_signals(&mut self) -> Result<(), StoreError> {
         self.transaction(|tx| {
             let many = "SELECT session FROM signals GROUP BY session HAVING count(*) > ?";
@@ -222,13 +222,13 @@ fn insert(connection: &Connection, signal: &Signal, key: Option<&str>) -> rusqli
             params![signal.session, signal.at.as_millisecond(), signal.agent, signal.event, signal.payload, key],
         )?;
     if connection.last_insert_rowid() % TRIM_EVERY == 0 {
-        // The signal is kept. What could not be trimmed now will be later.
+        // The signal is stored; trimming can wait.
         trim(connection, &signal.session).logged("forget old signals");
     }
     Ok(())
 }
 
-/// Of a session that runs for days only the last signals show, and what began and ended its turns.
+/// Keeps the last signals of a session, and those that began and ended its turns.
 fn trim(connection: &Connection, session: &str) -> rusqlite::Result<()> {
     let older = "DELETE FROM signals WHERE session = ?1 AND id <= \
                  (SELECT id FROM signals WHERE session = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)";
@@ -279,7 +279,7 @@ mod tests {
         signal("B").keep(&dir, "k2").unwrap();
         assert_eq!(spooled_files(&dir.spool()).len(), 1);
         store.connection.execute_batch("COMMIT").unwrap();
-        // The same file once more, as after a crash between commit and removal.
+        // The same file again, as after a crash between commit and removal.
         let again = fs::read(&spooled_files(&dir.spool())[0]).unwrap();
         assert_eq!(events(&mut store), ["A", "B"]);
         assert!(spooled_files(&dir.spool()).is_empty());
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_living_session_does_not_fill_the_disk() {
+    fn the_signals_of_a_long_session_are_limited() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         let mut store = Store::open(&dir).unwrap();
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn no_database_at_all_still_loses_nothing() {
+    fn signals_are_spooled_without_a_database() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         fs::write(dir.database(), b"damaged ".repeat(200)).unwrap();

@@ -9,29 +9,30 @@ use dogwatch_core::id::is_id;
 
 use crate::{SessionFolder, StoreError};
 
-/// What stands for an id that is none: nothing has this name, and no path leads out of its folder.
+/// Replaces an invalid id in paths: no file has this name, and it does not leave the directory.
 const NO_ID: &str = ".no-id";
 
-/// The one folder below which everything of ours lives. Folders are 0700, files 0600.
+/// The state directory. Directories in it are 0700, files 0600.
 #[derive(Debug, Clone)]
 pub struct StateDir {
     root: PathBuf,
 }
 
 impl StateDir {
-    /// The folder to use, by precedence: told explicitly, `XDG_STATE_HOME`, `HOME`.
+    /// The directory to use, by precedence: explicit, `XDG_STATE_HOME`, `HOME`.
     pub fn locate(
-        told: Option<PathBuf>,
+        explicit: Option<PathBuf>,
         xdg_state_home: Option<PathBuf>,
         home: Option<PathBuf>,
     ) -> Result<PathBuf, StoreError> {
         let absolute = |p: &PathBuf| p.is_absolute();
-        told.or_else(|| xdg_state_home.filter(absolute).map(|p| p.join("dogwatch")))
+        explicit
+            .or_else(|| xdg_state_home.filter(absolute).map(|p| p.join("dogwatch")))
             .or_else(|| home.filter(absolute).map(|p| p.join(".local/state/dogwatch")))
             .ok_or(StoreError::NoHome)
     }
 
-    /// Opens the folder for use, making it if it is not there.
+    /// Opens the directory; creates it if it is missing.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         let root = std::path::absolute(root)
             .map_err(|source| StoreError::NotReadable { path: root.to_owned(), source })?;
@@ -44,7 +45,7 @@ impl StateDir {
         if meta.uid() != rustix::process::geteuid().as_raw() {
             return Err(StoreError::NotYours { path: root });
         }
-        // Prompts and transcripts are in here: a folder that others can look into is not used.
+        // It contains prompts and transcripts: refuse a directory that others can read.
         let mode = meta.mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(StoreError::TooOpen { path: root, mode });
@@ -60,32 +61,32 @@ impl StateDir {
         self.root.join("dogwatch.db")
     }
 
-    /// What the database writes each change to first: a write to it means that there is something new.
+    /// SQLite's write-ahead log: a write to it means that the database changed.
     pub fn database_log(&self) -> PathBuf {
         self.root.join("dogwatch.db-wal")
     }
 
-    /// The folder of one session, which may or may not exist.
+    /// The directory of one session, which may not exist.
     pub fn session(&self, id: &str) -> SessionFolder {
         let id = name_of(id);
         SessionFolder::new(self.sessions().join(id), self.handover().join(id))
     }
 
-    /// The folder for recordings.
+    /// The directory for bug reports.
     pub fn records(&self) -> Result<PathBuf, StoreError> {
         let records = self.root.join("records");
         make_private(&records)?;
         Ok(records)
     }
 
-    /// The folder for what is kept of sessions that are not ours, on behalf of whoever runs stories.
+    /// The directory for data about sessions of story-automator that are not managed.
     pub fn stories(&self) -> Result<PathBuf, StoreError> {
         let stories = self.root.join("stories");
         make_private(&stories)?;
         Ok(stories)
     }
 
-    /// Removes files of the folder for stories that were written longer ago than that.
+    /// Removes old files from the directory for stories.
     pub fn remove_old_stories(&self, older_than: Duration, is_meant: impl Fn(&str) -> bool) {
         let entries = fs::read_dir(self.root.join("stories"));
         for entry in entries.into_iter().flatten().flatten() {
@@ -100,7 +101,7 @@ impl StateDir {
         }
     }
 
-    /// The folder for what the sessions of a run said.
+    /// The directory for the output of a run's sessions.
     pub fn run(&self, id: &str) -> Result<PathBuf, StoreError> {
         let folder = self.root.join("runs").join(parsed(id)?);
         make_private(&folder)?;
@@ -111,7 +112,7 @@ impl StateDir {
         self.root.join("sessions")
     }
 
-    /// The folder of the log, if anybody wants one.
+    /// The directory of the log.
     pub fn log(&self) -> PathBuf {
         self.root.join("log")
     }
@@ -120,45 +121,45 @@ impl StateDir {
         self.root.join("spool")
     }
 
-    /// A folder in which a write to a file means that there is news of the session it is named after: somebody who waits
-    /// has it watched. The database itself will not do, because whoever looks also writes down that they looked.
+    /// A directory with one file per session; a write to it means that something about the session changed. Waiting processes
+    /// watch it. The database cannot serve for this, because readers write to it too.
     pub fn news(&self) -> PathBuf {
         let news = self.root.join("news");
-        // Without it nobody is told, and who waits finds out at their own pace.
+        // Without it there are no notifications, and waiting processes fall back to polling.
         make_private(&news).logged("make a folder");
         news
     }
 
-    /// What is written to when there is news of a session.
+    /// Written to when something about a session changed.
     pub fn news_of(&self, session: &str) -> PathBuf {
         self.root.join("news").join(name_of(session))
     }
 
-    /// What is written to when a session was added to the roll or taken off it.
-    pub fn news_of_roll(&self) -> PathBuf {
+    /// Written to when a session was added or archived.
+    pub fn news_of_sessions(&self) -> PathBuf {
         self.news_of("roll")
     }
 
-    /// Locked by the one who types into a session, or does what one at a time may do.
+    /// Locked by the process that types into a session, or does anything else that must not overlap.
     pub fn typing_lock(&self, session: &str) -> Result<PathBuf, StoreError> {
         let folder = self.root.join("locks");
         make_private(&folder)?;
         Ok(folder.join(parsed(session)?))
     }
 
-    /// Tells whoever waits that something was written down about a session.
+    /// Notifies waiting processes that something about a session was recorded.
     pub fn tell_news(&self, session: &str) {
         if is_id(session) {
             poke(&self.news_of(session));
         }
     }
 
-    /// Tells whoever waits that there are other sessions than before.
-    pub fn tell_roll(&self) {
-        poke(&self.news_of_roll());
+    /// Notifies waiting processes that the list of sessions changed.
+    pub fn tell_sessions(&self) {
+        poke(&self.news_of_sessions());
     }
 
-    /// Ids of all sessions that have a folder.
+    /// Ids of all sessions that have a directory.
     pub fn session_ids(&self) -> Vec<String> {
         let Some(entries) = fs::read_dir(self.sessions()).logged_unless_missing("list a folder")
         else {
@@ -171,7 +172,7 @@ impl StateDir {
     }
 }
 
-/// An id as the name of a file. Ids are parsed where they come in; what is none all the same names nothing.
+/// An id as a file name. Ids are validated on input; an invalid one becomes a name that does not exist.
 fn name_of(id: &str) -> &str {
     if is_id(id) { id } else { NO_ID }
 }
@@ -180,13 +181,13 @@ fn parsed(id: &str) -> Result<&str, StoreError> {
     if is_id(id) { Ok(id) } else { Err(StoreError::BadId { id: id.to_owned() }) }
 }
 
-/// Where nobody ever waited there is no folder, and nobody to tell.
+/// Does nothing if the directory is missing: then no process ever waited.
 fn poke(path: &Path) {
     let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(b".")).logged("tell of news");
 }
 
-/// Makes a folder, and the ones above it, that only the owner can enter.
+/// Creates a directory, and its parents, that only the owner can enter.
 pub(crate) fn make_private(path: &Path) -> Result<(), StoreError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
         Ok(()) => Ok(()),
@@ -207,9 +208,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn precedence() {
+    fn the_explicit_directory_wins() {
         let p = |s: &str| Some(PathBuf::from(s));
-        let at = |told, xdg, home| StateDir::locate(told, xdg, home).ok();
+        let at = |explicit, xdg, home| StateDir::locate(explicit, xdg, home).ok();
         assert_eq!(at(p("here"), p("/x"), p("/h")), p("here"));
         assert_eq!(at(None, p("/x"), p("/h")), p("/x/dogwatch"));
         assert_eq!(at(None, p("relative"), p("/h")), p("/h/.local/state/dogwatch"));
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn no_id_leads_out_of_its_folder() {
+    fn no_id_leaves_its_directory() {
         let tmp = tempfile::tempdir().unwrap();
         let root = tmp.path().join("state");
         let dir = StateDir::open(&root).unwrap();
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn made_private_and_refused_when_open() {
+    fn the_directory_is_created_private_and_an_open_one_is_refused() {
         let tmp = tempfile::tempdir().unwrap();
         let root = tmp.path().join("a/b");
         StateDir::open(&root).unwrap();

@@ -1,5 +1,5 @@
-//! The state that each session was last seen in. Whoever looks writes down what is new, so that there is a history
-//! whether or not anybody watches.
+//! The last seen status of each session. Every process that reads a status records changes, so that there is a history
+//! without a running watcher.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{Subject, kind};
@@ -9,27 +9,27 @@ use serde_json::Value;
 
 use crate::{Store, StoreError, journal};
 
-/// A state that a session was seen in.
+/// A recorded status.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptState {
-    /// What makes two verdicts the same state.
+    /// Two verdicts with the same key are the same status.
     pub key: String,
-    /// The first moment at which it is known to have been in it.
+    /// The earliest time at which it is known to have been in this status.
     pub since: Timestamp,
-    /// When it was last looked at and found in it for the first time.
+    /// When it was first seen in this status.
     pub seen: Timestamp,
-    /// The state with what belongs to it.
+    /// The status with its details.
     pub status: Value,
 }
 
-/// What became of a state that was to be written down.
+/// The result of recording a status.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StateNews {
-    /// It is in the same state as before.
+    /// The same as before.
     Same(KeptState),
-    /// It is news, and in the journal now.
+    /// New, and now in the journal.
     New { before: Option<KeptState> },
-    /// Somebody who looked later has written down another one.
+    /// A later observation has recorded another status.
     Overtaken(KeptState),
 }
 
@@ -42,14 +42,14 @@ impl Store {
         })
     }
 
-    /// Writes down the state that a session was found in, if that is news.
+    /// Records the status of a session, if it is new.
     pub fn keep_state(
         &mut self,
         subject: &Subject,
         state: &KeptState,
     ) -> Result<StateNews, StoreError> {
         let session = subject.id.as_str();
-        // Nearly always the same as before: that needs no write lock.
+        // Usually unchanged: that needs no write lock.
         if let Some(before) = self.state(session)?
             && before.key == state.key
         {
@@ -77,7 +77,7 @@ impl Store {
                         state.seen.as_millisecond(),
                         state.status.to_string()
                     ])?;
-                    let data = told(before.as_ref(), state);
+                    let data = journal_data(before.as_ref(), state);
                     journal::append_of(tx, state.seen, session, Some(subject), kind::STATE, &data)?;
                     Ok(StateNews::New { before })
                 }
@@ -86,8 +86,8 @@ impl Store {
     }
 }
 
-/// What is told of it: the state, the one before, and since when it holds.
-fn told(before: Option<&KeptState>, state: &KeptState) -> Value {
+/// The journal's data: the status, the one before, and since when it holds.
+fn journal_data(before: Option<&KeptState>, state: &KeptState) -> Value {
     let mut data = state.status.clone();
     if let Some(data) = data.as_object_mut() {
         let from = before.and_then(|before| before.status.get("state").cloned());
@@ -97,7 +97,7 @@ fn told(before: Option<&KeptState>, state: &KeptState) -> Value {
     data
 }
 
-/// Two that look at once differ by milliseconds; by more only a clock that was set back does.
+/// Two simultaneous observations differ by milliseconds; a larger difference means that the clock was set back.
 fn was_set_back(before: &KeptState, state: &KeptState) -> bool {
     before.seen.duration_since(state.seen) > jiff::SignedDuration::from_secs(30)
 }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn news_is_told_once_and_in_order() {
+    fn a_change_is_recorded_once_and_in_order() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let subject = Subject { id: "a".into(), name: "n".into(), agent: "x".into() };
@@ -134,11 +134,14 @@ mod tests {
         assert_eq!(keep("idle", 8), StateNews::Overtaken(kept("working", 9)), "a slow reader");
         let day = 86_400;
         assert_eq!(keep("idle", -day), StateNews::New { before: Some(kept("working", 9)) });
-        let told = store.journal("a").unwrap().into_iter().map(|e| e.event);
-        let told: Vec<_> =
-            told.map(|e| (e.data["from"].clone(), e.data["state"].clone())).collect();
+        let events = store.journal("a").unwrap().into_iter().map(|e| e.event);
+        let changes: Vec<_> =
+            events.map(|e| (e.data["from"].clone(), e.data["state"].clone())).collect();
         let pair = |from: Value, to: &str| (from, json!(to));
         let [idle, working] = ["idle", "working"].map(|word| json!(word));
-        assert_eq!(told, [pair(Value::Null, "idle"), pair(idle, "working"), pair(working, "idle")]);
+        assert_eq!(
+            changes,
+            [pair(Value::Null, "idle"), pair(idle, "working"), pair(working, "idle")]
+        );
     }
 }

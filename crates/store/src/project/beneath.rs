@@ -1,4 +1,4 @@
-//! The way from a root to a folder below it, without links.
+//! Opens directories below a root without following links.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::folder::Folder;
 
-/// A link stands where the project has no business to have one.
+/// A link where the project must not have one.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{} is a symbolic link, and dogwatch follows no links below a project; replace it with the file or directory itself",
@@ -28,7 +28,7 @@ impl LinkInProject {
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Opens a folder below the root; `names` are names alone.
+/// Opens a directory below the root; `names` must not contain `.` or `..`.
 pub(super) fn open_folder(root: &Path, names: &Path) -> io::Result<Folder> {
     let top = open_root(root)?;
     let opened = match at_once(top.as_fd(), names) {
@@ -39,7 +39,7 @@ pub(super) fn open_folder(root: &Path, names: &Path) -> io::Result<Folder> {
     Ok(Folder::new(opened, root.join(names)))
 }
 
-/// The same, and makes what is not there.
+/// The same, and creates what is missing.
 pub(super) fn make_folder(root: &Path, names: &Path) -> io::Result<Folder> {
     let top = open_root(root)?;
     let opened = by_walk(top.as_fd(), names, true);
@@ -51,14 +51,14 @@ fn open_root(root: &Path) -> io::Result<File> {
     Ok(File::from(openat(rustix::fs::CWD, root, FOLDER, Mode::empty())?))
 }
 
-/// By one call of the kernel; `None` where it has none, or a sandbox forbids it.
+/// With one system call; `None` where the kernel lacks it or a sandbox forbids it.
 #[cfg(target_os = "linux")]
 fn at_once(top: BorrowedFd<'_>, names: &Path) -> Option<Result<OwnedFd, Errno>> {
     use rustix::fs::ResolveFlags;
     let names = if names.as_os_str().is_empty() { Path::new(".") } else { names };
     let how = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(top, names, FOLDER, Mode::empty(), how) {
-        // The last is for a folder that was renamed meanwhile: the walk knows.
+        // AGAIN means that a directory was renamed meanwhile: walk.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::AGAIN) => None,
         opened => Some(opened),
     }
@@ -69,7 +69,7 @@ fn at_once(_: BorrowedFd<'_>, _: &Path) -> Option<Result<OwnedFd, Errno>> {
     None
 }
 
-/// Name by name: each is opened in the folder before it, and is a folder itself, not a link to one. What is changed meanwhile
+/// Opens name by name: each in the directory before it, and only if it is a directory and not a link. Changes in between
 /// cannot lead elsewhere.
 pub(super) fn by_walk(top: BorrowedFd<'_>, names: &Path, make: bool) -> Result<OwnedFd, Errno> {
     let mut here = openat(top, ".", FOLDER, Mode::empty())?;
@@ -90,7 +90,7 @@ pub(super) fn by_walk(top: BorrowedFd<'_>, names: &Path, make: bool) -> Result<O
     Ok(here)
 }
 
-/// The kernel says of a link that it is no folder, or one link too many; a person is told which it is.
+/// The kernel's error for a link is "not a directory" or "too many links"; name the link instead.
 fn explained(root: &Path, names: &Path, errno: Errno) -> io::Error {
     if !matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::MLINK | Errno::XDEV) {
         return errno.into();

@@ -1,4 +1,4 @@
-//! A folder that is open: what is in it is reached by name, from there, whatever becomes of the path meanwhile.
+//! An open directory: files in it are opened by name relative to it, whatever happens to the path meanwhile.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::regular::{UNHELD, not_regular, read_opened};
 #[derive(Debug)]
 pub(crate) struct Folder {
     fd: OwnedFd,
-    /// Where it was opened: for words only.
+    /// Where it was opened; only for messages.
     path: PathBuf,
 }
 
@@ -30,12 +30,12 @@ impl Folder {
         Self { fd, path }
     }
 
-    /// What is there under that name, be it a link.
+    /// Metadata of that name; does not follow links.
     pub(crate) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
         Ok(statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// A link is said to be one, and anything else what it is.
+    /// The error says whether it is a link or what else.
     pub(crate) fn must_be_regular(&self, name: &OsStr, stat: &Stat) -> io::Result<()> {
         Err(match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => return Ok(()),
@@ -55,11 +55,11 @@ impl Folder {
         }
     }
 
-    /// Opens a regular file to be read.
+    /// Opens a regular file for reading.
     pub(crate) fn open_regular(&self, name: &OsStr) -> io::Result<File> {
         self.must_be_regular(name, &self.stat(name)?)?;
         let file = self.open(name, OFlags::RDONLY, Mode::empty())?;
-        // Of what was opened: it may have been changed in between.
+        // Check the opened file: it may have been replaced in between.
         self.must_be_regular(name, &rustix::fs::fstat(&file)?)?;
         Ok(file)
     }
@@ -68,8 +68,8 @@ impl Folder {
         read_opened(self.open_regular(name)?, max)
     }
 
-    /// Opens a regular file to be read and written, made if it is not there. One that has a second name is not taken: what is
-    /// written here would be written there.
+    /// Opens a regular file for reading and writing; creates it if missing. Refuses a file with a second hard link: a write
+    /// would change that too.
     pub(crate) fn open_own(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
         if let Ok(stat) = self.stat(name) {
             self.must_be_regular(name, &stat)?;
@@ -86,7 +86,7 @@ impl Folder {
         self.open_own(name, OFlags::WRONLY | OFlags::APPEND)?.write_all(content)
     }
 
-    /// A new file with another name, written and flushed; removed again unless it is given its place.
+    /// A new file under a temporary name, written and flushed; removed again unless it is put in place.
     pub(crate) fn new_file(&self, name: &OsStr, content: &[u8], mode: Mode) -> io::Result<New<'_>> {
         let random = uuid::Uuid::new_v4().simple().to_string();
         let mut temporary = OsString::from(".");
@@ -116,11 +116,11 @@ impl Folder {
         Ok(rustix::fs::fsync(&self.fd)?)
     }
 
-    /// An error unless the file may be written, or there is none.
+    /// Fails unless the file is writable or missing.
     pub(crate) fn must_be_writable(&self, name: &OsStr) -> io::Result<()> {
         let Ok(stat) = self.stat(name) else { return Ok(()) };
         self.must_be_regular(name, &stat)?;
-        // One that was made read-only is left alone, though another could be put in its place, and though root may.
+        // Respect a read-only mode, although the file could be replaced, and although root could write.
         if !mode_of(&stat).intersects(Mode::WUSR | Mode::WGRP | Mode::WOTH) {
             return Err(Errno::ACCESS.into());
         }
@@ -134,12 +134,11 @@ impl Folder {
         Ok(file)
     }
 
-    /// Names of all that is in it.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         self.entries(|_, _| true)
     }
 
-    /// Names of the regular files in it, and of links if they are wanted, sorted.
+    /// Names of the regular files, and of links if wanted, sorted.
     pub(super) fn files(
         &self,
         links: bool,
@@ -151,7 +150,7 @@ impl Folder {
                 && match kind {
                     FileType::RegularFile => true,
                     FileType::Symlink => links,
-                    // Some file systems do not say.
+                    // Some file systems do not report the type.
                     FileType::Unknown => self.stat(name).is_ok_and(|stat| is_regular(&stat)),
                     _ => false,
                 }
@@ -175,10 +174,10 @@ impl Folder {
     }
 }
 
-/// A file that is not in its place yet.
+/// A file that is not in place yet.
 pub(crate) struct New<'f> {
     folder: &'f Folder,
-    /// None once it is somewhere else.
+    /// `None` once it was moved.
     name: Option<OsString>,
     pub(crate) file: File,
 }
@@ -192,19 +191,19 @@ impl New<'_> {
         Ok(rustix::fs::fchmod(&self.file, mode)?)
     }
 
-    /// Puts it in the place of whatever is there.
+    /// Moves it over whatever is there.
     pub(crate) fn persist(mut self, name: &OsStr) -> io::Result<()> {
         self.folder.rename(self.name(), name)?;
         self.name = None;
         Ok(())
     }
 
-    /// Puts it where nothing is yet.
+    /// Moves it to a name that must not exist.
     pub(crate) fn persist_new(mut self, name: &OsStr) -> io::Result<()> {
         let fd = &self.folder.fd;
         match renameat_with(fd, self.name(), fd, name, RenameFlags::NOREPLACE) {
             Ok(()) => self.name = None,
-            // This file system cannot; a second name is as good, and the first one goes when this is dropped.
+            // This file system cannot; a hard link does the same, and the first name is removed on drop.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 linkat(fd, self.name(), fd, name, AtFlags::empty())?;
             }
@@ -213,7 +212,7 @@ impl New<'_> {
         Ok(())
     }
 
-    /// Leaves it where it is, and says under which name.
+    /// Keeps it under its temporary name, and returns that.
     pub(crate) fn keep(mut self) -> PathBuf {
         self.folder.path.join(self.name.take().unwrap_or_default())
     }
@@ -235,7 +234,7 @@ pub(super) fn mode_of(stat: &Stat) -> Mode {
     Mode::from_raw_mode(stat.st_mode)
 }
 
-/// As much of a name as leaves room for what is added to it.
+/// A name cut so that a suffix fits.
 fn shortened(name: &OsStr) -> &OsStr {
     OsStr::from_bytes(&name.as_bytes()[..name.len().min(200)])
 }

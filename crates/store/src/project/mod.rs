@@ -1,5 +1,5 @@
-//! Files below a project. Whoever wrote the project's repository also chose what is a link in it, so nothing below its root is
-//! reached through one: neither to write it nor to read it.
+//! Files below a project. The author of the repository also chose its links, so nothing below the root is read or
+//! written through a link.
 //!
 //! The root itself is the user's choice, and links that lead to it are followed.
 
@@ -17,14 +17,14 @@ use rustix::fs::Mode;
 pub use beneath::LinkInProject;
 pub(crate) use folder::{Folder, New};
 
-/// Longest file that is taken for a text of a project.
+/// Longest text file of a project.
 pub const MOST_TEXT: u64 = 16 * 1024 * 1024;
 
-/// Who may read a file that is new.
+/// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readers {
     Owner,
-    /// Whom the umask lets.
+    /// As the umask allows.
     Usual,
 }
 
@@ -37,16 +37,16 @@ impl Readers {
     }
 }
 
-/// A file, by the root that it must be below and the names from there. Every access begins at the root and follows no link.
+/// A file, as the root that it must be below and the names from there. Every access starts at the root and follows no link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFile {
     root: PathBuf,
-    /// Names only: no `..`, no `.`, at least one.
+    /// No `..`, no `.`, at least one name.
     names: PathBuf,
 }
 
 impl ProjectFile {
-    /// A file that the project itself names, by its configuration, its state or by custom: below the root, or an error.
+    /// A file that the project names, by its configuration, state or convention: below the root, else an error.
     pub fn below(root: &Path, path: &Path) -> io::Result<Self> {
         let (root, path) = (tidy(root), tidy(&root.join(path)));
         let names = path.strip_prefix(&root).map(Path::to_owned).unwrap_or_default();
@@ -57,8 +57,8 @@ impl ProjectFile {
         Ok(Self { root, names })
     }
 
-    /// A file that a person or a program names: below the project if it is there, else below the nearest repository. Outside
-    /// of any, the person's own links are followed.
+    /// A file that a person or a program names: below the project if it is in it, else below the nearest repository. Outside
+    /// of repositories, the person's own links are followed.
     pub fn named(project: Option<&Path>, path: &Path) -> io::Result<Self> {
         let path = tidy(&std::path::absolute(path)?);
         let ancestors: Vec<&Path> = path.ancestors().skip(1).collect();
@@ -69,7 +69,7 @@ impl ProjectFile {
         let root = root.or_else(|| ancestors.iter().find(|folder| is_repository(folder)));
         if let Some(root) = root {
             let names = path.strip_prefix(root).unwrap_or(&path);
-            // One name for one project, however it was reached.
+            // One path for one project, however it was reached.
             return Self::below(&root.canonicalize().unwrap_or_else(|_| tidy(root)), names);
         }
         let real = path.canonicalize().or_else(|_| {
@@ -94,22 +94,22 @@ impl ProjectFile {
         self.names.parent().unwrap_or(Path::new(""))
     }
 
-    /// The folder that it is in, which must be there.
+    /// Its directory, which must exist.
     pub(crate) fn folder(&self) -> io::Result<Folder> {
         beneath::open_folder(&self.root, self.parent())
     }
 
-    /// The same, made if it is not there.
+    /// The same, created if missing.
     pub(crate) fn made_folder(&self) -> io::Result<Folder> {
         beneath::make_folder(&self.root, self.parent())
     }
 
-    /// Makes the folders above it.
+    /// Creates its parent directories.
     pub fn make_parent(&self) -> io::Result<()> {
         self.made_folder().map(drop)
     }
 
-    /// What it says, `None` if there is none. An error if it is no regular file, or longer than `max`.
+    /// Its content, `None` if it is missing. Fails if it is not a regular file, or longer than `max`.
     pub fn read(&self, max: u64) -> io::Result<Option<Vec<u8>>> {
         let read = self.folder().and_then(|folder| folder.read(self.name(), max));
         match read {
@@ -119,12 +119,12 @@ impl ProjectFile {
         }
     }
 
-    /// Opens it to be read, if it is a regular file.
+    /// Opens it for reading, if it is a regular file.
     pub fn open(&self) -> io::Result<File> {
         self.folder()?.open_regular(self.name())
     }
 
-    /// An error if its folder is there and a link leads to it.
+    /// Fails if a link leads to its directory.
     pub fn must_be_reached(&self) -> io::Result<()> {
         match self.folder() {
             Err(error) if !is_missing(&error) => Err(error),
@@ -132,13 +132,13 @@ impl ProjectFile {
         }
     }
 
-    /// Whether it is there, as a regular file.
+    /// Whether it exists as a regular file.
     pub fn is_file(&self) -> bool {
         let stat = self.folder().and_then(|folder| folder.stat(self.name()));
         stat.is_ok_and(|stat| folder::is_regular(&stat))
     }
 
-    /// Whether anything is there that has its name, be it a link.
+    /// Whether anything has its name, even a link.
     pub fn exists(&self) -> io::Result<bool> {
         match self.folder().and_then(|folder| folder.stat(self.name())) {
             Ok(_) => Ok(true),
@@ -147,7 +147,7 @@ impl ProjectFile {
         }
     }
 
-    /// Puts `content` in its place, whole and flushed. A file that is there keeps its mode.
+    /// Replaces its content atomically and flushes it. An existing file keeps its mode.
     pub fn replace(&self, content: &[u8], readers: Readers) -> io::Result<()> {
         let folder = self.made_folder()?;
         let old = folder.stat(self.name()).ok();
@@ -162,7 +162,7 @@ impl ProjectFile {
         folder.sync()
     }
 
-    /// Makes a file that must not be there yet.
+    /// Creates a file that must not exist.
     pub fn create(&self, content: &[u8], readers: Readers) -> io::Result<()> {
         let folder = self.made_folder()?;
         let new = folder.new_file(self.name(), content, readers.mode())?;
@@ -170,12 +170,12 @@ impl ProjectFile {
         folder.sync()
     }
 
-    /// Adds to its end; made if it is not there.
+    /// Appends to it; creates it if missing.
     pub fn append(&self, content: &[u8]) -> io::Result<()> {
         self.made_folder()?.append(self.name(), content)
     }
 
-    /// Removes what has its name, also if that is a link: the link alone. False if there is none.
+    /// Removes whatever has its name; of a link only the link. False if it is missing.
     pub fn unlink(&self) -> io::Result<bool> {
         match self.folder().and_then(|folder| folder.unlink(self.name())) {
             Ok(()) => Ok(true),
@@ -184,7 +184,7 @@ impl ProjectFile {
         }
     }
 
-    /// Removes it; a link is not removed. False if there is none.
+    /// Removes it, unless it is a link. False if it is missing.
     pub fn remove(&self) -> io::Result<bool> {
         let removed = self.folder().and_then(|folder| {
             folder.must_be_regular(self.name(), &folder.stat(self.name())?)?;
@@ -197,8 +197,8 @@ impl ProjectFile {
         }
     }
 
-    /// Names of the regular files in its folder, sorted; none if there is no such folder. With `links` also what may or may not
-    /// be one: whoever reads it is told.
+    /// Names of the regular files in its directory, sorted; empty if the directory is missing. With `links` also links, which
+    /// fail when they are read.
     pub fn siblings(
         &self,
         links: bool,
@@ -211,14 +211,14 @@ impl ProjectFile {
         }
     }
 
-    /// One at a time in the folder of this file, until the answer is dropped. The folder itself is the lock: nothing is left
-    /// lying about in the project.
+    /// Locks the directory of this file until the result is dropped. The directory itself is the lock, so that no lock file
+    /// is left in the project.
     pub fn lock_folder(&self) -> io::Result<File> {
         self.made_folder()?.lock()
     }
 }
 
-/// Makes a folder below a project's root, and those above it.
+/// Creates a directory below a project's root, and its parents.
 pub fn make_project_folder(root: &Path, folder: &Path) -> io::Result<()> {
     ProjectFile::below(root, &folder.join("x"))?.make_parent()
 }
@@ -227,7 +227,7 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// A path without `.` and `..`, by its names alone.
+/// A path without `.` and `..`, computed from the text alone.
 pub fn tidy(path: &Path) -> PathBuf {
     let mut tidied = PathBuf::new();
     for part in path.components() {
@@ -242,7 +242,7 @@ pub fn tidy(path: &Path) -> PathBuf {
     tidied
 }
 
-/// Folders that are to be made have to be made below one that is there.
+/// The existing directory in which missing ones would be created.
 fn outermost(folder: &Path) -> PathBuf {
     folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/")).to_owned()
 }

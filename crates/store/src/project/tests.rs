@@ -7,7 +7,7 @@ use crate::{StoreError, edit_shared, read_shared};
 
 const SECRET: &str = "precious\n";
 
-/// A project with a folder beside it that nothing may touch.
+/// A project, and a directory beside it that must not be touched.
 struct Stage {
     _tmp: tempfile::TempDir,
     root: PathBuf,
@@ -26,7 +26,7 @@ impl Stage {
         Self { _tmp: tmp, root, outside }
     }
 
-    /// All that is outside, with what it says.
+    /// All files outside, with their content.
     fn left(&self) -> Vec<(String, String)> {
         let mut files: Vec<(String, String)> = fs::read_dir(&self.outside)
             .unwrap()
@@ -51,7 +51,7 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// All that can be done to a file.
+/// All operations on a file.
 const ACTS: [(&str, Act); 9] = [
     ("read", |file| file.read(MOST_TEXT).map(drop).map_err(text)),
     ("replace", |file| file.replace(b"x", Readers::Owner).map_err(text)),
@@ -65,7 +65,7 @@ const ACTS: [(&str, Act); 9] = [
 ];
 
 #[test]
-fn a_link_at_any_place_is_refused_and_leads_nowhere() {
+fn a_link_at_any_place_is_refused_and_not_followed() {
     for (what, act) in ACTS {
         for at in ["a", "a/b", "a/b/f.md"] {
             for inside in [false, true] {
@@ -81,7 +81,7 @@ fn a_link_at_any_place_is_refused_and_leads_nowhere() {
                 symlink(&target, &link).unwrap();
                 let before = stage.left();
                 let done = act(&stage.file());
-                // The lock is the folder, and a file beside a link in it is nobody's concern.
+                // The lock is the directory, so a link in it does not matter.
                 if at == "a/b/f.md" && matches!(what, "lock" | "create") {
                     assert!(done.is_ok() || done.unwrap_err().contains("exists"), "{what} {at}");
                 } else {
@@ -98,7 +98,7 @@ fn a_link_at_any_place_is_refused_and_leads_nowhere() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_yet_makes_nothing() {
+fn a_dangling_link_creates_nothing() {
     for (what, act) in ACTS {
         let stage = Stage::new();
         fs::create_dir_all(stage.root.join("a/b")).unwrap();
@@ -113,7 +113,7 @@ fn a_link_that_leads_nowhere_yet_makes_nothing() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_at_once() {
+fn other_than_regular_files_are_refused() {
     for (what, act) in ACTS {
         if what == "lock" {
             continue;
@@ -145,7 +145,7 @@ fn what_is_no_regular_file_is_refused_at_once() {
 }
 
 #[test]
-fn paths_that_lead_out_are_refused() {
+fn paths_that_leave_the_project_are_refused() {
     let stage = Stage::new();
     let absolute = stage.outside.join("f.md");
     for path in ["../outside/f.md", "a/../../outside/f.md", "..", ".", "", "a/..", "/etc/passwd"] {
@@ -159,7 +159,7 @@ fn paths_that_lead_out_are_refused() {
 }
 
 #[test]
-fn the_root_may_be_reached_by_a_link_of_the_users() {
+fn the_root_may_be_reached_by_a_link_of_the_user() {
     let stage = Stage::new();
     let link = stage.outside.join("link");
     symlink(&stage.root, &link).unwrap();
@@ -183,7 +183,7 @@ fn a_persons_own_links_are_followed_outside_of_repositories() {
     file.replace(b"new", Readers::Owner).unwrap();
     assert!(link.is_symlink());
     assert_eq!(fs::read_to_string(stage.outside.join("f.md")).unwrap(), "new");
-    // In a repository that is not the project of the call, they are not.
+    // In another repository than the project of the call, they are not.
     fs::create_dir(stage.outside.join(".git")).unwrap();
     let file = ProjectFile::named(Some(&stage.root), &link).unwrap();
     assert!(file.replace(b"newer", Readers::Owner).is_err());
@@ -194,7 +194,7 @@ fn a_persons_own_links_are_followed_outside_of_repositories() {
 }
 
 #[test]
-fn written_whole_with_its_mode_and_nothing_left_beside() {
+fn a_file_is_replaced_with_its_mode_and_nothing_left_beside() {
     let stage = Stage::new();
     let file = stage.file();
     assert_eq!(file.read(10).unwrap(), None);
@@ -210,7 +210,7 @@ fn written_whole_with_its_mode_and_nothing_left_beside() {
     file.append(b" three").unwrap();
     assert_eq!(file.read(9).unwrap().unwrap(), b"two three");
     assert_eq!(file.read(8).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-    // A second name of the file is not written through.
+    // A second hard link of the file is not changed.
     let other = stage.outside.join("second");
     fs::hard_link(&path, &other).unwrap();
     assert!(file.append(b"x").is_err());
@@ -226,7 +226,7 @@ fn written_whole_with_its_mode_and_nothing_left_beside() {
 }
 
 #[test]
-fn folders_are_listed_without_links() {
+fn directories_are_listed_without_links() {
     let stage = Stage::new();
     fs::create_dir_all(stage.root.join("d/sub.md")).unwrap();
     for name in ["b.md", "a.md", "c.txt"] {
@@ -258,7 +258,7 @@ fn the_walk_refuses_what_the_kernel_refuses() {
     assert!(!walk("a/l") && !walk("a/l/x") && !walk("none"));
 }
 
-/// A folder that changes places with a link all the while: whatever is met, nothing outside is read or written.
+/// A directory and a link change places constantly: nothing outside is ever read or written.
 #[test]
 fn a_link_that_comes_and_goes_is_never_followed() {
     let stage = Stage::new();

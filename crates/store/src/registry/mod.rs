@@ -1,26 +1,26 @@
 //! The registry of sessions in a YAML file that a person reads and edits.
 //!
-//! Reading and writing are done by different hands on purpose: one reads strictly (duplicate keys, bombs and depth are
-//! refused), the other edits the text and leaves the rest of it alone. So every edit is read back, and only written if the
-//! file then says exactly what was meant, in every field of every session, and nothing else.
+//! Two different libraries read and write on purpose: one reads strictly (duplicate keys, YAML bombs and deep nesting are
+//! refused), the other edits the text and preserves the rest of it. So every edit is read back, and written only if the
+//! file then says exactly what was intended, in every field of every session, and nothing else.
 
 mod read;
-mod told;
+mod reported;
 mod write;
 
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::registry::{Edit, Registry, apply};
 
-pub use told::Act;
+pub use reported::Act;
 
 use crate::shared_file::{edit_shared, must_be_writable, read_shared};
 use crate::{ProjectFile, StateDir, StoreError};
 
-/// Longer ones are not taken for a list that a person keeps.
+/// A larger file is not accepted as a list that a person maintains.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// The registry: a path, and what may be done with what is there.
+/// The registry file.
 #[derive(Debug, Clone)]
 pub struct RegistryFile {
     path: PathBuf,
@@ -31,7 +31,7 @@ impl RegistryFile {
         Self { path }
     }
 
-    /// Where it is if nobody says otherwise.
+    /// The default path.
     pub fn default_path(state: &StateDir) -> PathBuf {
         state.root().join("agent-sessions.yaml")
     }
@@ -40,30 +40,30 @@ impl RegistryFile {
         &self.path
     }
 
-    /// What stands for it in the database: links resolved, so that it is one registry however it was reached.
+    /// Its key in the database: links resolved, so that it is one registry by any path.
     pub fn key(&self) -> String {
         let real = self.path.canonicalize().or_else(|_| std::path::absolute(&self.path));
         real.as_deref().unwrap_or(&self.path).to_string_lossy().into_owned()
     }
 
-    /// One in a repository is reached without its links; a user's own are followed.
+    /// A file in a repository is opened without following links; a user's own links are followed.
     fn file(&self) -> Result<ProjectFile, StoreError> {
         ProjectFile::named(None, &self.path)
             .map_err(|source| StoreError::NotReadable { path: self.path.clone(), source })
     }
 
-    /// What it says; a file that is not there says nothing.
+    /// Reads the registry; a missing file is empty.
     pub fn read(&self) -> Result<Registry, StoreError> {
         let text = read_shared(&self.file()?)?.unwrap_or_default();
         Ok(read::read(&self.path, &text)?.1)
     }
 
-    /// An error if it could not be changed.
+    /// Fails if the file could not be changed.
     pub fn must_be_writable(&self) -> Result<(), StoreError> {
         must_be_writable(&self.file()?)
     }
 
-    /// Changes it. `decide` gets what it says and returns the edits; it may be asked again if somebody saved meanwhile. Returns
+    /// Changes it. `decide` gets the content and returns the edits; it may be called again if a person saved meanwhile. Returns
     /// whether anything was written.
     pub fn edit<T, E: From<StoreError>>(
         &self,

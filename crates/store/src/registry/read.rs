@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::MOST_BYTES;
 use crate::StoreError;
 
-/// Reads a registry: all that it says, and what of it is of use to us.
+/// Reads a registry: the whole document, and the typed part of it.
 pub(super) fn read(path: &Path, text: &str) -> Result<(Value, Registry), StoreError> {
     let bad =
         |place, message: String| StoreError::BadRegistry { path: path.to_owned(), place, message };
@@ -20,7 +20,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<(Value, Registry), StoreEr
     let value: Value = parse(text).map_err(|(place, message)| bad(place, message))?;
     match Registry::from_value(&value) {
         Ok(registry) => Ok((value, registry)),
-        // Read once more, by a reader that knows where it is.
+        // Parse again with a reader that reports the position.
         Err(problem) => {
             let place = parse::<Shape>(text).err().and_then(|(place, _)| place);
             Err(bad(place, problem.to_string()))
@@ -28,7 +28,7 @@ pub(super) fn read(path: &Path, text: &str) -> Result<(Value, Registry), StoreEr
     }
 }
 
-/// Any YAML document, as strictly as can be.
+/// Any YAML document, strictly.
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, (Option<(u64, u64)>, String)> {
     if is_empty(text) {
         return serde_json::from_value(Value::Null)
@@ -50,7 +50,7 @@ pub(super) fn is_empty(text: &str) -> bool {
     })
 }
 
-/// The place is told apart from the message, so it need not be in it.
+/// The position is reported separately, so remove it from the message.
 fn first_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
@@ -60,7 +60,7 @@ fn first_line(message: &str) -> String {
     }
 }
 
-/// What a registry must look like.
+/// The required structure of a registry.
 #[derive(Deserialize)]
 #[expect(dead_code, reason = "only whether it can be read is of interest")]
 struct Shape {

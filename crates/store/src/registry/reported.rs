@@ -1,6 +1,6 @@
-//! What was told of a registry, and what people did to it, across restarts.
+//! What was reported about a registry, and what people did to it, across restarts.
 
-use dogwatch_core::registry::{Drift, Outcome, Told};
+use dogwatch_core::registry::{Drift, Outcome, Reported};
 use dogwatch_protocol::event_data::{DriftFound, RegistryChanged};
 use jiff::Timestamp;
 use rusqlite::params;
@@ -18,7 +18,7 @@ pub enum Act {
 }
 
 impl Act {
-    /// Its word in the journal.
+    /// Its name in the journal.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "session_created",
@@ -30,8 +30,8 @@ impl Act {
 }
 
 impl Store {
-    /// What was told of a registry and done to it.
-    pub fn told(&self, registry: &str) -> Result<Told, StoreError> {
+    /// What was reported about a registry, and which of its sessions were changed by commands.
+    pub fn reported(&self, registry: &str) -> Result<Reported, StoreError> {
         self.read(|c| {
             let drifts = c
                 .prepare_cached("SELECT key FROM told_drifts WHERE registry = ?")?
@@ -44,13 +44,13 @@ impl Store {
                     Ok((row.get(0)?, at))
                 })?
                 .collect::<rusqlite::Result<_>>()?;
-            Ok(Told { drifts, touched })
+            Ok(Reported { drifts, touched })
         })
     }
 
-    /// Writes down what is told now, with the events, and forgets what is over. Before the registry itself is written: whoever
-    /// is killed in between has told of something that the next one does, and nothing is told twice. Returns what nobody else
-    /// has told meanwhile.
+    /// Records new drifts with their events, and removes those that are over. Before the registry itself is written: after a crash in
+    /// between, the next process makes the reported change, and no drift is reported twice. Returns the drifts that no other process
+    /// has reported meanwhile.
     pub fn tell_drifts(
         &mut self,
         registry: &str,
@@ -82,7 +82,7 @@ impl Store {
         })
     }
 
-    /// Notes that a person's command is at a session, so that nobody undoes it.
+    /// Records that a person's command works on a session, so that no monitor undoes it.
     pub fn touch(
         &mut self,
         registry: &str,
@@ -92,7 +92,7 @@ impl Store {
         self.transaction(|tx| touch(tx, registry, session, at))
     }
 
-    /// Notes what a person's command did to a session.
+    /// Records what a person's command did to a session.
     pub fn acted(
         &mut self,
         registry: &str,

@@ -21,7 +21,7 @@ impl Desk {
         let file = RegistryFile::new(folder.path().join("agent-sessions.yaml"));
         if !text.is_empty() {
             fs::write(file.path(), text).unwrap();
-            // As if it had been lying there: one that was just saved is waited for.
+            // Set back: an edit waits for a file that was saved just now.
             let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
             fs::File::options()
                 .write(true)
@@ -73,7 +73,7 @@ sessions:
 ";
 
 #[test]
-fn a_persons_file_stays_theirs() {
+fn a_persons_text_and_comments_are_preserved() {
     let desk = Desk::new(PERSONS);
     let name = "lab-page-creator-claude";
     let edits = [
@@ -134,7 +134,7 @@ sessions:
 }
 
 #[test]
-fn made_where_there_is_none() {
+fn a_missing_file_is_created() {
     let edits = [Edit::entry("a", json!({ "agent": "claude", "status": "running" }))];
     let tail = "sessions:\n  a:\n    agent: claude\n    status: running\n";
     let table = [
@@ -165,7 +165,7 @@ fn made_where_there_is_none() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_and_said() {
+fn an_unreadable_file_is_reported_and_left_alone() {
     let deep = "[".repeat(100_000);
     let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
     for n in 1..12 {
@@ -206,7 +206,7 @@ fn what_cannot_be_read_is_left_and_said() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_left_and_said() {
+fn a_file_that_cannot_be_edited_is_reported_and_left_alone() {
     let text = "sessions:\n  a: &one\n    status: running\n  b: *one\n";
     let desk = Desk::new(text);
     let error = desk.edit(&[Edit::field("a", "status", "terminated")]).unwrap_err();
@@ -215,7 +215,7 @@ fn what_cannot_be_edited_is_left_and_said() {
 }
 
 #[test]
-fn links_and_modes_stay() {
+fn links_and_modes_are_preserved() {
     let desk = Desk::new("sessions: {}\n");
     let link = desk.folder.path().join("link.yaml");
     std::os::unix::fs::symlink(desk.file.path(), &link).unwrap();
@@ -231,7 +231,7 @@ fn links_and_modes_stay() {
 }
 
 #[test]
-fn a_thousand_sessions() {
+fn a_thousand_sessions_are_edited() {
     let mut text = "sessions:\n".to_owned();
     for n in 0..1000 {
         writeln!(text, "  s{n}-creator-claude: # {n}\n    agent: claude\n    status: running")
@@ -246,7 +246,7 @@ fn a_thousand_sessions() {
 }
 
 #[test]
-fn told_once_across_restarts_and_again_once_it_was_over() {
+fn a_drift_is_reported_once_across_restarts_and_again_after_it_was_over() {
     let folder = tempfile::tempdir().unwrap();
     let dir = StateDir::open(&folder.path().join("s")).unwrap();
     let at = Timestamp::from_second(1_794_700_000).unwrap();
@@ -259,26 +259,26 @@ fn told_once_across_restarts_and_again_once_it_was_over() {
         after: Value::Null,
         key: key.into(),
     };
-    let told = |key: &str| {
+    let reported = |key: &str| {
         let outcome = Outcome { drifts: vec![drift(key)], ..Outcome::default() };
         Store::open(&dir).unwrap().tell_drifts("/r", &outcome, at).unwrap().len()
     };
-    assert_eq!([told("k"), told("k"), told("l")], [1, 0, 1]);
+    assert_eq!([reported("k"), reported("k"), reported("l")], [1, 0, 1]);
     let mut store = Store::open(&dir).unwrap();
-    assert_eq!(store.told("/r").unwrap().drifts.len(), 2);
-    assert_eq!(store.told("/other").unwrap().drifts.len(), 0);
+    assert_eq!(store.reported("/r").unwrap().drifts.len(), 2);
+    assert_eq!(store.reported("/other").unwrap().drifts.len(), 0);
     let over = Outcome { over: ["k".to_owned()].into(), ..Outcome::default() };
     store.tell_drifts("/r", &over, at).unwrap();
-    assert_eq!(told("k"), 1);
+    assert_eq!(reported("k"), 1);
     let events: Vec<String> =
         store.journal("a").unwrap().into_iter().map(|e| e.event.kind).collect();
     assert_eq!(events, ["drift"; 3]);
     store.acted("/r", "a", Act::Resumed, &json!({ "id": "x" }), at).unwrap();
-    assert_eq!(store.told("/r").unwrap().touched["a"], at);
+    assert_eq!(store.reported("/r").unwrap().touched["a"], at);
     assert_eq!(store.journal("a").unwrap().pop().unwrap().event.data["id"], "x");
 }
 
-/// Texts that are hard on YAML.
+/// Texts that are hard to write as YAML.
 fn nasty() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z0-9-]{1,12}",
@@ -324,7 +324,7 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A registry as people write it: every line with a comment of its own, fields that nobody knows.
+/// A registry as people write it: a comment on every line, unknown fields.
 fn registry() -> impl Strategy<Value = (String, Vec<String>)> {
     let entry = (prop::bool::ANY, prop::bool::ANY, nasty(), 0..3usize);
     prop::collection::vec(entry, 0..6).prop_map(|entries| {
@@ -393,7 +393,7 @@ proptest! {
         std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(192)
     ))]
 
-    /// Whatever the file and the edits: what was meant and nothing else, with every comment; or refused and left alone.
+    /// For any file and edits: exactly the intended change, with every comment preserved; or refused and left alone.
     #[test]
     fn edits_keep_all_else((text, comments) in registry(), edits in prop::collection::vec(edit(), 1..6)) {
         let replaces = edits.iter().any(|edit| edit.path.len() == 2);
@@ -403,7 +403,7 @@ proptest! {
         let edited = write::edit(&text, &edits).and_then(|e| write::must_say(&e, &meant).map(|()| e));
         match edited {
             Ok(edited) => {
-                // A session that is replaced as a whole takes its own comments with it.
+                // A session that is replaced as a whole loses its own comments.
                 if !replaces {
                     for comment in comments {
                         prop_assert!(edited.contains(&comment), "{comment} lost:\n{text}\n{edits:?}\n{edited}");

@@ -9,7 +9,7 @@ use super::read;
 
 const SESSIONS: &str = "sessions";
 
-/// The text with the edits made; says what could not be done.
+/// Applies the edits to the text; fails with what could not be done.
 pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, String> {
     let seeded;
     let text = if read::is_empty(text) {
@@ -28,15 +28,15 @@ pub(super) fn edit(text: &str, edits: &[Edit]) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-/// An edited text must say what was meant, and nothing else.
+/// Fails unless the edited text says exactly what was intended.
 pub(super) fn must_say(text: &str, meant: &Value) -> Result<(), String> {
     let said: Value = read::parse(text).map_err(|(_, message)| message)?;
-    // `sessions:` with nothing in it, or none at all, says the same.
+    // An empty `sessions:` and a missing one mean the same.
     let is_same = said == *meant || plain(&said) == plain(meant);
     if is_same { Ok(()) } else { Err("the edited text would have another meaning".to_owned()) }
 }
 
-/// Without what we add to a file that was empty.
+/// Without what we add to an empty file.
 fn plain(value: &Value) -> Value {
     let mut value = value.clone();
     if let Value::Object(map) = &mut value {
@@ -50,7 +50,7 @@ fn plain(value: &Value) -> Value {
     value
 }
 
-/// The maps of sessions that were found before: to look for each from the start takes too long where there are many.
+/// Caches the maps of sessions: searching each from the start takes too long in a large file.
 #[derive(Default)]
 struct Known {
     sessions: Option<Mapping>,
@@ -103,7 +103,7 @@ impl Known {
     }
 }
 
-/// The map under a key, made if there is none.
+/// The map under a key, created if missing.
 fn child(map: &Mapping, key: &str) -> Result<Mapping, String> {
     if let Some(found) = map.get_mapping(key) {
         return Ok(found);
@@ -158,7 +158,7 @@ fn list(builder: SequenceBuilder, items: &[Value]) -> SequenceBuilder {
     })
 }
 
-/// A text, in quotes where any reader of YAML, an older one too, could take it for something else.
+/// A text, quoted where any YAML reader, old ones too, could read it as another type.
 fn scalar(text: &str) -> ScalarValue {
     let said: Option<Value> = read::parse(text).ok();
     if said == Some(Value::from(text)) {

@@ -1,4 +1,4 @@
-//! Forgetting sessions, with all that was noted of them.
+//! Removes sessions with all their data.
 
 use dogwatch_protocol::event_data::Deleted;
 use std::fs;
@@ -10,9 +10,9 @@ use rusqlite::{OptionalExtension, Transaction};
 
 use crate::{Store, StoreError, journal};
 
-/// Sessions that are forgotten in one transaction: a hook that wants to write meanwhile waits a few milliseconds.
+/// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
-/// Tables that are about sessions, with the column that says when.
+/// Tables about sessions, with their time column.
 const NOTES: [(&str, &str); 7] = [
     ("signals", "at"),
     ("heartbeats", "at"),
@@ -24,12 +24,12 @@ const NOTES: [(&str, &str); 7] = [
 ];
 
 impl Store {
-    /// Forgets an ended session with all that was noted of it.
+    /// Removes an ended session with all its data.
     pub fn forget(&mut self, id: &str) -> Result<(), StoreError> {
         self.forget_all(&[id])
     }
 
-    /// The same for many. One that cannot be forgotten leaves those before it forgotten.
+    /// The same for many. If one fails, those before it stay removed.
     pub fn forget_all(&mut self, ids: &[&str]) -> Result<(), StoreError> {
         for batch in ids.chunks(BATCH) {
             self.transaction(|tx| batch.iter().try_for_each(|id| forget(tx, id)))?;
@@ -39,13 +39,13 @@ impl Store {
             }
         }
         if !ids.is_empty() {
-            self.dir.tell_roll();
+            self.dir.tell_sessions();
         }
         Ok(())
     }
 
-    /// Forgets what was noted before that moment of agents that have no row of their own: those that others started, and
-    /// hooks that came from nowhere.
+    /// Removes old data of agents without a row in `sessions`: unmanaged ones, and hook calls from unknown
+    /// sessions.
     pub fn forget_strangers(&mut self, before: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             for (table, time) in NOTES {

@@ -65,10 +65,10 @@ pub(super) fn insert(
             serde_json::to_string(new.command).unwrap_or_default(),
             path_text(new.socket),
             new.created.as_millisecond(),
-            new.seat.map(|s| &s.role),
-            new.seat.map(|s| &s.master),
-            new.seat.map(|s| &s.spawner),
-            new.seat.map(|s| path_text(&s.session_file)),
+            new.membership.map(|s| &s.role),
+            new.membership.map(|s| &s.master),
+            new.membership.map(|s| &s.spawner),
+            new.membership.map(|s| path_text(&s.session_file)),
         ],
     )?;
     let data = Created { name: name.to_string(), agent: new.agent.to_owned() };
@@ -117,19 +117,19 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         pane: row.get(14)?,
         server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
         stage,
-        put_away: row.get::<_, Option<i64>>(19)?.is_some(),
-        seat: seat(row)?,
+        archived: row.get::<_, Option<i64>>(19)?.is_some(),
+        membership: membership(row)?,
     })
 }
 
-fn seat(row: &Row<'_>) -> rusqlite::Result<Option<TeamMembership>> {
+fn membership(row: &Row<'_>) -> rusqlite::Result<Option<TeamMembership>> {
     let Some(role) = row.get(24)? else { return Ok(None) };
     let text = |index| row.get::<_, Option<String>>(index).map(Option::unwrap_or_default);
     let session_file = PathBuf::from(text(27)?);
     Ok(Some(TeamMembership { role, master: text(25)?, spawner: text(26)?, session_file }))
 }
 
-/// The runner's record, as far as the database has it.
+/// The runner's start record, as far as the database has it.
 fn started(row: &Row<'_>, at: Option<Timestamp>) -> rusqlite::Result<Option<Started>> {
     let process = |pid, start| -> rusqlite::Result<Option<ProcessIdent>> {
         let pid: Option<i32> = row.get(pid)?;
@@ -140,7 +140,7 @@ fn started(row: &Row<'_>, at: Option<Timestamp>) -> rusqlite::Result<Option<Star
     Ok(at.zip(runner).zip(agent).map(|((at, runner), agent)| Started { at, runner, agent, pane }))
 }
 
-/// Paths are kept as text; one that is not UTF-8 is kept readable rather than exact.
+/// Paths are stored as text; one that is not UTF-8 is stored lossily.
 pub(super) fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -23,30 +23,30 @@ fn new(id: &str) -> NewSession<'_> {
         command: &[],
         socket: Path::new("/s"),
         created: Timestamp::UNIX_EPOCH,
-        seat: None,
+        membership: None,
     }
 }
 
 #[test]
-fn a_seat_in_a_team() {
+fn a_team_membership_is_stored() {
     let (_tmp, mut store) = store();
     let name = SessionName::new("x").unwrap();
-    let seat = TeamMembership {
+    let membership = TeamMembership {
         role: "dev".into(),
         master: "%0".into(),
         spawner: "%1".into(),
         session_file: "/p/s.md".into(),
     };
-    let with_seat = NewSession { seat: Some(&seat), ..new("a") };
-    store.register(&with_seat, Wanted::Exactly(&name), &[]).unwrap().unwrap();
+    let with_membership = NewSession { membership: Some(&membership), ..new("a") };
+    store.register(&with_membership, Wanted::Exactly(&name), &[]).unwrap().unwrap();
     store.register(&new("b"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
     let found: Vec<_> = store
         .sessions(Path::new("/s"), Which::InTeams)
         .unwrap()
         .into_iter()
-        .map(|s| s.seat)
+        .map(|s| s.membership)
         .collect();
-    assert_eq!(found, [Some(seat)]);
+    assert_eq!(found, [Some(membership)]);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn names_are_numbered_until_one_is_free() {
 }
 
 #[test]
-fn an_end_is_told_once() {
+fn an_end_is_journalled_once() {
     let (_tmp, mut store) = store();
     let name = SessionName::new("x").unwrap();
     store.register(&new("a"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
@@ -80,7 +80,7 @@ fn an_end_is_told_once() {
 }
 
 #[test]
-fn strangers_are_forgotten_in_time() {
+fn data_of_unmanaged_agents_is_removed_in_time() {
     let (_tmp, mut store) = store();
     let name = SessionName::new("x").unwrap();
     store.register(&new("ours"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
@@ -95,7 +95,7 @@ fn strangers_are_forgotten_in_time() {
 }
 
 #[test]
-fn found_by_the_start_of_an_id() {
+fn a_session_is_found_by_a_prefix_of_its_id() {
     let (_tmp, mut store) = store();
     let name = SessionName::new("x").unwrap();
     for id in ["01a1de6c-11ac-7930", "01a1de6c-11ad-7930"] {
@@ -109,7 +109,7 @@ fn found_by_the_start_of_an_id() {
 }
 
 #[test]
-fn lists_read_what_lives_and_what_was_over_lately() {
+fn lists_have_live_sessions_and_those_that_ended_recently() {
     let (_tmp, mut store) = store();
     let now = Timestamp::from_second(1_794_700_000).unwrap();
     let hours_ago = |hours| now - SignedDuration::from_hours(hours);
@@ -141,13 +141,13 @@ fn lists_read_what_lives_and_what_was_over_lately() {
     assert_eq!(current.len(), 1 + usize::try_from(MOST_OVER).unwrap());
     assert!(!current.iter().any(|id| id.ends_with("long-ago") || id == "lost-lately"));
     assert_eq!(store.count_over(Path::new("/s")).unwrap(), MOST_OVER + 4);
-    store.put_away("lives", now).unwrap();
+    store.archive("lives", now).unwrap();
     assert!(!shown(&store, Which::current(now)).contains(&"lives".to_owned()));
     assert_eq!(shown(&store, Which::All).len(), 5 + usize::try_from(MOST_OVER).unwrap());
 }
 
 #[test]
-fn lists_do_not_touch_the_rows_of_the_others() {
+fn lists_do_not_read_the_rows_of_other_sessions() {
     let (_tmp, store) = store();
     let plan = |sql: &str| -> String {
         let mut plan = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
@@ -168,7 +168,7 @@ fn lists_do_not_touch_the_rows_of_the_others() {
 }
 
 #[test]
-fn many_are_forgotten_at_once() {
+fn many_sessions_are_removed_together() {
     let (_tmp, mut store) = store();
     let ids: Vec<String> = (0..250).map(|n| format!("id-{n}")).collect();
     let name = SessionName::new("x").unwrap();
@@ -182,7 +182,7 @@ fn many_are_forgotten_at_once() {
 }
 
 #[test]
-fn a_stage_carries_what_is_known_of_it() {
+fn a_stage_has_the_recorded_data() {
     let (_tmp, mut store) = store();
     let name = SessionName::new("x").unwrap();
     store.register(&new("a"), Wanted::Exactly(&name), &[]).unwrap().unwrap();
@@ -198,7 +198,7 @@ fn a_stage_carries_what_is_known_of_it() {
     let lost = found(&store);
     assert!(matches!(lost.stage, Stage::Lost { started: Some(_), found } if found == at));
     assert!(lost.is_over() && lost.ended().is_none());
-    // A record that turns up after all.
+    // A record that is found later.
     let ended = Ended { at, exit: Exit::Code(3), cause: Cause::Itself, error: None, by: None };
     store.ended("a", &ended).unwrap();
     assert_eq!(found(&store).ended(), Some(&ended));

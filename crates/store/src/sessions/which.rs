@@ -1,4 +1,4 @@
-//! Which sessions are read. Ended ones pile up by the thousand; a look reads what lives and what ended lately.
+//! Which sessions are read. Thousands of ended ones accumulate; lists read live ones and those that ended recently.
 
 use std::path::Path;
 
@@ -11,17 +11,17 @@ use crate::{Store, StoreError};
 
 /// How long a session is listed after its end.
 pub const SHOWN_FOR: SignedDuration = SignedDuration::from_hours(24);
-/// Ended sessions that are listed at most: the last ones to end.
+/// Limit on ended sessions in a list: the last ones to end.
 pub const MOST_OVER: u32 = 100;
 
 /// Sessions of one tmux server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// All that are not over, and the last [`MOST_OVER`] that were over after a moment.
+    /// All that are not over, and the last [`MOST_OVER`] that were over after a time.
     Current { over_since: Timestamp },
-    /// Those with a place in a team that were not put away.
+    /// Members of teams that are not archived.
     InTeams,
-    /// Those that were put away too.
+    /// Archived ones too.
     All,
 }
 
@@ -59,13 +59,13 @@ impl Store {
         }
     }
 
-    /// How many sessions of a server were not put away and are over: more than are [current](Which::Current), perhaps.
+    /// How many sessions of a server are over and not archived; may be more than are [current](Which::Current).
     pub fn count_over(&self, socket: &Path) -> Result<u32, StoreError> {
         let sql = "SELECT count(*) FROM sessions WHERE socket = ? AND put_away IS NULL AND over IS NOT NULL";
         self.read(|c| c.prepare_cached(sql)?.query_row([path_text(socket)], |row| row.get(0)))
     }
 
-    /// Sessions in these panes of a server that were not put away, newest first.
+    /// Sessions in this pane of a server that are not archived, newest first.
     pub fn in_pane(&self, socket: &Path, pane: &str) -> Result<Vec<Session>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM sessions WHERE socket = ? AND pane = ? AND put_away IS NULL \
@@ -74,7 +74,7 @@ impl Store {
         self.query(&sql, params![path_text(socket), pane])
     }
 
-    /// Sessions of other servers that were over before a moment, or of which the database does not know, oldest first.
+    /// Sessions of other servers that ended before a time, or without an end in the database, oldest first.
     pub fn elsewhere(&self, socket: &Path, before: Timestamp) -> Result<Vec<Session>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM sessions WHERE socket <> ? AND (over IS NULL OR over < ?) ORDER BY created, id"
