@@ -1,6 +1,8 @@
 use dogwatch_core::exit_code;
 use dogwatch_core::session_file::{Claimed, TaskId};
-use dogwatch_engine::team::agent::{self, Caller, Completed, Completion, Registered, Told};
+use dogwatch_engine::team::agent::{
+    self, Caller, Completed, Completion, Registered, SpawnerNotice,
+};
 use dogwatch_engine::team::session_file::TeamFile;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::team::{self as printed, ClaimOutcome};
@@ -54,13 +56,15 @@ fn complete(context: &Context, args: &AgentComplete) -> Result<u8, Error> {
         ui::json(&completed_shape(&done));
         return Ok(exit_code::OK);
     }
-    let told = match &done.told {
-        Told::Message { pane, proof } => {
+    let notice = match &done.notice {
+        SpawnerNotice::Message { pane, proof } => {
             format!("reported to {pane}, confirmed by its {}", proof.as_str())
         }
-        Told::InFile => "the spawner is not an agent; the result is in the session file".to_owned(),
+        SpawnerNotice::InFile => {
+            "the spawner is not an agent; the result is in the session file".to_owned()
+        }
     };
-    ui::line(format_args!("{}: done, result: {}; {told}", done.task.id, done.result));
+    ui::line(format_args!("{}: done, result: {}; {notice}", done.task.id, done.result));
     if done.next == Claimed::Nothing {
         ui::line("no more tasks; this pane is ready to close, do nothing further");
     } else {
@@ -127,17 +131,17 @@ fn registered_shape(registered: &Registered) -> printed::Registered {
 }
 
 fn completed_shape(done: &Completed) -> printed::CompletedTask {
-    let told = match &done.told {
-        Told::Message { pane, proof } => {
+    let notice = match &done.notice {
+        SpawnerNotice::Message { pane, proof } => {
             printed::Told::Message { pane: pane.clone(), proof: *proof }
         }
-        Told::InFile => printed::Told::SessionFile,
+        SpawnerNotice::InFile => printed::Told::SessionFile,
     };
     printed::CompletedTask {
         task: done.task.id.to_string(),
         result: done.result.clone(),
         conversation: done.conversation.clone(),
-        told,
+        told: notice,
         next: claim_shape(&done.next),
         ready_to_close: done.next == Claimed::Nothing,
     }

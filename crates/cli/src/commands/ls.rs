@@ -71,6 +71,6 @@ fn shape(seen: &SessionSnapshot) -> Session {
         pid: session.started().map(|started| started.agent.pid),
         attached: seen.pane.map(|pane| pane.attached > 0),
         created: session.created,
-        put_away: session.put_away,
+        put_away: session.archived,
     }
 }

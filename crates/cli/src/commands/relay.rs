@@ -65,7 +65,7 @@ fn publisher(context: &Context, mqtt: Mqtt, shown: &[Change]) -> Result<Publishe
         Notice::Untrusted { broker, trust, refuses_orders } => {
             let problem = match trust {
                 Trust::NoLogin => "is used without user and password",
-                Trust::Anybody => "accepts clients without a password",
+                Trust::Anonymous => "accepts clients without a password",
                 Trust::Authenticated | Trust::Unknown => "may accept clients without a password",
             };
             ui::talk(format_args!(

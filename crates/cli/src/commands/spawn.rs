@@ -67,7 +67,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         env,
         caller_env: std::env::vars_os().collect(),
         place: Place::OwnSession,
-        seat: None,
+        membership: None,
     })
 }
 

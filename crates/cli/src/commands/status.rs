@@ -29,24 +29,24 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     }
     let now = Timestamp::now();
     let mut reader = StatusReader::new(context)?;
-    let judged = look(&mut reader, args, now)?;
+    let statuses = look(&mut reader, args, now)?;
     let is_list = args.sessions.is_empty() && !args.all;
-    let left_out = if is_list { reader.left_out(&judged)? } else { 0 };
-    let jobs = observe::jobs::beside(context, &reader, &judged)?;
+    let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
+    let jobs = observe::jobs::beside(context, &reader, &statuses)?;
     if args.json {
         let with_job = |one: &SessionStatus| {
             let job = jobs.get(&one.seen.session.id).map(jobs::beside);
             StatusRow { session: shape(one), job }
         };
-        ui::json(&Statuses { sessions: judged.iter().map(with_job).collect(), left_out });
+        ui::json(&Statuses { sessions: statuses.iter().map(with_job).collect(), left_out });
         return Ok(exit_code::OK);
     }
-    if judged.is_empty() && left_out == 0 {
+    if statuses.is_empty() && left_out == 0 {
         ui::talk(ui::no_sessions(args.project_only));
-    } else if !judged.is_empty() {
-        ui::line(table(&judged, &jobs, now));
+    } else if !statuses.is_empty() {
+        ui::line(table(&statuses, &jobs, now));
         if !args.sessions.is_empty() {
-            for one in &judged {
+            for one in &statuses {
                 show_options(one);
             }
         }
@@ -60,7 +60,7 @@ fn look(
     args: &StatusArgs,
     now: Timestamp,
 ) -> Result<Vec<SessionStatus>, Error> {
-    let mut judged = if args.sessions.is_empty() {
+    let mut statuses = if args.sessions.is_empty() {
         let which = if args.all { Which::All } else { Which::current(now) };
         let mut all = reader.all_of(which, now)?;
         if !args.all {
@@ -73,9 +73,9 @@ fn look(
     };
     if args.project_only {
         let project = environment::project()?;
-        judged.retain(|one| snapshot::is_of_project(&one.seen, &project));
+        statuses.retain(|one| snapshot::is_of_project(&one.seen, &project));
     }
-    Ok(judged)
+    Ok(statuses)
 }
 
 /// Draws the table again whenever there is news, until Ctrl-C.
@@ -91,18 +91,18 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     while !stop.load(Ordering::Relaxed) {
         // Ages change without anybody telling.
         watcher.next(Duration::from_secs(1), &stop)?;
-        let mut judged: Vec<SessionStatus> = watcher.judged().cloned().collect();
+        let mut statuses: Vec<SessionStatus> = watcher.statuses().cloned().collect();
         if let Some(project) = &project {
-            judged.retain(|one| snapshot::is_of_project(&one.seen, project));
+            statuses.retain(|one| snapshot::is_of_project(&one.seen, project));
         }
         if args.sessions.is_empty() {
-            snapshot::hide_superseded(&mut judged, |one| &one.seen);
+            snapshot::hide_superseded(&mut statuses, |one| &one.seen);
         }
-        judged.sort_by_key(|one| urgency(&one.verdict.status));
+        statuses.sort_by_key(|one| urgency(&one.verdict.status));
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let (header, rows) = table(&judged, &watcher.jobs()?, now).blocks();
-        let words: Vec<&str> = judged.iter().map(|one| one.verdict.status.as_str()).collect();
+        let (header, rows) = table(&statuses, &watcher.jobs()?, now).blocks();
+        let words: Vec<&str> = statuses.iter().map(|one| one.verdict.status.as_str()).collect();
         let footer = format!("{clock}, Ctrl-C to exit");
         let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
         if screen.draw(&picture).is_err() {
@@ -139,15 +139,15 @@ fn urgency(status: &Status) -> u8 {
 }
 
 /// The jobs have a column only where there are any.
-fn table(judged: &[SessionStatus], jobs: &HashMap<SessionId, Job>, now: Timestamp) -> Table {
+fn table(statuses: &[SessionStatus], jobs: &HashMap<SessionId, Job>, now: Timestamp) -> Table {
     let job_of = |one: &SessionStatus| jobs.get(&one.seen.session.id);
-    let has_jobs = judged.iter().any(|one| job_of(one).is_some());
+    let has_jobs = statuses.iter().any(|one| job_of(one).is_some());
     let mut header = vec!["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"];
     if has_jobs {
         header.insert(5, "JOB");
     }
     let mut table = ui::table(&header).spare(&["BASIS"]);
-    for one in judged {
+    for one in statuses {
         let verdict = &one.verdict;
         let mut row: Vec<Cell> = vec![
             one.seen.session.name.as_str().into(),

@@ -25,9 +25,9 @@ pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
     let mut table =
         ui::table(&["ROLE", "PANE", "NAME", "AGENT", "STATE", "TASK", "CLOSING", "DETAIL"]);
     for member in &team.members {
-        let judged = member.judged.as_ref();
-        let session = judged.map(|one| &one.seen.session);
-        let status = judged.map(|one| &one.verdict.status);
+        let current = member.status.as_ref();
+        let session = current.map(|one| &one.seen.session);
+        let status = current.map(|one| &one.verdict.status);
         table.row([
             member.role.as_deref().unwrap_or("-").into(),
             member.pane.as_str().into(),
@@ -91,7 +91,7 @@ fn member(member: &Member) -> printed::Member {
     printed::Member {
         role: member.role.clone(),
         pane: member.pane.clone(),
-        session: member.judged.as_ref().map(super::status::shape),
+        session: member.status.as_ref().map(super::status::shape),
         task: member.task.as_ref().map(super::task::shape),
         closing,
     }

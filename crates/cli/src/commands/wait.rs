@@ -16,20 +16,20 @@ pub(crate) fn wait(context: &Context, args: &Wait) -> Result<u8, Error> {
         let known = Status::WORDS.join(", ");
         return Err(UsageError::UnknownState { given: unknown.clone(), known }.into());
     }
-    let (outcome, judged, code) = match wait::wait(context, &args.sessions, &states, args.timeout)?
-    {
-        Waited::Happened(judged) => (WaitOutcome::Happened, judged, exit_code::OK),
-        Waited::Impossible(one) => (WaitOutcome::Impossible, vec![*one], exit_code::CONFLICT),
-        Waited::TimedOut(judged) => (WaitOutcome::Timeout, judged, exit_code::TIMEOUT),
-    };
+    let (outcome, statuses, code) =
+        match wait::wait(context, &args.sessions, &states, args.timeout)? {
+            Waited::Happened(statuses) => (WaitOutcome::Happened, statuses, exit_code::OK),
+            Waited::Impossible(one) => (WaitOutcome::Impossible, vec![*one], exit_code::CONFLICT),
+            Waited::TimedOut(statuses) => (WaitOutcome::Timeout, statuses, exit_code::TIMEOUT),
+        };
     if !args.json && code == exit_code::TIMEOUT {
         ui::talk("timed out");
     }
     if args.json {
-        let sessions = judged.iter().map(words::shape).collect();
+        let sessions = statuses.iter().map(words::shape).collect();
         ui::json(&WaitResult { outcome, sessions });
     } else {
-        for one in &judged {
+        for one in &statuses {
             ui::line(in_words(one));
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
                 return ended_by(error);
             }
         }
-        let all_over = || watcher.judged().all(|one| one.verdict.status.is_over());
+        let all_over = || watcher.statuses().all(|one| one.verdict.status.is_over());
         if !args.sessions.is_empty() && all_over() {
             break;
         }
@@ -62,16 +62,16 @@ fn shape(change: &Change) -> WatchLine {
     let (event, from) = match &change.what {
         What::Seen => (WatchEvent::Seen, None),
         What::Changed { from } => (WatchEvent::Changed, Some(from.status.as_str())),
-        What::Gone => (WatchEvent::Gone, Some(change.judged.verdict.status.as_str())),
+        What::Gone => (WatchEvent::Gone, Some(change.status.verdict.status.as_str())),
     };
     let from = from.map(ToOwned::to_owned);
-    WatchLine { event, at: change.at, from, session: words::shape(&change.judged) }
+    WatchLine { event, at: change.at, from, session: words::shape(&change.status) }
 }
 
 fn in_words(change: &Change) -> String {
     let time = change.at.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-    let session = &change.judged.seen.session;
-    let status = &change.judged.verdict.status;
+    let session = &change.status.seen.session;
+    let status = &change.status.verdict.status;
     let state = words::state(status);
     let detail = ui::harmless(words::detail(status)).replace('\n', " ");
     let (from, to, detail) = match &change.what {

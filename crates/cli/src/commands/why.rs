@@ -12,17 +12,17 @@ use crate::ui;
 
 pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
     let now = Timestamp::now();
-    let judged = status::one(context, &args.session, now)?;
+    let status = status::one(context, &args.session, now)?;
     if args.json {
-        ui::json(&words::shape(&judged));
+        ui::json(&words::shape(&status));
         return Ok(exit_code::OK);
     }
-    let verdict = &judged.verdict;
+    let verdict = &status.verdict;
     let detail = ui::harmless(words::detail(&verdict.status));
     let gap = if detail.is_empty() { "" } else { ": " };
     let (word, basis) = (verdict.status.as_str(), verdict.basis.as_str());
-    ui::line(format_args!("{} is {word}{gap}{detail} ({basis})", judged.seen.session.name));
-    words::show_options(&judged);
+    ui::line(format_args!("{} is {word}{gap}{detail} ({basis})", status.seen.session.name));
+    words::show_options(&status);
     let mut table = ui::table(&["SOURCE", "", "AGE", "SAID"]);
     for reason in &verdict.reasons {
         table.row([

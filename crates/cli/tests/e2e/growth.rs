@@ -31,7 +31,7 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
             command: &[],
             socket: &socket,
             created: at,
-            seat: None,
+            membership: None,
         };
         let launch = Launch {
             argv: vec!["true".into()],

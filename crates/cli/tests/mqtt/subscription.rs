@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dogwatch_core::config;
-use dogwatch_fleet::{Subscription, Told};
+use dogwatch_fleet::{Subscription, Update};
 use dogwatch_store::{LocalBroker, Mqtt, StateDir, Surroundings};
 use dogwatch_testkit::{PATIENCE, TestEnv, eventually};
 use jiff::Timestamp;
@@ -21,14 +21,15 @@ fn mqtt(env: &TestEnv) -> Mqtt {
 }
 
 #[track_caller]
-fn until(subscription: &Subscription, is_wanted: impl Fn(&Told) -> bool) -> Told {
+fn until(subscription: &Subscription, is_wanted: impl Fn(&Update) -> bool) -> Update {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
-        if let Some(told) = subscription.next(Duration::from_millis(100)).filter(|t| is_wanted(t)) {
-            return told;
+        if let Some(update) = subscription.next(Duration::from_millis(100)).filter(|t| is_wanted(t))
+        {
+            return update;
         }
     }
-    panic!("never told");
+    panic!("the expected update did not come");
 }
 
 #[test]
@@ -41,10 +42,10 @@ fn push_is_lost_and_comes_back_by_itself() {
     configure(&env, broker.port, "desk", "");
     let mqtt = mqtt(&env);
     let subscription = Subscription::start(&mqtt, "desk").unwrap();
-    until(&subscription, |told| matches!(told, Told::Lost { .. }));
+    until(&subscription, |update| matches!(update, Update::Lost { .. }));
     assert!(!subscription.is_push());
     broker.run();
-    until(&subscription, |told| *told == Told::Connected);
+    until(&subscription, |update| *update == Update::Connected);
     assert!(subscription.is_push());
     let relay = Relay::start(&env);
     relay.says("publishing");
@@ -52,15 +53,14 @@ fn push_is_lost_and_comes_back_by_itself() {
     let mut tell = |n: i32| {
         store.tell(Timestamp::now(), None, "drift", &json!({ "n": n })).unwrap();
     };
-    let is_drift =
-        |n: i32| move |told: &Told| matches!(told, Told::Event(event) if event.data["n"] == n);
+    let is_drift = |n: i32| move |update: &Update| matches!(update, Update::Event(event) if event.data["n"] == n);
     tell(1);
     until(&subscription, is_drift(1));
     broker.kill();
-    until(&subscription, |told| matches!(told, Told::Lost { .. }));
+    until(&subscription, |update| matches!(update, Update::Lost { .. }));
     assert!(!subscription.is_push());
     broker.run();
-    until(&subscription, |told| *told == Told::Connected);
+    until(&subscription, |update| *update == Update::Connected);
     tell(2);
     until(&subscription, is_drift(2));
     drop(subscription);

@@ -65,9 +65,9 @@ pub fn raise(context: &Context, request: &Request<'_>) -> Result<Raised, Error> 
     context.state.tell_news(NEWS);
     let mut problems = Vec::new();
     // Also one that was raised by somebody who was killed before anybody was told.
-    if escalation.settled.is_none() && escalation.told.is_none() {
+    if escalation.settled.is_none() && escalation.notified.is_none() {
         problems = channels::tell(context, &notice(&escalation, Occasion::EscalationRaised));
-        store.told_of(&escalation.id, Timestamp::now())?;
+        store.set_notified(&escalation.id, Timestamp::now())?;
     }
     Ok(Raised { escalation, problems })
 }

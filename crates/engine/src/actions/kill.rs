@@ -85,7 +85,7 @@ pub fn kill_all(
                 return Err(SessionError::NotEnded { name: session.name.clone(), reason }.into());
             }
             let noted = ended.as_ref().map_or(Ok(()), |ended| store.ended(&session.id, ended));
-            let noted = noted.and_then(|()| store.put_away(&session.id, now));
+            let noted = noted.and_then(|()| store.archive(&session.id, now));
             Ok(Killed { by, ended, not_noted: noted.err().map(|error| error.to_string()) })
         }));
     }

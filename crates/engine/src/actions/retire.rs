@@ -44,7 +44,7 @@ pub(crate) fn dead_panes(
     for pane in dead {
         let in_it = store.in_pane(socket, &pane.pane_id.to_string())?;
         let of_it = in_it.into_iter().find(|session| is_of(session, &list, pane));
-        if let Some(session) = of_it.filter(|s| s.seat.is_none() && !current.contains(&s.id))
+        if let Some(session) = of_it.filter(|s| s.membership.is_none() && !current.contains(&s.id))
             && has_screen(server, state, &session, pane.pane_id)
         {
             retired.push(pane.pane_id);

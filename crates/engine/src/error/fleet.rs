@@ -6,7 +6,7 @@ use dogwatch_store::LocalBrokerError;
 
 use super::kind::{BAD_ARGUMENT, codes};
 
-/// Why a broker or another host cannot be used, or an order of another host is not carried out.
+/// Why a broker or another host cannot be used, or another host's request is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     #[error("the broker {broker} {problem}")]
@@ -21,7 +21,7 @@ pub enum FleetError {
     HostGone { host: String, because: String },
     #[error("host {host} did not answer within {seconds} s")]
     NoReply { host: String, seconds: u64, taken: bool },
-    /// From another host's order.
+    /// For a request of another host.
     #[error("{because}")]
     OrderRefused { because: SpawnRefused },
     #[error(transparent)]
@@ -49,7 +49,7 @@ codes! { FleetError:
     Self::NoReply { .. } => Timeout "no_reply";
     Self::OrderRefused { .. } => Refused "order_refused";
     Self::LocalBroker(LocalBrokerError::Runs(_)) => Conflict "broker_runs";
-    // Those of the store and of the configuration are errors of their own (`From<LocalBrokerError>`); what is left is a path.
+    // Errors of the store and of the configuration are separate (`From<LocalBrokerError>`); this is a bad path.
     Self::LocalBroker(_) => Usage "broker_failed";
     Self::NotAbsolute { .. }
     | Self::BadModel

@@ -1,10 +1,10 @@
-//! What all errors have in common: a kind, from which the exit code follows, and a code that scripts branch on.
+//! What all errors share: a kind, which decides the exit code, and a code that scripts branch on.
 
 pub use dogwatch_protocol::error::ErrorKind;
 
-/// What an error is to a machine.
+/// An error as scripts see it.
 pub trait Coded {
-    /// Each kind and code that it may have.
+    /// All kinds and codes that it may have.
     const CODES: &'static [(ErrorKind, &'static str)];
 
     fn kind_and_code(&self) -> (ErrorKind, &'static str);
@@ -19,12 +19,12 @@ pub trait Coded {
     }
 }
 
-/// The code of everything that is wrong in a command line and has no code of its own.
+/// The code of every usage error without a code of its own.
 pub const BAD_ARGUMENT: &str = "bad_argument";
-/// The code of faults of dogwatch itself.
+/// The code of bugs in dogwatch.
 pub const INTERNAL: &str = "internal";
 
-/// Gives each variant its kind and its code. Such a table is the only place that has them; `docs/protocol.md` lists them too, and a
+/// Gives each variant its kind and its code, in the only place that defines them. `docs/protocol.md` lists them too, and a
 /// test compares the two.
 macro_rules! codes {
     ($error:ty: $($variants:pat => $kind:ident $code:expr;)+) => {

@@ -1,6 +1,6 @@
-//! Why a use case failed: an enum for each domain, and [`Error`] around all of them.
+//! Errors of all use cases: an enum for each domain, and [`Error`] around them.
 //!
-//! Each error has a kind, from which the exit code follows, a code that scripts branch on, a message, and where possible a hint.
+//! Each error has a kind, which decides the exit code, a code that scripts branch on, a message, and where possible a hint.
 
 mod agent;
 mod configuration;
@@ -44,7 +44,7 @@ pub use workflow::WorkflowError;
 
 use kind::codes;
 
-/// Why a use case failed, in whatever domain: the one type that front ends see.
+/// An error of any domain: the one type that front ends see.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub enum Error {
@@ -63,7 +63,7 @@ pub enum Error {
     Fleet(#[from] FleetError),
     Configuration(#[from] ConfigurationError),
     System(#[from] SystemError),
-    /// The front end was used wrongly, and knows its own words for it.
+    /// Wrong usage of a front end, with its own message.
     Usage(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -87,7 +87,7 @@ codes! { dogwatch_tmux::Error:
 }
 
 impl Error {
-    /// Each kind and code that an error may have, domain by domain.
+    /// All kinds and codes of all domains.
     pub const CODES: [&'static [(ErrorKind, &'static str)]; 16] = [
         &[(ErrorKind::Usage, BAD_ARGUMENT)],
         StoreError::CODES,
@@ -112,7 +112,7 @@ impl Error {
         move |source| SystemError::Io { action, source }.into()
     }
 
-    /// Files of the store were removed or replaced under a command that goes on.
+    /// Files of the store were removed or replaced while a long-running command used them.
     pub fn is_replaced(&self) -> bool {
         matches!(self, Self::Store(StoreError::Replaced { .. }))
     }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::kind::{INTERNAL, codes};
 
-/// What the system did not do, or what is a fault of dogwatch itself. Never reported as wrong usage.
+/// Failures of the system, and bugs in dogwatch. Never reported as wrong usage.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
     #[error("failed to {action}: {source}")]
@@ -32,12 +32,12 @@ impl SystemError {
 
 const LIMIT: &str = "the process limit is reached, so no process or thread can start; end some processes or raise the limit (`ulimit -u` shows it)";
 
-/// What the kernel says when there are no processes or threads left: "Resource temporarily unavailable".
+/// No processes or threads are left; the kernel says "Resource temporarily unavailable".
 fn is_at_limit(source: &io::Error) -> bool {
     source.kind() == io::ErrorKind::WouldBlock
 }
 
-/// The hint of tmux's errors; a tmux process that could not be started is one more case of no processes left.
+/// The hint for tmux errors; a tmux process that could not be started may also mean that no processes are left.
 pub(super) fn tmux_hint(error: &dogwatch_tmux::Error) -> Option<String> {
     match error {
         dogwatch_tmux::Error::Io { source, .. } if is_at_limit(source) => Some(LIMIT.to_owned()),

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::*;
 
-/// These mean the same to a script, whichever domain they are of.
+/// Codes with the same meaning in several domains.
 const SHARED: [&str; 3] = [BAD_ARGUMENT, INTERNAL, "bad_name"];
 
 #[test]
@@ -48,14 +48,14 @@ fn a_fault_of_the_system_is_never_wrong_usage() {
 }
 
 #[test]
-fn a_front_end_brings_its_own_words_for_wrong_usage() {
+fn a_usage_error_keeps_the_front_ends_message() {
     let error = Error::Usage("pass --yes".into());
     assert_eq!((error.code(), error.kind()), (BAD_ARGUMENT, ErrorKind::Usage));
     assert_eq!((error.to_string().as_str(), error.hint()), ("pass --yes", None));
 }
 
 #[test]
-fn errors_around_others_keep_their_codes() {
+fn nested_errors_keep_their_codes() {
     let full = || StoreError::Full { path: "/state".into() };
     let error = Error::from(LocalBrokerError::Store(full()));
     assert_eq!((error.code(), error.exit_code()), ("disk_full", 6));

@@ -42,7 +42,7 @@ pub enum WorkflowError {
     NoItems,
     #[error("nothing to do: all of these stories are done")]
     AllDone,
-    /// The first story is one that a person has to look at.
+    /// The first story needs a person before it can start.
     #[error("{note}")]
     StopsAtOnce { note: String },
     #[error("no story {story:?} in {place}")]
@@ -79,7 +79,7 @@ pub enum WorkflowError {
     NoFirstCommit,
     #[error("parallel stories need {file} to be committed: each runs in its own git worktree")]
     NotCommitted { file: String },
-    /// A decision about a step that the run's own workflow does not have.
+    /// A decision about a step that is not in the run's workflow.
     #[error("no step {job}")]
     NoStepOfJob { job: String },
     #[error(

@@ -1,4 +1,4 @@
-//! A card of Hermes Kanban, by its own command line. That needs no model, and costs a quarter of a second of Python a call.
+//! A card of Hermes Kanban, through its command line. That needs no model and costs a quarter of a second of Python per call.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::Error;
 use crate::error::ReportError;
 use crate::notify::report_target::{ReportTarget, Trouble};
 
-/// How long one call may take. Others may hold the board's database for a while.
+/// Limit for one call. Others may hold the board's database for a while.
 const CALL: Duration = Duration::from_mins(1);
-/// How long a claim is good for. Heartbeats do not prolong it (seen with 0.19.0), and a monitor runs for days.
+/// How long a claim lasts. Heartbeats do not prolong it (seen with 0.19.0), and a monitor runs for days.
 const CLAIM_SECONDS: &str = "2592000";
 
-/// Which card, and who we are there.
+/// The card and our name there.
 #[derive(Debug, Clone)]
 pub struct Kanban {
     /// The program, `hermes`.
@@ -25,7 +25,7 @@ pub struct Kanban {
     pub board: Option<String>,
     pub task: String,
     pub author: String,
-    /// What we had said there when the post was taken up: after a crash nobody knows whether the last was said.
+    /// Our comments on the card when the assignment was taken: after a crash it is unknown whether the last one was posted.
     said: HashSet<String>,
 }
 
@@ -62,7 +62,7 @@ impl Kanban {
         ReportError::Failed { target: format!("card {}", self.task), problem }.into()
     }
 
-    /// Why something could not be done: the card may be no longer ours.
+    /// Classifies a failure: the card may no longer be ours.
     fn trouble(&self, problem: String) -> Trouble {
         match self.own_card() {
             Ok(_) | Err(Trouble::Passing(_)) => Trouble::Passing(problem),
@@ -70,11 +70,11 @@ impl Kanban {
         }
     }
 
-    /// The card, if it is ours.
+    /// The card; fails if it is not ours.
     fn own_card(&self) -> Result<Card, Trouble> {
         let card = self.card().map_err(Trouble::Passing)?;
         let card = card.ok_or_else(|| Trouble::Lost("it no longer exists".to_owned()))?;
-        // A claim may have been taken off, say by a dispatcher that thought us dead.
+        // The claim may have been removed, for example by a dispatcher that took us for dead.
         let is_ours = card.status == "running" || (card.status == "ready" && self.claim().is_ok());
         if is_ours { Ok(card) } else { Err(Trouble::Lost(format!("it is {}", card.status))) }
     }
@@ -117,7 +117,7 @@ impl ReportTarget for Kanban {
             Ok(()) => Ok(()),
             Err(problem) => {
                 let trouble = self.trouble(problem);
-                // It may have been claimed anew just now.
+                // The claim may have been renewed just now.
                 let again = || self.act(Verb::Heartbeat, &words).is_ok();
                 if matches!(trouble, Trouble::Passing(_)) && again() {
                     Ok(())

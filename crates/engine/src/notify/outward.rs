@@ -1,5 +1,5 @@
-//! What leaves the host: events, states, replies, notices and comments. All of it is masked here, by the rules that `record`
-//! masks by, so that no way out knows less of secrets than another. Names and paths stay: other hosts need them.
+//! Masks everything that leaves the host: events, states, replies, notices and comments. All channels use the same rules, those
+//! of `bug-report`. Names and paths stay: other hosts need them.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use dogwatch_core::notice::Notice;
 use dogwatch_core::terminal;
 use serde_json::Value;
 
-/// The rules, and the values of variables here whose names say that they are secret.
+/// The rules, and the values of environment variables whose names mark them as secret.
 static MASKS: LazyLock<Masks> = LazyLock::new(|| {
     let variables: Vec<(String, String)> = std::env::vars_os()
         .map(|(name, value)| {
@@ -24,7 +24,7 @@ pub fn json(value: Value) -> Value {
     MASKS.json(value)
 }
 
-/// A text for people, who may read it in a terminal.
+/// A text that people may read in a terminal.
 pub fn text(text: &str) -> String {
     terminal::harmless(&MASKS.text(text)).into_owned()
 }

@@ -1,11 +1,10 @@
-//! A program of somebody else's, run without a shell and for a limited time.
+//! Runs the user's program without a shell and with a time limit.
 
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use dogwatch_base::program;
 
-/// How a program ended, and what it said.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) status: ExitStatus,
@@ -13,7 +12,7 @@ pub(super) struct Ran {
     pub(super) stderr: String,
 }
 
-/// Runs a program, and ends it with all that it started if it takes too long.
+/// Runs a program, and kills it with all that it started at the limit.
 pub(super) fn run(
     words: &[String],
     env: &[(&str, &str)],
@@ -35,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_becomes_of_a_program() {
+    fn exit_code_output_and_timeout_of_a_program() {
         let sh = |script: &str, seconds: u64| {
             let words = ["sh", "-c", script].map(ToOwned::to_owned);
             run(&words, &[("X", "1")], b"in", Duration::from_secs(seconds))

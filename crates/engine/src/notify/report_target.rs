@@ -6,31 +6,31 @@ use dogwatch_store::Assignment;
 use crate::notify::channels;
 use crate::{Context, Error};
 
-/// Somebody who is told of differences, hears that the monitor is well, and may want it to stop.
+/// Takes reports of drift and heartbeats, and may ask the monitor to stop.
 pub trait ReportTarget {
-    /// What it is known by, over restarts.
+    /// Identifies the target over restarts.
     fn key(&self) -> String;
-    /// Takes the post up: as it was left, or anew. Returns how much had been said there before.
+    /// Takes the assignment: the stored one, or a new one. Returns how many comments were there before.
     fn open(&mut self, left: Option<&Assignment>) -> Result<u32, Error>;
-    /// Tells of one difference; one that was told already is not told again.
+    /// Reports one drift, unless it was reported already.
     fn tell(&mut self, notice: &Notice) -> Result<(), Trouble>;
     fn beat(&mut self, note: &str) -> Result<(), Trouble>;
-    /// Who wants it to stop, if anybody does, by what was said since the post was taken up.
+    /// Who asked the monitor to stop, by comments since the assignment was taken.
     fn stopped_by(&mut self, heard: u32) -> Result<Option<String>, Trouble>;
-    /// Gives the post up because somebody wanted that.
+    /// Ends the assignment on request.
     fn close(&mut self, by: &str) -> Result<(), Trouble>;
 }
 
-/// Why somebody could not be told.
+/// Why reporting failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// It may pass: it is tried again.
+    /// Temporary: it is tried again.
     Passing(String),
-    /// The post is no longer ours.
+    /// The assignment is no longer ours.
     Lost(String),
 }
 
-/// People, by the ways that they have set up for differences.
+/// People, through the channels that are configured for drift.
 #[derive(Debug)]
 pub struct People<'c> {
     pub context: &'c Context,
@@ -42,12 +42,12 @@ impl ReportTarget for People<'_> {
     }
 
     fn open(&mut self, _: Option<&Assignment>) -> Result<u32, Error> {
-        // A file that cannot be read is said at the start.
+        // Report an unreadable file at the start.
         crate::config::read(self.context).map(|_| 0)
     }
 
     fn tell(&mut self, notice: &Notice) -> Result<(), Trouble> {
-        // Of who could not be told the journal knows; telling the others again would be worse.
+        // The journal records channels that failed; repeating the notification on the others would be worse.
         channels::tell(self.context, notice);
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Whom we trust when a connection is encrypted: one answer for webhooks and brokers.
+//! Which certificates are trusted; the same for webhooks and brokers.
 //!
 //! The authorities are the system's, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`. They are read when a connection is made,
-//! and never by a command that makes none.
+//! and not by commands that make none.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// More than all certificates of a system have.
+/// More than the certificates of any system.
 const MOST_CERTIFICATES: u64 = 16 * 1024 * 1024;
 
 /// For a webhook.
@@ -27,7 +27,7 @@ pub fn for_http() -> Result<TlsConfig, String> {
         .build())
 }
 
-/// For a broker; `ca_file` has the only authorities to trust.
+/// For a broker; with `ca_file`, only its authorities are trusted.
 pub fn for_broker(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let mut roots = RootCertStore::empty();
     let certificates = ca_file.map_or_else(system, of_file)?;
@@ -47,7 +47,7 @@ fn provider() -> Arc<CryptoProvider> {
 
 fn system() -> Result<Vec<CertificateDer<'static>>, String> {
     let found = rustls_native_certs::load_native_certs();
-    // One bad file among many is no reason to trust none.
+    // One bad file among many is no reason to refuse all.
     match found.errors.first() {
         Some(error) if found.certs.is_empty() => Err(format!("the system's certificates: {error}")),
         _ => Ok(found.certs),

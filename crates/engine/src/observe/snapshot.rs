@@ -103,7 +103,7 @@ pub fn look(context: &Context, which: Which) -> Result<Vec<SessionSnapshot>, Err
 pub fn look_at_named(context: &Context, name: &str) -> Result<Vec<SessionSnapshot>, Error> {
     look_with(context, |store| {
         let mut named = store.named(&context.socket, name)?;
-        named.retain(|session| !session.put_away);
+        named.retain(|session| !session.archived);
         Ok(named)
     })
 }

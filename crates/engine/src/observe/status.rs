@@ -186,7 +186,7 @@ impl<'c> StatusReader<'c> {
         let (dashed, by_tmux) = (name.replace('.', "-"), name.replace('.', "_"));
         let is_meant = |name: &str| name == dashed || name == by_tmux;
         let mut sessions = self.store.named(&context.socket, &dashed)?;
-        sessions.retain(|session| !session.put_away);
+        sessions.retain(|session| !session.archived);
         let others = |sights: &TmuxSnapshot, ours: &[Session]| {
             let mut found =
                 if ours.is_empty() { unmanaged::agents(context, sights, ours) } else { vec![] };

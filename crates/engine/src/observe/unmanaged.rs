@@ -171,8 +171,8 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
             agent,
             pane: Some(pane),
         }),
-        put_away: false,
-        seat: None,
+        archived: false,
+        membership: None,
     })
 }
 

@@ -8,31 +8,31 @@ use crate::error::{RegistryError, SessionError};
 use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{running_again, seconds, write_down};
 
-/// A session that runs already and shall be in the registry.
+/// A running session to register.
 #[derive(Debug, Clone)]
 pub struct Adoption {
     pub name: String,
-    /// What runs in it, where that cannot be told.
+    /// The agent, if it cannot be detected.
     pub agent: Option<String>,
     pub workspace: Option<String>,
     pub role: Option<String>,
 }
 
 impl Adoption {
-    /// What the person said of it.
-    fn told(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// The fields that the user gave.
+    fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let said = [("agent", &self.agent), ("workspace", &self.workspace), ("role", &self.role)];
         said.into_iter().filter_map(|(field, said)| Some((field, said.as_deref()?)))
     }
 }
 
-/// Registers a session that runs; of one that is registered, changes what the person says of it.
+/// Registers a running session; if it is registered already, changes the fields that the user gave.
 pub fn adopt(managed: &ManagedRegistry<'_>, adoption: &Adoption) -> Result<Entry, Error> {
     let name = adoption.name.as_str();
     let mut store = managed.context.store()?;
     let mut registry = managed.read()?;
     let known = registry.sessions.get(name).cloned();
-    // So that it is looked at whatever it is called.
+    // So that it is observed whatever its name is.
     registry.sessions.entry(name.to_owned()).or_default();
     let observed = managed.observe(&mut store, &registry)?;
     let seen = observed.sessions.get(name);
@@ -41,7 +41,7 @@ pub fn adopt(managed: &ManagedRegistry<'_>, adoption: &Adoption) -> Result<Entry
     })?;
     let (pane, agent) = chosen(seen, adoption)?;
     let is_running = known.as_ref().is_some_and(|known| known.status == Status::Running);
-    if is_running && adoption.told().next().is_none() {
+    if is_running && adoption.given().next().is_none() {
         return Err(RegistryError::Registered { name: name.to_owned() }.into());
     }
     let by_name =
@@ -76,25 +76,25 @@ pub fn adopt(managed: &ManagedRegistry<'_>, adoption: &Adoption) -> Result<Entry
             } else {
                 running_again(name, managed, &entry.pane, "adopted", now)
             };
-            let told = adoption.told().map(|(field, told)| Edit::field(name, field, told));
-            again.into_iter().chain(told).collect()
+            let given = adoption.given().map(|(field, value)| Edit::field(name, field, value));
+            again.into_iter().chain(given).collect()
         }
     })?;
     Ok(entry)
 }
 
-/// The pane with the agent in it.
+/// The pane with the agent.
 fn chosen<'s>(seen: &'s SeenSession, adoption: &Adoption) -> Result<(&'s SeenPane, String), Error> {
     let living = || seen.panes.iter().filter(|pane| !pane.dead);
     let with_agent = living().find_map(|pane| match &pane.agent {
-        InPane::Runs(agent) if adoption.agent.as_ref().is_none_or(|told| told == agent) => {
+        InPane::Runs(agent) if adoption.agent.as_ref().is_none_or(|given| given == agent) => {
             Some((pane, agent.clone()))
         }
         _ => None,
     });
-    let told = || Some((living().next()?, adoption.agent.clone()?));
+    let given = || Some((living().next()?, adoption.agent.clone()?));
     let none = || Error::Registry(RegistryError::NoAgentThere { target: adoption.name.clone() });
-    with_agent.or_else(told).ok_or_else(none)
+    with_agent.or_else(given).ok_or_else(none)
 }
 
 fn record(pane: &SeenPane) -> PaneRecord {

@@ -10,12 +10,12 @@ use crate::actions::job::{self, Submitted};
 use crate::actions::spawn::{self, Request, Spawned, What};
 use crate::error::RegistryError;
 use crate::registry::ManagedRegistry;
-use crate::registry::entry_edits::{be_at, pane_of, seconds, write_down};
+use crate::registry::entry_edits::{announce, pane_of, seconds, write_down};
 
-/// A session to start and to put in the registry.
+/// A session to start and register.
 #[derive(Debug, Clone)]
 pub struct Creation {
-    /// Without a name it gets one after the registry's pattern.
+    /// Without a name, the session gets one by the registry's pattern.
     pub request: Request,
     pub workspace: String,
     pub role: Option<String>,
@@ -35,18 +35,18 @@ pub fn create(
     let name = name.unwrap_or_else(|| managed.manner.pattern.name(&creation.workspace, agent));
     let name = dogwatch_core::name::SessionName::new(&name)?.to_string();
     request.name = Some(name.clone());
-    // A file that cannot be read is said before anything is started.
+    // Report an unreadable file before anything is started.
     if managed.read()?.sessions.contains_key(&name) {
         return Err(RegistryError::Registered { name }.into());
     }
-    be_at(managed, &name)?;
+    announce(managed, &name)?;
     let spawned = spawn::spawn(managed.context, &request, now)?;
     register(managed, creation, &name, &spawned)?;
     Ok(spawned)
 }
 
-/// Files a job for a session of the registry, writes its id down there, and brings the prompt to the agent: in that order, so that
-/// whoever is killed in between leaves a job that is known and can be gone on with.
+/// Creates a job for a session of the registry, records its id there, then delivers the prompt. In this order a process that is
+/// killed in between leaves a job that is known and can be continued.
 pub fn submit_job(
     managed: &ManagedRegistry<'_>,
     spawned: &Spawned,
@@ -93,7 +93,7 @@ fn register(
     };
     write_down(managed, name, (Act::Created, "was started"), &data, |there| match there {
         None => vec![Edit::entry(name, entry.to_value())],
-        // A monitor was faster; what it could not know is added.
+        // A monitor registered it first; add what it could not know.
         Some(_) => vec![
             Edit::field(name, "workspace", creation.workspace.as_str()),
             Edit::field(name, "role", creation.role.clone()),

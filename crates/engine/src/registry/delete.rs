@@ -16,19 +16,21 @@ use crate::observe::agents;
 use crate::observe::conversations::Finder;
 use crate::observe::snapshot;
 use crate::registry::ManagedRegistry;
-use crate::registry::entry_edits::{be_at, conversation_fields, must_be_here, seconds, write_down};
+use crate::registry::entry_edits::{
+    announce, conversation_fields, must_be_here, seconds, write_down,
+};
 
-/// What became of a session that was deleted.
+/// The result of deleting a session.
 #[derive(Debug, Clone)]
 pub struct Deleted {
     pub by: By,
-    /// The conversation that can still be gone on with.
+    /// The conversation that can still be resumed.
     pub conversation: Option<String>,
     /// Files of the conversation that were removed.
     pub purged: Vec<PathBuf>,
 }
 
-/// Ends a session of the registry and marks it; its conversation stays unless it shall go too.
+/// Ends a session of the registry and marks it as deleted; keeps its conversation unless `purge` is set.
 pub fn delete(managed: &ManagedRegistry<'_>, name: &str, purge: bool) -> Result<Deleted, Error> {
     let context = managed.context;
     let mut store = context.store()?;
@@ -37,7 +39,7 @@ pub fn delete(managed: &ManagedRegistry<'_>, name: &str, purge: bool) -> Result<
     let entry = entry
         .ok_or_else(|| Error::Registry(RegistryError::NotRegistered { name: name.to_owned() }))?;
     must_be_here(managed, name, &entry)?;
-    be_at(managed, name)?;
+    announce(managed, name)?;
     let observed = managed.observe(&mut store, &registry)?;
     let conversation = conversation(&observed, name, &entry);
     if purge {
@@ -78,7 +80,7 @@ pub fn delete(managed: &ManagedRegistry<'_>, name: &str, purge: bool) -> Result<
     Ok(Deleted { by, conversation: kept, purged })
 }
 
-/// What it could be gone on with: what the registry says, else what its agent says that has a file.
+/// The conversation that could be resumed: from the registry, else the agent's own if it has a file.
 fn conversation(observed: &Observed, name: &str, entry: &Entry) -> Option<String> {
     if let Some(id) = entry.conversation() {
         return Some(id.to_owned());
@@ -89,7 +91,7 @@ fn conversation(observed: &Observed, name: &str, entry: &Entry) -> Option<String
     ids.find(|id| matches!(observed.artifacts.get(*id), Some(Artifact::Found(_)))).cloned()
 }
 
-/// Another's conversation is not removed.
+/// Fails if another session uses the conversation.
 fn must_be_alone(registry: &Registry, name: &str, id: Option<&str>) -> Result<(), Error> {
     let Some(id) = id else { return Ok(()) };
     let others = registry.sessions.iter().filter(|(other, _)| *other != name);
@@ -126,7 +128,7 @@ fn end(
     }
 }
 
-/// Ends an agent that we did not start: its pane is closed, and with its last pane the session. Other panes are none of ours.
+/// Ends an unmanaged agent: closes its pane, and with its last pane the session. Other panes are left alone.
 fn end_others(
     managed: &ManagedRegistry<'_>,
     name: &str,
@@ -147,7 +149,7 @@ fn end_others(
     Ok(by)
 }
 
-/// Removes the files that were seen while the agent lived: only its process knows where its folders are.
+/// Removes the files that were found while the agent lived: only its process tells where its folders are.
 fn remove(
     managed: &ManagedRegistry<'_>,
     entry: &Entry,

@@ -1,5 +1,5 @@
-//! What people do to sessions of the registry. Each changes the world first and the file then, and what it is at is written
-//! down before, so that whoever looks after the registry meanwhile leaves it alone.
+//! Changes that people make to sessions of the registry. Each announces itself first, so that a monitor leaves the session alone,
+//! then acts, and then updates the file.
 
 use dogwatch_core::registry::{Edit, Entry, PaneRecord, Registry};
 use dogwatch_store::Act;
@@ -12,7 +12,7 @@ use crate::actions::spawn::Spawned;
 use crate::error::RegistryError;
 use crate::registry::ManagedRegistry;
 
-/// A session that was started, as the registry has its pane.
+/// A started session's pane, as the registry records it.
 pub(super) fn pane_of(spawned: &Spawned) -> PaneRecord {
     PaneRecord {
         id: Some(spawned.pane.to_string()),
@@ -21,7 +21,7 @@ pub(super) fn pane_of(spawned: &Spawned) -> PaneRecord {
     }
 }
 
-/// The fields that say that a session runs again, here and now.
+/// The fields that mark a session as running again, here and now.
 pub(super) fn running_again(
     name: &str,
     managed: &ManagedRegistry<'_>,
@@ -54,7 +54,7 @@ pub(super) fn conversation_fields(name: &str, entry: &Entry, id: &Value) -> Vec<
     fields.map(|field| Edit::field(name, field, id.clone())).collect()
 }
 
-/// Changes the registry and writes down who did what; `did` is what the error says has happened all the same.
+/// Updates the registry and records who did what; `did` is what the error reports as done nevertheless.
 pub(super) fn write_down(
     managed: &ManagedRegistry<'_>,
     name: &str,
@@ -67,7 +67,7 @@ pub(super) fn write_down(
     let mut change = || -> Result<(), Error> {
         let mut store = managed.context.store()?;
         let (_, ()) = managed.file.edit(|registry: &Registry| {
-            // Somebody's save may make us do it again, and it is one act all the same.
+            // A concurrent save may repeat this edit; record the act only once.
             if !noted {
                 store.acted(&managed.file.key(), name, act, data, Timestamp::now())?;
                 noted = true;
@@ -85,18 +85,18 @@ pub(super) fn write_down(
     })
 }
 
-/// How long a command may be at a session; it says so again when it is done.
-const AT_IT: SignedDuration = SignedDuration::from_secs(30);
+/// How long a command may work on a session; it renews the claim when it is done.
+const ANNOUNCED: SignedDuration = SignedDuration::from_secs(30);
 
-/// Says that a command is at a session, so that nobody takes what it does for something that happened. What could not be
-/// written down afterwards is not begun.
-pub(super) fn be_at(managed: &ManagedRegistry<'_>, name: &str) -> Result<(), Error> {
+/// Announces that a command works on a session, so that a monitor does not report its effects as drift. Fails before anything
+/// is changed if the registry cannot be written.
+pub(super) fn announce(managed: &ManagedRegistry<'_>, name: &str) -> Result<(), Error> {
     managed.file.must_be_writable()?;
-    let until = Timestamp::now() + AT_IT;
+    let until = Timestamp::now() + ANNOUNCED;
     Ok(managed.context.store()?.touch(&managed.file.key(), name, until)?)
 }
 
-/// A session of another host or server is not ours to change.
+/// Fails for a session of another host or tmux server.
 pub(super) fn must_be_here(
     managed: &ManagedRegistry<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The registry at work: held against what is there, once or all the time.
+//! Reconciles the registry with what is running, once or continuously.
 
 pub mod adopt;
 pub mod create;
@@ -18,7 +18,7 @@ use self::observe::ObserveOptions;
 use crate::observe::agents;
 use crate::{Context, Error};
 
-/// A registry, and how it is looked after.
+/// A registry and its options.
 #[derive(Debug, Clone)]
 pub struct ManagedRegistry<'c> {
     pub context: &'c Context,
@@ -26,17 +26,17 @@ pub struct ManagedRegistry<'c> {
     pub manner: ObserveOptions,
 }
 
-/// What came of one comparison.
+/// The result of one comparison.
 #[derive(Debug, Clone, Default)]
 pub struct Pass {
     pub checked_at: Timestamp,
     pub checked: usize,
-    /// What is news.
+    /// New drift.
     pub drifts: Vec<Drift>,
-    /// What was told before and is still so.
+    /// Drift that was reported before and still exists.
     pub standing: Vec<Drift>,
     pub written: bool,
-    /// Something was left alone because a person had just been at it.
+    /// A session was skipped because a person had just changed it.
     pub held: bool,
 }
 
@@ -45,7 +45,6 @@ impl<'c> ManagedRegistry<'c> {
         Self { context, file, manner }
     }
 
-    /// What the file says.
     pub fn read(&self) -> Result<Registry, Error> {
         Ok(self.complete(self.file.read()?))
     }
@@ -54,24 +53,25 @@ impl<'c> ManagedRegistry<'c> {
         observe::observe(self.context, store, registry, &self.manner)
     }
 
-    /// Compares once, and puts right what can be, unless it shall only be said.
+    /// Compares once, and corrects what it can, unless `dry_run` is set.
     pub fn pass(&self, dry_run: bool) -> Result<Pass, Error> {
         let mut store = self.context.store()?;
         let registry = self.read()?;
         let observed = self.look(&mut store, &registry)?;
         let key = self.file.key();
         let now = Timestamp::now();
-        let outcome = reconcile(&registry, &observed, &store.told(&key)?, now);
+        let outcome = reconcile(&registry, &observed, &store.reported(&key)?, now);
         let (mut drifts, mut written) = (Vec::new(), false);
         if dry_run {
             drifts.clone_from(&outcome.drifts);
         } else if outcome.edits.is_empty() {
             drifts = store.tell_drifts(&key, &outcome, now)?;
         } else {
-            // Somebody may have changed it while we looked: it is decided anew on what it says under the lock.
+            // The file may have changed meanwhile: decide again on what it says under the lock.
             let decide = |registry: &Registry| {
-                let (told, now) = (store.told(&key)?, Timestamp::now());
-                let outcome = reconcile(&self.complete(registry.clone()), &observed, &told, now);
+                let (reported, now) = (store.reported(&key)?, Timestamp::now());
+                let outcome =
+                    reconcile(&self.complete(registry.clone()), &observed, &reported, now);
                 drifts.extend(store.tell_drifts(&key, &outcome, now)?);
                 Ok::<_, Error>((outcome.edits, ()))
             };
@@ -81,8 +81,8 @@ impl<'c> ManagedRegistry<'c> {
         Ok(Pass { checked_at: now, checked, drifts, standing, written, held })
     }
 
-    /// A look that saw something: while tmux does not answer nothing is known of anybody, and to have checked none would say
-    /// that all is well.
+    /// Observes, and fails if tmux does not answer: then nothing is known about any session, and reporting zero checked sessions
+    /// would look as if all were well.
     fn look(&self, store: &mut Store, registry: &Registry) -> Result<Observed, Error> {
         match observe::look(self.context, store, registry, &self.manner)? {
             (_, Some(trouble)) => Err(trouble.into()),

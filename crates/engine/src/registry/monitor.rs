@@ -1,5 +1,5 @@
-//! Looking after a registry all the time: at once when tmux, a hook, a person's editor or a broker says that something
-//! changed, and every so often in any case.
+//! Monitors a registry: immediately when tmux, a hook, an editor or a broker reports a change, and periodically
+//! in any case.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,17 +16,16 @@ use crate::Error;
 use crate::observe::changes::{Changes, Interest, Waker};
 use crate::watch::line::Line;
 
-/// How often it is looked without a word from anybody.
+/// Period without any report.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// The same if there are many sessions.
+/// The same with many sessions.
 const LONG_INTERVAL: Duration = Duration::from_mins(1);
 const MANY: usize = 5;
-/// The least time between two looks, whatever is said: news comes in flurries.
+/// Shortest time between two passes: reports come in bursts.
 const LEAST: Duration = Duration::from_millis(200);
-/// When to look again at what a person had just been at.
+/// When to check again what a person had just changed.
 const HELD: Duration = Duration::from_secs(6);
 
-/// Somebody who looks after a registry.
 #[derive(Debug)]
 pub struct Monitor<'c> {
     managed: ManagedRegistry<'c>,
@@ -36,28 +35,27 @@ pub struct Monitor<'c> {
     line: Line,
     push: Option<Box<dyn Push>>,
     last: Option<Instant>,
-    /// Somebody said something since the last look.
+    /// A change was reported since the last pass.
     is_called: bool,
     sessions: usize,
     is_held: bool,
     away: Option<String>,
 }
 
-/// What a turn of the monitor brought.
 #[derive(Debug)]
 pub enum Turn {
-    /// The registry was compared with what is there.
+    /// The registry was compared with what is running.
     Passed(Pass),
-    /// It could not be; sessions are watched on.
+    /// The comparison failed; the monitor continues.
     Failed(Error),
-    /// The broker can, or cannot, be listened to now.
+    /// The broker became reachable or unreachable.
     Push { away: Option<String> },
 }
 
 impl<'c> Monitor<'c> {
     pub fn new(managed: ManagedRegistry<'c>, interval: Option<Duration>) -> Result<Self, Error> {
         let context = managed.context;
-        // Whoever has news tells only if somebody listens.
+        // Hooks and runners report only if this directory exists.
         context.state.news();
         let changes = Changes::new();
         let line = Line::new(&context.tmux, changes.waker());
@@ -83,12 +81,12 @@ impl<'c> Monitor<'c> {
         self.changes.waker()
     }
 
-    /// Listens to a broker too.
+    /// Also takes reports from a broker.
     pub fn listen_to(&mut self, push: Box<dyn Push>) {
         self.push = Some(push);
     }
 
-    /// Waits for the next thing to tell, or until it is told to stop (and woken).
+    /// Waits for the next result, or until `stop` is set and the waker called.
     pub fn next(&mut self, stop: &AtomicBool) -> Option<Turn> {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -132,10 +130,10 @@ impl<'c> Monitor<'c> {
 
     fn look(&mut self) -> Turn {
         (self.last, self.is_called) = (Some(Instant::now()), false);
-        // Before the look: what happens from now on is told.
+        // Before the pass, so that no change after it is missed.
         let registry = self.managed.read();
         self.listen(registry.as_ref().ok());
-        // Opens the line, and closes it where it would keep a server alive that nobody needs.
+        // Opens the connection, or closes it where it would keep an empty server running.
         self.line.list().logged("ask tmux");
         let files = self.store.check_files().map_err(Error::from);
         match files.and(registry).and_then(|_| self.managed.pass(false)) {
@@ -147,15 +145,15 @@ impl<'c> Monitor<'c> {
         }
     }
 
-    /// Asks to be told of the file, of sessions that come and go, of ends, and of the hooks of those whose conversation is not
-    /// known yet: the others have hooks all the time that are of no interest here.
+    /// Subscribes to the file, to sessions that come and go, to ends, and to hooks of sessions whose conversation is not known
+    /// yet: the hooks of the others are frequent and do not matter here.
     fn listen(&mut self, registry: Option<&Registry>) {
         let context = self.managed.context;
         let file = self.managed.file.path();
         let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let mut interests = BTreeSet::from([
             (Interest::File(file), ()),
-            (Interest::File(context.state.news_of_roll()), ()),
+            (Interest::File(context.state.news_of_sessions()), ()),
         ]);
         let current = Which::current(Timestamp::now());
         for session in self

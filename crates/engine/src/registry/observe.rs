@@ -1,5 +1,5 @@
-//! What there is of the sessions of a registry: in tmux, among the processes and on disk. Nothing is changed by it, and the
-//! screen is read only if what each is doing shall be told.
+//! Observes the registry's sessions in tmux, among processes and on disk. Read-only; screens are read only if the status
+//! is wanted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -21,18 +21,17 @@ use crate::observe::status;
 use crate::observe::{agents, conversations, proc_files, self_report, unmanaged};
 use crate::{Context, Error};
 
-/// Clocks and file systems disagree by so much.
+/// Tolerance between clocks and file systems.
 const SLACK: SignedDuration = SignedDuration::from_secs(5);
 
-/// How to look.
 #[derive(Debug, Clone, Default)]
 pub struct ObserveOptions {
     pub pattern: NamePattern,
-    /// Also what each is doing, for which screens are read.
+    /// Also the status of each session, for which screens are read.
     pub with_status: bool,
 }
 
-/// One look at everything that the registry is about; if tmux does not answer, at what can be seen without it.
+/// Observes all sessions of the registry; without tmux if that does not answer.
 pub fn observe(
     context: &Context,
     store: &mut Store,
@@ -42,7 +41,7 @@ pub fn observe(
     look(context, store, registry, manner).map(|(observed, _)| observed)
 }
 
-/// The same, with what is wrong with tmux if it could not be asked.
+/// The same, with tmux's error if it could not be asked.
 pub(crate) fn look(
     context: &Context,
     store: &mut Store,
@@ -76,7 +75,7 @@ pub(crate) fn look(
     Ok((observed, None))
 }
 
-/// The profiles of all agents that there are, by name.
+/// The profiles of all agents, by name.
 fn profiles(context: &Context) -> BTreeMap<String, Profile> {
     let names = agents::names(context);
     names
@@ -87,7 +86,7 @@ fn profiles(context: &Context) -> BTreeMap<String, Profile> {
         .collect()
 }
 
-/// What tmux and the database tell.
+/// What tmux and the database report.
 struct Panes {
     server: TmuxServer,
     rows: Vec<PaneDetail>,
@@ -96,7 +95,7 @@ struct Panes {
 }
 
 impl Panes {
-    /// All panes in one call; the database is read while tmux makes up its answer.
+    /// Lists all panes in one call; the database is read while tmux prepares its answer.
     fn look(context: &Context, store: &mut Store) -> Result<Self, Error> {
         let query = RowQuery::new();
         let commands = [PaneList::server_command(), query.detailed_command()];
@@ -243,7 +242,7 @@ impl Hands<'_> {
         }
     }
 
-    /// The conversation that an agent says it is in, or holds open.
+    /// The conversation that an agent reports or holds open.
     fn said(&self, profile: &Profile, agent: ProcessIdent) -> Option<String> {
         self_report::conversation(profile.own_word, agent, self.context.home.clone()).or_else(
             || {
@@ -255,8 +254,8 @@ impl Hands<'_> {
 }
 
 fn add_status(context: &Context, observed: &mut Observed) -> Result<(), Error> {
-    let judged = status::all(context, Timestamp::now())?;
-    let words: HashMap<String, &str> = judged
+    let statuses = status::all(context, Timestamp::now())?;
+    let words: HashMap<String, &str> = statuses
         .iter()
         .filter_map(|one| Some((one.seen.pane_id()?.to_string(), one.verdict.status.as_str())))
         .collect();
@@ -266,7 +265,7 @@ fn add_status(context: &Context, observed: &mut Observed) -> Result<(), Error> {
     Ok(())
 }
 
-/// The conversations of sessions that we started, also of those that are gone.
+/// The conversations of managed sessions, also of those that are gone.
 fn remember(context: &Context, store: &mut Store, registry: &Registry, observed: &mut Observed) {
     for (name, entry) in &registry.sessions {
         let is_said = observed
@@ -282,7 +281,7 @@ fn remember(context: &Context, store: &mut Store, registry: &Registry, observed:
     }
 }
 
-/// The last conversation of a session that we started under that name, for that entry.
+/// The last conversation of a managed session of that name, for that entry.
 fn conversation_of(
     context: &Context,
     store: &mut Store,

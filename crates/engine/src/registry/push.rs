@@ -1,26 +1,25 @@
-//! Word from elsewhere that something changed.
+//! Reports of changes from outside.
 
 use std::fmt;
 
-/// Where word of changes may come from besides tmux, hooks and the file itself: a broker. Whoever brings it wakes the
-/// monitor by the waker that it was given when it was made.
+/// A source of change reports besides tmux, hooks and the file itself: a broker. It wakes the monitor with the waker that it
+/// was created with.
 pub trait Push: fmt::Debug {
-    /// What came since the last time. Never waits, and tries by itself to reach what cannot be reached.
+    /// What came since the last call. Never blocks, and reconnects by itself.
     fn heard(&mut self) -> Heard;
 }
 
-/// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// It is there, and silent.
+    /// Connected, nothing new.
     Nothing,
     /// Something changed.
     News,
-    /// It cannot be reached: we look by ourselves until it can.
+    /// Not reachable: the monitor polls until it is.
     Away(String),
 }
 
-/// Nobody to listen to.
+/// No broker is configured.
 #[derive(Debug, Default)]
 pub struct NoBroker;
 

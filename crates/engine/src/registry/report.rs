@@ -1,15 +1,15 @@
-//! A monitor that reports to somebody: each new difference once, whatever happens to the monitor; that it is well; and until it
-//! is wanted no longer.
+//! A monitor that reports to a report target: each new drift once, even over restarts; heartbeats; until it is asked to
+//! stop.
 //!
-//! What it tells comes from the journal, where each difference is written in the transaction that says it was found, whoever
-//! found it. How far it has told is kept, so a new process goes on where the last one was killed.
+//! Reports come from the journal, which records each drift in the transaction that detects it, whichever process that is. The
+//! number of the last reported one is stored, so a new process continues where the last one was killed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use dogwatch_core::interval::{Beat, Moment};
 use dogwatch_core::notice::{Notice, Occasion};
-use dogwatch_store::{Assignment, Store, ToldDrift};
+use dogwatch_store::{Assignment, JournalDrift, Store};
 use jiff::Timestamp;
 
 use super::monitor::{Monitor, Turn};
@@ -20,12 +20,12 @@ use crate::notify::channels;
 use crate::notify::report_target::{ReportTarget, Trouble};
 use crate::observe::changes::Waker;
 
-/// How often it is said that all is well.
+/// Period of the heartbeat.
 pub const HEARTBEAT: Duration = Duration::from_mins(5);
-/// How often it is asked whether to stop; passes may come much faster.
+/// How often to ask the target whether to stop; passes may be much more frequent.
 const LISTEN: Duration = Duration::from_mins(1);
 
-/// A monitor with somebody to report to.
+/// A monitor with a report target.
 pub struct Reporter<'c> {
     managed: ManagedRegistry<'c>,
     desk: Box<dyn ReportTarget + 'c>,
@@ -35,28 +35,27 @@ pub struct Reporter<'c> {
     begun: Instant,
     beat: Beat,
     listen: Beat,
-    /// What the last pass found.
     pass: Pass,
-    /// The last trouble of each kind, which is told once.
+    /// The last failure of each kind; each is reported once.
     troubles: Troubles,
 }
 
-/// What a turn brought, for whoever runs it.
+/// A result of a turn, for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
     Told(String),
     Beat(String),
     Trouble(String),
-    /// The trouble is over.
+    /// The failure is over.
     Well,
-    /// Somebody wanted it to stop.
+    /// The target asked it to stop.
     Stopped {
         by: String,
     },
 }
 
 impl<'c> Reporter<'c> {
-    /// Takes the post up, as it was left or anew.
+    /// Takes over the assignment at the target, or starts a new one.
     pub fn new(
         managed: ManagedRegistry<'c>,
         mut desk: Box<dyn ReportTarget + 'c>,
@@ -90,7 +89,7 @@ impl<'c> Reporter<'c> {
         self.monitor.waker()
     }
 
-    /// Waits for the next thing to do, and does it; `None` if it is told to stop (and woken). An error if the post is lost.
+    /// Waits for the next event and handles it; `None` if `stop` was set and the waker called. Fails if the assignment is lost.
     pub fn next(&mut self, stop: &AtomicBool) -> Result<Option<Vec<Report>>, Error> {
         let Some(turn) = self.monitor.next(stop) else { return Ok(None) };
         if stop.load(Ordering::Relaxed) {
@@ -102,7 +101,7 @@ impl<'c> Reporter<'c> {
                 self.pass = pass;
                 reports.extend(self.troubles.of_looking(None));
             }
-            // As long as we stayed, no other command could use the database.
+            // The database was replaced: while this process lives, no other command could use it.
             Turn::Failed(error) if error.is_replaced() => return Err(error),
             Turn::Failed(error) => {
                 reports.extend(self.troubles.of_looking(Some(error.to_string())));
@@ -124,11 +123,11 @@ impl<'c> Reporter<'c> {
     fn report(&mut self, reports: &mut Vec<Report>) -> Result<(), Trouble> {
         let kept = |error: dogwatch_store::StoreError| Trouble::Passing(error.to_string());
         let (key, registry) = (self.desk.key(), self.managed.file.key());
-        for drift in self.store.drifts_after(&registry, self.post.told).map_err(kept)? {
+        for drift in self.store.drifts_after(&registry, self.post.reported).map_err(kept)? {
             let notice = notice(&drift);
             self.desk.tell(&notice)?;
-            self.store.told_at(&key, &registry, drift.number).map_err(kept)?;
-            self.post.told = drift.number;
+            self.store.set_reported(&key, &registry, drift.number).map_err(kept)?;
+            self.post.reported = drift.number;
             reports.push(Report::Told(notice.title));
         }
         let now = self.now();
@@ -168,7 +167,7 @@ impl<'c> Reporter<'c> {
     }
 }
 
-/// What is in the way of looking, and of telling: each is told once, and that it is over when neither is left.
+/// Failures of observing and of reporting: each is reported once, and the recovery when none is left.
 #[derive(Debug, Default)]
 struct Troubles {
     looking: Option<String>,
@@ -201,16 +200,16 @@ impl std::fmt::Debug for Reporter<'_> {
     }
 }
 
-/// How often things are done.
+/// How often to act.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// How often it is looked when nobody says anything.
+    /// Period of passes without any report.
     pub interval: Option<Duration>,
     pub heartbeat: Duration,
 }
 
-/// With its time: the same difference that comes back later is another one to tell.
-fn notice(drift: &ToldDrift) -> Notice {
+/// With its time: a drift that comes back later is reported again.
+fn notice(drift: &JournalDrift) -> Notice {
     let word = |key: &str| drift.data[key].as_str().unwrap_or_default().to_owned();
     let title = format!("[{}] {}", word("class"), word("message"));
     let hint = drift.data["hint"].as_str().map(|hint| format!("\n{hint}")).unwrap_or_default();
@@ -225,16 +224,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trouble_is_told_once_and_over_when_it_is() {
+    fn a_failure_is_reported_once_and_so_is_its_end() {
         let trouble = |text: &str| Some(Report::Trouble(text.to_owned()));
         let mut troubles = Troubles::default();
         assert_eq!(troubles.of_looking(Some("bad file".into())), trouble("bad file"));
-        assert_eq!(
-            troubles.of_telling(None),
-            None,
-            "the card can be told, and the file is bad still"
-        );
-        assert_eq!(troubles.of_looking(Some("bad file".into())), None, "told before");
+        assert_eq!(troubles.of_telling(None), None, "the card works again, the file is still bad");
+        assert_eq!(troubles.of_looking(Some("bad file".into())), None, "reported before");
         assert_eq!(troubles.of_telling(Some("no board".into())), trouble("no board"));
         assert_eq!(troubles.of_looking(None), None, "the board is away still");
         assert_eq!(troubles.of_telling(None), Some(Report::Well));

@@ -16,10 +16,10 @@ use crate::observe::project;
 use crate::observe::snapshot;
 use crate::registry::ManagedRegistry;
 use crate::registry::entry_edits::{
-    be_at, conversation_fields, must_be_here, pane_of, running_again, write_down,
+    announce, conversation_fields, must_be_here, pane_of, running_again, write_down,
 };
 
-/// How sessions are brought back.
+/// How to resume sessions.
 #[derive(Debug, Clone, Default)]
 pub struct Manner {
     pub unattended: bool,
@@ -27,13 +27,13 @@ pub struct Manner {
     pub caller_env: Vec<(OsString, OsString)>,
 }
 
-/// The registry and what is there, seen before anything is brought back.
+/// The registry and the observation from before anything is resumed.
 #[derive(Debug)]
 pub struct Resumption<'r, 'c> {
     managed: &'r ManagedRegistry<'c>,
     registry: Registry,
     observed: Observed,
-    /// Brought back just now: they were not there when we looked.
+    /// Resumed just now: the observation does not have them.
     resumed: BTreeSet<String>,
 }
 
@@ -45,7 +45,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
         Ok(Self { managed, registry, observed, resumed: BTreeSet::new() })
     }
 
-    /// Sessions that nobody ended: those that went down by themselves or with the host.
+    /// Sessions that were not stopped on purpose: they ended by themselves or with the host.
     pub fn fallen(&self) -> Vec<String> {
         let is_here = |entry: &Entry| {
             entry.host.as_ref().is_none_or(|host| *host == self.observed.host)
@@ -68,7 +68,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
         seen.is_some_and(|seen| seen.panes.iter().any(|pane| !pane.dead))
     }
 
-    /// Brings a session back in the conversation that it was in.
+    /// Resumes a session in its conversation.
     pub fn resume(&mut self, name: &str, manner: &Manner, now: &Zoned) -> Result<Spawned, Error> {
         let entry = self.registry.sessions.get(name).cloned();
         let entry = entry.ok_or_else(|| {
@@ -92,9 +92,9 @@ impl<'r, 'c> Resumption<'r, 'c> {
             env: Vec::new(),
             caller_env: manner.caller_env.clone(),
             place: Place::OwnSession,
-            seat: None,
+            membership: None,
         };
-        be_at(self.managed, name)?;
+        announce(self.managed, name)?;
         let spawned = spawn::spawn(context, &request, now)?;
         let data = SessionResumed {
             agent: spawned.agent.clone(),
@@ -113,11 +113,11 @@ impl<'r, 'c> Resumption<'r, 'c> {
         Ok(spawned)
     }
 
-    /// The conversation to go on with, if that can be done.
+    /// The conversation to resume, if that is possible.
     fn conversation(&self, name: &str, entry: &Entry) -> Result<String, Error> {
         let own = name.to_owned();
         if self.observed.server == TmuxServer::Unreachable {
-            // Says why.
+            // Fails with the reason.
             snapshot::look_at_current(self.managed.context)?;
             let reason = "tmux does not answer".to_owned();
             return Err(SessionError::NotReachable { name: own, reason }.into());

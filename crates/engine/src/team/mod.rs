@@ -1,4 +1,4 @@
-//! The agents of one window: who they are, what they are doing, and how far they are with it.
+//! Teams: the agents of one window, their status and their tasks.
 
 pub mod agent;
 pub mod pane;
@@ -25,10 +25,10 @@ use crate::{Context, Error};
 pub struct Team {
     pub window: String,
     pub master: PaneId,
-    /// What the team writes to, if there is such a file, and why it could not be read.
+    /// The team's session file, if there is one, and why it could not be read.
     pub file: Option<PathBuf>,
     pub problem: Option<String>,
-    /// The master first, then in the order of the window, then those whose panes are gone.
+    /// The master first, then in the order of the window, then members whose panes are gone.
     pub members: Vec<Member>,
 }
 
@@ -36,9 +36,9 @@ pub struct Team {
 pub struct Member {
     pub pane: String,
     pub role: Option<String>,
-    /// What it is doing; nothing if no agent is in the pane.
-    pub judged: Option<SessionStatus>,
-    /// What it is at, or was last.
+    /// Its status; `None` if no agent is in the pane.
+    pub status: Option<SessionStatus>,
+    /// Its current task, or the last one.
     pub task: Option<Task>,
     pub lifecycle: Option<PaneRow>,
 }
@@ -47,13 +47,13 @@ pub struct Member {
 pub fn team(context: &Context, pane: PaneId, file: Option<&TeamFile>) -> Result<Team, Error> {
     let view = window_of(context, pane)?;
     let master = master_of(context, pane)?;
-    let mut judged = StatusReader::new(context)?.all(Timestamp::now())?;
-    judged.retain(|one| is_member(one, &view, master));
-    let told = judged.iter().find_map(|one| {
+    let mut statuses = StatusReader::new(context)?.all(Timestamp::now())?;
+    statuses.retain(|one| is_member(one, &view, master));
+    let named = statuses.iter().find_map(|one| {
         let session = &one.seen.session;
-        Some(TeamFile::at(&session.project, session.seat.as_ref()?.session_file.clone()))
+        Some(TeamFile::at(&session.project, session.membership.as_ref()?.session_file.clone()))
     });
-    let file = told.filter(|file| file.path().exists()).or_else(|| file.cloned());
+    let file = named.filter(|file| file.path().exists()).or_else(|| file.cloned());
     let (text, problem) = match file.as_ref().map(TeamFile::read) {
         Some(Ok(text)) => (Some(text), None),
         Some(Err(error)) => (None, Some(error.to_string())),
@@ -61,7 +61,7 @@ pub fn team(context: &Context, pane: PaneId, file: Option<&TeamFile>) -> Result<
     };
     let first = [master.to_string()];
     let here = view.panes.iter().map(|pane| pane.id.to_string());
-    let others = judged.iter().filter_map(|one| one.seen.session.pane.clone());
+    let others = statuses.iter().filter_map(|one| one.seen.session.pane.clone());
     let mut panes: Vec<String> = Vec::new();
     for pane in first.into_iter().chain(here).chain(others) {
         if !panes.contains(&pane) {
@@ -69,24 +69,26 @@ pub fn team(context: &Context, pane: PaneId, file: Option<&TeamFile>) -> Result<
         }
     }
     let member = |pane: String| {
-        let at = judged.iter().position(|one| one.seen.session.pane.as_deref() == Some(&pane));
-        let judged = at.map(|at| judged.swap_remove(at));
+        let at = statuses.iter().position(|one| one.seen.session.pane.as_deref() == Some(&pane));
+        let status = at.map(|at| statuses.swap_remove(at));
         let is_master = pane == master.to_string();
-        (judged.is_some() || is_master).then(|| member(pane, judged, is_master, text.as_ref()))
+        (status.is_some() || is_master).then(|| member(pane, status, is_master, text.as_ref()))
     };
     let members = panes.into_iter().filter_map(member).collect();
     let path = file.map(|file| file.path().to_owned());
     Ok(Team { window: view.id.to_string(), master, file: path, problem, members })
 }
 
-/// The masters of the teams of a project that have anybody in them.
+/// The masters of the project's teams that have members.
 pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> {
     let mut found: Vec<PaneId> = Vec::new();
     let mut asked = HashSet::new();
     for session in context.store()?.sessions(&context.socket, Which::current(Timestamp::now()))? {
         let is_of_project = session.project == Path::new(&*project.to_string_lossy());
-        let master =
-            session.seat.filter(|_| is_of_project).and_then(|seat| seat.master.parse().ok());
+        let master = session
+            .membership
+            .filter(|_| is_of_project)
+            .and_then(|membership| membership.master.parse().ok());
         let is_new =
             |master: &PaneId| asked.insert((*master, session.server.map(|s| (s.pid, s.start))));
         let Some(master) = master.filter(is_new).filter(|master| !found.contains(master)) else {
@@ -101,26 +103,29 @@ pub fn masters(context: &Context, project: &Path) -> Result<Vec<PaneId>, Error> 
     Ok(found)
 }
 
-/// Whether somebody is in the window, or was when its pane was there.
+/// Whether a session is in the window, or was in it before its pane closed.
 fn is_member(one: &SessionStatus, view: &WindowView, master: PaneId) -> bool {
     let session = &one.seen.session;
     if let Some(pane) = one.seen.pane_id() {
         return view.pane(pane).is_some();
     }
-    let is_led = session.seat.as_ref().is_some_and(|seat| seat.master == master.to_string());
+    let is_led = session
+        .membership
+        .as_ref()
+        .is_some_and(|membership| membership.master == master.to_string());
     is_led && session.server == Some(server_of(view))
 }
 
 fn member(
     pane: String,
-    judged: Option<SessionStatus>,
+    status: Option<SessionStatus>,
     is_master: bool,
     text: Option<&SessionFile>,
 ) -> Member {
-    let seat = judged.as_ref().and_then(|one| one.seen.session.seat.as_ref());
+    let membership = status.as_ref().and_then(|one| one.seen.session.membership.as_ref());
     let listed = text.and_then(|text| text.agent(&pane)).map(|row| row.role);
-    let role = seat
-        .map(|seat| seat.role.clone())
+    let role = membership
+        .map(|membership| membership.role.clone())
         .or(listed.filter(|role| !role.is_empty()))
         .or_else(|| is_master.then(|| roles::MASTER.to_owned()));
     let tasks = text.map(SessionFile::tasks).unwrap_or_default();
@@ -134,5 +139,5 @@ fn member(
         }
     });
     let lifecycle = text.and_then(|text| text.pane(&pane));
-    Member { pane, role, judged, task, lifecycle }
+    Member { pane, role, status, task, lifecycle }
 }

@@ -1,4 +1,4 @@
-//! The session file of a team: where it is, and how it is changed while people edit it too.
+//! A team's session file: finding it, and changing it while people edit it too.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -14,68 +14,66 @@ use jiff::Zoned;
 use crate::Error;
 use crate::error::TeamError;
 
-/// Where files are when nothing else is said, below the project's root.
+/// Default directory, below the project's root.
 const FOLDER: &str = ".agents/orchestration";
 const BMAD_FOLDER: &str = "_bmad-output/sessions";
 const BMAD_NAME: &str = "agent-sessions.md";
-/// How long another who makes the file is waited for.
+/// How long to wait for another process that creates the file.
 const MAKING: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(2);
 
-/// What is known of where the file is, the first that is told deciding.
+/// Hints to the file's location; the first one that is set counts.
 #[derive(Debug, Clone, Default)]
 pub struct Whereabouts {
-    /// The file itself.
     pub file: Option<PathBuf>,
     /// `BMAD_SESSION_ID`.
     pub bmad_session: Option<String>,
-    /// The project's root.
     pub project: PathBuf,
 }
 
-/// A session file that is there, or may be made.
+/// A session file that exists or may be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamFile {
     path: PathBuf,
     project: PathBuf,
-    /// There was no file, and nobody said which: others may be making one under another name this moment.
+    /// No file exists and none was named: another process may be creating one under another name now.
     is_new: bool,
 }
 
 impl TeamFile {
     /// A file of a project, or one that a person named.
     pub fn at(project: &Path, path: PathBuf) -> Self {
-        // One name for one file, however it was reached.
+        // One path for one file, however it was reached.
         let file = ProjectFile::named(Some(project), &path);
         let path = file.map(|file| file.path()).unwrap_or(path);
         Self { path, project: project.to_owned(), is_new: false }
     }
 
-    /// No link of the project's leads to it.
+    /// Fails if a link of the project leads to it.
     fn file(&self) -> Result<ProjectFile, Error> {
         ProjectFile::named(Some(&self.project), &self.path)
             .map_err(Error::io(format!("find {}", self.path.display())))
     }
 
-    /// The file that is meant; an error if there is none.
+    /// The existing file; fails if there is none.
     pub fn find(about: &Whereabouts) -> Result<Self, Error> {
-        let path = told(about)?.or_else(|| newest(&about.project));
+        let path = from_hints(about)?.or_else(|| newest(&about.project));
         let path = path.filter(|path| path.exists());
         path.map(|path| Self::at(&about.project, path))
             .ok_or_else(|| Error::Team(TeamError::NoSessionFile { project: about.project.clone() }))
     }
 
-    /// The file that is meant, or the one that an edit will make.
+    /// The existing file, or the one that an edit will create.
     pub fn find_or_name(about: &Whereabouts, now: &Zoned) -> Result<Self, Error> {
         let stamp = now.strftime("%y%m%d-%H%M%S");
         let new = || about.project.join(FOLDER).join(format!("session-{stamp}.md"));
-        let found = told(about)?.or_else(|| newest(&about.project));
+        let found = from_hints(about)?.or_else(|| newest(&about.project));
         let is_new = found.is_none();
         Ok(Self { is_new, ..Self::at(&about.project, found.unwrap_or_else(new)) })
     }
 
-    /// The file, made if there is none. Of several that are started at once, all get the same one: its name has the second in which
-    /// it was chosen.
+    /// Creates the file if there is none. Agents that start together get the same file, although the default name contains the second
+    /// in which it was chosen.
     pub fn made(&self) -> Result<Self, Error> {
         if !self.is_new {
             return Ok(self.clone());
@@ -88,7 +86,7 @@ impl TeamFile {
         Ok(Self { is_new: false, ..self.clone() })
     }
 
-    /// The project's folder is there before anything of ours is, and a lock on it leaves nothing behind.
+    /// Locks the project's directory: it exists before any file of ours, and the lock leaves nothing behind.
     fn lock_project(&self) -> Result<File, Error> {
         let failed = |source| Error::io(format!("lock {}", self.project.display()))(source);
         let folder = File::open(&self.project).map_err(failed)?;
@@ -121,7 +119,7 @@ impl TeamFile {
         Ok(file)
     }
 
-    /// Changes the file, one at a time and without losing what anybody else has saved; makes it if it is not there. `change` may
+    /// Changes the file under a lock and without losing what others saved; creates it if it is missing. `change` may
     /// be called more than once.
     pub fn edit<T>(
         &self,
@@ -143,7 +141,7 @@ impl TeamFile {
     }
 }
 
-fn told(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
+fn from_hints(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
     if let Some(file) = &about.file {
         return Ok(Some(file.clone()));
     }
@@ -155,7 +153,7 @@ fn told(about: &Whereabouts) -> Result<Option<PathBuf>, Error> {
     Ok(Some(about.project.join(BMAD_FOLDER).join(id).join(BMAD_NAME)))
 }
 
-/// The file that was changed last; of two that were changed together, the one whose name comes last.
+/// The file that was changed last; of several with the same time, the last by name.
 fn newest(project: &Path) -> Option<PathBuf> {
     let entries =
         fs::read_dir(project.join(FOLDER)).logged_unless_missing("list a folder")?.flatten();
@@ -183,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_is_told() {
+    fn the_first_hint_decides() {
         let tmp = tempfile::tempdir().unwrap();
         let project = tmp.path().canonicalize().unwrap();
         let mut about = Whereabouts { project: project.clone(), ..Whereabouts::default() };
@@ -212,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_edit_is_not_built_upon() {
+    fn a_half_saved_file_is_not_edited() {
         let tmp = tempfile::tempdir().unwrap();
         let path = tmp.path().join("s.md");
         fs::write(&path, "# x\n```\n").unwrap();
@@ -222,9 +220,9 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "# x\n```\n");
     }
 
-    /// Started together, but in two seconds: one team has one file.
+    /// Started together, but in different seconds: one team has one file.
     #[test]
-    fn all_who_begin_at_once_get_one_file() {
+    fn agents_that_start_together_get_one_file() {
         let tmp = tempfile::tempdir().unwrap();
         let project = tmp.path().canonicalize().unwrap();
         let about = Whereabouts { project: project.clone(), ..Whereabouts::default() };
@@ -245,7 +243,7 @@ mod tests {
         let files = fs::read_dir(project.join(FOLDER)).unwrap().flatten();
         let is_one = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|e| e == "md");
         assert_eq!(files.filter(is_one).count(), 1);
-        // One that was named is that one.
+        // A named file is used as it is.
         let mine = Whereabouts { file: Some(project.join("mine.md")), ..about };
         let now: Zoned = "2026-11-15T08:13:18[UTC]".parse().unwrap();
         let mine = TeamFile::find_or_name(&mine, &now).unwrap();

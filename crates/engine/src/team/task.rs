@@ -7,10 +7,10 @@ use crate::error::TeamError;
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
 
-/// Longest text of a task. What is longer belongs into a file that the task names.
+/// Longest text of a task. Longer texts belong into a file that the task names.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
-/// Adds a task for a role; makes the session file if there is none.
+/// Adds a task for a role; creates the session file if there is none.
 pub fn add(
     context: &Context,
     file: &TeamFile,
@@ -20,7 +20,7 @@ pub fn add(
     let role = roles::role(role).map_err(TeamError::from)?;
     check(text)?;
     let file = file.made()?;
-    // A number that was claimed once is not given out again, even if somebody took the task out of the file.
+    // A number that was claimed once is not used again, even if a person deleted the task from the file.
     let known = context.store()?.highest_claim(file.path())?;
     let id = file.edit(|edited| Ok(edited.add_task(&role, text, known)))?;
     Ok((id, file))

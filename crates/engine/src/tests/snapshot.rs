@@ -259,7 +259,7 @@ fn lists_show_what_was_not_put_away() {
     world.running("lives", "codex");
     let (seen, left_out) = list(&world.context).unwrap();
     assert_eq!((seen.len(), left_out), (2, 0));
-    world.store().put_away(&over.id, Timestamp::now()).unwrap();
+    world.store().archive(&over.id, Timestamp::now()).unwrap();
     let seen = look(&world.context, Which::current(Timestamp::now())).unwrap();
     assert_eq!(seen.iter().map(|one| one.session.name.as_str()).collect::<Vec<_>>(), ["lives"]);
 }

@@ -25,7 +25,7 @@ fn request(world: &World) -> Request {
         env: Vec::new(),
         caller_env: Vec::new(),
         place: Place::OwnSession,
-        seat: None,
+        membership: None,
     }
 }
 

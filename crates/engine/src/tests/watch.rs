@@ -18,7 +18,7 @@ fn next(watcher: &mut Watcher<'_>, at_most: Duration) -> Vec<Change> {
 
 fn words(changes: &[Change]) -> Vec<(String, &'static str)> {
     let word = |change: &Change| {
-        (change.judged.seen.session.name.clone(), change.judged.verdict.status.as_str())
+        (change.status.seen.session.name.clone(), change.status.verdict.status.as_str())
     };
     changes.iter().map(word).collect()
 }
@@ -32,7 +32,7 @@ fn the_first_round_tells_of_all() {
     let changes = next(&mut watcher, LONG);
     assert_eq!(words(&changes), [("a".to_owned(), "idle"), ("b".to_owned(), "working")]);
     assert!(changes.iter().all(|change| matches!(change.what, What::Seen)));
-    assert_eq!(watcher.judged().count(), 2);
+    assert_eq!(watcher.statuses().count(), 2);
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn an_end_is_told_and_then_the_session_goes() {
     world.ended(&placed, Exit::Code(0), Cause::Itself);
     world.context.state.tell_news(&placed.id);
     assert_eq!(words(&next(&mut watcher, LONG)), [("a".to_owned(), "exited")]);
-    world.store().put_away(&placed.id, Timestamp::now()).unwrap();
+    world.store().archive(&placed.id, Timestamp::now()).unwrap();
     let changes = next(&mut watcher, LONG);
     assert!(matches!(changes.as_slice(), [Change { what: What::Gone, .. }]), "{changes:?}");
-    assert_eq!(watcher.judged().count(), 0);
+    assert_eq!(watcher.statuses().count(), 0);
 }
 
 #[test]

@@ -78,7 +78,7 @@ impl World {
             command: &[agent.to_owned()],
             socket: &self.context.socket,
             created,
-            seat: None,
+            membership: None,
         };
         self.store().register(&new, Wanted::Exactly(&name), &[]).unwrap().unwrap();
         id

@@ -1,4 +1,4 @@
-//! The one connection to the tmux server, opened when there is something to watch and closed when there is not.
+//! The control connection to the tmux server: open only while there are sessions to watch.
 
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -11,9 +11,9 @@ use dogwatch_tmux::{PaneId, Server};
 use crate::observe::changes::Waker;
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 
-/// How long a server that cannot be reached is left alone.
+/// Pause before another attempt to connect.
 const RETRY: Duration = Duration::from_secs(1);
-/// A watcher has others to listen to: a server that hangs must not make it deaf for long.
+/// Short, because a tmux that hangs blocks the watcher's other sources too.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Line {
         Self { server, waker, open: None, tried: None }
     }
 
-    /// What tmux has told since the last time, in one word: whether panes may have come or gone.
+    /// Whether tmux reported since the last call that panes may have come or gone.
     pub(crate) fn has_news(&mut self) -> bool {
         let notes = self.open.iter().flat_map(|open| open.notes.try_iter());
         let mut news = false;
@@ -48,36 +48,36 @@ impl Line {
         news
     }
 
-    /// All panes, by the connection if there is one or can be, else by a process.
+    /// Lists all panes over the connection, or with a tmux process if there is no connection.
     pub(crate) fn list(&mut self) -> Result<TmuxSnapshot, dogwatch_tmux::Error> {
         self.connect();
         let by_line = self
             .open
             .as_ref()
             .and_then(|open| TmuxSnapshot::by_line(&open.control).logged("ask tmux"));
-        let sights = match by_line {
-            Some(sights) => sights,
+        let snapshot = match by_line {
+            Some(snapshot) => snapshot,
             None => TmuxSnapshot::by_process(&self.server, &[])?,
         };
-        if sights.faces.is_empty() {
-            // Our own hidden session would keep the server from ending with its last pane.
+        if snapshot.faces.is_empty() {
+            // Our own hidden session would keep the server running after its last pane.
             self.open = None;
         }
-        Ok(sights)
+        Ok(snapshot)
     }
 
-    /// Looks at some panes again.
+    /// Captures these panes again.
     pub(crate) fn refresh(
         &mut self,
-        sights: &mut TmuxSnapshot,
+        snapshot: &mut TmuxSnapshot,
         panes: &[PaneId],
     ) -> Result<(), dogwatch_tmux::Error> {
         if let Some(open) = &self.open
-            && sights.refresh(&open.control, panes).is_ok()
+            && snapshot.refresh(&open.control, panes).is_ok()
         {
             return Ok(());
         }
-        *sights = TmuxSnapshot::by_process(&self.server, panes)?;
+        *snapshot = TmuxSnapshot::by_process(&self.server, panes)?;
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Line {
         };
         let (sender, notes) = mpsc::channel();
         let waker = self.waker.clone();
-        // Ends with the connection, whose end of the channel it reads from.
+        // Ends when the connection closes its end of the channel.
         let pass_on = move || {
             for note in told {
                 if sender.send(note).is_err() {
@@ -102,7 +102,7 @@ impl Line {
                 waker.wake();
             }
         };
-        // Without a thread the panes are read by processes until the next try.
+        // Without the thread, tmux processes list the panes until the next attempt.
         if thread::Builder::new().name("tmux notes".to_owned()).spawn(pass_on).is_err() {
             return;
         }

@@ -1,12 +1,12 @@
-//! Standing watch: told of exits, output, hooks and files, and telling of every change of state.
+//! Watches sessions and reports every change of status, driven by events.
 //!
-//! Theory of operation. Each living session has interests (its news file, its agent's state file, its transcript, its
-//! terminal, its runner's end), and the kernel tells which of them stirred. One control-mode connection tells of panes that
-//! come and go, and answers looks at panes. A session that stirred is due for a look, at once or in a moment ([`pace`]);
-//! only what is due is looked at and judged again. What nobody tells of (time itself, an agent started by others, a lost
-//! message) is found by a slow round.
+//! Theory of operation. Each live session has interests (its news file, its agent's state file, its transcript, its terminal, the
+//! end of its runner), and the kernel reports which of them changed. One control-mode connection reports panes that come and
+//! go, and captures panes. A session with a change becomes due, immediately or a little later ([`pace`]); only due sessions are
+//! read and judged again. A slow round finds what no event reports: time itself, agents that were started elsewhere, lost
+//! messages.
 //!
-//! The verdicts are those of [`crate::observe::status`], from the same evidence: watching makes no difference to them.
+//! The verdicts come from [`crate::observe::status`] and the same evidence as without a watcher.
 
 pub(crate) mod line;
 mod pace;
@@ -33,59 +33,58 @@ use crate::observe::{processes, unmanaged};
 use crate::{Context, Error};
 use line::Line;
 
-/// How often sessions that may change by time alone are judged again.
+/// How often sessions whose status depends on time are judged again.
 const ROUND: Duration = Duration::from_secs(1);
-/// How often all panes are listed, for what nobody told of.
+/// How often all panes are listed, for changes that no event reported.
 const LONG_ROUND: Duration = Duration::from_secs(5);
 
-/// What happened to a session.
 #[derive(Debug, Clone)]
 pub struct Change {
     pub at: Timestamp,
     pub what: What,
-    pub judged: SessionStatus,
+    pub status: SessionStatus,
 }
 
 #[derive(Debug, Clone)]
 pub enum What {
-    /// It is seen for the first time by this watcher.
+    /// Seen for the first time by this watcher.
     Seen,
-    /// It is in another state than before.
+    /// Its status changed.
     Changed { from: Box<Verdict> },
-    /// It was put away, or its agent left a pane that is not ours. The verdict is the last one.
+    /// It was archived, or the agent left an unmanaged pane. The verdict is the last one.
     Gone,
 }
 
-/// Who stirred.
+/// The source of a wake-up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Stir {
-    /// Sessions were added or put away.
+    /// Sessions were added or archived.
     Sessions,
     Session(SessionId, Voice),
 }
 
-/// A watch over all sessions of one server, or over some of them.
+/// Watches all sessions of one server, or some of them.
 #[derive(Debug)]
 pub struct Watcher<'c> {
     context: &'c Context,
     reader: StatusReader<'c>,
     changes: Changes<Stir>,
     line: Line,
-    /// Only these, by id; without any, whatever there is.
+    /// Only these ids; `None` watches all sessions.
     only: Option<BTreeSet<SessionId>>,
     watched: BTreeMap<SessionId, Watched>,
-    /// Who is on the listed, and not looked at yet.
+    /// Listed, but not judged yet.
     new: BTreeMap<SessionId, Session>,
-    sights: Result<TmuxSnapshot, dogwatch_tmux::Error>,
+    snapshot: Result<TmuxSnapshot, dogwatch_tmux::Error>,
     last_round: Instant,
     last_list: Option<Instant>,
-    /// Whether tmux has been asked before: what it refuses at the start is an error, later it may pass.
+    /// Whether tmux answered before: an error on the first call is fatal, later ones may pass.
     has_answered: bool,
 }
 
 #[derive(Debug)]
 struct Watched {
-    judged: SessionStatus,
+    status: SessionStatus,
     interests: Vec<(Interest, Voice)>,
     looked: Instant,
     changed: Instant,
@@ -99,9 +98,9 @@ struct Due {
 }
 
 impl<'c> Watcher<'c> {
-    /// Watches the sessions that are meant, or all.
+    /// Watches the given sessions, or all.
     pub fn new(context: &'c Context, targets: &[String]) -> Result<Self, Error> {
-        // A server may come; a program that is not there will not.
+        // A missing server may start later; a missing tmux program is an error.
         let found = context.tmux.version()?;
         if !found.is_supported() {
             return Err(dogwatch_tmux::Error::TooOld { found }.into());
@@ -112,7 +111,7 @@ impl<'c> Watcher<'c> {
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let meant = reader.many(&targets, now)?;
         let ids: BTreeSet<SessionId> = meant.into_iter().map(|one| one.seen.session.id).collect();
-        // Whoever has news tells only if somebody listens.
+        // Hooks and runners write to the news file only if it exists.
         context.state.news();
         let changes = Changes::new();
         let line = Line::new(&context.tmux, changes.waker());
@@ -124,12 +123,12 @@ impl<'c> Watcher<'c> {
             only: (!ids.is_empty()).then_some(ids),
             watched: BTreeMap::new(),
             new: BTreeMap::new(),
-            sights: Err(dogwatch_tmux::Error::NoServer),
+            snapshot: Err(dogwatch_tmux::Error::NoServer),
             last_round: Instant::now(),
             last_list: None,
             has_answered: false,
         };
-        // Before the first look: what happens from now on is told.
+        // Before the first judgement, so that no change after it is missed.
         watcher.listen();
         Ok(watcher)
     }
@@ -139,9 +138,9 @@ impl<'c> Watcher<'c> {
         self.changes.waker()
     }
 
-    /// The last verdicts, in the order of the sessions' ids, which is that of their making.
-    pub fn judged(&self) -> impl Iterator<Item = &SessionStatus> {
-        self.watched.values().map(|watched| &watched.judged)
+    /// The last status of each session, in the order of their creation (ids sort by time).
+    pub fn statuses(&self) -> impl Iterator<Item = &SessionStatus> {
+        self.watched.values().map(|watched| &watched.status)
     }
 
     /// The newest job of each session.
@@ -150,8 +149,8 @@ impl<'c> Watcher<'c> {
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
     }
 
-    /// Waits for changes, at most so long, or until it is told to stop (and woken). The first call tells of every session
-    /// there is.
+    /// Waits at most `at_most` for changes, or until `stop` is set and the waker called. The first call reports every existing
+    /// session.
     pub fn next(&mut self, at_most: Duration, stop: &AtomicBool) -> Result<Vec<Change>, Error> {
         let until = Instant::now() + at_most;
         loop {
@@ -163,7 +162,7 @@ impl<'c> Watcher<'c> {
         }
     }
 
-    /// Hears what stirred until then.
+    /// Collects wake-ups until then.
     fn wait(&mut self, until: Instant) {
         let left = until.saturating_duration_since(Instant::now());
         let stirred = self.changes.wait(left);
@@ -188,7 +187,7 @@ impl<'c> Watcher<'c> {
         dues.chain([self.last_round + ROUND]).min().unwrap_or(self.last_round)
     }
 
-    /// Does what is to be done now.
+    /// Lists and judges what is due now.
     fn turn(&mut self) -> Result<Vec<Change>, Error> {
         let now = Instant::now();
         let mut changes = Vec::new();
@@ -201,7 +200,7 @@ impl<'c> Watcher<'c> {
         if now.duration_since(self.last_round) >= ROUND {
             self.last_round = now;
             for (id, watched) in &self.watched {
-                if pace::is_restless(&watched.judged, watched.changed, now) {
+                if pace::is_restless(&watched.status, watched.changed, now) {
                     due.entry(id.clone()).or_insert(None);
                 }
             }
@@ -210,7 +209,7 @@ impl<'c> Watcher<'c> {
         Ok(changes)
     }
 
-    /// Finds out which sessions and panes there are.
+    /// Lists the sessions and panes that exist.
     fn list_sessions(&mut self, now: Instant) -> Result<Vec<Change>, Error> {
         let seen = match self.line.list() {
             Err(error) if !(self.has_answered || error.is_no_server() || error.is_passing()) => {
@@ -219,11 +218,11 @@ impl<'c> Watcher<'c> {
             seen => seen.map_err(passing),
         };
         self.has_answered = true;
-        let before = std::mem::replace(&mut self.sights, seen);
+        let before = std::mem::replace(&mut self.snapshot, seen);
         let mut listed =
             self.reader.store.sessions(&self.context.socket, Which::current(Timestamp::now()))?;
-        if let Ok(sights) = &self.sights {
-            listed.extend(unmanaged::agents(self.context, sights, &listed));
+        if let Ok(snapshot) = &self.snapshot {
+            listed.extend(unmanaged::agents(self.context, snapshot, &listed));
         }
         let mut listed: BTreeMap<SessionId, Session> =
             listed.into_iter().map(|session| (session.id.clone(), session)).collect();
@@ -236,11 +235,11 @@ impl<'c> Watcher<'c> {
         let gone = gone.into_iter().filter_map(|id| self.take_off(&id)).collect();
         for (id, watched) in &mut self.watched {
             if let Some(session) = listed.remove(id) {
-                watched.judged.seen.session = session;
+                watched.status.seen.session = session;
             }
-            if !watched.judged.verdict.status.is_over() {
+            if !watched.status.verdict.status.is_over() {
                 let (old, new) =
-                    (face(watched, before.as_ref()), face(watched, self.sights.as_ref()));
+                    (face(watched, before.as_ref()), face(watched, self.snapshot.as_ref()));
                 if old.map(|row| row.dead) != new.map(|row| row.dead) {
                     watched.stir(Voice::Word, now);
                 } else if old.map(|row| row.window_activity) != new.map(|row| row.window_activity) {
@@ -252,13 +251,13 @@ impl<'c> Watcher<'c> {
         Ok(gone)
     }
 
-    /// Sessions may leave the lists before their end was seen, where many end at once. They go once it was told.
+    /// Sessions that left the list before their end was seen, as happens when many end together. They stay until it is reported.
     fn add_unseen_ends(&self, listed: &mut BTreeMap<SessionId, Session>) -> Result<(), Error> {
         for (id, watched) in &self.watched {
             let is_unseen =
-                !watched.judged.verdict.status.is_over() && watched.judged.seen.is_ours();
+                !watched.status.verdict.status.is_over() && watched.status.seen.is_ours();
             if is_unseen && !listed.contains_key(id) {
-                let kept = self.reader.store.by_id(id)?.filter(|session| !session.put_away);
+                let kept = self.reader.store.by_id(id)?.filter(|session| !session.archived);
                 listed.extend(kept.map(|session| (id.clone(), session)));
             }
         }
@@ -268,10 +267,10 @@ impl<'c> Watcher<'c> {
     fn take_off(&mut self, id: &str) -> Option<Change> {
         let watched = self.watched.remove(id)?;
         self.reader.forget(id);
-        Some(Change { at: Timestamp::now(), what: What::Gone, judged: watched.judged })
+        Some(Change { at: Timestamp::now(), what: What::Gone, status: watched.status })
     }
 
-    /// Those whose time has come, with the voice that called.
+    /// Removes and returns the due sessions, with the source that woke them.
     fn take_due(&mut self, now: Instant) -> BTreeMap<SessionId, Option<Voice>> {
         let mut due = BTreeMap::new();
         for (id, watched) in &mut self.watched {
@@ -308,13 +307,13 @@ impl<'c> Watcher<'c> {
         }
         self.see(&to_see);
         let time = Timestamp::now();
-        let judged = self.reader.judge(sessions, self.sights.as_ref(), time)?;
-        self.settle_jobs(&judged);
-        if let Ok(sights) = &mut self.sights {
-            sights.drop_texts();
+        let statuses = self.reader.judge(sessions, self.snapshot.as_ref(), time)?;
+        self.settle_jobs(&statuses);
+        if let Ok(snapshot) = &mut self.snapshot {
+            snapshot.drop_texts();
         }
         let mut is_same = true;
-        for one in judged {
+        for one in statuses {
             let (change, same_interests) = self.take_in(one, time, now);
             changes.extend(change);
             is_same &= same_interests;
@@ -325,89 +324,89 @@ impl<'c> Watcher<'c> {
         Ok(changes)
     }
 
-    /// Writes down how far the jobs of these have come. That must not keep anybody from being told of the rest.
-    fn settle_jobs(&mut self, judged: &[SessionStatus]) {
-        let over = job::settle_of(self.context, &mut self.reader, judged)
+    /// Records the progress of these sessions' jobs. An error here must not stop the watcher.
+    fn settle_jobs(&mut self, statuses: &[SessionStatus]) {
+        let over = job::settle_of(self.context, &mut self.reader, statuses)
             .logged("settle jobs")
             .unwrap_or_default();
         if !over.is_empty() {
             let context = self.context.clone();
             let over = Arc::new(over);
             let told = Arc::clone(&over);
-            // A notification may take its time.
+            // On a thread: a notification can take long.
             let tell = move || job::tell_of(&context, &told);
             if thread::Builder::new().name("notify".to_owned()).spawn(tell).is_err() {
-                // Late is better than never.
+                // No thread: send it here.
                 job::tell_of(self.context, &over);
             }
         }
     }
 
-    /// What is written down of a session now; `None` for one that is gone.
+    /// The session's current record; `None` if it is gone.
     fn record(&mut self, id: &str, voice: Option<Voice>) -> Result<Option<Session>, Error> {
         let Some(watched) = self.watched.get(id) else { return Ok(None) };
-        let known = &watched.judged.seen.session;
-        if !watched.judged.seen.is_ours() {
+        let known = &watched.status.seen.session;
+        if !watched.status.seen.is_ours() {
             if !known.started().is_some_and(|s| processes::is_alive(s.agent)) {
-                // Its launcher may start another.
+                // Its launcher may start another agent.
                 self.last_list = None;
             }
             return Ok(unmanaged::lives(known.origin).then(|| known.clone()));
         }
         match voice {
-            Some(Voice::Word) => Ok(self.reader.store.by_id(id)?.filter(|s| !s.put_away)),
+            Some(Voice::Word) => Ok(self.reader.store.by_id(id)?.filter(|s| !s.archived)),
             _ => Ok(Some(known.clone())),
         }
     }
 
-    /// Looks at panes.
+    /// Captures panes again.
     fn see(&mut self, panes: &[PaneId]) {
-        // Without any sights the next listed brings them.
-        if let (Ok(sights), false) = (&mut self.sights, panes.is_empty())
-            && let Err(error) = self.line.refresh(sights, panes)
+        // Without a snapshot, the next listing creates one.
+        if let (Ok(snapshot), false) = (&mut self.snapshot, panes.is_empty())
+            && let Err(error) = self.line.refresh(snapshot, panes)
         {
-            self.sights = Err(passing(error));
+            self.snapshot = Err(passing(error));
         }
     }
 
-    /// Takes a verdict in: what is new about it, and whether the same things are of interest as before.
+    /// Stores a verdict; returns the change, if it is one, and whether the interests stayed the same.
     fn take_in(
         &mut self,
-        judged: SessionStatus,
+        current: SessionStatus,
         at: Timestamp,
         now: Instant,
     ) -> (Option<Change>, bool) {
-        let id = judged.seen.session.id.clone();
-        let status = &judged.verdict.status;
+        let id = current.seen.session.id.clone();
+        let status = &current.verdict.status;
         let interests = if status.is_over() {
             Vec::new()
         } else {
-            interests::of(self.context, &judged.seen, self.reader.memory(&id))
+            interests::of(self.context, &current.seen, self.reader.memory(&id))
         };
         let before = self.watched.remove(&id);
         let before = before.as_ref();
         let is_same = before.is_some_and(|b| b.interests == interests);
-        let is_news = before.is_none_or(|b| b.judged.verdict.status.key() != status.key());
+        let is_news = before.is_none_or(|b| b.status.verdict.status.key() != status.key());
         let what = match before {
             None => What::Seen,
-            Some(before) => What::Changed { from: Box::new(before.judged.verdict.clone()) },
+            Some(before) => What::Changed { from: Box::new(before.status.verdict.clone()) },
         };
-        let change = is_news.then(|| Change { at, what, judged: judged.clone() });
+        let change = is_news.then(|| Change { at, what, status: current.clone() });
         let watched = Watched {
-            judged,
+            status: current,
             interests,
             looked: now,
             changed: before.filter(|_| !is_news).map_or(now, |b| b.changed),
-            // What happened between the look and the listening nobody tells of.
+            // Events between the reading and the new subscription were missed: read again soon.
             due: if is_same { before.and_then(|b| b.due) } else { Some(Due::soon(now)) },
         };
         self.watched.insert(id, watched);
         (change, is_same)
     }
 
-    /// Asks to be told of all that concerns the sessions there are.
+    /// Subscribes to everything that concerns the current sessions.
     fn listen(&mut self) {
-        let listed = (Interest::File(self.context.state.news_of_roll()), Stir::Sessions);
+        let listed = (Interest::File(self.context.state.news_of_sessions()), Stir::Sessions);
         let sessions = self.watched.iter().flat_map(|(id, watched)| {
             let stir = move |voice: &Voice| Stir::Session(id.clone(), *voice);
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
@@ -424,8 +423,8 @@ impl Due {
 
 impl Watched {
     fn stir(&mut self, voice: Voice, now: Instant) {
-        // Whoever has spoken once is expected to speak again.
-        let tells = self.judged.verdict.reasons.iter().any(|reason| {
+        // A source that has reported once is expected to report again.
+        let tells = self.status.verdict.reasons.iter().any(|reason| {
             matches!(reason.source, Source::OwnWord | Source::Hook | Source::Transcript)
                 && (reason.at.is_some() || reason.role == Role::Decided)
         });
@@ -437,20 +436,20 @@ impl Watched {
     }
 }
 
-/// A session's pane as it was listed.
+/// A session's pane in the snapshot.
 fn face<'a>(
     watched: &Watched,
-    sights: Result<&'a TmuxSnapshot, &dogwatch_tmux::Error>,
+    snapshot: Result<&'a TmuxSnapshot, &dogwatch_tmux::Error>,
 ) -> Option<&'a PaneRow> {
-    let id = pane(&watched.judged.seen.session)?;
-    sights.logged("ask tmux")?.faces.iter().map(|face| &face.row).find(|row| row.pane_id == id)
+    let id = pane(&watched.status.seen.session)?;
+    snapshot.logged("ask tmux")?.faces.iter().map(|face| &face.row).find(|row| row.pane_id == id)
 }
 
 fn pane(session: &Session) -> Option<PaneId> {
     session.pane.as_deref()?.parse().ok()
 }
 
-/// An error that a watch outlives: the next round asks again.
+/// Turns an error of tmux into one that the watcher survives: the next round tries again.
 fn passing(error: dogwatch_tmux::Error) -> dogwatch_tmux::Error {
     if error.is_no_server() || error.is_passing() {
         return error;

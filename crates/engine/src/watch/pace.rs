@@ -1,4 +1,4 @@
-//! How soon a session is looked at again.
+//! How soon a session is judged again.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,18 @@ use dogwatch_core::status::Status;
 use crate::observe::interests::Voice;
 use crate::observe::status::SessionStatus;
 
-/// A transcript grows line by line; a few lines are read at once.
+/// A transcript grows line by line; read several lines together.
 const TRANSCRIPT: Duration = Duration::from_millis(100);
-/// An agent that tells by itself is looked at for what it does not tell.
+/// For an agent with hooks or a state file, whose screen only adds detail.
 const OUTPUT: Duration = Duration::from_secs(1);
-/// One that has only its screen is looked at as often as a person would notice.
+/// For an agent with nothing but its screen: as fast as a person would notice.
 const ONLY_OUTPUT: Duration = Duration::from_millis(100);
-/// A session that is listened to in a new way is looked at once more.
+/// One more look after the subscriptions of a session changed.
 pub(super) const AFTERWARDS: Duration = Duration::from_millis(200);
-/// After this long without news, time alone changes no idle session any more.
+/// After this long without a change, time alone does not change an idle session.
 const SETTLED: Duration = Duration::from_secs(15);
 
-/// The moment to look at a session of which there is news.
+/// When to judge a session that has reported something.
 pub(super) fn due(voice: Voice, tells: bool, looked: Instant, now: Instant) -> Instant {
     let gap = match voice {
         Voice::Word => return now,
@@ -30,8 +30,8 @@ pub(super) fn due(voice: Voice, tells: bool, looked: Instant, now: Instant) -> I
     now.max(looked + gap)
 }
 
-/// Whether a session may change by nothing but time: what should work may turn out to be stuck, what just ended may
-/// turn out to be settled.
+/// Whether the status may change by time alone: a working session may turn out to be stuck, one that just ended may turn
+/// out to be settled.
 pub(super) fn is_restless(one: &SessionStatus, changed: Instant, now: Instant) -> bool {
     if one.seen.session.agent == profile::COMMAND || one.verdict.status.is_over() {
         return matches!(one.verdict.status, Status::Starting);
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_at_once_and_noise_in_time() {
+    fn self_reports_are_read_immediately_and_output_is_delayed() {
         let looked = Instant::now();
         let now = looked + Duration::from_millis(10);
         let table = [

@@ -19,7 +19,7 @@ use dogwatch_bmad::policy::load::{self, Need};
 use dogwatch_bmad::provider;
 use dogwatch_bmad::{Project, Stories, read_text};
 
-/// Where all epics may be in one file, if they are not in files of their own.
+/// Files that may hold all epics, if there is no file per epic.
 const EPICS: [&str; 6] = [
     "_bmad-output/planning-artifacts/epics.md",
     "_bmad-output/epics.md",
@@ -29,10 +29,10 @@ const EPICS: [&str; 6] = [
     "epics.md",
 ];
 
-/// All epics together; one file alone has less.
+/// Limit for all epics together; a single file has a lower one.
 const MOST_EPICS: usize = 64 * 1024 * 1024;
 
-/// Finds the stories that are meant and not done, and who does them.
+/// Finds the requested stories that are not done, and their agents.
 pub(super) fn items(
     context: &Context,
     planned: &mut Planned,
@@ -124,7 +124,7 @@ pub(super) fn items(
     Ok(())
 }
 
-/// Who does the steps of a story, as a run of the original was configured.
+/// The agents of a story's steps, as configured for story-automator.
 fn configured(
     planned: &Planned,
     wanted: &Wanted,
@@ -146,7 +146,7 @@ fn configured_for(
     Some(AgentChoice { primary: chosen.primary, fallback: chosen.fallback, model: chosen.model })
 }
 
-/// What the project's policy says of cycles and retries; and whether it can be used at all.
+/// Cycles and retries from the project's policy; fails if the policy is not usable.
 fn limits(planned: &mut Planned, wanted: &Wanted, builds: bool) -> Result<(), Error> {
     let home = Project { root: planned.project.clone(), ..wanted.home.clone() };
     let policy = match load::load(&home, None, Need::Skills) {
@@ -169,10 +169,10 @@ fn no_story(story: &str) -> Error {
 
 type Found = (StoryId, String, String);
 
-/// Every story of sprint status, in its order, one row each.
+/// All stories of the sprint status, in its order, once each.
 fn rows(sprint: &Sprint, known: &KnownEpics) -> Vec<Found> {
     let rows = sprint.stories(known).into_iter();
-    // `epic-1` and its retrospective are no stories.
+    // `epic-1` and its retrospective are not stories.
     rows.filter(|(_, row)| !row.key.starts_with("epic-"))
         .map(|(id, row)| (id, row.key.clone(), row.status.clone()))
         .collect()
@@ -192,7 +192,7 @@ fn chosen(found: &[Found], list: &str, known: &KnownEpics) -> Result<Vec<Found>,
     };
     let mut places = std::collections::BTreeSet::new();
     for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        // A dash may be part of a key, so the whole is tried first.
+        // A dash may be part of a key, so try the whole text first.
         if let Ok(at) = place(part) {
             places.insert(at);
             continue;
@@ -204,7 +204,7 @@ fn chosen(found: &[Found], list: &str, known: &KnownEpics) -> Result<Vec<Found>,
     Ok(places.into_iter().filter_map(|at| found.get(at).cloned()).collect())
 }
 
-/// The epics that the stories are from, read.
+/// Reads the epics that contain the stories.
 fn epic_texts(
     stories: &Stories,
     known: &KnownEpics,
@@ -230,7 +230,7 @@ fn epic_texts(
     Ok(read)
 }
 
-/// `1-2-password-reset` is about a password reset.
+/// The title in a key: `1-2-password-reset` becomes `password reset`.
 fn title_of(key: &str, id: &StoryId) -> String {
     let words = key
         .strip_prefix(&id.prefix())
@@ -244,7 +244,7 @@ fn title_of(key: &str, id: &StoryId) -> String {
     }
 }
 
-/// Who is there to do the work.
+/// Which agents are installed.
 struct Crews {
     claude: bool,
     codex: bool,
@@ -258,7 +258,7 @@ impl Crews {
                 agents::find_program(&p, &context.path, std::path::Path::new("/")).is_some()
             })
         };
-        // Who was named is asked for; the others need not be there.
+        // With an agent named by the user, no other has to be installed.
         let all_named = wanted.agent.is_some();
         Self { claude: all_named || is_there("claude"), codex: all_named || is_there("codex") }
     }
@@ -268,8 +268,8 @@ impl Crews {
         AgentChoice { primary: primary.into(), fallback: None, model: None }
     }
 
-    /// A simple story is claude's; a harder one codex's first, and claude's if that fails. A review is claude's: codex tends to
-    /// leave without saying that it is done.
+    /// claude does simple stories; codex does harder ones, with claude as fallback. claude reviews: codex tends to end a review
+    /// without a result.
     fn of(&self, level: &str) -> BTreeMap<String, AgentChoice> {
         let both = self.claude && self.codex && level != "Low";
         let work = if both {
@@ -284,7 +284,7 @@ impl Crews {
     }
 }
 
-/// In a worktree there is only what git knows.
+/// A worktree contains only files that git tracks.
 pub(super) fn can_be_side_by_side(planned: &Planned, tree: &Tree) -> Result<(), Error> {
     let stories = Stories::new(&planned.project);
     let sprint = stories.sprint_file()?;
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn which_stories_are_meant() {
+    fn a_list_of_stories_selects_ids_ranges_and_keys() {
         let text = "development_status:\n  epic-1: x\n  1-1-a: done\n  1-2-b: review\n  1-3-c: backlog\n  epic-1-retrospective: optional\n  2-1-d: backlog\n";
         let known = KnownEpics::default();
         let found = rows(&Sprint::read(text), &known);

@@ -1,4 +1,4 @@
-//! Stories that BMAD builds by itself: what there is to build, what an agent is told, and what its spec says afterwards.
+//! Stories that BMAD builds with one skill: what to build, the agent's prompt, and what the spec says afterwards.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::workflow::run_context::RunContext;
 use crate::{Context, Error};
 use dogwatch_bmad::{Stories, files, read_text, read_text_to_change, remove_below, rewrite_text};
 
-/// Folders that may hold spec folders, from the project's root; BMAD's own default is the first.
+/// Where spec folders may be, from the project's root; BMAD's default comes first.
 const PLACES: [&str; 5] = [
     "_bmad-output/specs",
     "_bmad-output",
@@ -24,7 +24,7 @@ const PLACES: [&str; 5] = [
     "docs/specs",
 ];
 const LIST: &str = "stories.yaml";
-/// What a build leaves that halted before it had a spec.
+/// File name prefix of the report of a build that halted before it had a spec.
 const RESULT: &str = "bmad-build-auto-result-";
 
 /// Spec folders with a `stories.yaml`, from the project's root.
@@ -51,7 +51,7 @@ pub(super) fn spec_folders(root: &Path) -> Vec<String> {
     found
 }
 
-/// Whether the stories come from a `stories.yaml`: if there is one, and no sprint status or the folder was named.
+/// The spec folder, if the stories come from a `stories.yaml`: one exists, and there is no sprint status or the folder was named.
 pub(super) fn folder(planned: &Planned, wanted: &Wanted) -> Result<Option<String>, Error> {
     let folders = spec_folders(&planned.project);
     let named = wanted.epic.as_ref().and_then(|epic| {
@@ -94,7 +94,7 @@ pub(super) fn items(planned: &mut Planned, wanted: &Wanted, folder: &str) -> Res
             done.push(entry.id.clone());
             continue;
         }
-        // A person wants to see the plan first, and has not: the spec is not there, or still a draft.
+        // The plan needs a person's approval first: there is no spec yet, or only a draft.
         if entry.spec_checkpoint && matches!(status.as_str(), "" | "draft") {
             planned.notes.push(format!(
                 "stops before story {}: its spec_checkpoint asks you to review the plan; run bmad-build-auto for it with \"Halt after planning.\", then run this again",
@@ -142,7 +142,7 @@ fn chosen<'e>(all: &'e [Entry], list: Option<&str>, folder: &str) -> Result<Vec<
     Ok(all.iter().filter(|entry| wanted.contains(&entry.id.as_str())).collect())
 }
 
-/// What a run of builds is refused for, besides what every run is.
+/// Reasons to refuse a run of builds, besides those of every run.
 pub(super) fn refusals(context: &Context, planned: &Planned, is_dirty: bool) -> Vec<Error> {
     let mut found = Vec::new();
     if agents::find_program("uv", &context.path, &planned.project).is_none() {
@@ -169,7 +169,7 @@ fn in_folder(root: &Path, folder: &str, id: &str) -> Result<Vec<(PathBuf, Spec)>
     read_all(root, files(root, &place, &format!("{id}-"))?)
 }
 
-/// The specs of a story of sprint status, oldest first.
+/// The specs of a story from the sprint status, oldest first.
 pub(super) fn in_artifacts(root: &Path, item: &str) -> Result<Vec<(PathBuf, Spec)>, Error> {
     let place = Stories::new(root).artifacts()?;
     let prefix = item.replace('.', "-");
@@ -191,27 +191,27 @@ fn read_all(root: &Path, paths: Vec<PathBuf>) -> Result<Vec<(PathBuf, Spec)>, Er
     Ok(read)
 }
 
-fn specs(site: &RunContext<'_>, job: &Job) -> Result<Vec<(PathBuf, Spec)>, Error> {
-    let (root, item) = (site.folder(job), job.subject.name());
-    match &site.settings.spec_folder {
+fn specs(ctx: &RunContext<'_>, job: &Job) -> Result<Vec<(PathBuf, Spec)>, Error> {
+    let (root, item) = (ctx.folder(job), job.subject.name());
+    match &ctx.settings.spec_folder {
         Some(folder) => in_folder(&root, folder, item),
         None => in_artifacts(&root, item),
     }
 }
 
-/// What an agent is told to build.
-pub(super) fn intent(site: &RunContext<'_>, job: &Job) -> String {
-    let run = site.journal.run();
+/// The intent to give to the build skill.
+pub(super) fn intent(ctx: &RunContext<'_>, job: &Job) -> String {
+    let run = ctx.journal.run();
     let Some(item) = job.item().and_then(|item| run.plan.item(item)) else { return String::new() };
-    if let Some(folder) = &site.settings.spec_folder {
+    if let Some(folder) = &ctx.settings.spec_folder {
         let more =
             if item.intent.is_empty() { String::new() } else { format!("\n\n{}", item.intent) };
         return format!("Spec folder: {folder}\nStory id: {}{more}", item.id);
     }
-    // One that was begun is gone on with: by intent alone it would get a second spec.
-    let begun = specs(site, job).logged("read a file").and_then(|mut all| all.pop());
+    // Continue a build that was started: with the intent alone it would write a second spec.
+    let begun = specs(ctx, job).logged("read a file").and_then(|mut all| all.pop());
     if let Some((path, _)) = begun {
-        let root = site.folder(job);
+        let root = ctx.folder(job);
         return format!("Spec file: {}", path.strip_prefix(&root).unwrap_or(&path).display());
     }
     let (id, prefix, key) = (&item.id, item.id.replace('.', "-"), item.key());
@@ -222,17 +222,17 @@ pub(super) fn intent(site: &RunContext<'_>, job: &Job) -> String {
     )
 }
 
-/// What the story's spec says of the build.
-pub(super) fn verify(site: &RunContext<'_>, job: &Job) -> Result<Finding, Error> {
-    let root = site.folder(job);
-    let all = specs(site, job)?;
+/// Reads the result of the build from the story's spec.
+pub(super) fn verify(ctx: &RunContext<'_>, job: &Job) -> Result<Finding, Error> {
+    let root = ctx.folder(job);
+    let all = specs(ctx, job)?;
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
-    if site.settings.spec_folder.is_some() && all.len() > 1 {
+    if ctx.settings.spec_folder.is_some() && all.len() > 1 {
         let names: Vec<String> = all.iter().map(|(path, _)| shown(path)).collect();
         return Ok(Finding::Refuted(format!("the story has several specs: {}", names.join(", "))));
     }
     let Some((path, spec)) = all.last() else {
-        return Ok(match halted(site, job, &root)? {
+        return Ok(match halted(ctx, job, &root)? {
             Some((path, spec)) => Finding::Refuted(blocked(&shown(&path), &spec)),
             None => Finding::Not("the story has no spec".into()),
         });
@@ -254,9 +254,9 @@ fn blocked(name: &str, spec: &Spec) -> String {
     format!("blocked: {why} ({name})")
 }
 
-/// What a build left that halted before it had a spec, since the attempt began.
-fn halted(site: &RunContext<'_>, job: &Job, root: &Path) -> Result<Option<(PathBuf, Spec)>, Error> {
-    let run = site.journal.run();
+/// The report of a build that halted before it had a spec, if it was written since the attempt began.
+fn halted(ctx: &RunContext<'_>, job: &Job, root: &Path) -> Result<Option<(PathBuf, Spec)>, Error> {
+    let run = ctx.journal.run();
     let since =
         run.attempt_at(job).or_else(|| job.item().and_then(|item| run.items.get(item)?.begun));
     let mut all = results(root)?;
@@ -270,7 +270,7 @@ fn results(root: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn modified(path: &Path) -> Option<Timestamp> {
-    // A clock that counts in whole seconds must not make it older than the attempt.
+    // File times may be in whole seconds; do not let that make the report older than the attempt.
     let at = Timestamp::try_from(
         std::fs::metadata(path)
             .logged_unless_missing("look at a file")?
@@ -281,10 +281,10 @@ fn modified(path: &Path) -> Option<Timestamp> {
     at.checked_add(jiff::SignedDuration::from_secs(1)).ok()
 }
 
-/// Another try after a person has decided so: a spec that is blocked would be halted at again.
-pub(super) fn again(site: &RunContext<'_>, job: &Job) -> Result<(), Error> {
-    let root = site.folder(job);
-    for (path, _) in specs(site, job)? {
+/// Prepares another try that a person asked for: a spec that is still marked blocked would halt the build again.
+pub(super) fn again(ctx: &RunContext<'_>, job: &Job) -> Result<(), Error> {
+    let root = ctx.folder(job);
+    for (path, _) in specs(ctx, job)? {
         let Some(text) = read_text_to_change(&root, &path)? else {
             continue;
         };
@@ -292,8 +292,8 @@ pub(super) fn again(site: &RunContext<'_>, job: &Job) -> Result<(), Error> {
             rewrite_text(&root, &path, &text, &draft)?;
         }
     }
-    // The tree must be clean: what a build without a spec has left is kept with the run.
-    let folder = site.context.state.run(&site.journal.id)?;
+    // The tree must be clean, so the report of a build without a spec moves to the run's directory.
+    let folder = ctx.context.state.run(&ctx.journal.id)?;
     for path in results(&root)? {
         let (Some(name), Some(text)) =
             (path.file_name(), read_text(&root, &path).logged("read a file").flatten())
@@ -306,12 +306,12 @@ pub(super) fn again(site: &RunContext<'_>, job: &Job) -> Result<(), Error> {
     Ok(())
 }
 
-/// The build does not touch sprint status: a story that is done is so there too.
-pub(super) fn finish(site: &RunContext<'_>, job: &Job, root: &Path) -> Result<(), Error> {
-    if site.settings.spec_folder.is_some() || !matches!(verify(site, job)?, Finding::Holds(_)) {
+/// Marks a finished story as done in the sprint status, which the build does not touch.
+pub(super) fn finish(ctx: &RunContext<'_>, job: &Job, root: &Path) -> Result<(), Error> {
+    if ctx.settings.spec_folder.is_some() || !matches!(verify(ctx, job)?, Finding::Holds(_)) {
         return Ok(());
     }
-    let run = site.journal.run();
+    let run = ctx.journal.run();
     let Some(item) = job.item().and_then(|item| run.plan.item(item)) else { return Ok(()) };
     let file = Stories::new(root).sprint_file()?;
     let Some(text) = read_text_to_change(root, &file)? else {

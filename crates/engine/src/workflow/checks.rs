@@ -1,4 +1,4 @@
-//! For what a run is refused before it begins: the one list of reasons, for `story run` and for `story validate`.
+//! Reasons to refuse a run before it begins; the same list for `story run` and `story validate`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::error::{AgentError, ProjectError, WorkflowError};
 use crate::observe::agents;
 use crate::{Context, Error};
 
-/// Agents' own files are not larger.
+/// Limit for the agents' own settings files.
 const LONGEST: u64 = 16 * 1024 * 1024;
 /// Where an administrator's settings for claude are.
 const MANAGED: [&str; 2] = [
@@ -24,7 +24,7 @@ const MANAGED: [&str; 2] = [
     "/Library/Application Support/ClaudeCode/managed-settings.json",
 ];
 
-/// Another run of the project is in the way.
+/// Another run of the project that is not finished.
 pub(super) fn of_beginning(context: &Context, project: &Path) -> Result<Vec<Error>, Error> {
     let mut found = Vec::new();
     if driver::is_attended(context, project) {
@@ -40,7 +40,7 @@ pub(super) fn of_beginning(context: &Context, project: &Path) -> Result<Vec<Erro
     Ok(found)
 }
 
-/// What can be known to be impossible before anything begins.
+/// Obstacles that are known before anything begins.
 pub(super) fn of_plan(context: &Context, planned: &mut Planned, wanted: &Wanted) -> Vec<Error> {
     let mut found = of_agents(context, &planned.project, &planned.plan, wanted.permissions);
     if let Err(error) = of_tree(context, planned, wanted, &mut found) {
@@ -61,7 +61,7 @@ fn crew(plan: &Plan) -> BTreeSet<&String> {
         .collect()
 }
 
-/// What speaks against starting the agents of a run here, with these permissions.
+/// Obstacles to starting the run's agents here with these permissions.
 pub(super) fn of_agents(
     context: &Context,
     project: &Path,
@@ -91,7 +91,7 @@ pub(super) fn of_agents(
     found
 }
 
-/// Whether the agent would ask about the folder before it begins: in a run it would wait for an answer.
+/// Whether the agent would open its trust dialog, which would block the run.
 fn untrusted(
     context: &Context,
     profile: &Profile,
@@ -114,7 +114,7 @@ fn untrusted(
     let state = match read(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        // What cannot be read proves nothing.
+        // An unreadable file proves nothing.
         Err(_) => return None,
     };
     let agent = profile.name.clone();
@@ -141,7 +141,7 @@ fn read(path: &Path) -> std::io::Result<String> {
     read_regular(path, LONGEST).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What speaks against working in this tree; what a person should know of it becomes a note.
+/// Obstacles in the work tree; adds notes that a person should read.
 fn of_tree(
     context: &Context,
     planned: &mut Planned,

@@ -1,5 +1,5 @@
-//! Dialogs of a step's agent in a run whose agents ask: each becomes a question that is answered from anywhere, and the answer
-//! goes to that very dialog.
+//! Dialogs of a step's agent, in a run whose agents ask for permission. Each becomes an escalation that can be answered from
+//! anywhere, and the answer is given to that dialog only.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::escalation::{self, Dialog, Situation, Trigger};
@@ -17,42 +17,42 @@ use crate::observe::status::SessionStatus;
 use crate::workflow::run_context::RunContext;
 use crate::{Context, Error};
 
-/// How long a dialog may take to go away once its answer was given.
+/// How long a dialog may stay open after its answer was given.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(30);
-/// Lines of the screen that whoever answers gets to see.
+/// Lines of the screen that are shown with the question.
 const LINES: usize = 24;
 
 /// The dialogs of one attempt's session.
 pub(super) struct Dialogs<'a> {
-    site: &'a RunContext<'a>,
+    ctx: &'a RunContext<'a>,
     job: &'a Job,
     n: u32,
-    /// What was open at the last look.
+    /// Key of the dialog that was open at the last check.
     open: Option<String>,
-    /// Whether there was a look: dialogs that an earlier process asked about may be gone.
+    /// False until the first check: dialogs that an earlier process asked about may be gone by now.
     has_looked: bool,
 }
 
 impl<'a> Dialogs<'a> {
-    pub(super) fn new(site: &'a RunContext<'a>, job: &'a Job, n: u32) -> Self {
-        Self { site, job, n, open: None, has_looked: false }
+    pub(super) fn new(ctx: &'a RunContext<'a>, job: &'a Job, n: u32) -> Self {
+        Self { ctx, job, n, open: None, has_looked: false }
     }
 
     fn prefix(&self) -> String {
-        format!("dialog {}: {}#{} ", self.site.journal.id, self.job, self.n)
+        format!("dialog {}: {}#{} ", self.ctx.journal.id, self.job, self.n)
     }
 
-    /// Asks a person about the dialog that is open, and passes their answer on. Whether one is open that waits for a person.
-    pub(super) fn look(&mut self, judged: &SessionStatus) -> Result<bool, Error> {
-        if self.site.settings.permissions == Permissions::Bypass {
+    /// Raises an escalation for the open dialog, and gives its answer to the agent. Returns whether a dialog waits for a person.
+    pub(super) fn look(&mut self, status: &SessionStatus) -> Result<bool, Error> {
+        if self.ctx.settings.permissions == Permissions::Bypass {
             return Ok(false);
         }
-        let found = match &judged.verdict.status {
+        let found = match &status.verdict.status {
             Status::Waiting { question, options, dialog: Some(mark), .. }
                 if !options.is_empty() =>
             {
-                let id = &judged.seen.session.id;
-                let (request, asks) = ask::last_request(self.site.context, id)?.unwrap_or_default();
+                let id = &status.seen.session.id;
+                let (request, asks) = ask::last_request(self.ctx.context, id)?.unwrap_or_default();
                 let dialog = Dialog {
                     session: id.to_string(),
                     mark: mark.clone(),
@@ -61,7 +61,7 @@ impl<'a> Dialogs<'a> {
                 };
                 Some((dialog, question.clone().unwrap_or_default(), asks))
             }
-            // It says that it waits before it has drawn what for.
+            // The agent reports that it waits before it draws the dialog.
             Status::Waiting { .. } => return Ok(self.open.is_some()),
             _ => None,
         };
@@ -71,39 +71,39 @@ impl<'a> Dialogs<'a> {
             .map(|(dialog, ..)| format!("{prefix}{}@{}", dialog.mark, dialog.request));
         let is_new = !self.has_looked || self.open != key;
         if is_new {
-            close(self.site.context, &prefix, key.as_deref(), GONE)?;
+            close(self.ctx.context, &prefix, key.as_deref(), GONE)?;
         }
         self.has_looked = true;
         self.open.clone_from(&key);
         let (Some((dialog, question, asks)), Some(key)) = (found, key) else { return Ok(false) };
-        self.ask(&key, judged, dialog, &question, &asks, is_new)?;
+        self.ask(&key, status, dialog, &question, &asks, is_new)?;
         Ok(true)
     }
 
     fn ask(
         &self,
         key: &str,
-        judged: &SessionStatus,
+        status: &SessionStatus,
         dialog: Dialog,
         question: &str,
         asks: &str,
         is_new: bool,
     ) -> Result<(), Error> {
-        let newest = ask::list(self.site.context, true)?.into_iter().rfind(|one| one.key == key);
+        let newest = ask::list(self.ctx.context, true)?.into_iter().rfind(|one| one.key == key);
         match newest {
             Some(Escalation { settled: None, .. }) => return Ok(()),
             Some(one) => match &one.settled {
                 Some(settled) => match settled.outcome {
                     Settlement::Answered { carried_out: false, .. } => {
-                        return match ask::carry_out(self.site.context, &one) {
-                            // It went away meanwhile.
+                        return match ask::carry_out(self.ctx.context, &one) {
+                            // The dialog closed meanwhile.
                             Err(Error::Message(
                                 MessageError::NoDialog { .. } | MessageError::OtherDialog { .. },
                             )) => Ok(()),
                             other => other,
                         };
                     }
-                    // The keys were pressed, and the agent takes its time; a dialog that stays is asked about again.
+                    // The keys were pressed and the agent is slow; a dialog that stays open is asked about again.
                     Settlement::Answered { .. }
                         if !is_new && Timestamp::now().duration_since(settled.at) < PATIENCE =>
                     {
@@ -115,21 +115,21 @@ impl<'a> Dialogs<'a> {
             },
             None => {}
         }
-        let run = self.site.journal.run();
-        let session = judged.seen.session.name.clone();
+        let run = self.ctx.journal.run();
+        let session = status.seen.session.name.clone();
         let problem = match (asks.is_empty(), question.is_empty()) {
             (true, true) => "it asks for permission".to_owned(),
             (true, false) => question.to_owned(),
             (false, true) => asks.to_owned(),
             (false, false) => format!("{asks}\n{question}"),
         };
-        let screen = capture::capture(self.site.context, &judged.seen, None, false);
+        let screen = capture::capture(self.ctx.context, &status.seen, None, false);
         let screen = screen.map(|c| String::from_utf8_lossy(&c.text).into_owned());
         let facts = screen
             .logged("capture a screen")
             .map(|text| escalation::Fact { name: "screen".into(), value: last_lines(&text) });
         let situation = Situation {
-            run: Some(self.site.journal.id.clone()),
+            run: Some(self.ctx.journal.id.clone()),
             story: Some(match &self.job.subject {
                 Subject::Item(item) => item.clone(),
                 Subject::Group(group) => format!("epic {group}"),
@@ -137,18 +137,18 @@ impl<'a> Dialogs<'a> {
             step: Some(self.job.step.clone()),
             session: Some(session),
             facts: facts.into_iter().collect(),
-            offer: Some(questions::offer(self.site, &run, self.job)),
+            offer: Some(questions::offer(self.ctx, &run, self.job)),
             dialog: Some(dialog),
             ..Situation::new(Trigger::Permission, problem)
         };
-        // No deadline: what counts without an answer must never be a permission.
+        // No deadline: a default answer must never grant a permission.
         let request = ask::Request { key, situation: &situation, deadline: None, anew: true };
-        ask::raise(self.site.context, &request).map(drop)
+        ask::raise(self.ctx.context, &request).map(drop)
     }
 
-    /// The session is over: nothing of it needs an answer.
+    /// The session has ended: withdraws its questions.
     pub(super) fn over(&self) -> Result<(), Error> {
-        close(self.site.context, &self.prefix(), None, "its session has ended")
+        close(self.ctx.context, &self.prefix(), None, "its session has ended")
     }
 }
 
@@ -163,7 +163,7 @@ fn close(context: &Context, prefix: &str, but: Option<&str>, because: &str) -> R
     Ok(())
 }
 
-/// The end of a screen, without empty lines.
+/// The last lines of a screen, without empty ones.
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
     lines[lines.len().saturating_sub(LINES)..].join("\n")

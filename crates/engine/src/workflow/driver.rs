@@ -1,5 +1,5 @@
-//! Carrying a run out: read the journal, decide, do, write down, and again. Everything that takes time is done beside the one
-//! who decides, so that stories side by side do not wait for each other.
+//! Executes a run: read the journal, decide, act, record, repeat. Actions run on threads beside the deciding loop, so that parallel
+//! stories do not wait for each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -26,12 +26,11 @@ use crate::workflow::run_context::RunContext;
 use crate::workflow::state_document;
 use crate::{Context, Error};
 
-/// How often is looked for what nobody tells of.
+/// How often to check for changes that no event reports.
 const OWN_PACE: Duration = Duration::from_secs(1);
-/// How long is waited for somebody who was just killed.
+/// How long to wait for the lock of a driver that was just killed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How a run was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunOutcome {
     Complete,
@@ -41,22 +40,22 @@ pub enum RunOutcome {
     Aborted {
         why: String,
     },
-    /// Questions are open, and we were not to wait for the answers.
+    /// Questions are open, and the caller does not wait for answers.
     Asked,
-    /// We were told to stop; sessions go on, and so does the run once it is resumed.
+    /// Stopped by the caller; sessions keep running, and `resume` continues the run.
     Stopped,
 }
 
-/// How a run is carried out.
+/// How to execute a run.
 pub struct RunOptions<'a> {
-    /// What the environment says of the project.
+    /// The project's settings from the environment.
     pub home: dogwatch_bmad::Project,
     pub caller_env: Vec<(OsString, OsString)>,
-    /// Whether we stay while a person is asked.
+    /// Whether to keep running while questions are open.
     pub wait_for_answers: bool,
-    /// Set from outside when we are to leave.
+    /// Set by the caller to stop.
     pub stop: &'a AtomicBool,
-    /// Told of everything that happens.
+    /// Called for every new fact.
     pub tell: &'a (dyn Fn(&Run, &Dated) + Sync),
 }
 
@@ -68,7 +67,7 @@ impl std::fmt::Debug for RunOptions<'_> {
     }
 }
 
-/// Carries a run on until it is over, paused, or has nothing to do without an answer.
+/// Executes a run until it is over, paused, or blocked on an answer.
 pub fn drive(
     context: &Context,
     kept: &KeptRun,
@@ -78,7 +77,7 @@ pub fn drive(
     let journal = Journal::open(context, kept)?;
     let settings = Settings::of(kept)?;
     let halt = AtomicBool::new(false);
-    let site = RunContext {
+    let ctx = RunContext {
         context,
         project: kept.project.clone(),
         settings,
@@ -92,7 +91,7 @@ pub fn drive(
         let (done, results) = mpsc::channel();
         let mut changes = Changes::new();
         let mut loop_ = Loop {
-            site: &site,
+            ctx: &ctx,
             terms,
             told: journal.facts_after(0).len(),
             at_work: BTreeSet::new(),
@@ -104,11 +103,11 @@ pub fn drive(
         let waker = changes.waker();
         let left = loop {
             match loop_.turn(|decision| {
-                let (site, done, waker, decision) =
-                    (&site, done.clone(), waker.clone(), decision.clone());
+                let (ctx, done, waker, decision) =
+                    (&ctx, done.clone(), waker.clone(), decision.clone());
                 let (key, failed, again) = (decision.key(), done.clone(), waker.clone());
                 let work = move || {
-                    let result = perform(site, &decision);
+                    let result = perform(ctx, &decision);
                     let _ = done.send((decision.key(), result));
                     waker.wake();
                 };
@@ -131,12 +130,12 @@ pub fn drive(
                 break Err(error);
             }
         };
-        // Whoever waits for a session sees this within a second.
+        // Actions that wait for a session see this within a second.
         halt.store(true, Ordering::Relaxed);
         left
     });
     journal.refresh()?;
-    // Aborted by an answer: the run is over, and its row shall say so.
+    // Aborted by an answer: the run is over, and its row in the database must say so.
     if let Ok(RunOutcome::Aborted { why }) = &left
         && context.store()?.run(&kept.id)?.is_some_and(|run| run.over.is_none())
     {
@@ -145,40 +144,39 @@ pub fn drive(
     if matches!(left, Ok(RunOutcome::Aborted { .. })) {
         questions::close(context, &kept.id, questions::ABORTED)?;
     }
-    state_document::keep(&site, &journal.run())?;
+    state_document::keep(&ctx, &journal.run())?;
     left
 }
 
-/// What one turn of the loop came to.
 enum Turn {
     RunOutcome(RunOutcome),
     Wait(Duration),
 }
 
 struct Loop<'a> {
-    site: &'a RunContext<'a>,
+    ctx: &'a RunContext<'a>,
     terms: &'a RunOptions<'a>,
-    /// How many facts were told of.
+    /// How many facts were reported to the caller.
     told: usize,
-    /// Decisions that somebody is at.
+    /// Decisions that a thread is executing.
     at_work: BTreeSet<String>,
-    /// Decisions that failed for reasons of our own, and when they are tried again.
+    /// Decisions that failed because of dogwatch's own errors, and when to retry them.
     delayed: BTreeMap<String, (u32, Instant)>,
 }
 
 impl Loop<'_> {
     fn turn(&mut self, mut begin: impl FnMut(&Decision)) -> Result<Turn, Error> {
-        let journal = self.site.journal;
+        let journal = self.ctx.journal;
         journal.refresh()?;
         self.take_answers()?;
         self.tell();
         let run = journal.run();
-        state_document::keep(self.site, &run)?;
+        state_document::keep(self.ctx, &run)?;
         if self.terms.stop.load(Ordering::Relaxed) {
             return Ok(Turn::RunOutcome(RunOutcome::Stopped));
         }
         if matches!(run.standing, Standing::Aborted { .. }) {
-            self.site.stop.store(true, Ordering::Relaxed);
+            self.ctx.stop.store(true, Ordering::Relaxed);
         }
         let now = Timestamp::now();
         let mut wake = OWN_PACE;
@@ -204,8 +202,8 @@ impl Loop<'_> {
                 begin(&decision);
             }
         }
-        // Agents that wait at a dialog go on waiting without us.
-        let asking = self.site.asking();
+        // Agents that wait at a dialog keep waiting without a driver.
+        let asking = self.ctx.asking();
         let only_asks = !self.at_work.is_empty() && self.at_work.is_subset(&asking);
         if only_asks && !self.terms.wait_for_answers && wake >= OWN_PACE {
             return Ok(Turn::RunOutcome(RunOutcome::Asked));
@@ -224,7 +222,7 @@ impl Loop<'_> {
         })
     }
 
-    /// A decision was carried out, or could not be for reasons of ours: then it is tried again a few times.
+    /// Takes the result of a decision. One that failed because of an error of dogwatch's own is retried a few times.
     fn ended(&mut self, key: String, result: Result<(), Error>) -> Result<(), Error> {
         self.at_work.remove(&key);
         let Err(error) = result else {
@@ -240,37 +238,37 @@ impl Loop<'_> {
         Ok(())
     }
 
-    /// How long a decision that failed has to wait yet.
+    /// How long a failed decision still has to wait.
     fn delay_of(&self, decision: &Decision) -> Option<Duration> {
         let (_, at) = self.delayed.get(&decision.key())?;
         Some(at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
     }
 
     fn tell(&mut self) {
-        let run = self.site.journal.run();
-        for dated in self.site.journal.facts_after(self.told) {
+        let run = self.ctx.journal.run();
+        for dated in self.ctx.journal.facts_after(self.told) {
             self.told += 1;
             (self.terms.tell)(&run, &dated);
         }
     }
 
-    /// Writes down what people answered, and takes back what need no longer be asked.
+    /// Records people's answers, and withdraws questions that are no longer needed.
     fn take_answers(&self) -> Result<(), Error> {
-        let journal = self.site.journal;
+        let journal = self.ctx.journal;
         let run = journal.run();
         if run.asked == 0 {
             return Ok(());
         }
         let prefix = question_key(&journal.id, "");
         let mut gone: BTreeSet<&String> = run.questions.keys().collect();
-        for escalation in ask::list(self.site.context, true)? {
+        for escalation in ask::list(self.ctx.context, true)? {
             let Some(id) = escalation.key.strip_prefix(&prefix) else { continue };
             gone.remove(&id.to_owned());
             let is_open = run.questions.contains_key(id);
             match escalation.settled.map(|settled| settled.outcome) {
                 Some(Settlement::Answered { action, by, note, .. }) if is_open => {
                     let agent = note.filter(|_| action == Action::OtherAgent);
-                    let other = || questions::other_agent(self.site, &run, id);
+                    let other = || questions::other_agent(self.ctx, &run, id);
                     let agent = agent.or_else(|| (action == Action::OtherAgent).then(other)?);
                     journal.append(Fact::Answered { id: id.to_owned(), action, by, agent })?;
                 }
@@ -283,21 +281,21 @@ impl Loop<'_> {
                         Standing::Aborted { .. } => questions::ABORTED,
                         _ => "the run continued without it",
                     };
-                    ask::withdraw(self.site.context, &escalation.key, because)?;
+                    ask::withdraw(self.ctx.context, &escalation.key, because)?;
                 }
                 _ => {}
             }
         }
-        // Swept away since, in a run that rested for long: asked again.
+        // Old escalations are purged; in a run that rested for long, raise the question again.
         for (id, question) in run.questions.iter().filter(|(id, _)| gone.contains(id)) {
-            escalate(self.site, id, &question.job, question.trigger, &question.why)?;
+            escalate(self.ctx, id, &question.job, question.trigger, &question.why)?;
         }
         Ok(())
     }
 }
 
-/// One at a time for each project. A child of somebody who was killed may hold the lock for the blink of an eye, until it has
-/// become another program.
+/// One driver per project. A child of a driver that was killed can hold the inherited lock for a moment, until it has executed
+/// another program.
 fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, Error> {
     let name = format!("run-{}", mark_of(project));
     let path: PathBuf = context.state.typing_lock(&name)?;
@@ -308,7 +306,7 @@ fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, E
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            // The kernel tells nobody of a lock that is free again.
+            // The kernel does not notify when a lock is released.
             Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
                 // sleep: the kernel has no wait for a lock with a time limit.
                 std::thread::sleep(Duration::from_millis(10));
@@ -323,7 +321,7 @@ fn lock(context: &Context, project: &Path, patience: Duration) -> Result<File, E
     }
 }
 
-/// Whether somebody carries a run of the project out right now.
+/// Whether a driver is executing a run of the project now.
 pub fn is_attended(context: &Context, project: &Path) -> bool {
     matches!(
         lock(context, project, Duration::ZERO),
@@ -331,7 +329,7 @@ pub fn is_attended(context: &Context, project: &Path) -> bool {
     )
 }
 
-/// The same in every build, so that an older dogwatch and a newer one see each other.
+/// Stable across builds, so that different dogwatch versions exclude each other.
 fn mark_of(project: &Path) -> String {
     let bytes = project.as_os_str().as_encoded_bytes();
     let mark = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |mark, byte| {

@@ -1,4 +1,4 @@
-//! Which generation of BMAD's skills a project has, and so which built-in workflow a run uses.
+//! Detects the generation of BMAD's skills in a project, which decides the built-in workflow.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ use dogwatch_bmad::{Project, Stories, files, skill_roots};
 
 /// The skill that does a whole story.
 pub(super) const BUILD: &str = "bmad-build-auto";
-/// Without these there is no story to do; the others of a story's steps may be named by a policy.
+/// Required for stories; a policy may name other skills for the other steps.
 const STORIES: [&str; 2] = ["bmad-create-story", "bmad-dev-story"];
-/// Where earlier versions of BMAD kept the same as workflows.
+/// Where earlier BMAD versions kept these as workflows.
 const OLDER: [&str; 2] =
     ["_bmad/bmm/workflows/4-implementation", "bmad/bmm/workflows/4-implementation"];
 
@@ -27,7 +27,7 @@ pub(super) struct Chosen {
     pub(super) why: String,
 }
 
-/// A built-in workflow that is named where a file could be.
+/// The built-in workflow of that name, given in place of a file.
 pub(super) fn named(file: &Path) -> Option<Generation> {
     match file.to_str()? {
         "bmad" if !file.exists() => Some(Generation::Stories),
@@ -36,7 +36,7 @@ pub(super) fn named(file: &Path) -> Option<Generation> {
     }
 }
 
-/// Chooses by what is installed and what was begun; `wanted` is one that a person named.
+/// Chooses by the installed skills and the state of the stories, unless the user named one in `wanted`.
 pub(super) fn choose(
     context: &Context,
     home: &Project,
@@ -60,7 +60,7 @@ pub(super) fn choose(
     Ok(Chosen { text, why: format!("workflow {name}: {why}") })
 }
 
-/// The file of a skill, where an agent in the project finds it.
+/// A skill's file, where an agent in the project would find it.
 pub(super) fn skill(context: &Context, home: &Project, name: &str) -> Option<PathBuf> {
     let mut roots = skill_roots(home);
     roots.extend(home.home.as_ref().map(|home| home.join(".agents/skills")));
@@ -88,7 +88,7 @@ fn installed(context: &Context, home: &Project) -> Result<Installed, Error> {
         let folder = home.root.join(folder);
         ["create-story", "dev-story"].iter().all(|name| folder.join(name).is_dir())
     });
-    // A policy may name other skills for the same steps.
+    // A policy may name other skills for these steps.
     let by_policy = || load::load(home, None, Need::Skills).is_ok();
     Ok(Installed {
         stories: by_skills || by_workflows || by_policy(),
@@ -100,7 +100,7 @@ fn installed(context: &Context, home: &Project) -> Result<Installed, Error> {
     })
 }
 
-/// The project as the environment has it, with this root.
+/// The project as the environment describes it, with this root.
 pub(super) fn home(project: &Path, wanted: &Wanted) -> Project {
     Project { root: project.to_owned(), ..wanted.home.clone() }
 }

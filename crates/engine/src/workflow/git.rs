@@ -1,5 +1,5 @@
-//! git, as far as a run needs it. Whatever is begun here may have been begun before by somebody who was killed, and is looked
-//! for first.
+//! git operations of a run. A driver that was killed may have done part of any of them, so each first checks for traces of an
+//! earlier try.
 
 mod aside;
 
@@ -23,39 +23,38 @@ use dogwatch_bmad::why_not;
 
 /// Hooks of a repository may run all its tests.
 const LIMIT: Duration = Duration::from_mins(30);
-/// How long is waited for another git that is at it.
+/// How long to wait for another git process's lock.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A repository, or a worktree of it, as it is seen from a folder in it.
+/// A repository or worktree, seen from a directory inside it.
 #[derive(Debug, Clone)]
 pub struct Tree {
     dir: PathBuf,
     tree: WorkTree,
 }
 
-/// How a commit or a merge went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GitOutcome {
-    /// The commit that has it now.
+    /// The hash of the commit.
     Well(String),
-    /// There was nothing to be done.
+    /// There was nothing to do.
     Nothing,
     Badly(String),
 }
 
 impl Tree {
-    /// The tree that a folder is the root of, or is in.
+    /// The work tree that contains the directory.
     pub fn of(dir: &Path) -> Option<Self> {
         let tree = WorkTree::of(dir).logged("find the work tree")?;
         Some(Self { dir: dir.to_owned(), tree })
     }
 
-    /// Runs git at the top of the tree: all paths are as they are seen from there.
+    /// Runs git at the top of the tree; paths are relative to it.
     fn git(&self, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
         git_in(self.tree.top(), args, input)
     }
 
-    /// The answer of a git that must not fail.
+    /// The output of a git command that must not fail.
     fn ask(&self, args: &[&str]) -> Result<String, Error> {
         let said = self.git(args, b"")?;
         self.answer(args, &said).map(|text| text.trim_end_matches('\n').to_owned())
@@ -75,7 +74,7 @@ impl Tree {
         self.git(args, b"").map(|said| said.is_fine())
     }
 
-    /// The commit that is checked out; none in a new repository.
+    /// The commit that is checked out; `None` in a new repository.
     pub fn head(&self) -> Option<String> {
         self.commit_of("HEAD")
     }
@@ -86,7 +85,7 @@ impl Tree {
         said.is_fine().then(|| said.stdout.text().trim().to_owned())
     }
 
-    /// Changed files, seen from the top, with a mark of what is in them.
+    /// Changed files, relative to the top, each with a hash of its content.
     pub fn changes(&self) -> Result<BTreeMap<String, String>, Error> {
         let changed = self.changed()?;
         let marks = self.marks(&changed)?;
@@ -103,7 +102,7 @@ impl Tree {
         })
     }
 
-    /// A mark of what is in each of these files. Of a link it is where it leads to: git would read what is there.
+    /// A hash of each file's content. For a link it is the hash of its target path: git would read the file it points to.
     fn marks(&self, changes: &[Change]) -> Result<Vec<String>, Error> {
         let mut marks = vec!["gone".to_owned(); changes.len()];
         let mut files = Vec::new();
@@ -118,7 +117,7 @@ impl Tree {
                 _ => {}
             }
         }
-        // All in one go, unless a name is not a line, or a file is gone meanwhile.
+        // One git process for all, except names with a newline or quote and files that are gone meanwhile.
         let is_line = |path: &[u8]| !path.contains(&b'\n') && !path.starts_with(b"\"");
         let (lines, odd): (Vec<_>, Vec<_>) = files.into_iter().partition(|(_, path)| is_line(path));
         let input: Vec<u8> = lines.iter().flat_map(|(_, path)| [*path, b"\n"].concat()).collect();
@@ -147,7 +146,7 @@ impl Tree {
         Ok(if said.is_fine() { said.stdout.text().trim().to_owned() } else { "gone".into() })
     }
 
-    /// Commits everything but what was there before the run and is as it was. `mark` is a line that only this commit has.
+    /// Commits all changes except those from before the run that are unchanged. `mark` is a line that identifies this commit.
     pub(super) fn commit(
         &self,
         message: &str,
@@ -174,9 +173,9 @@ impl Tree {
                 let is_ours = before.get(&change.shown()) != Some(mark);
                 if is_ours && why_not(&self.tree, change).is_none() {
                     ours.push(&change.path);
-                    // One that is gone from the index already cannot be added to it.
+                    // A file that is already deleted in the index cannot be added.
                     to_add.extend(change.is_unstaged().then_some(change.path.as_slice()));
-                    // A file that was moved is one that is gone, too.
+                    // A rename also deletes the old path.
                     ours.extend(change.from.as_deref());
                 }
             }
@@ -186,15 +185,15 @@ impl Tree {
             let text = format!("{message}\n\n{mark}\n");
             let said = match self.added(&to_add)? {
                 Some(refused) => refused,
-                // Only these, whatever else is in the index.
+                // Only these paths, whatever else is in the index.
                 None => self.with_paths(&["commit", "-q", "-m", &text], &ours)?,
             };
             if said.is_fine() {
-                // A hook may have made another text of ours.
+                // A hook may have rewritten the commit message.
                 let made = self.marked(mark)?.or_else(|| self.head());
                 return Ok(made.map_or(GitOutcome::Nothing, GitOutcome::Well));
             }
-            // One that was started by somebody who was killed may still be at it.
+            // A git process of a driver that was killed may still hold the lock.
             let words = said.stderr.text();
             let is_locked = words.contains("index.lock") || words.contains("cannot lock ref");
             if !is_locked || begun.elapsed() > PATIENCE {
@@ -206,7 +205,7 @@ impl Tree {
         }
     }
 
-    /// Changed files that are in no commit of ours, with the reason: they look like secrets.
+    /// Changed files that are left out of commits because they look like secrets, with the reason.
     pub(super) fn left_out(&self) -> Result<Vec<String>, Error> {
         let named =
             |change: &Change| Some(format!("{} {}", change.shown(), why_not(&self.tree, change)?));
@@ -217,7 +216,7 @@ impl Tree {
         self.marked(mark).map(|found| found.is_some())
     }
 
-    /// What git had against adding these, if anything.
+    /// Adds the paths; returns git's result if it refused.
     fn added(&self, paths: &[&[u8]]) -> Result<Option<Ended>, Error> {
         if paths.is_empty() {
             return Ok(None);
@@ -226,7 +225,7 @@ impl Tree {
         Ok((!said.is_fine()).then_some(said))
     }
 
-    /// Paths by its input, for there may be more than a command line takes.
+    /// Passes paths on stdin: there may be more than a command line can hold.
     fn with_paths(&self, args: &[&str], paths: &[&[u8]]) -> Result<Ended, Error> {
         self.git(&[args, &PATHS_FROM_INPUT].concat(), &literal(paths))
     }
@@ -243,7 +242,7 @@ impl Tree {
         });
     }
 
-    /// The commit of this branch that has the line, if one of the last has.
+    /// The commit on this branch, among the latest, whose message has the line.
     fn marked(&self, mark: &str) -> Result<Option<String>, Error> {
         if self.head().is_none() {
             return Ok(None);
@@ -251,14 +250,14 @@ impl Tree {
         let grep = format!("--grep={mark}");
         let found =
             self.ask(&["log", "-n", "200", "--format=%H%n%B%x00", "--fixed-strings", &grep])?;
-        // git looks for the words anywhere: those of another step may begin with ours.
+        // git matches substrings: another step's mark may start with ours.
         let has_line = |text: &&str| text.lines().any(|line| line == mark);
         let commit = found.split('\0').find(has_line);
         Ok(commit.and_then(|text| text.trim_start().lines().next()).map(ToOwned::to_owned))
     }
 
-    /// A worktree with a branch of its own that starts here. One of that name from before is thrown away. Returns the folder in
-    /// it that is to the worktree what ours is to our tree.
+    /// Creates a worktree with a new branch from here, and replaces an existing one of that name. Returns the directory in it that
+    /// corresponds to ours.
     pub(super) fn add_worktree(&self, dir: &Path, branch: &str) -> Result<PathBuf, Error> {
         self.remove_worktree(dir, branch);
         if let Some(parent) = dir.parent() {
@@ -277,15 +276,15 @@ impl Tree {
         self.git(&["branch", "-q", "-D", branch], b"").logged("run git");
     }
 
-    /// Our folder as it is seen from the top, with a slash behind it; nothing if it is the top.
+    /// Our directory relative to the top, with a trailing slash; empty at the top.
     fn prefix(&self) -> Result<String, Error> {
         let args = ["rev-parse", "--show-prefix"];
         let said = git_in(&self.dir, &args, b"")?;
         self.answer(&args, &said).map(|text| text.trim_end_matches('\n').to_owned())
     }
 
-    /// Brings a branch home. `commits` are known to be on it. `mend` may settle files that both sides changed: base, ours, theirs
-    /// in, the text of both out.
+    /// Merges a branch. `commits` are known to be on it. `mend` may resolve a file that both sides changed: it gets base, ours
+    /// and theirs, and returns the merged text.
     pub(super) fn merge(
         &self,
         branch: &str,
@@ -301,7 +300,7 @@ impl Tree {
             }
             match self.commit_of("MERGE_HEAD") {
                 None => {}
-                // Left by somebody who was killed.
+                // Left by a driver that was killed.
                 Some(merging) if merging == tip => self.abort_merge(&tip),
                 Some(_) => {
                     let dir = self.tree.top().display();
@@ -326,7 +325,7 @@ impl Tree {
         }
     }
 
-    /// The branch is gone: was it merged before it was removed?
+    /// The branch is gone: checks whether it was merged before it was removed.
     fn merged_before(&self, commits: &[String]) -> Result<GitOutcome, Error> {
         for commit in commits {
             if !self.is_fine(&["merge-base", "--is-ancestor", commit, "HEAD"])? {
@@ -338,7 +337,7 @@ impl Tree {
         Ok(GitOutcome::Nothing)
     }
 
-    /// Takes a merge of ours back; another's is left alone.
+    /// Aborts a merge of this commit; leaves any other merge alone.
     fn abort_merge(&self, of: &str) {
         if self.commit_of("MERGE_HEAD").as_deref() == Some(of) {
             self.git(&["merge", "--abort"], b"").logged("run git");
@@ -372,15 +371,14 @@ impl Tree {
         self.is_fine(&["commit", "-q", "--no-edit"])
     }
 
-    /// Whether git knows a file, as it is seen from our folder.
+    /// Whether git tracks a file; relative to our directory.
     pub fn has(&self, path: &str) -> bool {
         let Some(prefix) = self.prefix().logged("run git") else { return false };
         let path = format!(":(top,literal){prefix}{path}");
         self.is_fine(&["ls-files", "--error-unmatch", "--", &path]).unwrap_or(false)
     }
 
-    /// Keeps a file or a folder of ours out of what git sees, without touching a file that the project shares. `path` is as it is
-    /// seen from our folder.
+    /// Adds a path of ours to `.git/info/exclude`, so that no shared file changes. `path` is relative to our directory.
     pub fn exclude(&self, path: &str) -> Result<(), Error> {
         let common = self.ask(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
         let file = Path::new(&common).join("info/exclude");
@@ -392,7 +390,7 @@ impl Tree {
             return Ok(());
         }
         let gap = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
-        // Added to, never written anew: it is a person's, in whatever encoding.
+        // Append only: the file is a person's, in any encoding.
         exclude.append(format!("{gap}{pattern}\n").as_bytes()).map_err(failed())
     }
 }
@@ -404,7 +402,7 @@ fn git_in(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
     program::run(command, input, LIMIT).map_err(Error::io("run git"))
 }
 
-/// A path as a pattern that fits nothing else.
+/// A path as a pattern that matches nothing else.
 fn escaped(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for letter in path.chars() {

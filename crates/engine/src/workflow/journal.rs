@@ -1,4 +1,4 @@
-//! The journal of a run, held by whoever carries the run out, and added to by others too: a person who pauses it.
+//! The journal of a run. The driver holds it; others may append too, such as a person who pauses the run.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +23,7 @@ struct Inner {
 }
 
 impl Journal {
-    /// Reads everything that happened so far.
+    /// Reads all facts so far.
     pub(super) fn open(context: &Context, kept: &KeptRun) -> Result<Self, Error> {
         let run = replay(kept, &[])?;
         let inner = Inner { store: context.store()?, known: 0, facts: vec![], run };
@@ -36,26 +36,25 @@ impl Journal {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what others added.
+    /// Reads facts that others appended.
     pub(super) fn refresh(&self) -> Result<(), Error> {
         self.inner().refresh(&self.id)
     }
 
-    /// Where the run stands now.
     pub(super) fn run(&self) -> Run {
         self.inner().run.clone()
     }
 
-    /// The facts behind the first `known`.
+    /// The facts after the first `known`.
     pub(super) fn facts_after(&self, known: usize) -> Vec<Dated> {
         self.inner().facts.get(known..).unwrap_or_default().to_vec()
     }
 
-    /// Writes a fact down. Until then it did not happen, for whoever comes after us.
+    /// Appends a fact. A fact that is not recorded did not happen, as far as the next driver is concerned.
     pub(super) fn append(&self, fact: Fact) -> Result<(), Error> {
         let mut inner = self.inner();
         rehearsed_death::before();
-        // The database counts in milliseconds, and what is read again must be what we went by.
+        // The database stores milliseconds; decide by the same time that a replay will read.
         let now = Timestamp::from_millisecond(Timestamp::now().as_millisecond());
         let dated = Dated { at: now.unwrap_or_default(), fact };
         loop {
@@ -86,13 +85,13 @@ impl Inner {
     }
 }
 
-/// A run as its journal says.
+/// The state of a run, computed from its journal.
 pub fn replay(kept: &KeptRun, facts: &[Dated]) -> Result<Run, Error> {
     let workflow = workflow::read(&kept.workflow, &kept.definition)?;
     Ok(Run::replay(workflow, kept.plan.clone(), facts))
 }
 
-/// Tests have us killed at each write: `DOGWATCH_TEST_DIE_AT=7` is right after the seventh, `7-` right before it.
+/// Lets tests kill the driver at each write: `DOGWATCH_TEST_DIE_AT=7` right after the seventh, `7-` right before it.
 mod rehearsed_death {
     #[cfg(debug_assertions)]
     use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! The runs that there are.
+//! Lists runs.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use super::journal::replay;
 use super::{Settings, driver};
 use crate::{Context, Error};
 
-/// A run, and how far it is.
+/// A run and its progress.
 #[derive(Debug)]
 pub struct Listed {
     pub kept: KeptRun,
-    /// None if its journal cannot be read by this version.
+    /// `None` if this version cannot read the journal.
     pub run: Option<Run>,
     pub settings: Settings,
-    /// A process carries it out right now.
+    /// A driver is executing it now.
     pub attended: bool,
-    /// Questions that wait for an answer.
+    /// Number of open questions.
     pub questions: usize,
 }
 

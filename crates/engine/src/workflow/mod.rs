@@ -1,8 +1,8 @@
-//! Carrying out work that is done step by step: whole stories, unattended.
+//! Executes workflows step by step: whole stories, unattended.
 //!
-//! What is next is decided in `core::workflow` from the run's journal; here it is done. [`driver`] is the loop, `perform` one
-//! decision. Every decision may have been carried out already by somebody who was killed before it was written down, so each
-//! begins with a look at the world: is the session of this attempt there, is the commit made, is the branch merged?
+//! `core::workflow` decides the next action from the run's journal; this module performs it. [`driver`] is the loop, `perform`
+//! executes one decision. A driver may have been killed between an action and its record, so every action first checks whether
+//! it was done already: does the attempt's session exist, is the commit there, is the branch merged?
 
 mod bmad;
 mod builds;

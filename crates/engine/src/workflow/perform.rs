@@ -1,5 +1,5 @@
-//! One decision, carried out. Each begins by looking whether it was carried out before, by somebody who was killed before they
-//! could say so.
+//! Executes one decision. Each first checks whether it was done already, by a driver that was killed before it could record
+//! the result.
 
 use std::collections::BTreeMap;
 
@@ -16,28 +16,28 @@ use crate::Error;
 use crate::error::{ProjectError, WorkflowError};
 use crate::workflow::run_context::RunContext;
 
-/// Carries a decision out and writes down what came of it.
-pub(super) fn perform(site: &RunContext<'_>, decision: &Decision) -> Result<(), Error> {
-    let run = site.journal.run();
+/// Executes a decision and records the result.
+pub(super) fn perform(ctx: &RunContext<'_>, decision: &Decision) -> Result<(), Error> {
+    let run = ctx.journal.run();
     let step = |job: &Job| -> Result<Step, Error> {
         run.step(job)
             .cloned()
             .ok_or_else(|| WorkflowError::NoStepOfJob { job: job.to_string() }.into())
     };
-    let write = |fact: Fact| site.journal.append(fact);
+    let write = |fact: Fact| ctx.journal.append(fact);
     match decision {
-        Decision::Begin { item } => write(begin(site, item)?),
+        Decision::Begin { item } => write(begin(ctx, item)?),
         Decision::Skip { job, why } => write(Fact::Skipped { job: job.clone(), why: why.clone() }),
         Decision::Attempt { job, n, agent, model, look_first } => {
-            write(attempt(site, &step(job)?, job, *n, agent, model.clone(), *look_first)?)
+            write(attempt(ctx, &step(job)?, job, *n, agent, model.clone(), *look_first)?)
         }
-        Decision::Spawn { job, attempt } => write(spawn(site, &step(job)?, job, attempt)?),
+        Decision::Spawn { job, attempt } => write(spawn(ctx, &step(job)?, job, attempt)?),
         Decision::Await { job, n, session } => {
             let step = step(job)?;
             let begun = run.attempt_at(job).unwrap_or_else(Timestamp::now);
-            match sessions::wait(site, job, *n, session, begun, step.timeout)? {
+            match sessions::wait(ctx, job, *n, session, begun, step.timeout)? {
                 Some(how) => {
-                    let (output, spent) = sessions::hear(site, session, job, *n);
+                    let (output, spent) = sessions::hear(ctx, session, job, *n);
                     write(Fact::Ended { job: job.clone(), n: *n, how, output, spent })
                 }
                 None => Ok(()),
@@ -46,18 +46,18 @@ pub(super) fn perform(site: &RunContext<'_>, decision: &Decision) -> Result<(), 
         Decision::Verify { job, n, how, output, held } => {
             let (how, output) = (how.as_ref(), output.as_deref());
             let asked = Asked { job, n: *n, how, output, held: *held };
-            write(verify::verify(site, &step(job)?, &asked).unwrap_or_else(|error| {
+            write(verify::verify(ctx, &step(job)?, &asked).unwrap_or_else(|error| {
                 failed(job, *n, Failure::Error, format!("verification failed: {error}"))
             }))
         }
-        Decision::Commit { job, attempt } => write(commit(site, &step(job)?, job, attempt)?),
-        Decision::Merge { job, attempt } => write(merge(site, job, attempt)?),
+        Decision::Commit { job, attempt } => write(commit(ctx, &step(job)?, job, attempt)?),
+        Decision::Merge { job, attempt } => write(merge(ctx, job, attempt)?),
         Decision::Close { job, n, session } => {
-            sessions::close(site, session)?;
+            sessions::close(ctx, session)?;
             write(Fact::Closed { job: job.clone(), n: *n })
         }
         Decision::Escalate { id, job, trigger, critical, why } => {
-            escalate(site, id, job, *trigger, why)?;
+            escalate(ctx, id, job, *trigger, why)?;
             write(Fact::Escalated {
                 id: id.clone(),
                 job: job.clone(),
@@ -69,9 +69,9 @@ pub(super) fn perform(site: &RunContext<'_>, decision: &Decision) -> Result<(), 
         Decision::Defer { job, why } => {
             write(Fact::Deferred { job: job.clone(), why: why.clone() })
         }
-        Decision::SetAside { item } => write(set_aside(site, &run, item)?),
+        Decision::SetAside { item } => write(set_aside(ctx, &run, item)?),
         Decision::CheckGroup { group } => {
-            let (complete, why) = stories::epic_is_complete(site, group)?;
+            let (complete, why) = stories::epic_is_complete(ctx, group)?;
             write(Fact::GroupChecked { group: group.clone(), complete, why })
         }
         Decision::Complete => write(Fact::Completed),
@@ -91,14 +91,14 @@ fn failed(job: &Job, n: u32, failure: Failure, why: String) -> Fact {
     }
 }
 
-fn begin(site: &RunContext<'_>, item: &str) -> Result<Fact, Error> {
-    let tree = Tree::of(&site.project);
+fn begin(ctx: &RunContext<'_>, item: &str) -> Result<Fact, Error> {
+    let tree = Tree::of(&ctx.project);
     let base = tree.as_ref().and_then(Tree::head);
     let mut worktree = None;
-    if site.journal.run().plan.has_worktrees() {
-        let none = || Error::Project(ProjectError::NotARepository { path: site.project.clone() });
+    if ctx.journal.run().plan.has_worktrees() {
+        let none = || Error::Project(ProjectError::NotARepository { path: ctx.project.clone() });
         let tree = tree.as_ref().ok_or_else(none)?;
-        let (dir, branch) = site.worktree(item);
+        let (dir, branch) = ctx.worktree(item);
         let folder = tree.add_worktree(&dir, &branch)?;
         worktree = Some(folder.to_string_lossy().into_owned());
     }
@@ -109,14 +109,14 @@ fn begin(site: &RunContext<'_>, item: &str) -> Result<Fact, Error> {
     Ok(Fact::Begun { item: item.to_owned(), base, worktree, before })
 }
 
-/// Keeps what an item that was given up has left, and leaves the tree as it was when the item began.
-fn set_aside(site: &RunContext<'_>, run: &Run, item: &str) -> Result<Fact, Error> {
+/// Saves the work of an item that was given up on a branch, and restores the tree to its state before the item.
+fn set_aside(ctx: &RunContext<'_>, run: &Run, item: &str) -> Result<Fact, Error> {
     let nothing = Fact::SetAside { item: item.to_owned(), branch: None, files: 0, left: vec![] };
     let Some(state) = run.items.get(item) else { return Ok(nothing) };
-    let (dir, branch) = site.worktree(item);
+    let (dir, branch) = ctx.worktree(item);
     let why = state.dropped.as_deref().unwrap_or_default();
-    let message = format!("Unfinished work on {item}: {why}\n\nDogwatch-Run: {}", site.journal.id);
-    let Some(home) = Tree::of(&site.project) else { return Ok(nothing) };
+    let message = format!("Unfinished work on {item}: {why}\n\nDogwatch-Run: {}", ctx.journal.id);
+    let Some(home) = Tree::of(&ctx.project) else { return Ok(nothing) };
     let in_worktree = state.worktree.is_some();
     let Some(tree) = (if in_worktree { Tree::of(&dir) } else { Some(home.clone()) }) else {
         return Ok(nothing);
@@ -133,7 +133,7 @@ fn set_aside(site: &RunContext<'_>, run: &Run, item: &str) -> Result<Fact, Error
 }
 
 fn attempt(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     step: &Step,
     job: &Job,
     n: u32,
@@ -143,11 +143,11 @@ fn attempt(
 ) -> Result<Fact, Error> {
     let job = job.clone();
     let has_session = step.work.has_session();
-    let holds = if has_session { verify::holds(site, step, &job)? } else { None };
+    let holds = if has_session { verify::holds(ctx, step, &job)? } else { None };
     if let Some(evidence) = holds.as_ref().filter(|_| look_first) {
         return Ok(Fact::Skipped { job, why: format!("already done: {evidence}") });
     }
-    let name = has_session.then(|| sessions::name_for(site, &job, step, n)).transpose()?;
+    let name = has_session.then(|| sessions::name_for(ctx, &job, step, n)).transpose()?;
     Ok(Fact::Attempted {
         job,
         n,
@@ -158,38 +158,38 @@ fn attempt(
     })
 }
 
-fn spawn(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+fn spawn(ctx: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let n = attempt.n;
-    match sessions::spawn(site, job, step, attempt) {
+    match sessions::spawn(ctx, job, step, attempt) {
         Ok(session) => Ok(Fact::Spawned { job: job.clone(), n, session }),
-        // Ours, not the session's.
+        // dogwatch's own failure, not the session's.
         Err(error @ Error::Store(_)) => Err(error),
         Err(error) => Ok(failed(job, n, Failure::Spawn, error.to_string())),
     }
 }
 
-fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+fn commit(ctx: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let n = attempt.n;
     let Work::Commit { message } = &step.work else {
         return Ok(failed(job, n, Failure::Error, "not a commit".into()));
     };
-    let folder = site.folder(job);
+    let folder = ctx.folder(job);
     let Some(tree) = Tree::of(&folder) else {
         let why = format!("{} is not in a git repository", folder.display());
         return Ok(failed(job, n, Failure::Failed, why));
     };
-    let mark = format!("Dogwatch-Run: {} {job}", site.journal.id);
-    let before = if folder == site.project { site.settings.dirty.clone() } else { BTreeMap::new() };
-    if let (Some(item), true) = (job.item(), site.settings.is_bmad)
+    let mark = format!("Dogwatch-Run: {} {job}", ctx.journal.id);
+    let before = if folder == ctx.project { ctx.settings.dirty.clone() } else { BTreeMap::new() };
+    if let (Some(item), true) = (job.item(), ctx.settings.is_bmad)
         && !tree.is_committed(&mark)?
     {
-        if site.journal.run().workflow.builds_itself() {
-            builds::finish(site, job, &folder)?;
+        if ctx.journal.run().workflow.builds_itself() {
+            builds::finish(ctx, job, &folder)?;
         } else {
-            stories::finish(site, &folder, item);
+            stories::finish(ctx, &folder, item);
         }
     }
-    Ok(match tree.commit(&site.fill(message, job, n), &mark, &before)? {
+    Ok(match tree.commit(&ctx.fill(message, job, n), &mark, &before)? {
         GitOutcome::Well(sha) => {
             let without = tree.left_out().logged("run git").unwrap_or_default();
             let evidence = if without.is_empty() {
@@ -213,14 +213,14 @@ fn commit(site: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> R
     })
 }
 
-fn merge(site: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
+fn merge(ctx: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Error> {
     let (n, item) = (attempt.n, job.subject.name());
-    let tree = Tree::of(&site.project).ok_or_else(|| {
-        Error::Project(ProjectError::NotARepository { path: site.project.clone() })
+    let tree = Tree::of(&ctx.project).ok_or_else(|| {
+        Error::Project(ProjectError::NotARepository { path: ctx.project.clone() })
     })?;
-    let (dir, branch) = site.worktree(item);
-    let message = site.fill("Merge story {item}: {title}", job, n);
-    let commits = commits_of(&site.journal.run(), &job.subject);
+    let (dir, branch) = ctx.worktree(item);
+    let message = ctx.fill("Merge story {item}: {title}", job, n);
+    let commits = commits_of(&ctx.journal.run(), &job.subject);
     Ok(match tree.merge(&branch, &commits, &message, stories::mend)? {
         GitOutcome::Badly(why) => failed(job, n, Failure::Failed, why),
         went => {
@@ -234,7 +234,7 @@ fn merge(site: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Er
     })
 }
 
-/// Commits that are known to be on the branch of an item.
+/// Commits that are known to be on the item's branch.
 fn commits_of(run: &Run, subject: &Subject) -> Vec<String> {
     let made = |job: Job| match run.job(&job).outcome() {
         Some(Outcome::Verified { evidence })

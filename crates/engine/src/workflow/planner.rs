@@ -1,4 +1,4 @@
-//! What a run would do: which workflow, for what, by whom. Nothing is changed before all of it is known to be possible.
+//! Plans a run: the workflow, the items, the agents. Nothing is changed before the whole plan is known to be possible.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,17 +18,17 @@ use crate::{Context, Error};
 
 const LONGEST_WORKFLOW: u64 = 1024 * 1024;
 
-/// What a person wants done.
+/// What the user asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// A file; else the built-in workflow.
+    /// A workflow file or a built-in name; the built-in default otherwise.
     pub workflow: Option<PathBuf>,
     pub epic: Option<String>,
-    /// Stories or items: ids, ranges, or all.
+    /// Stories or items: ids, ranges, or `all`.
     pub items: Option<String>,
     pub skip: Vec<String>,
     pub side_by_side: u32,
-    /// Who does every step, and who does one.
+    /// The agent of all steps; then agents of single steps.
     pub agent: Option<String>,
     pub agent_for: BTreeMap<String, String>,
     pub fallback: Option<String>,
@@ -39,17 +39,16 @@ pub struct Wanted {
     pub agent_args: Vec<String>,
     /// What agents may do without asking.
     pub permissions: Permissions,
-    /// Begin although files are changed and not committed.
+    /// Begin although the tree has uncommitted changes.
     pub allow_dirty: bool,
-    /// Nothing begins: whether the tree is clean does not matter.
+    /// Only plan: an unclean tree does not matter.
     pub only_plans: bool,
-    /// Who does what, in the original's form.
+    /// Agent assignments in story-automator's format.
     pub config: Option<serde_json::Value>,
-    /// What the environment says of the project.
+    /// The project's settings from the environment.
     pub home: dogwatch_bmad::Project,
 }
 
-/// What would be done.
 #[derive(Debug, Clone)]
 pub struct Planned {
     pub project: PathBuf,
@@ -57,24 +56,24 @@ pub struct Planned {
     pub workflow: Workflow,
     pub plan: Plan,
     pub settings: Settings,
-    /// What a person should know before it begins.
+    /// What the user should know before the run begins.
     pub notes: Vec<String>,
-    /// What must be done before what.
+    /// Dependencies: the items that must be done before each item.
     pub(super) after: BTreeMap<String, Vec<String>>,
-    /// How hard each item seems, and why.
+    /// Estimated complexity of each item, and why.
     pub complexity: BTreeMap<String, Complexity>,
 }
 
 pub use dogwatch_protocol::run::Complexity;
 
-/// Plans a run and changes nothing.
+/// Plans a run without changing anything.
 pub fn plan(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
     let mut planned = outline(context, project, wanted)?;
     let refusal = checks::of_plan(context, &mut planned, wanted).into_iter().next();
     refusal.map_or(Ok(planned), Err)
 }
 
-/// Plans a run that is to begin now.
+/// Plans a run that is about to begin.
 pub fn prepare(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
     if let Some(refusal) = checks::of_beginning(context, project)?.into_iter().next() {
         return Err(refusal);
@@ -82,7 +81,7 @@ pub fn prepare(context: &Context, project: &Path, wanted: &Wanted) -> Result<Pla
     plan(context, project, wanted)
 }
 
-/// Everything for which [`prepare`] would refuse to begin, not only the first.
+/// All reasons for which [`prepare`] would refuse, not only the first.
 pub fn refusals(context: &Context, project: &Path, wanted: &Wanted) -> Result<Vec<Error>, Error> {
     let mut found = checks::of_beginning(context, project)?;
     match outline(context, project, wanted) {
@@ -92,9 +91,9 @@ pub fn refusals(context: &Context, project: &Path, wanted: &Wanted) -> Result<Ve
     Ok(found)
 }
 
-/// What is to be done and by whom, whether or not it can be done now.
+/// The items and agents, whether or not the run is possible now.
 fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned, Error> {
-    // It is kept as text, and would be another one when the run is gone on with.
+    // The path is stored as text; a lossy one would name another directory on resume.
     if project.to_str().is_none() {
         return Err(WorkflowError::PathNotUtf8 { project: project.to_owned() }.into());
     }
@@ -170,7 +169,7 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
     Ok(planned)
 }
 
-/// The text of a workflow file. Below the project no link leads to it.
+/// Reads a workflow file. Below the project, links are not followed.
 fn definition(project: &Path, file: &Path) -> Result<String, Error> {
     let read = || {
         let bytes = ProjectFile::named(Some(project), file)?.read(LONGEST_WORKFLOW)?;
@@ -180,7 +179,7 @@ fn definition(project: &Path, file: &Path) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether it needs stories: their states, or the project's policy.
+/// Whether the workflow uses BMAD: story states, or the project's policy.
 fn speaks_of_stories(workflow: &Workflow) -> bool {
     let of_stories = |verifier: &Verifier| {
         matches!(
@@ -203,7 +202,7 @@ fn known_step(workflow: &Workflow, id: &str) -> Result<(), Error> {
     Err(WorkflowError::NoSuchStep { id: id.to_owned(), known: known.join(", ") }.into())
 }
 
-/// Items of a workflow that knows nothing of stories.
+/// Items of a workflow that does not use stories.
 fn plain_items(workflow: &Workflow, wanted: &Wanted) -> Result<Vec<Item>, Error> {
     let ids: Vec<String> = match &wanted.items {
         Some(list) => {
@@ -231,7 +230,7 @@ fn plain_items(workflow: &Workflow, wanted: &Wanted) -> Result<Vec<Item>, Error>
         .collect())
 }
 
-/// Puts the agents that a person named in the place of others.
+/// Replaces agents by those that the user named.
 fn assign(planned: &mut Planned, wanted: &Wanted) {
     let default = wanted.agent.clone().unwrap_or_else(|| "claude".into());
     let choose = |step: &Step, crews: &mut BTreeMap<String, AgentChoice>| {
@@ -264,7 +263,7 @@ fn assign(planned: &mut Planned, wanted: &Wanted) {
         .for_each(|step| choose(step, &mut planned.plan.group_agents));
 }
 
-/// Writes the plan down: from here on it is a run.
+/// Stores the plan as a run.
 pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
     let now = Timestamp::now();
     let id = new_id(now);
@@ -283,20 +282,20 @@ pub fn begin(context: &Context, planned: &Planned) -> Result<KeptRun, Error> {
         settings: &settings,
         begun: now,
     })?;
-    // Somebody else has begun one since we looked.
+    // Another process began a run since the check.
     if let Some(id) = open {
         return Err(WorkflowError::RunIsOpen { id }.into());
     }
     find(context, &planned.project, Some(&id))
 }
 
-/// Short enough to be typed, in the order of time, and nobody else's.
+/// Short enough to type, sorted by time, unique.
 fn new_id(now: Timestamp) -> String {
     let random = uuid::Uuid::new_v4().simple().to_string();
     format!("{}-{}", now.strftime("%y%m%d-%H%M%S"), &random[..4])
 }
 
-/// A run by its id, or the newest of the project.
+/// A run by its id, or the project's newest.
 pub fn find(context: &Context, project: &Path, id: Option<&str>) -> Result<KeptRun, Error> {
     let store = context.store()?;
     let found = match id {

@@ -1,4 +1,4 @@
-//! Going on with a run, and looking whether everything of it is as it should be.
+//! Finds the run to resume, and validates runs.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ use crate::{Context, Error};
 use dogwatch_bmad::project::state;
 use dogwatch_bmad::{Project, read_text};
 
-/// Steps in the order in which the original does them.
+/// Steps in the order of story-automator.
 const ORDER: [&str; 5] = ["create", "dev", "auto", "review", "commit"];
 
-/// The run that is meant: ours by its id, the newest of the project that is not over, or one that the original left unfinished.
+/// The run to resume: by id, the project's newest unfinished one, or one that story-automator left unfinished.
 pub fn to_resume(
     context: &Context,
     project: &Path,
@@ -43,7 +43,7 @@ pub fn to_resume(
     Err(WorkflowError::NothingToResume { id: kept.id.to_string(), at }.into())
 }
 
-/// Makes a run of ours from the newest state document that nobody of us wrote and that is not finished.
+/// Creates a run from the newest unfinished state document that dogwatch did not write.
 fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option<KeptRun>, Error> {
     let ours = context.store()?.runs(Some(project))?;
     let name = |path: &Path| {
@@ -59,7 +59,7 @@ fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option
     let Some(text) = read_text(project, &found.path)? else { return Ok(None) };
     let document = Fields::read(&text);
     let wanted = Wanted {
-        // The original does stories in this way only.
+        // The only way in which story-automator does stories.
         workflow: Some("bmad".into()),
         items: Some(document.list("storyRange").join(",")).filter(|list| !list.is_empty()),
         skip: if nested(&text, "skipAutomate") == Some("true") {
@@ -74,7 +74,7 @@ fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option
         ..Wanted::default()
     };
     let mut planned = planner::plan(context, project, &wanted)?;
-    // What it has begun is no stranger's work. It is in this tree, and in no worktree.
+    // The uncommitted changes are the work of that run, and they are in this tree, not in a worktree.
     if !planned.settings.dirty.is_empty() {
         planned.plan.side_by_side = 1;
     }
@@ -89,7 +89,7 @@ fn take_over(context: &Context, project: &Path, home: &Project) -> Result<Option
     planner::begin(context, &planned).map(Some)
 }
 
-/// A value below another, such as `overrides`.
+/// The value of a key below another, such as `overrides`.
 fn nested<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let (front, _) = front_matter::split(text);
     let line = front?
@@ -102,7 +102,7 @@ fn agents_of(text: &str) -> Option<Value> {
     front_matter::tree(front_matter::split(text).0?, "agentConfig")?.ok()
 }
 
-/// What is not as it should be.
+/// Problems of a run.
 pub fn validate(context: &Context, kept: &KeptRun) -> Result<Vec<String>, Error> {
     let facts = context.store()?.facts(&kept.id, 0)?;
     let run = replay(kept, &facts)?;

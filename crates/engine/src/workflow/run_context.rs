@@ -1,4 +1,4 @@
-//! What whoever carries a run out has at hand.
+//! What the actions of a run share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -16,33 +16,33 @@ use super::journal::Journal;
 use crate::error::WorkflowError;
 use crate::{Context, Error};
 
-/// What was settled when the run began, besides its plan.
+/// Settings that were fixed when the run began, besides its plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// Where stories are, from the project's root.
+    /// Directory of the stories, from the project's root.
     pub artifacts: String,
-    /// Files that were changed before the run began, with a mark of what was in them: they are in no commit of ours.
+    /// Files that were changed before the run, with a hash of their content: they are not committed.
     pub dirty: BTreeMap<String, String>,
     pub prices: Prices,
-    /// How long a person has to answer, and the option that counts then.
+    /// Time limit for an answer, and the option that applies then.
     pub answer_within: Option<(SignedDuration, u32)>,
     /// The state document, from the project's root.
     pub state_file: Option<String>,
-    /// Whether this is a BMAD project, with state document and marker.
+    /// A BMAD project, with state document and marker.
     pub is_bmad: bool,
-    /// What agents may do without asking; a run of an older version bypassed all questions.
+    /// What agents may do without asking. Runs of older versions have no value and bypass all prompts.
     pub permissions: Permissions,
-    /// The folder with the `stories.yaml` that its stories are from, if they are from one.
+    /// The folder of the `stories.yaml` with the run's stories, if they come from one.
     pub spec_folder: Option<String>,
-    /// The file of the skill that builds a story, as an agent is told it.
+    /// Path of the skill that builds a story, as it is given to the agent.
     pub skill: String,
-    /// Passed on to the agents.
+    /// Extra arguments for the agents.
     pub agent_args: Vec<String>,
 }
 
 impl Settings {
-    /// Those of a run. What cannot be read is no reason to go on with others: files of a person's would be committed.
+    /// Reads a run's settings. Fails rather than use defaults: with an empty `dirty` a person's files would be committed.
     pub fn of(kept: &KeptRun) -> Result<Self, Error> {
         serde_json::from_value(kept.settings.clone())
             .map_err(|source| WorkflowError::BadSettings { id: kept.id.to_string(), source }.into())
@@ -53,38 +53,38 @@ pub(super) struct RunContext<'a> {
     pub(super) context: &'a Context,
     pub(super) project: PathBuf,
     pub(super) settings: Settings,
-    /// What the environment says of the project.
+    /// The project's settings from the environment.
     pub(super) home: dogwatch_bmad::Project,
     pub(super) caller_env: Vec<(OsString, OsString)>,
     pub(super) journal: &'a Journal,
     /// Sessions that wait for the answer to a dialog, by the key of the decision that waits for them.
     pub(super) asking: Mutex<BTreeSet<String>>,
-    /// Set when nothing is waited for any more.
+    /// Set when all waits must end.
     pub(super) stop: &'a AtomicBool,
 }
 
 impl RunContext<'_> {
-    /// The folder in which a job is done.
+    /// The directory in which a job is done.
     pub(super) fn folder(&self, job: &Job) -> PathBuf {
         let run = self.journal.run();
         let worktree = job.item().and_then(|item| run.items.get(item)?.worktree.clone());
         worktree.map_or_else(|| self.project.clone(), PathBuf::from)
     }
 
-    /// Where an item's worktree is, and the name of its branch.
+    /// The directory of an item's worktree, and its branch.
     pub(super) fn worktree(&self, item: &str) -> (PathBuf, String) {
         let run = &self.journal.id;
         let dir = self.context.state.root().join("worktrees").join(run).join(item);
         (dir, format!("dogwatch/{run}/{item}"))
     }
 
-    /// Where the words of a job's attempt are kept.
+    /// The file for the output of a job's attempt.
     pub(super) fn output(&self, job: &Job, n: u32) -> PathBuf {
         let name = format!("{}-{}-{n}.txt", job.subject.name(), job.step);
         self.context.state.root().join("runs").join(&self.journal.id).join(name)
     }
 
-    /// A text with the job's own words in it.
+    /// Fills in the job's placeholders.
     pub(super) fn fill(&self, text: &str, job: &Job, n: u32) -> String {
         let run = self.journal.run();
         let item = job.item().and_then(|item| run.plan.item(item));
@@ -112,7 +112,7 @@ impl RunContext<'_> {
         })
     }
 
-    /// Notes whether an attempt waits for a person's answer to a dialog.
+    /// Records whether an attempt waits for a person's answer to a dialog.
     pub(super) fn note_asking(&self, job: &Job, n: u32, is_asking: bool) {
         let key = format!("await {job}#{n}");
         let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +132,7 @@ impl RunContext<'_> {
     }
 }
 
-/// Whether a path leads out of its folder.
+/// Whether a relative path stays inside its directory.
 pub(super) fn stays_inside(path: &Path) -> bool {
     use std::path::Component;
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
@@ -144,7 +144,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn settings_are_read_or_refused() {
+    fn invalid_settings_are_refused() {
         let of = |settings: serde_json::Value| {
             Settings::of(&KeptRun {
                 id: "r".into(),

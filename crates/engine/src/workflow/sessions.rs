@@ -1,4 +1,4 @@
-//! The sessions of a run: found or started, waited for, heard, and ended.
+//! The sessions of a run: finds or starts them, waits for them, reads their output, ends them.
 
 use std::time::{Duration, Instant};
 
@@ -25,27 +25,26 @@ use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::{agents, capture, transcripts};
 use crate::workflow::run_context::RunContext;
 
-/// How often is looked for what nobody tells of.
+/// How often to check for changes that no event reports.
 const OWN_PACE: Duration = Duration::from_secs(1);
 /// Lines of a screen that are kept.
 const LINES: u32 = 400;
 /// Longest transcript that is read for its tokens.
 const TRANSCRIPT: u64 = 64 * 1024 * 1024;
 
-/// What the session of an attempt that begins now will be called. It has this name before it is there, so that it is found
-/// by whoever comes after us.
+/// The name for the session of an attempt that begins now. It is recorded before the session exists, so that the next driver
+/// finds the session by it.
 pub(super) fn name_for(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     job: &Job,
     step: &Step,
     n: u32,
 ) -> Result<SessionName, Error> {
-    let base =
-        name::story_name(&site.project, &place(site, job, step, n), Zoned::now().datetime())?;
-    let store = site.context.store()?;
+    let base = name::story_name(&ctx.project, &place(ctx, job, step, n), Zoned::now().datetime())?;
+    let store = ctx.context.store()?;
     for count in 1..100 {
         let name = base.numbered(count)?;
-        if store.named(&site.context.socket, name.as_str())?.is_empty() {
+        if store.named(&ctx.context.socket, name.as_str())?.is_empty() {
             return Ok(name);
         }
     }
@@ -53,7 +52,7 @@ pub(super) fn name_for(
 }
 
 /// The place of an attempt's session in the run.
-fn place(site: &RunContext<'_>, job: &Job, step: &Step, n: u32) -> StoryStep {
+fn place(ctx: &RunContext<'_>, job: &Job, step: &Step, n: u32) -> StoryStep {
     let cycle = (step.is_loop || n > 1).then(|| n.to_string());
     match &job.subject {
         Subject::Group(group) => StoryStep {
@@ -63,40 +62,40 @@ fn place(site: &RunContext<'_>, job: &Job, step: &Step, n: u32) -> StoryStep {
             cycle,
         },
         Subject::Item(item) => {
-            let epic = site.journal.run().plan.item(item).and_then(|item| item.group.clone());
+            let epic = ctx.journal.run().plan.item(item).and_then(|item| item.group.clone());
             let (epic, story) = (epic.unwrap_or_default(), item.replace('.', "-"));
             StoryStep { step: step.id.clone(), epic, story, cycle }
         }
     }
 }
 
-/// The id of the attempt's session: of the one that is there, or of a new one.
+/// The id of the attempt's session: an existing one, or a new one.
 pub(super) fn spawn(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     job: &Job,
     step: &Step,
     attempt: &Attempt,
 ) -> Result<String, Error> {
     let name = attempt.name.as_deref().unwrap_or_default();
     let there = || -> Result<Option<String>, Error> {
-        let bearers = site.context.store()?.named(&site.context.socket, name)?;
-        Ok(bearers.into_iter().find(|s| s.project == site.project).map(|session| session.id.into()))
+        let bearers = ctx.context.store()?.named(&ctx.context.socket, name)?;
+        Ok(bearers.into_iter().find(|s| s.project == ctx.project).map(|session| session.id.into()))
     };
     if let Some(id) = there()? {
         return Ok(id);
     }
-    let text = |text: &str| site.fill(text, job, attempt.n);
+    let text = |text: &str| ctx.fill(text, job, attempt.n);
     let (what, prompt) = match &step.work {
         Work::Agent { prompt } => {
             if attempt.n > 1 && step.verify.contains(&Verifier::Build) {
-                builds::again(site, job)?;
+                builds::again(ctx, job)?;
             }
             let prompt = match prompt {
                 Prompt::Own(own) => text(own),
-                Prompt::Policy { step, extra } => stories::prompt(site, job, step, &text(extra))?,
+                Prompt::Policy { step, extra } => stories::prompt(ctx, job, step, &text(extra))?,
             };
-            let launch = agents::profile(site.context, &attempt.agent)?.launch;
-            let level = site.settings.permissions;
+            let launch = agents::profile(ctx.context, &attempt.agent)?.launch;
+            let level = ctx.settings.permissions;
             let by_level = dogwatch_core::permissions::args(level, &launch).ok_or_else(|| {
                 Error::Agent(AgentError::NoSuchPermissions {
                     agent: attempt.agent.clone(),
@@ -104,7 +103,7 @@ pub(super) fn spawn(
                 })
             })?;
             let extra_args =
-                by_level.iter().chain(&site.settings.agent_args).map(Into::into).collect();
+                by_level.iter().chain(&ctx.settings.agent_args).map(Into::into).collect();
             (What::Agent { name: attempt.agent.clone(), extra_args }, Some(prompt))
         }
         Work::Command { run } => {
@@ -113,7 +112,7 @@ pub(super) fn spawn(
         Work::Commit { .. } | Work::Merge => return Ok(String::new()),
     };
     let env = [
-        ("DOGWATCH_RUN", site.journal.id.clone()),
+        ("DOGWATCH_RUN", ctx.journal.id.clone()),
         ("DOGWATCH_ITEM", job.subject.name().to_owned()),
         ("DOGWATCH_STEP", step.id.clone()),
         ("DOGWATCH_ATTEMPT", attempt.n.to_string()),
@@ -122,20 +121,20 @@ pub(super) fn spawn(
         what,
         prompt,
         name: Some(name.to_owned()),
-        story: Some(place(site, job, step, attempt.n)),
-        project: site.project.clone(),
-        cwd: site.folder(job),
+        story: Some(place(ctx, job, step, attempt.n)),
+        project: ctx.project.clone(),
+        cwd: ctx.folder(job),
         model: attempt.model.clone(),
         resume: None,
-        unattended: site.settings.permissions == Permissions::Bypass,
+        unattended: ctx.settings.permissions == Permissions::Bypass,
         env: env.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
-        caller_env: site.caller_env.clone(),
+        caller_env: ctx.caller_env.clone(),
         place: Place::OwnSession,
-        seat: None,
+        membership: None,
     };
-    match spawn::spawn(site.context, &request, &Zoned::now()) {
+    match spawn::spawn(ctx.context, &request, &Zoned::now()) {
         Ok(spawned) => Ok(spawned.id.into()),
-        // It may come up yet, and must not be started twice.
+        // It may still come up, and must not be started twice.
         Err(error @ Error::Session(SessionError::StartNotConfirmed { .. })) => {
             there()?.ok_or(error)
         }
@@ -143,41 +142,41 @@ pub(super) fn spawn(
     }
 }
 
-/// Waits until the session has nothing more to do. `None` if we are to stop before.
+/// Waits until the session's work has ended. `None` if the run stops first.
 pub(super) fn wait(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     job: &Job,
     n: u32,
     id: &str,
     begun: Timestamp,
     limit: SignedDuration,
 ) -> Result<Option<How>, Error> {
-    let context = site.context;
+    let context = ctx.context;
     let mut reader = StatusReader::new(context)?;
     context.state.news();
     let mut changes = Changes::new();
-    // By a clock that stands still while the machine sleeps: so does the agent.
+    // A monotonic clock, which stops while the machine sleeps, as the agent does.
     let mut deadline = Instant::now().checked_add(time_left(begun, Timestamp::now(), limit));
-    let mut dialogs = Dialogs::new(site, job, n);
+    let mut dialogs = Dialogs::new(ctx, job, n);
     let mut looked = Instant::now();
     loop {
         let now = Timestamp::now();
-        let judged = match reader.one(id, now) {
-            Ok(judged) => judged,
+        let status = match reader.one(id, now) {
+            Ok(status) => status,
             Err(Error::Session(SessionError::NoSuchSession { .. })) => {
                 dialogs.over()?;
                 return Ok(Some(failed(Failure::Lost, "its session was removed")));
             }
             Err(error) => return Err(error),
         };
-        // While a person is asked, the agent's time stands still.
-        let is_asking = dialogs.look(&judged)?;
+        // The attempt's time limit does not run while a person is asked.
+        let is_asking = dialogs.look(&status)?;
         let elapsed = std::mem::replace(&mut looked, Instant::now()).elapsed();
         if is_asking {
             deadline = deadline.and_then(|deadline| deadline.checked_add(elapsed));
         }
-        site.note_asking(job, n, is_asking);
-        if let Some(how) = end_of(&judged).filter(|_| !is_asking) {
+        ctx.note_asking(job, n, is_asking);
+        if let Some(how) = end_of(&status).filter(|_| !is_asking) {
             dialogs.over()?;
             return Ok(Some(how));
         }
@@ -185,63 +184,63 @@ pub(super) fn wait(
             dialogs.over()?;
             return Ok(Some(failed(Failure::Stuck, &format!("timeout after {limit:#}"))));
         }
-        if site.stop_is_wanted() {
+        if ctx.stop_is_wanted() {
             return Ok(None);
         }
-        changes.set(reader.interests(std::slice::from_ref(&judged)));
+        changes.set(reader.interests(std::slice::from_ref(&status)));
         changes.wait(OWN_PACE);
     }
 }
 
-/// What is left of an attempt's time when we begin to wait for it. A clock that was set back does not give it more.
+/// The rest of an attempt's time limit. A clock that was set back does not extend it.
 fn time_left(begun: Timestamp, now: Timestamp, limit: SignedDuration) -> Duration {
     let used = now.duration_since(begun).clamp(SignedDuration::ZERO, limit);
     (limit - used).try_into().unwrap_or_default()
 }
 
-fn end_of(judged: &SessionStatus) -> Option<How> {
-    session_end(&judged.verdict, &judged.seen.life.reason, &Zoned::now())
+fn end_of(status: &SessionStatus) -> Option<How> {
+    session_end(&status.verdict, &status.seen.life.reason, &Zoned::now())
 }
 
-/// Keeps what the session said, and counts what it used up.
-pub(super) fn hear(site: &RunContext<'_>, id: &str, job: &Job, n: u32) -> (Option<String>, Spent) {
-    let Some(seen) = snapshot::find(site.context, id).logged("find a session") else {
+/// Saves the session's output, and counts the tokens that it used.
+pub(super) fn hear(ctx: &RunContext<'_>, id: &str, job: &Job, n: u32) -> (Option<String>, Spent) {
+    let Some(seen) = snapshot::find(ctx.context, id).logged("find a session") else {
         return (None, Spent::default());
     };
     let mut spent = Spent::default();
     let mut said = String::new();
-    let rules = agents::profile(site.context, &seen.session.agent)
+    let rules = agents::profile(ctx.context, &seen.session.agent)
         .logged("read an agent's profile")
         .and_then(|p| p.transcript);
     if let Some(rules) = rules {
-        let signals = site
+        let signals = ctx
             .context
             .store()
             .and_then(|mut store| store.signals(id))
             .logged("read a session's signals")
             .unwrap_or_default();
         let told = transcripts::path_told(&signals);
-        if let Some(path) = transcripts::locate(site.context, &seen.session, &rules, told) {
+        if let Some(path) = transcripts::locate(ctx.context, &seen.session, &rules, told) {
             let text = transcripts::last_lines(&path, TRANSCRIPT).unwrap_or_default();
             spent = spending::spent(rules.dialect, &text);
-            spent.micro_usd = site.settings.prices.of(spent);
+            spent.micro_usd = ctx.settings.prices.of(spent);
             said = written_out(&transcripts::tail(&path, rules.dialect));
         }
     }
     if said.is_empty() {
-        let captured = capture::capture(site.context, &seen, Some(LINES), false);
+        let captured = capture::capture(ctx.context, &seen, Some(LINES), false);
         said = captured
             .map(|c| String::from_utf8_lossy(&c.text).into_owned())
             .logged("capture a screen")
             .unwrap_or_default();
     }
-    let path = site.output(job, n);
-    let kept = site.context.state.run(&site.journal.id).is_ok()
+    let path = ctx.output(job, n);
+    let kept = ctx.context.state.run(&ctx.journal.id).is_ok()
         && dogwatch_store::replace(&path, said.as_bytes()).is_ok();
     (kept.then(|| path.to_string_lossy().into_owned()), spent)
 }
 
-/// What was said, with the words of people marked in every line: they quote what an answer should look like.
+/// The transcript as text. Every line of a prompt is marked, because prompts quote what an answer should look like.
 fn written_out(entries: &[Entry]) -> String {
     let mut text = String::new();
     for entry in entries {
@@ -260,10 +259,10 @@ fn written_out(entries: &[Entry]) -> String {
     text
 }
 
-/// Ends a session and closes its pane; one that is gone is closed.
-pub(super) fn close(site: &RunContext<'_>, id: &str) -> Result<(), Error> {
-    match snapshot::find(site.context, id) {
-        Ok(seen) => kill::kill(site.context, &seen, false, Timestamp::now()).map(drop),
+/// Ends a session and closes its pane; a session that is gone counts as closed.
+pub(super) fn close(ctx: &RunContext<'_>, id: &str) -> Result<(), Error> {
+    match snapshot::find(ctx.context, id) {
+        Ok(seen) => kill::kill(ctx.context, &seen, false, Timestamp::now()).map(drop),
         Err(Error::Session(SessionError::NoSuchSession { .. })) => Ok(()),
         Err(error) => Err(error),
     }
@@ -276,14 +275,14 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// What a run makes of a session that shows a recorded screen, and has for so many seconds.
+    /// The end that a run sees in a recorded screen that has been shown for so many seconds.
     fn end_by_screen(screen: &str, seconds: i64) -> Option<How> {
         let world = World::new();
         world.codex("web", screen);
-        let mut judged = world.judged("web").unwrap();
+        let mut status = world.judged("web").unwrap();
         let now = Timestamp::now();
-        judged.verdict.since = Some(now - SignedDuration::from_secs(seconds));
-        end_of(&judged)
+        status.verdict.since = Some(now - SignedDuration::from_secs(seconds));
+        end_of(&status)
     }
 
     fn failure(how: Option<How>) -> Option<Failure> {
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dialog_counts_after_a_while() {
+    fn a_dialog_ends_a_step_after_a_while() {
         assert!(end_by_screen("permission_exec", 10).is_none(), "a person may be at it");
         assert_eq!(failure(end_by_screen("permission_exec", 600)), Some(Failure::Waiting));
     }
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_an_attempt_has() {
+    fn a_clock_that_was_set_back_does_not_extend_the_time_limit() {
         let at = |second: i64| Timestamp::from_second(1_794_700_000 + second).unwrap();
         let limit = SignedDuration::from_secs(60);
         for (now, want) in [(0, 60), (20, 40), (60, 0), (900, 0), (-900, 60)] {

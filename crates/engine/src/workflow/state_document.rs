@@ -1,5 +1,5 @@
-//! What others see of a run of stories: the state document and the marker, as the original keeps them. Both follow from the
-//! journal, so whoever comes after us puts right what we were killed over.
+//! The state document and the marker of a run of stories, in story-automator's formats. Both are computed from the journal,
+//! so the next driver repairs what a killed one left incomplete.
 
 use std::path::Path;
 
@@ -25,17 +25,17 @@ use dogwatch_bmad::{marker_path, one_at_a_time, read_text_to_change, write_text}
 
 /// State documents, from the project's root.
 pub(super) const FOLDER: &str = "_bmad-output/story-automator";
-/// A run that was not heard of for half an hour counts as gone.
+/// The stop hook takes a run without a heartbeat for half an hour as gone.
 const HEARTBEAT: SignedDuration = SignedDuration::from_mins(1);
 
-/// Where the document of a run that begins now will be, from the project's root.
+/// The path of a new run's document, from the project's root.
 pub(super) fn new_document(plan: &Plan, now: Timestamp) -> String {
     let epic = Value::from(plan.groups().join("-"));
     let stamp = now.to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S");
     format!("{FOLDER}/orchestration-{}-{stamp}.md", epic_slug(Some(&epic)))
 }
 
-/// A link of the project's where document or marker would be is found before the run begins.
+/// Fails before the run begins if the document or the marker would be behind a link.
 pub(super) fn must_be_reached(home: &dogwatch_bmad::Project) -> Result<(), Error> {
     for path in [home.root.join(FOLDER).join("x"), marker_path(home)] {
         ProjectFile::named(Some(&home.root), &path)
@@ -45,33 +45,33 @@ pub(super) fn must_be_reached(home: &dogwatch_bmad::Project) -> Result<(), Error
     Ok(())
 }
 
-/// Brings document and marker up to date.
-pub(super) fn keep(site: &RunContext<'_>, run: &Run) -> Result<(), Error> {
-    let Some(file) = site.settings.state_file.clone().filter(|_| site.settings.is_bmad) else {
+/// Updates the document and the marker.
+pub(super) fn keep(ctx: &RunContext<'_>, run: &Run) -> Result<(), Error> {
+    let Some(file) = ctx.settings.state_file.clone().filter(|_| ctx.settings.is_bmad) else {
         return Ok(());
     };
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let path = site.project.join(&file);
-    // Helpers of the run update it too.
-    let ours = one_at_a_time(&site.project, &path)?;
-    let before = match read_text_to_change(&site.project, &path)? {
+    let path = ctx.project.join(&file);
+    // The run's helper commands update it too.
+    let ours = one_at_a_time(&ctx.project, &path)?;
+    let before = match read_text_to_change(&ctx.project, &path)? {
         Some(text) => text,
-        None => begin(site, run, &now)?,
+        None => begin(ctx, run, &now)?,
     };
-    let text = run_document::document(&before, run, &site.journal.facts_after(0));
+    let text = run_document::document(&before, run, &ctx.journal.facts_after(0));
     if text != before || !path.is_file() {
         let text = fields::set(&text, "lastUpdated", &format!("\"{now}\"")).unwrap_or(text);
-        write_text(&site.project, &path, &text)?;
+        write_text(&ctx.project, &path, &text)?;
     }
     drop(ours);
-    marker(site, run, &file, &now)
+    marker(ctx, run, &file, &now)
 }
 
-/// A document with the policy pinned; without one if the skills are not installed that a pinned policy must have.
-fn begin(site: &RunContext<'_>, run: &Run, now: &str) -> Result<String, Error> {
-    hide(site)?;
+/// A new document with the policy pinned; not pinned if the skills that a pinned policy needs are not installed.
+fn begin(ctx: &RunContext<'_>, run: &Run, now: &str) -> Result<String, Error> {
+    hide(ctx)?;
     let stamp = Timestamp::now().to_zoned(TimeZone::UTC).strftime("%Y%m%d-%H%M%S").to_string();
-    let pinned = load::pin(&site.home, &stamp);
+    let pinned = load::pin(&ctx.home, &stamp);
     let begun = match &pinned {
         Ok(snapshot) => Begun {
             now,
@@ -92,17 +92,17 @@ fn begin(site: &RunContext<'_>, run: &Run, now: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Our own files are in no commit.
-fn hide(site: &RunContext<'_>) -> Result<(), Error> {
-    let Some(tree) = Tree::of(&site.project) else { return Ok(()) };
+/// Excludes our own files from commits.
+fn hide(ctx: &RunContext<'_>) -> Result<(), Error> {
+    let Some(tree) = Tree::of(&ctx.project) else { return Ok(()) };
     tree.exclude(&format!("{FOLDER}/"))?;
-    if let Ok(marker) = marker_path(&site.home).strip_prefix(&site.project) {
+    if let Ok(marker) = marker_path(&ctx.home).strip_prefix(&ctx.project) {
         tree.exclude(&marker.display().to_string())?;
     }
     Ok(())
 }
 
-/// What the state document is filled with, in the words of its template.
+/// The values for the state document, under the names of its template.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Filling {
@@ -129,7 +129,7 @@ struct AgentConfig {
     per_task: Map<String, Value>,
 }
 
-/// Who does a step; no fallback is `false`.
+/// The agents of a step; `false` for no fallback.
 #[derive(Serialize)]
 struct TaskAgents {
     primary: String,
@@ -169,16 +169,16 @@ fn config(plan: &Plan) -> Map<String, Value> {
     config.as_object().cloned().unwrap_or_default()
 }
 
-/// Texts, numbers and maps of them: nothing in it can fail.
+/// Serialises texts, numbers and maps of them, which cannot fail.
 fn value(of: &impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or_default()
 }
 
-/// While the run goes on its marker says so; while a person is waited for, or when it is over, there is none.
-fn marker(site: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error> {
+/// The marker exists while the run is active; not while it waits for a person, and not when it is over.
+fn marker(ctx: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(), Error> {
     let failed = |path: &Path| format!("write {}", path.display());
-    let path = marker_path(&site.home);
-    let there = run_marker::read(&site.home)
+    let path = marker_path(&ctx.home);
+    let there = run_marker::read(&ctx.home)
         .logged("read the marker of a run")
         .flatten()
         .and_then(|text| Marker::read(&text));
@@ -187,13 +187,13 @@ fn marker(site: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(),
     let goes_on = run.standing == Standing::Going && !run.is_held_up() && left > 0;
     if !goes_on {
         if is_ours {
-            run_marker::remove(&site.home).map_err(Error::io(failed(&path)))?;
+            run_marker::remove(&ctx.home).map_err(Error::io(failed(&path)))?;
         }
         return Ok(());
     }
     let (story, _) = run_document::place(run).unwrap_or_default();
     let epic = run.plan.item(&story).and_then(|item| item.group.clone()).unwrap_or_default();
-    let project_slug = slug(&site.project);
+    let project_slug = slug(&ctx.project);
     let new = NewMarker {
         epic: &epic,
         story: &story,
@@ -219,10 +219,10 @@ fn marker(site: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(),
     if there.as_ref().is_some_and(same) {
         return Ok(());
     }
-    run_marker::create(&site.home, &wanted).map(drop).map_err(Error::io(failed(&path)))
+    run_marker::create(&ctx.home, &wanted).map(drop).map_err(Error::io(failed(&path)))
 }
 
-/// The state document of another's run that is heard of right now.
+/// The state document of an active run that is not dogwatch's.
 pub(super) fn somebody_elses(home: &dogwatch_bmad::Project) -> Option<String> {
     use dogwatch_bmad::format::marker::Age;
     let marker =

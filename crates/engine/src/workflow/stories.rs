@@ -1,4 +1,4 @@
-//! What a BMAD project says of a story.
+//! Reads the state of a story from a BMAD project.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use dogwatch_bmad::format::review::Outcome;
 use dogwatch_bmad::policy::load::{self, Need};
 use dogwatch_bmad::{self, Finding as Seen, Project, Stories, StoryError, read_text};
 
-/// What the project's files say of a story.
+/// The state of a story according to the project's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) sprint_status: Option<String>,
     pub(super) file_status: Option<String>,
-    /// Tasks that are ticked off.
+    /// Number of tasks that are ticked off.
     pub(super) tasks_done: Option<u32>,
     pub(super) is_in_progress: bool,
 }
@@ -33,14 +33,14 @@ impl Look {
     }
 }
 
-pub(super) fn look(site: &RunContext<'_>, job: &Job) -> Result<Look, Error> {
-    let (Subject::Item(item), true) = (&job.subject, site.settings.is_bmad) else {
+pub(super) fn look(ctx: &RunContext<'_>, job: &Job) -> Result<Look, Error> {
+    let (Subject::Item(item), true) = (&job.subject, ctx.settings.is_bmad) else {
         return Ok(Look::default());
     };
-    Ok(read(&Stories::new(site.folder(job)), item)?)
+    Ok(read(&Stories::new(ctx.folder(job)), item)?)
 }
 
-/// What is not there says nothing; what cannot be read is an error.
+/// A missing file leaves its values empty; an unreadable one is an error.
 fn read(stories: &Stories, item: &str) -> Result<Look, StoryError> {
     let known = stories.known_epics()?;
     let sprint = stories.sprint()?.unwrap_or_default();
@@ -68,22 +68,22 @@ fn read(stories: &Stories, item: &str) -> Result<Look, StoryError> {
     Ok(Look { tasks_done: text.as_deref().map(ticked), is_in_progress, sprint_status, file_status })
 }
 
-/// The project as a job sees it. In a worktree there is neither marker nor state document.
-fn home(site: &RunContext<'_>, job: &Job) -> (Project, Option<String>) {
-    let root = site.folder(job);
-    let state = site.settings.state_file.clone().filter(|_| root == site.project);
-    let state = state.filter(|state| site.project.join(state).is_file());
-    let home = Project { root, state_file: None, ..site.home.clone() };
+/// The project as a job sees it. A worktree has neither marker nor state document.
+fn home(ctx: &RunContext<'_>, job: &Job) -> (Project, Option<String>) {
+    let root = ctx.folder(job);
+    let state = ctx.settings.state_file.clone().filter(|_| root == ctx.project);
+    let state = state.filter(|state| ctx.project.join(state).is_file());
+    let home = Project { root, state_file: None, ..ctx.home.clone() };
     (home, state)
 }
 
-/// What the project's policy asks of the step.
+/// Checks the step as the project's policy demands.
 pub(super) fn by_policy(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     step: &Step,
     asked: &Asked<'_>,
 ) -> Result<Finding, Error> {
-    let (home, state) = home(site, asked.job);
+    let (home, state) = home(ctx, asked.job);
     let question = dogwatch_bmad::Asked {
         step: &step.id,
         story: Some(asked.job.subject.name()),
@@ -116,14 +116,14 @@ pub(super) fn by_policy(
     }))
 }
 
-/// What the project's policy has an agent told for a step.
+/// The prompt for a step from the project's policy.
 pub(super) fn prompt(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     job: &Job,
     step: &str,
     extra: &str,
 ) -> Result<String, Error> {
-    let (home, state) = home(site, job);
+    let (home, state) = home(ctx, job);
     let policy = load::load(&home, state.as_deref(), Need::Skills)
         .or_else(|_| load::load(&home, None, Need::Texts))
         .map_err(WorkflowError::from)?;
@@ -135,26 +135,26 @@ pub(super) fn prompt(
         format!("{}\n{extra}", found.default_extra())
     };
     let story_id = job.subject.name();
-    let filling = Filling { story_id, artifacts: &site.settings.artifacts, extra: &extra };
+    let filling = Filling { story_id, artifacts: &ctx.settings.artifacts, extra: &extra };
     Ok(prompt::render(template, found, filling))
 }
 
 /// Whether all stories of an epic are done, and why not.
-pub(super) fn epic_is_complete(site: &RunContext<'_>, epic: &str) -> Result<(bool, String), Error> {
-    let run = site.journal.run();
+pub(super) fn epic_is_complete(ctx: &RunContext<'_>, epic: &str) -> Result<(bool, String), Error> {
+    let run = ctx.journal.run();
     let of_epic = run.plan.items.iter().filter(|item| item.group.as_deref() == Some(epic));
     let dropped: Vec<&str> = of_epic
         .filter(|item| run.items.get(&item.id).is_some_and(|state| state.dropped.is_some()))
         .map(|item| item.id.as_str())
         .collect();
-    if !site.settings.is_bmad {
+    if !ctx.settings.is_bmad {
         let why = dropped.join(", ");
         return Ok((
             dropped.is_empty(),
             if why.is_empty() { why } else { format!("without {why}") },
         ));
     }
-    let stories = Stories::new(&site.project);
+    let stories = Stories::new(&ctx.project);
     let known = stories.known_epics()?;
     let sprint = stories.sprint()?.unwrap_or_default();
     let rows = sprint.stories_of(epic, &known);
@@ -166,14 +166,14 @@ pub(super) fn epic_is_complete(site: &RunContext<'_>, epic: &str) -> Result<(boo
     Ok((open.is_empty() && !rows.is_empty(), open.join(", ")))
 }
 
-/// Puts the list of files and the numbers of tests into the story, as far as they can be had.
-pub(super) fn finish(site: &RunContext<'_>, folder: &Path, item: &str) {
+/// Writes the list of files and the test counts into the story, as far as they are known.
+pub(super) fn finish(ctx: &RunContext<'_>, folder: &Path, item: &str) {
     dogwatch_bmad::reconcile(folder, item, true).logged("update a story");
-    let begun = site.journal.run().items.get(item).and_then(|state| state.begun);
+    let begun = ctx.journal.run().items.get(item).and_then(|state| state.begun);
     dogwatch_bmad::test_counts(folder, item, begun.map(Into::into), true).logged("count tests");
 }
 
-/// Settles a file that two stories changed: each row of sprint status is somebody's own.
+/// Merges a file that two stories changed: each story owns its row of the sprint status.
 pub(super) fn mend(path: &str, [base, ours, theirs]: [&str; 3]) -> Option<String> {
     (Path::new(path).file_name()? == "sprint-status.yaml")
         .then(|| rows::merged(base, ours, theirs))?

@@ -1,4 +1,4 @@
-//! Asking the files whether a step is done.
+//! Verifies from files whether a step is done.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::observe::files;
 use crate::workflow::run_context::{RunContext, stays_inside};
 use dogwatch_base::program;
 
-/// How much of what was said last is read.
+/// Limit on the output that is read.
 const MOST_OUTPUT: u64 = 16 * 1024 * 1024;
 
 /// What one verifier found.
@@ -24,9 +24,9 @@ const MOST_OUTPUT: u64 = 16 * 1024 * 1024;
 pub(super) enum Finding {
     Holds(String),
     Not(String),
-    /// It says that the step failed.
+    /// It shows that the step failed.
     Refuted(String),
-    /// It says nothing either way.
+    /// It shows nothing either way.
     Silent(String),
 }
 
@@ -34,25 +34,25 @@ pub(super) enum Finding {
 pub(super) struct Asked<'a> {
     pub(super) job: &'a Job,
     pub(super) n: u32,
-    /// How its session ended; none if it is only looked at.
+    /// How the session ended; `None` for a check without a session.
     pub(super) how: Option<&'a How>,
     pub(super) output: Option<&'a str>,
-    /// It held before the attempt.
+    /// The check already held before the attempt.
     pub(super) held: bool,
 }
 
 /// The verdict on an attempt, as a fact.
-pub(super) fn verify(site: &RunContext<'_>, step: &Step, asked: &Asked<'_>) -> Result<Fact, Error> {
+pub(super) fn verify(ctx: &RunContext<'_>, step: &Step, asked: &Asked<'_>) -> Result<Fact, Error> {
     let (job, n) = (asked.job.clone(), asked.n);
-    let found = findings(site, step, asked)?;
+    let found = findings(ctx, step, asked)?;
     let failed = |failure, why: String, until| {
-        // Of a failure the reason counts; how far it got is told if that can be read.
-        let story = stories::look(site, asked.job).logged("read a story").unwrap_or_default();
+        // A failure needs only its reason; add the story's progress if it is readable.
+        let story = stories::look(ctx, asked.job).logged("read a story").unwrap_or_default();
         let (progress, not_clean) = (story.tasks_done, step.is_loop && story.is_in_progress);
         Fact::Failed { job: asked.job.clone(), n, failure, why, until, progress, not_clean }
     };
     if let Some(How::Failed { failure, why, until }) = asked.how {
-        // It may have died after its work was done: files that were not so before prove that.
+        // The session may have died after its work was done: files that were not there before prove it.
         let proofs: Vec<&Finding> =
             found.iter().filter(|(proves, _)| *proves).map(|(_, f)| f).collect();
         let all = !proofs.is_empty() && proofs.iter().all(|f| matches!(f, Finding::Holds(_)));
@@ -79,7 +79,7 @@ pub(super) fn verify(site: &RunContext<'_>, step: &Step, asked: &Asked<'_>) -> R
     });
     let nothing_proves = !found.iter().any(|(proves, _)| *proves);
     match (missing, silent) {
-        // Neither the files nor its words say anything.
+        // Neither files nor output show anything.
         (Some(why), Some(silent)) => Ok(failed(Failure::Unclear, format!("{why}; {silent}"), None)),
         (None, Some(silent)) if nothing_proves => Ok(failed(Failure::Unclear, silent, None)),
         (Some(why), None) => Ok(failed(Failure::Unverified, why, None)),
@@ -87,30 +87,26 @@ pub(super) fn verify(site: &RunContext<'_>, step: &Step, asked: &Asked<'_>) -> R
     }
 }
 
-/// Whether the step is done already, before anything was tried.
-pub(super) fn holds(
-    site: &RunContext<'_>,
-    step: &Step,
-    job: &Job,
-) -> Result<Option<String>, Error> {
+/// Whether the step is done already, before any attempt.
+pub(super) fn holds(ctx: &RunContext<'_>, step: &Step, job: &Job) -> Result<Option<String>, Error> {
     let asked = Asked { job, n: 1, how: None, output: None, held: false };
-    let found = findings(site, step, &asked)?;
+    let found = findings(ctx, step, &asked)?;
     let all = !found.is_empty() && found.iter().all(|(_, f)| matches!(f, Finding::Holds(_)));
     Ok(all.then(|| in_words(&found)))
 }
 
-/// What each verifier found, and whether that proves anything by itself.
+/// The finding of each verifier, and whether it proves anything without a session.
 fn findings(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     step: &Step,
     asked: &Asked<'_>,
 ) -> Result<Vec<(bool, Finding)>, Error> {
     let mut found = Vec::new();
     for verifier in &step.verify {
         let proves = verifier.proves();
-        // Without a session there is none that could have ended well or said anything.
+        // Without a session there is no end and no output to check.
         if proves || asked.how.is_some() {
-            found.push((proves, one(site, step, verifier, asked)?));
+            found.push((proves, one(ctx, step, verifier, asked)?));
         }
     }
     Ok(found)
@@ -125,13 +121,13 @@ fn in_words(found: &[(bool, Finding)]) -> String {
 }
 
 fn one(
-    site: &RunContext<'_>,
+    ctx: &RunContext<'_>,
     step: &Step,
     verifier: &Verifier,
     asked: &Asked<'_>,
 ) -> Result<Finding, Error> {
-    let folder = site.folder(asked.job);
-    let text = |text: &str| site.fill(text, asked.job, asked.n);
+    let folder = ctx.folder(asked.job);
+    let text = |text: &str| ctx.fill(text, asked.job, asked.n);
     Ok(match verifier {
         Verifier::SessionExit => match asked.how {
             Some(How::Failed { why, .. }) => Finding::Not(why.clone()),
@@ -139,7 +135,7 @@ fn one(
         },
         Verifier::Files { glob, count } => matching_files(&folder, &text(glob), *count),
         Verifier::Status { is } => {
-            let story = stories::look(site, asked.job)?;
+            let story = stories::look(ctx, asked.job)?;
             let fits = |said: &Option<String>| said.as_ref().is_some_and(|said| one_of(is, said));
             if fits(&story.sprint_status) {
                 Finding::Holds(format!(
@@ -156,16 +152,16 @@ fn one(
             }
         }
         Verifier::SprintStatus { is } => {
-            let story = stories::look(site, asked.job)?;
+            let story = stories::look(ctx, asked.job)?;
             said("sprint status", story.sprint_status.as_deref(), is)
         }
         Verifier::StoryFile { is } => {
-            let story = stories::look(site, asked.job)?;
+            let story = stories::look(ctx, asked.job)?;
             said("the story's file", story.file_status.as_deref(), is)
         }
-        Verifier::Policy => stories::by_policy(site, step, asked)?,
-        Verifier::Build => super::builds::verify(site, asked.job)?,
-        Verifier::Git { tree } => work_tree(site, &folder, *tree)?,
+        Verifier::Policy => stories::by_policy(ctx, step, asked)?,
+        Verifier::Build => super::builds::verify(ctx, asked.job)?,
+        Verifier::Git { tree } => work_tree(ctx, &folder, *tree)?,
         Verifier::Command { run, timeout } => command(&folder, &text(run), *timeout)?,
         Verifier::Output { success, failure } => {
             words(asked.output, success.as_deref(), failure.as_deref())
@@ -173,13 +169,13 @@ fn one(
     })
 }
 
-fn work_tree(site: &RunContext<'_>, folder: &Path, wanted: Wanted) -> Result<Finding, Error> {
+fn work_tree(ctx: &RunContext<'_>, folder: &Path, wanted: Wanted) -> Result<Finding, Error> {
     let Some(git) = Tree::of(folder) else {
         return Ok(Finding::Not(format!("{} is not in a git repository", folder.display())));
     };
-    // What was so before the run is none of its work.
+    // Changes from before the run do not count.
     let mut changed = git.changes()?;
-    changed.retain(|path, mark| site.settings.dirty.get(path) != Some(mark));
+    changed.retain(|path, mark| ctx.settings.dirty.get(path) != Some(mark));
     Ok(match (wanted, changed.len()) {
         (Wanted::Dirty, 0) => Finding::Not("no file was changed".into()),
         (Wanted::Clean, 0) => Finding::Holds("no uncommitted changes".into()),
@@ -200,7 +196,7 @@ fn command(folder: &Path, run: &str, timeout: SignedDuration) -> Result<Finding,
     })
 }
 
-/// What was said last, one or the other.
+/// Searches the output for the success and failure texts.
 fn words(output: Option<&str>, success: Option<&str>, failure: Option<&str>) -> Finding {
     let said =
         output.and_then(|path| files::read_tail(Path::new(path), MOST_OUTPUT)).unwrap_or_default();
@@ -253,7 +249,7 @@ fn matching_files(folder: &Path, pattern: &str, count: Count) -> Finding {
     }
 }
 
-/// Files below a folder whose paths fit, with `*` for a part of one name. What a link leads to is not below it.
+/// Files below a directory whose paths match, with `*` for a part of one name. Links are not followed.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty() && *part != ".") {

@@ -32,9 +32,9 @@ impl Watched {
     }
 
     pub(super) fn look(&mut self, context: &Context, begun: Instant) -> Result<(), Error> {
-        let judged = status::one(context, &self.id, Timestamp::now())?;
-        let (what, why) = (judged.verdict.status.as_str(), because(&judged.verdict));
-        self.over = judged.seen.life.state.is_over();
+        let status = status::one(context, &self.id, Timestamp::now())?;
+        let (what, why) = (status.verdict.status.as_str(), because(&status.verdict));
+        self.over = status.seen.life.state.is_over();
         if self.story.last().is_none_or(|last| is_news(last.what, what)) {
             self.note(begun, what, why);
         }
@@ -42,7 +42,7 @@ impl Watched {
         if !is_open {
             self.waiting_since = None;
         } else if self.waiting_since.get_or_insert_with(Instant::now).elapsed() > THINKING_TIME {
-            answer(context, &judged.seen)?;
+            answer(context, &status.seen)?;
             self.waiting_since = None;
             self.note(begun, "answered", "by the demo, with key 1 (yes)".to_owned());
         }

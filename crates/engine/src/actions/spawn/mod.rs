@@ -51,7 +51,7 @@ pub struct Request {
     pub caller_env: Vec<(OsString, OsString)>,
     pub place: Place,
     /// Its place in a team.
-    pub seat: Option<TeamMembership>,
+    pub membership: Option<TeamMembership>,
 }
 
 #[derive(Debug, Clone)]
@@ -147,10 +147,10 @@ impl Plan {
         let (profile, program, extra_args) = checks::program(context, &request.what, &request.cwd)?;
         checks::prefix(request.prompt.as_deref(), &profile)?;
         let local = now.datetime();
-        let name = match (&request.name, &request.story, &request.seat) {
+        let name = match (&request.name, &request.story, &request.membership) {
             (Some(name), _, _) => SessionName::new(name)?,
             (None, Some(step), _) => name::story_name(&request.project, step, local)?,
-            (None, None, Some(seat)) => name::role_name(&request.project, &seat.role)?,
+            (None, None, Some(membership)) => name::role_name(&request.project, &membership.role)?,
             (None, None, None) => name::plain_name(&request.project, &profile.name, local)?,
         };
         // tmux takes some names for those of its clients.
@@ -247,7 +247,7 @@ impl Plan {
             command: &self.launch.shown,
             socket: &context.socket,
             created: now.timestamp(),
-            seat: request.seat.as_ref(),
+            membership: request.membership.as_ref(),
         };
         let wanted = if self.exact_name {
             Wanted::Exactly(&self.name)
@@ -257,7 +257,7 @@ impl Plan {
         if self.exact_name && matches!(request.place, Place::Beside(_)) {
             // A session of its own is refused by tmux; here there is nobody else to ask.
             let bearers = store.named(&context.socket, self.name.as_str())?;
-            if bearers.iter().any(|session| !session.put_away) {
+            if bearers.iter().any(|session| !session.archived) {
                 return Err(
                     SessionError::NameInUse { name: self.name.to_string(), is_ours: true }.into()
                 );

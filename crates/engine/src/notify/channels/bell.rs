@@ -9,7 +9,7 @@ use dogwatch_tmux::{Command, Server};
 
 use super::Sink;
 
-/// The bell of every terminal that somebody sits at: those attached to the tmux server, and our own.
+/// Rings every terminal that a person may watch: those attached to the tmux server, and our own.
 pub(super) struct Bell {
     server: Server,
 }
@@ -19,7 +19,7 @@ impl Bell {
         Self { server: server.running_only() }
     }
 
-    /// The terminals of people who are attached. A program's control connection has nobody before it.
+    /// The terminals of attached people; control connections belong to programs.
     fn terminals(&self) -> Vec<String> {
         let list =
             Command::new("list-clients").option('F', "#{?client_control_mode,,#{client_tty}}");
@@ -37,12 +37,12 @@ impl Sink for Bell {
 
     fn tell(&self, _: &Notice, _: Duration) -> Result<(), String> {
         for terminal in self.terminals() {
-            // Neither becomes ours, nor are we held up by one that does not take anything.
+            // Do not make it our controlling terminal, and do not block on one that accepts no output.
             let flags = rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::NONBLOCK;
             let flags = i32::try_from(flags.bits()).unwrap_or(0);
             let open = OpenOptions::new().write(true).custom_flags(flags).open(&terminal);
             let rung = open.and_then(|mut terminal| terminal.write_all(b"\x07"));
-            // Who has left in this moment need not hear it.
+            // A terminal that was just detached does not matter.
             drop(rung);
         }
         let mut stderr = std::io::stderr();

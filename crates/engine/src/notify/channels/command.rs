@@ -5,7 +5,7 @@ use dogwatch_core::notice::Notice;
 use super::Sink;
 use crate::notify::process;
 
-/// A program of the user's, with the notice as JSON on its standard input.
+/// A program of the user's, with the notification as JSON on stdin.
 pub(super) struct Command {
     pub(super) words: Vec<String>,
 }
@@ -17,14 +17,14 @@ impl Sink for Command {
 
     fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
         let mut json = serde_json::to_vec(notice).map_err(|error| error.to_string())?;
-        // A line, for those who keep them in a file.
+        // A newline, for programs that append it to a file.
         json.push(b'\n');
         let occasion = [("DOGWATCH_OCCASION", notice.occasion.as_str())];
         run(&self.words, &occasion, &json, limit)
     }
 }
 
-/// Runs a program that must succeed; else the last that it complained of.
+/// Runs a program that must succeed; else returns the end of its output.
 pub(super) fn run(
     words: &[String],
     env: &[(&str, &str)],

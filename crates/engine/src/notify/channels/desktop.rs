@@ -4,7 +4,7 @@ use dogwatch_core::notice::Notice;
 
 use super::{Sink, command};
 
-/// A notification on the desktop, by the program that this system has for it.
+/// A desktop notification, through the system's program for it.
 pub(super) struct Desktop;
 
 impl Sink for Desktop {
@@ -20,13 +20,13 @@ impl Sink for Desktop {
 
 #[cfg(not(target_os = "macos"))]
 fn words(notice: &Notice) -> Vec<String> {
-    // The text is taken for markup, and a `<file>` in it for a tag that is left out; the title is not.
+    // The text is parsed as markup, and a `<file>` in it would vanish as a tag; the title is not.
     let text = notice.text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let words = ["notify-send", "--app-name=dogwatch", "--", &notice.title, &text];
     words.map(ToOwned::to_owned).into()
 }
 
-/// The texts are arguments: within the script they could be anything.
+/// The texts are passed as arguments: inside the script they could inject code.
 #[cfg(target_os = "macos")]
 fn words(notice: &Notice) -> Vec<String> {
     let script =

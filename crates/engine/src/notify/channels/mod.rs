@@ -1,5 +1,5 @@
-//! Ways to tell a person. Each does its work within its time; whoever tells waits no longer than that, and a way that fails
-//! is said and written down, never more.
+//! Notification channels. Each has a time limit, and the caller waits no longer than that. A channel that fails is reported and
+//! recorded in the journal; it never fails the command.
 
 mod bell;
 mod command;
@@ -21,29 +21,29 @@ use jiff::Timestamp;
 use crate::notify::outward;
 use crate::{Context, config};
 
-/// How long a bell may take: nothing is far away.
+/// Limit for the bell, which needs no network.
 const BELL: Duration = Duration::from_secs(2);
 
-/// One way to tell.
+/// One channel.
 pub trait Sink: Send {
-    /// What it is called in messages.
+    /// Its name in messages.
     fn name(&self) -> String;
-    /// Tells, within the limit; else why not.
+    /// Sends the notification within the limit; else returns why not.
     fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String>;
 }
 
-/// A sink with the time that it has.
+/// A channel with its time limit.
 struct Timed {
     sink: Box<dyn Sink>,
     limit: Duration,
 }
 
-/// Tells everybody who wants to know of such an occasion, all at once. Returns what went wrong, which is in the journal too.
+/// Sends a notification on all channels for its occasion, in parallel. Returns the failures, which are in the journal too.
 pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
     let notice = &outward::notice(notice);
     let (sinks, mut problems) = match config::read(context) {
         Ok(config) => (wanted(context, &config.notify, notice.occasion), Vec::new()),
-        // Of what is set up nothing is known, and a person must be told all the same.
+        // The configured channels are unknown, and a person must be notified nevertheless.
         Err(error) => (wanted(context, &[], notice.occasion), vec![error.to_string()]),
     };
     problems.extend(tell_all(sinks, notice));
@@ -62,7 +62,7 @@ pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
     problems
 }
 
-/// A notice of this host and moment.
+/// A notification from this host, now.
 pub fn notice(occasion: Occasion, title: String, text: String, data: &impl Serialize) -> Notice {
     let data = serde_json::to_value(data).unwrap_or_default();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -94,7 +94,7 @@ fn wanted(context: &Context, notify: &[Notify], occasion: Occasion) -> Vec<Timed
     .collect()
 }
 
-/// A file that the configuration names, relative to that.
+/// A path from the configuration, relative to the configuration file.
 fn beside(context: &Context, file: &str) -> std::path::PathBuf {
     let folder = context.config.as_deref().and_then(std::path::Path::parent);
     folder.map_or_else(|| file.into(), |folder| folder.join(file))
@@ -106,9 +106,9 @@ fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
     let mut open: Vec<Option<(String, Duration)>> = Vec::new();
     for (place, Timed { sink, limit }) in sinks.into_iter().enumerate() {
         open.push(Some((sink.name(), limit)));
-        let (told, notice) = (sender.clone(), notice.clone());
-        // Looking up a host's name cannot be cut short: who takes too long is left behind.
-        let tell = move || drop(told.send((place, sink.tell(&notice, limit))));
+        let (result, notice) = (sender.clone(), notice.clone());
+        // On a thread: a host name lookup cannot be interrupted, so a slow channel is abandoned.
+        let tell = move || drop(result.send((place, sink.tell(&notice, limit))));
         if let Err(error) = thread::Builder::new().name("notify".to_owned()).spawn(tell) {
             let _ = sender.send((place, Err(format!("cannot start a thread: {error}"))));
         }
@@ -116,7 +116,7 @@ fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
     drop(sender);
     let mut problems = Vec::new();
     let longest = open.iter().flatten().map(|(_, limit)| *limit).max().unwrap_or_default();
-    // A little more than the sinks have for themselves, so that they can say what went wrong.
+    // Slightly longer than the channels' own limits, so that they can report their error.
     let until = begun + longest + Duration::from_millis(500);
     while open.iter().any(Option::is_some) {
         let left = until.saturating_duration_since(Instant::now());
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_waited_for_longer_than_allowed() {
+    fn a_slow_channel_does_not_delay_the_caller_beyond_its_limit() {
         let notice = notice(Occasion::Drift, "t".into(), String::new(), &Value::Null);
         let fake = |sleep, result| Timed {
             sink: Box::new(Fake(Duration::from_secs(sleep), result)),

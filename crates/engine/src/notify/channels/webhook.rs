@@ -11,12 +11,12 @@ use ureq::http::uri::Scheme;
 
 use super::Sink;
 use crate::notify::{outward, tls};
-use dogwatch_base::program::thread_to_be_had;
+use dogwatch_base::program::ensure_thread_available;
 
-/// The most that is read of an answer, of which only the status counts.
+/// Limit on the response that is read; only its status counts.
 const ANSWER: usize = 64 * 1024;
 
-/// A POST of the notice as JSON. Redirects are not followed: a token goes nowhere but where it was meant to.
+/// Posts the notification as JSON. Redirects are not followed: the token must not reach another host.
 pub(super) struct Webhook {
     pub(super) url: String,
     pub(super) token_env: Option<String>,
@@ -86,19 +86,19 @@ fn post(url: &Uri, token: Option<&str>, body: &str, limit: Duration) -> Result<u
     if is_secure {
         config = config.tls_config(tls::for_http()?);
     } else {
-        // What is not encrypted goes to its host by no way round.
+        // Plain HTTP does not go through a proxy.
         config = config.proxy(None);
     }
     if web_address::host(url).parse::<IpAddr>().is_err() {
-        // A name is looked up on a thread, which is taken for granted there.
-        thread_to_be_had()
+        // ureq starts a thread for the name lookup and panics if it cannot.
+        ensure_thread_available()
             .map_err(|error| format!("cannot start a thread to look up {url}: {error}"))?;
     }
     let mut request = config.build().new_agent().post(url).content_type("application/json");
     if let Some(token) = token {
         request = request.header("Authorization", format!("Bearer {token}"));
     }
-    // The answer's body is not read at all.
+    // The response's body is not read.
     request.send(body).map(|answer| answer.status().as_u16()).map_err(explain)
 }
 
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn posted_with_its_token() {
+    fn a_notification_is_posted_with_its_token() {
         let tmp = tempfile::tempdir().unwrap();
         let file = tmp.path().join("token");
         std::fs::write(&file, "s3cret\n").unwrap();
@@ -162,9 +162,9 @@ mod tests {
         assert!(asked.starts_with("POST /hook HTTP/1.1\r\n"), "{asked}");
         assert!(asked.contains("\r\nauthorization: Bearer s3cret\r\n"), "{asked}");
         let body = asked.split("\r\n\r\n").nth(1).unwrap();
-        let told: Notice = serde_json::from_str(body).unwrap();
+        let posted: Notice = serde_json::from_str(body).unwrap();
         assert_eq!(
-            (told.occasion, told.title.as_str(), told.text.as_str()),
+            (posted.occasion, posted.title.as_str(), posted.text.as_str()),
             (Occasion::EscalationRaised, "t \"quoted\"", "a\nb AKIAxxxxxxxxxxxxxxxx")
         );
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_is_said() {
+    fn failures_are_explained() {
         let (url, asked) = answer("HTTP/1.1 500 Oh\r\n\r\n");
         assert_eq!(tell(&url, None), Err("the server answered 500".to_owned()));
         asked.join().unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_come_to_an_end() {
+    fn a_response_without_end_times_out() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri: Uri = format!("http://{}/", silent.local_addr().unwrap()).parse().unwrap();
         let said = post(&uri, None, "{}", Duration::from_millis(200));

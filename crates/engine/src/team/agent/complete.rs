@@ -12,38 +12,37 @@ use crate::error::TeamError;
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
 
-/// What an agent says of a task that it has done.
+/// An agent's report about a finished task.
 #[derive(Debug, Clone)]
 pub struct Completion {
-    /// Which; else the one that it is at.
+    /// `None` is the current task.
     pub task: Option<TaskId>,
     pub result: String,
-    /// How long the spawner is waited for.
+    /// How long to wait for the spawner.
     pub timeout: Option<Duration>,
 }
 
-/// A task that is done, written down and reported.
 #[derive(Debug, Clone)]
 pub struct Completed {
     pub task: Task,
     pub result: String,
     pub conversation: Option<String>,
-    pub told: Told,
-    /// What comes next; nothing, and it is ready to be closed.
+    pub notice: SpawnerNotice,
+    /// The next task; none means ready to close.
     pub next: Claimed,
 }
 
-/// Whether the spawner knows.
+/// How the spawner was notified.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
-    /// It got the message, with this proof.
+pub enum SpawnerNotice {
+    /// The spawner took the message, with this proof.
     Message { pane: String, proof: Proof },
-    /// No agent is in the spawner's pane, or there is no spawner: whoever it is reads the session file.
+    /// There is no agent in the spawner's pane, or no spawner: the result is only in the session file.
     InFile,
 }
 
-/// Marks the task done, saves the conversation's id, tells the spawner with proof, and goes on to the next task, or sets
-/// ready-to-close. If it is cut short, it goes on from there when it is called again, and tells nobody twice.
+/// Marks the task as done, saves the conversation's id, notifies the spawner with proof, and takes the next task or marks the member
+/// as ready to close. Interrupted and called again, it continues where it stopped and does not notify twice.
 pub fn complete(
     context: &Context,
     file: &TeamFile,
@@ -64,16 +63,16 @@ pub fn complete(
     })?;
     let since = member.store.claimed_at(file.path(), task.id.0)?.unwrap_or(Timestamp::UNIX_EPOCH);
     let text = format!("STEP COMPLETE: {} | result: {result} | session: {}", task.id, shown(&id));
-    let told = tell(context, &member, caller, task.id, &text, since, completion.timeout)?;
+    let notice = tell(context, &member, caller, task.id, &text, since, completion.timeout)?;
     member.store.end_claim(file.path(), task.id.0, Timestamp::now())?;
     let next = member.claim(file, &mut |text| text.reported(&pane))?;
     if next == Claimed::Nothing {
         file.edit(|text| text.ready(&pane).map_err(|problem| file.problem(problem)))?;
     }
-    Ok(Completed { task, result, conversation, told, next })
+    Ok(Completed { task, result, conversation, notice, next })
 }
 
-/// Tells the spawner, once.
+/// Notifies the spawner, once.
 fn tell(
     context: &Context,
     member: &Member,
@@ -82,11 +81,12 @@ fn tell(
     text: &str,
     since: Timestamp,
     timeout: Option<Duration>,
-) -> Result<Told, Error> {
-    let seat = member.session.as_ref().and_then(|session| session.seat.as_ref());
-    let spawner = seat.map(|seat| seat.spawner.clone()).or_else(|| caller.spawner.clone());
+) -> Result<SpawnerNotice, Error> {
+    let membership = member.session.as_ref().and_then(|session| session.membership.as_ref());
+    let spawner =
+        membership.map(|membership| membership.spawner.clone()).or_else(|| caller.spawner.clone());
     let Some(spawner) = spawner.filter(|spawner| *spawner != member.pane()) else {
-        return Ok(Told::InFile);
+        return Ok(SpawnerNotice::InFile);
     };
     let not_told = |reason: String| {
         Error::Team(TeamError::NotReported { task, spawner: spawner.clone(), reason })
@@ -96,16 +96,18 @@ fn tell(
     if row.is_none_or(|row| super::server_of(row) != member.server()) {
         return Err(not_told("the pane is gone".to_owned()));
     }
-    // A shell would run the words as a command: a person who started the team from one reads the file.
+    // A shell would execute the message as a command. A person who started the team from a shell reads the file.
     let agent = super::session_in(context, &member.store, pane)?.map(|session| session.agent);
     if agent.is_none_or(|agent| agent == profile::COMMAND) {
-        return Ok(Told::InFile);
+        return Ok(SpawnerNotice::InFile);
     }
-    // Also while it works: agents queue such messages.
+    // Even while the spawner works: agents queue such messages.
     let request = Request { target: &spawner, text, slash: false, when: When::Now, timeout };
     let receipt = send::send_once(context, &request, since)?;
     match receipt.outcome {
-        Outcome::Delivered { proof, .. } => Ok(Told::Message { pane: spawner.clone(), proof }),
+        Outcome::Delivered { proof, .. } => {
+            Ok(SpawnerNotice::Message { pane: spawner.clone(), proof })
+        }
         other => {
             let because = other.because().unwrap_or_default();
             Err(not_told(format!("{}: {because}", other.as_str().replace('_', " "))))
@@ -117,7 +119,7 @@ fn shown(conversation: &str) -> &str {
     if conversation.is_empty() { "unknown" } else { conversation }
 }
 
-/// A result is part of one line, whose parts stand between bars.
+/// A result is one cell of a table row, separated by bars.
 fn one_line(result: &str) -> Result<String, Error> {
     let line = result.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "/");
     if line.is_empty() || line.len() > name::MAX_LEN {

@@ -1,4 +1,4 @@
-//! What a member of a team does from inside its pane: registers, claims tasks, and completes them.
+//! What a team member does from inside its pane: registers, claims tasks, and completes them.
 
 mod complete;
 mod register;
@@ -13,7 +13,7 @@ use dogwatch_store::{Claim, Server, Session, Store, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
-pub use complete::{Completed, Completion, Told, complete};
+pub use complete::{Completed, Completion, SpawnerNotice, complete};
 pub use register::{Registered, claim, register};
 
 use crate::error::{SessionError, TeamError};
@@ -23,7 +23,7 @@ use crate::observe::unmanaged;
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
 
-/// Who calls, as far as its surroundings tell.
+/// The caller, as far as its environment identifies it.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub pane: PaneId,
@@ -32,7 +32,7 @@ pub struct Caller {
     pub conversation: Option<String>,
 }
 
-/// A member of a team, and the panes that there are besides.
+/// A member of a team, and the other panes.
 #[derive(Debug)]
 struct Member {
     row: PaneRow,
@@ -49,8 +49,8 @@ impl Member {
         let row = panes.iter().find(|row| row.pane_id == caller.pane).cloned().ok_or_else(gone)?;
         let store = context.store()?;
         let session = session_in(context, &store, caller.pane)?;
-        let seat = session.as_ref().and_then(|session| session.seat.as_ref());
-        let role = caller.role.as_deref().or(seat.map(|seat| seat.role.as_str()));
+        let membership = session.as_ref().and_then(|session| session.membership.as_ref());
+        let role = caller.role.as_deref().or(membership.map(|membership| membership.role.as_str()));
         let role = role.ok_or(TeamError::NoRole)?;
         let role = roles::role(role).map_err(TeamError::from)?;
         Ok(Self { row, role, session, panes, store })
@@ -64,11 +64,11 @@ impl Member {
         server_of(&self.row)
     }
 
-    /// The agent's own id of its conversation: what its hooks say by now, else what it was told at its start. What has none is
-    /// found again by our own id.
-    fn conversation(&mut self, told: Option<&str>) -> Option<String> {
-        if let Some(told) = told {
-            return Some(told.to_owned());
+    /// The agent's own id of its conversation: from its hooks, else from its start. Without one, dogwatch's own id finds
+    /// the conversation again.
+    fn conversation(&mut self, given: Option<&str>) -> Option<String> {
+        if let Some(given) = given {
+            return Some(given.to_owned());
         }
         let session = self.session.as_ref()?;
         let signals =
@@ -84,12 +84,12 @@ impl Member {
             .or_else(|| is_ours.then(|| session.id.to_string()))
     }
 
-    /// Gives it a task, and writes down who is at it in a place that no editor reaches.
+    /// Claims a task, and records the claim in the database, where no editor can change it.
     fn claim(&mut self, file: &TeamFile, change: Change<'_>) -> Result<Claimed, Error> {
         let (pane, role, server) = (self.pane(), self.role.clone(), self.server());
         let claimed = file.edit(|text| {
             change(text).map_err(|problem| file.problem(problem))?;
-            // Under the lock, so that nobody is at one that was not known of.
+            // Under the lock, so that every claim is known.
             let (mine, held) = self.claims(file)?;
             text.claim(&pane, &role, mine, &held).map_err(|problem| file.problem(problem))
         })?;
@@ -100,7 +100,7 @@ impl Member {
         Ok(claimed)
     }
 
-    /// The task that it was last known to be at, and those that others are at who live.
+    /// The task this member last claimed, and those that other live members hold.
     fn claims(&self, file: &TeamFile) -> Result<(Option<TaskId>, HashSet<TaskId>), Error> {
         let (pane, server) = (self.pane(), self.server());
         let mut mine = None;
@@ -123,14 +123,14 @@ impl Member {
     }
 }
 
-/// What is changed in the same edit as a claim, before it.
+/// A change to the file in the same edit, before the claim.
 type Change<'c> = &'c mut dyn FnMut(&mut SessionFile) -> Result<(), FileProblem>;
 
 pub(crate) fn server_of(row: &PaneRow) -> Server {
     Server { pid: i64::from(row.server_pid), start: row.server_start.cast_signed() }
 }
 
-/// The session in a pane: one of ours, or an agent that somebody else started.
+/// The session in a pane: a managed one, or an unmanaged agent.
 fn session_in(context: &Context, store: &Store, pane: PaneId) -> Result<Option<Session>, Error> {
     let target = pane.to_string();
     match snapshot::find(context, &target) {
@@ -141,7 +141,7 @@ fn session_in(context: &Context, store: &Store, pane: PaneId) -> Result<Option<S
         Err(error) => return Err(error),
     }
     let ours = store.sessions(&context.socket, Which::current(Timestamp::now()))?;
-    let sights = TmuxSnapshot::by_process(&context.tmux, &[])?;
-    let others = unmanaged::agents(context, &sights, &ours);
+    let snapshot = TmuxSnapshot::by_process(&context.tmux, &[])?;
+    let others = unmanaged::agents(context, &snapshot, &ours);
     Ok(others.into_iter().find(|session| unmanaged::is_meant(session, &target)))
 }

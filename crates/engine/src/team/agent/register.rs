@@ -6,7 +6,6 @@ use super::{Caller, Member};
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
 
-/// An agent that is written down, and what it is to do.
 #[derive(Debug, Clone)]
 pub struct Registered {
     pub agent: AgentRow,
@@ -14,7 +13,7 @@ pub struct Registered {
     pub claimed: Claimed,
 }
 
-/// Writes an agent down and gives it the first pending task of its role. Asked again, it says the same again.
+/// Adds an agent to the session file and gives it the first pending task of its role. Calling it again returns the same.
 pub fn register(
     context: &Context,
     file: &TeamFile,
@@ -39,15 +38,17 @@ pub fn register(
     Ok(Registered { agent, file: file.path().to_owned(), claimed })
 }
 
-/// Gives an agent the first pending task of its role, or says which one it has.
+/// Claims the first pending task of the agent's role, or returns the task it has.
 pub fn claim(context: &Context, file: &TeamFile, caller: &Caller) -> Result<Claimed, Error> {
     Member::find(context, caller)?.claim(file, &mut |_| Ok(()))
 }
 
-/// What the agent is called, and by whom.
+/// The agent's name, and what it comes from.
 fn name(member: &Member) -> (String, &'static str) {
     match &member.session {
-        Some(session) if session.seat.is_some() => (format!("{}-agent", member.role), "spawner"),
+        Some(session) if session.membership.is_some() => {
+            (format!("{}-agent", member.role), "spawner")
+        }
         Some(session) if session.origin.is_managed() => (session.name.clone(), "dogwatch"),
         _ => (member.row.session_name.clone(), "tmux"),
     }

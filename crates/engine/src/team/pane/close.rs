@@ -20,23 +20,21 @@ use crate::observe::{agents, processes};
 use crate::team::session_file::TeamFile;
 use crate::{Context, Error};
 
-/// How long an agent may take to leave after it was told to.
+/// How long an agent may take to exit after its exit command.
 const LEAVING: Duration = Duration::from_secs(10);
 
-/// A pane to be closed.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     pub target: &'a str,
-    /// Whether or not it is ready.
+    /// Even if it is not ready.
     pub force: bool,
-    /// The pane that this is called from, and the session.
+    /// The pane of the caller, and its session.
     pub own_pane: Option<PaneId>,
     pub own_session: Option<&'a str>,
-    /// Where the team writes, if the session does not know.
+    /// The session file, if the session does not name one.
     pub file: Option<&'a TeamFile>,
 }
 
-/// A pane that is closed.
 #[derive(Debug, Clone)]
 pub struct Closed {
     pub pane: String,
@@ -50,14 +48,14 @@ pub struct Closed {
 pub enum HowClosed {
     /// It was gone already.
     Gone,
-    /// By its own command for leaving.
+    /// With the agent's own exit command.
     Exit(Killed),
-    /// It had to be ended, or had ended.
+    /// It was killed, or had ended before.
     Ended(Killed),
 }
 
-/// Closes a pane of a team in order: only when it is ready, by the agent's own exit first, and written down. Never the pane that one is
-/// in.
+/// Closes a pane of a team: only when it is ready, with the agent's exit command first, and records it. Refuses the caller's own
+/// pane.
 pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> {
     let (pane, session) = find(context, request)?;
     if request.own_pane.is_some_and(|own| own.to_string() == pane)
@@ -65,11 +63,11 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
     {
         return Err(TeamError::OwnPane { pane }.into());
     }
-    let seat = session.as_ref().and_then(|session| session.seat.clone());
+    let membership = session.as_ref().and_then(|session| session.membership.clone());
     let file = session
         .as_ref()
         .and_then(|session| {
-            let file = session.seat.as_ref()?.session_file.clone();
+            let file = session.membership.as_ref()?.session_file.clone();
             Some(TeamFile::at(&session.project, file))
         })
         .filter(|file| file.path().exists())
@@ -79,8 +77,9 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
         seen.must_be_known()?;
     }
     let pane_id = seen.as_ref().and_then(SessionSnapshot::pane_id);
-    let master: Option<PaneId> = seat.as_ref().and_then(|seat| seat.master.parse().ok());
-    // While it is there to be seen.
+    let master: Option<PaneId> =
+        membership.as_ref().and_then(|membership| membership.master.parse().ok());
+    // While the pane still exists.
     let side = master.and_then(|master| {
         Some(side_of(&window_of(context, master).logged("find the window of a pane")?, master))
     });
@@ -92,7 +91,7 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
             end(context, seen)?
         }
         Some(seen) => {
-            // What it left behind is swept up, and lists no longer show it.
+            // Kills remaining processes, and archives the session.
             kill::kill(context, seen, false, Timestamp::now())?;
             HowClosed::Gone
         }
@@ -108,14 +107,14 @@ pub fn close(context: &Context, request: &Request<'_>) -> Result<Closed, Error> 
         master.and_then(|master| rebalance(context, master, side).logged("arrange panes"));
     Ok(Closed {
         pane,
-        role: seat.map(|seat| seat.role),
+        role: membership.map(|membership| membership.role),
         how,
         file: file.map(|file| file.path().to_owned()),
         balanced,
     })
 }
 
-/// The pane that is meant, and the session in it: also one that is gone, if somebody has written it down.
+/// The pane and its session; also a pane that is gone, if a session is recorded for it.
 fn find(context: &Context, request: &Request<'_>) -> Result<(String, Option<Session>), Error> {
     match snapshot::find(context, request.target) {
         Ok(seen) => {
@@ -135,7 +134,7 @@ fn find(context: &Context, request: &Request<'_>) -> Result<(String, Option<Sess
     Ok((pane.to_string(), None))
 }
 
-/// Whether everything was done that must be done before.
+/// Whether the member is ready to close.
 fn check(file: Option<&TeamFile>, pane: &str) -> Result<(), Error> {
     let missing = match file {
         Some(file) => file.read()?.in_the_way(pane),
@@ -147,26 +146,26 @@ fn check(file: Option<&TeamFile>, pane: &str) -> Result<(), Error> {
     Err(TeamError::MayNotClose { pane: pane.to_owned(), missing }.into())
 }
 
-/// Ends the agent: by its own command for leaving if it is at its prompt, and by all other means if it stays.
+/// Ends the agent: with its exit command if it is at its prompt, else or if it stays by killing it.
 fn end(context: &Context, seen: &SessionSnapshot) -> Result<HowClosed, Error> {
     let left = leave(context, seen)?;
-    // As it is now: the record of its end is on disk.
+    // Read again: the exit record is on disk now.
     let seen = snapshot::find(context, &seen.session.id)?;
     let killed = kill::kill(context, &seen, false, Timestamp::now())?;
     Ok(if left { HowClosed::Exit(killed) } else { HowClosed::Ended(killed) })
 }
 
-/// Whether it left when it was told to.
+/// Whether the agent exited after its exit command.
 fn leave(context: &Context, seen: &SessionSnapshot) -> Result<bool, Error> {
     let session = &seen.session;
     let exit = agents::profile(context, &session.agent)
         .logged("read an agent's profile")
         .and_then(|profile| profile.slash.exit);
     let (Some(exit), Some(runner)) = (exit, seen.living_runner()) else { return Ok(false) };
-    let judged = StatusReader::new(context)?.one(&session.id, Timestamp::now())?;
-    // Whatever it is at, it would be told only afterwards: its own keys are quicker.
+    let status = StatusReader::new(context)?.one(&session.id, Timestamp::now())?;
+    // A busy agent would read the command only after its turn: killing is quicker.
     let is_at_prompt = matches!(
-        judged.verdict.status,
+        status.verdict.status,
         Status::Idle { .. } | Status::Error { .. } | Status::Limited { .. }
     );
     if !is_at_prompt {
@@ -184,11 +183,11 @@ fn leave(context: &Context, seen: &SessionSnapshot) -> Result<bool, Error> {
     };
     send::cancel(context, &receipt.message.id).logged("cancel a message");
     match receipt.outcome {
-        // A draft is in its box, or a dialog came up.
+        // Unsent text is in the input box, or a dialog opened.
         Outcome::Refused { .. } | Outcome::Queued { .. } | Outcome::TypedNotSubmitted { .. } => {
             Ok(false)
         }
-        // It cannot say that it has taken it; that it is gone says so.
+        // An agent that exits cannot confirm the command; its exit is the proof.
         Outcome::Delivered { .. } | Outcome::Failed { .. } => {
             Ok(processes::wait_gone(runner, LEAVING))
         }

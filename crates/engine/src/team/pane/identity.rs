@@ -1,4 +1,4 @@
-//! How a member of a team is told apart: by its colour and name, its title and its border.
+//! Makes a member recognisable: colour, name, title and border.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::actions::send::{self, Request};
 use crate::{Context, Error};
 
 const TRIES: usize = 2;
-/// How long an agent at its prompt may take to take a command.
+/// How long an agent at its prompt may take to accept a command.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Options of panes that nobody else sets: programs in a pane change its title as they like.
+/// Private pane options, because programs in a pane overwrite its title.
 const ROLE: &str = "@dogwatch_role";
 const TITLE: &str = "@dogwatch_title";
 const BORDER: &str = "@dogwatch_border";
 
-/// Tells the agent its colour and name, each as a submission of its own that is proven. What does not work is a warning.
+/// Sends the agent its colour and name, each as its own proven message. A failure is a warning.
 pub(super) fn introduce(
     context: &Context,
     session: &str,
@@ -40,7 +40,7 @@ pub(super) fn introduce(
     Ok(warnings)
 }
 
-/// Why a command was not taken, in the end.
+/// Returns why the command was not taken, if it was not.
 fn tell(context: &Context, session: &str, command: &str) -> Result<Option<String>, Error> {
     let mut because = None;
     for _ in 0..TRIES {
@@ -55,7 +55,7 @@ fn tell(context: &Context, session: &str, command: &str) -> Result<Option<String
         match receipt.outcome {
             Outcome::Delivered { .. } => return Ok(None),
             Outcome::Queued { because: why } => {
-                // It must not come up later, in the middle of something else.
+                // It must not be delivered later, in the middle of other work.
                 send::cancel(context, &receipt.message.id).logged("cancel a message");
                 because = Some(why);
             }
@@ -65,7 +65,7 @@ fn tell(context: &Context, session: &str, command: &str) -> Result<Option<String
     Ok(because)
 }
 
-/// Marks the pane: title, border, and that its window keeps its name.
+/// Sets the pane's title and border, and keeps the window's name.
 pub(super) fn mark(context: &Context, pane: PaneId, role: &str) -> Result<(), Error> {
     let title = format!("{role}-{pane}");
     let Look { border, .. } = roles::look(role);
@@ -77,7 +77,7 @@ pub(super) fn mark(context: &Context, pane: PaneId, role: &str) -> Result<(), Er
         set(ROLE, role),
         set(TITLE, &title),
         set(BORDER, border),
-        // Shown only where the user has turned titles on.
+        // Visible only if the user has turned titles on.
         set(
             "pane-border-format",
             &format!("#[fg=#{{{BORDER}}}] #{{{TITLE}}} #[default]#{{pane_title}} "),
@@ -87,7 +87,7 @@ pub(super) fn mark(context: &Context, pane: PaneId, role: &str) -> Result<(), Er
     colour_borders(context, pane)
 }
 
-/// Borders take the colours of their panes. tmux has one style for all borders of a window, but works it out for each pane.
+/// Colours each pane's border. tmux has one border style per window, but expands it for each pane.
 fn colour_borders(context: &Context, pane: PaneId) -> Result<(), Error> {
     let style = "pane-border-style";
     let ask = Command::new("show-options").flag('w').flag('v').flag('A').target(pane).arg(style);

@@ -18,7 +18,7 @@ use crate::error::{SessionError, TeamError};
 use crate::observe::snapshot;
 use crate::{Context, Error};
 
-/// The pane that a name, an id or a pane id means.
+/// The pane of a session name, session id or pane id.
 pub fn pane_of(context: &Context, target: &str) -> Result<PaneId, Error> {
     if let Ok(pane) = target.parse() {
         return Ok(pane);
@@ -31,7 +31,7 @@ pub fn pane_of(context: &Context, target: &str) -> Result<PaneId, Error> {
     }))
 }
 
-/// The pane that leads the window which this pane is in: as its team says, else this one.
+/// The master of the window that this pane is in: as its team says, else this pane.
 pub fn master_of(context: &Context, pane: PaneId) -> Result<PaneId, Error> {
     let view = window_of(context, pane)?;
     let store = context.store()?;
@@ -46,7 +46,7 @@ fn master_in(context: &Context, store: &Store, view: &WindowView) -> Result<Opti
         let is_same = session.server.is_some_and(|server| server == server_of(view));
         is_same && pane.is_some_and(is_here)
     });
-    let masters = here.filter_map(|session| session.seat.as_ref()?.master.parse().ok());
+    let masters = here.filter_map(|session| session.membership.as_ref()?.master.parse().ok());
     Ok(masters.into_iter().find(|master| is_here(*master)))
 }
 

@@ -6,22 +6,22 @@ use crate::error::TeamError;
 use crate::{Context, Error};
 
 const TRIES: usize = 2;
-/// tmux's own sizes of a main pane, where it does not tell them.
+/// tmux's defaults for a main pane, where it does not report them.
 const MAIN_WIDTH: u32 = 80;
 const MAIN_HEIGHT: u32 = 24;
 
-/// How the panes of a window share it now.
+/// The layout of a window after rebalancing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balanced {
     pub master: PaneId,
     pub side: Side,
     pub panes: usize,
-    /// All panes are there, and the master is on its side.
+    /// All panes exist, and the master is on its side.
     pub is_proven: bool,
 }
 
-/// Lets the panes of a window share what its master leaves them. The master stays on the side that it is on, unless another is
-/// asked for.
+/// Distributes the window among its panes. The master stays on its side, unless another side is
+/// requested.
 pub fn rebalance(context: &Context, master: PaneId, side: Option<Side>) -> Result<Balanced, Error> {
     let before = window_of(context, master)?;
     let side = side.unwrap_or_else(|| side_of(&before, master));
@@ -34,13 +34,13 @@ pub fn rebalance(context: &Context, master: PaneId, side: Option<Side>) -> Resul
         }
         arrange(context, &view, master, side)?;
         view = window_of(context, master)?;
-        // Others may have come meanwhile.
+        // Panes may have been added meanwhile.
         is_proven = view.panes.len() >= panes && side_of(&view, master) == side;
     }
     Ok(Balanced { master, side, panes: view.panes.len(), is_proven })
 }
 
-/// The side that a pane is on.
+/// The side of the window that a pane is on.
 pub(super) fn side_of(view: &WindowView, pane: PaneId) -> Side {
     let window = Place { left: 0, top: 0, width: view.width, height: view.height };
     view.pane(pane).map_or(Side::Left, |pane| window::side(place(pane), window))
@@ -54,7 +54,7 @@ fn place(pane: &PaneBox) -> Place {
 fn arrange(context: &Context, view: &WindowView, master: PaneId, side: Side) -> Result<(), Error> {
     let mut order: Vec<PaneId> = view.panes.iter().map(|pane| pane.id).collect();
     let mut commands = Vec::new();
-    // Layouts go by the order of the panes: the main one is the first.
+    // Layouts depend on the order of the panes: the main pane is the first.
     let wanted = if side.is_first() { 0 } else { order.len() - 1 };
     if let Some(at) = order.iter().position(|pane| *pane == master).filter(|at| *at != wanted) {
         let other = order[wanted];
@@ -69,7 +69,7 @@ fn arrange(context: &Context, view: &WindowView, master: PaneId, side: Side) -> 
     Ok(())
 }
 
-/// The layout for panes in this order; `None` if they have no room.
+/// The layout for panes in this order; `None` if they do not fit.
 pub(super) fn layout(view: &WindowView, side: Side, order: &[PaneId]) -> Option<String> {
     let wanted = main_size(view, side);
     let others = u32::try_from(order.len().saturating_sub(1)).ok()?;
@@ -88,7 +88,7 @@ fn main_size(view: &WindowView, side: Side) -> u32 {
     }
 }
 
-/// An error unless one more pane has room in the window beside its master, and all stay usable.
+/// Fails unless one more pane fits beside the master and all panes stay usable.
 pub(super) fn must_have_room(view: &WindowView, side: Side) -> Result<(), Error> {
     let others = u32::try_from(view.panes.len()).unwrap_or(u32::MAX);
     let (width, height) = (view.width, view.height);

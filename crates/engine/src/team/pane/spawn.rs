@@ -29,7 +29,7 @@ use crate::team::task;
 use crate::{Context, Error};
 
 const TRIES: u32 = 3;
-/// How long an agent at its prompt may take to take its task.
+/// How long an agent at its prompt may take to accept its task.
 const HAND_OVER: Duration = Duration::from_secs(30);
 
 /// An agent for a team.
@@ -39,9 +39,9 @@ pub struct Request {
     pub what: What,
     pub task: Option<TaskFor>,
     pub file: TeamFile,
-    /// The pane that leads the window; else as the spawner's team has it.
+    /// The pane that leads the window; the default is the master of the spawner's team.
     pub master: Option<PaneId>,
-    /// The pane that this is called from, and the session in it if it is one of ours.
+    /// The pane of the caller, and its session if it is managed.
     pub spawner: Option<PaneId>,
     pub own_session: Option<String>,
     pub side: Option<Side>,
@@ -52,18 +52,18 @@ pub struct Request {
     pub unattended: bool,
     pub env: Vec<(String, String)>,
     pub caller_env: Vec<(OsString, OsString)>,
-    /// How long the agent may take to be at its prompt.
+    /// How long the agent may take to reach its prompt.
     pub ready: Duration,
 }
 
-/// What it is to do.
+/// The task for the agent.
 #[derive(Debug, Clone)]
 pub enum TaskFor {
     New(String),
     Kept(TaskId),
 }
 
-/// An agent that is in its place, knows who it is, and has its task.
+/// A started member with its identity and its task.
 #[derive(Debug, Clone)]
 pub struct SpawnedPane {
     pub spawned: Spawned,
@@ -78,17 +78,17 @@ pub struct SpawnedPane {
     pub warnings: Vec<String>,
 }
 
-/// How it was told.
+/// How the task was handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handed {
-    /// By a message, with this proof.
+    /// As a message, with this proof.
     Message(Proof),
-    /// By the prompt that it was started with.
+    /// As the prompt at its start.
     Prompt,
 }
 
-/// Starts an agent beside its master, waits until it is at its prompt, tells it who it is and what to do, each step when
-/// the one before is known to be done. On failure nothing of it is left, and it is tried again.
+/// Starts an agent beside its master, waits for its prompt, then gives it its identity and its task; each step begins when
+/// the one before is proven. A failed attempt is undone completely and repeated.
 pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<SpawnedPane, Error> {
     let role = roles::role(&request.role).map_err(TeamError::from)?;
     let (spawner, master) = leaders(context, request)?;
@@ -125,11 +125,11 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     Err(job.give_up(TRIES, reason))
 }
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 enum Failure {
-    /// The same would happen again, and it is an error of its own.
+    /// Report this error as it is; a retry would fail in the same way.
     Final(Error),
-    /// Another attempt would end the same way.
+    /// A retry would fail in the same way.
     Hopeless(String),
     Again(String),
 }
@@ -140,7 +140,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Who is told of what it has done, and who leads the window.
+/// The pane that gets the reports, and the master of the window.
 fn leaders(context: &Context, request: &Request) -> Result<(PaneId, PaneId), Error> {
     let spawner = request.spawner.or(request.master).ok_or(TeamError::NoMaster)?;
     let window = window_of(context, spawner)?;
@@ -152,12 +152,12 @@ fn leaders(context: &Context, request: &Request) -> Result<(PaneId, PaneId), Err
     Ok((spawner, master))
 }
 
-/// Who leads the team of the one who calls, as that was written down before its pane was there: where the pane is may not be
-/// known yet.
+/// The master of the caller's team, from the record that was written before the caller's pane existed: its pane may not be
+/// recorded yet.
 fn own_master(context: &Context, request: &Request) -> Result<Option<PaneId>, Error> {
     let Some(id) = request.own_session.as_deref() else { return Ok(None) };
-    let seat = context.store()?.by_id(id)?.and_then(|session| session.seat);
-    Ok(seat.and_then(|seat| seat.master.parse().ok()))
+    let membership = context.store()?.by_id(id)?.and_then(|session| session.membership);
+    Ok(membership.and_then(|membership| membership.master.parse().ok()))
 }
 
 struct Job<'a> {
@@ -172,12 +172,12 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// What its escalation is known by: one role of one team.
+    /// Key of its escalation: one role of one team.
     fn key(&self) -> String {
         format!("pane spawn {} {}", self.role, self.request.file.path().display())
     }
 
-    /// Asks a person what to do: everything that could be tried was tried.
+    /// Raises an escalation after the last attempt.
     fn give_up(self, tries: u32, reason: String) -> Error {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let mut facts = vec![
@@ -199,7 +199,7 @@ impl Job<'_> {
         Error::Team(TeamError::PaneNotReady { role: self.role, tries, reason, escalation })
     }
 
-    /// The task, written down before anybody is there to do it.
+    /// Adds the task to the session file before the agent exists.
     fn take_task(&self) -> Result<Option<Task>, Error> {
         let file = &self.request.file;
         let id = match &self.request.task {
@@ -216,7 +216,7 @@ impl Job<'_> {
     fn attempt(&self) -> Result<SpawnedPane, Failure> {
         let view = window_of(self.context, self.master)?;
         let side = self.request.side.unwrap_or_else(|| side_of(&view, self.master));
-        // Others may have come since the first look.
+        // Panes may have been added since the first check.
         must_have_room(&view, side)?;
         let can_be_told = screen::markers(&self.profile.name).is_some();
         let spawned =
@@ -225,7 +225,7 @@ impl Job<'_> {
                     Error::Session(
                         SessionError::LaunchFailed { .. } | SessionError::StartNotConfirmed { .. },
                     ) => Failure::Again(error.to_string()),
-                    // As every version of tmux says it, for a pane that is too small to be split.
+                    // The message of all tmux versions for a pane that is too small to be split.
                     Error::Tmux(dogwatch_tmux::Error::Failed { message, .. })
                         if message.contains("no space for") =>
                     {
@@ -249,7 +249,7 @@ impl Job<'_> {
         .inspect_err(|_| self.undo(&spawned, side))
     }
 
-    /// Everything from the moment that its program runs.
+    /// Everything after the start of the agent's program.
     fn settle(
         &self,
         spawned: &Spawned,
@@ -283,7 +283,7 @@ impl Job<'_> {
             ("DOGWATCH_SPAWNER_PANE".to_owned(), self.spawner.to_string()),
             ("DOGWATCH_SESSION_FILE".to_owned(), file.to_string_lossy().into_owned()),
         ]);
-        // After the last of the others, so that the window fills up in order.
+        // After the last of the other panes, so that the window fills up in order.
         let last = view.panes.iter().rfind(|pane| pane.id != self.master).map(|pane| pane.id);
         spawn::Request {
             what: request.what.clone(),
@@ -302,7 +302,7 @@ impl Job<'_> {
                 before: last.is_none() && !side.is_first(),
                 layout: self.layout(view, side, last),
             }),
-            seat: Some(TeamMembership {
+            membership: Some(TeamMembership {
                 role: self.role.clone(),
                 master: self.master.to_string(),
                 spawner: self.spawner.to_string(),
@@ -311,8 +311,8 @@ impl Job<'_> {
         }
     }
 
-    /// The layout with the new pane in it, which comes after `last`, if the master is where the layout wants it. The numbers in a layout
-    /// count for nothing, so that of the new pane need not be known.
+    /// The layout with the new pane after `last`, if the master is where the layout needs it. tmux ignores the pane numbers in a layout,
+    /// so that of the new pane need not be known.
     fn layout(&self, view: &WindowView, side: Side, last: Option<PaneId>) -> Option<String> {
         let mut order: Vec<PaneId> = view.panes.iter().map(|pane| pane.id).collect();
         let at = order.iter().position(|pane| *pane == last.unwrap_or(self.master))?;
@@ -323,7 +323,7 @@ impl Job<'_> {
         rebalance::layout(view, side, &order)
     }
 
-    /// Puts the new pane, and who is to do the task, into the session file.
+    /// Writes the new pane and the assignment of its task into the session file.
     fn write_down(&self, spawned: &Spawned, view: &WindowView) -> Result<(), Error> {
         let file = &self.request.file;
         let pane = spawned.pane.to_string();
@@ -354,12 +354,12 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Waits until the agent is at its prompt. A dialog is in the way of every further attempt as well.
+    /// Waits for the agent's prompt. A dialog would block every further attempt too.
     fn wait_ready(&self, spawned: &Spawned) -> Result<(), Failure> {
         let target = [spawned.id.to_string()];
         let states = ["idle", "waiting", "limited", "error"].map(ToOwned::to_owned);
         match wait(self.context, &target, &states, Some(self.request.ready))? {
-            Waited::Happened(judged) => match judged.first().map(|one| &one.verdict.status) {
+            Waited::Happened(statuses) => match statuses.first().map(|one| &one.verdict.status) {
                 Some(Status::Waiting { r#for, question, .. }) => {
                     let question = question.clone().unwrap_or_default();
                     Err(Failure::Hopeless(format!(
@@ -372,8 +372,8 @@ impl Job<'_> {
             Waited::Impossible(one) => {
                 Err(Failure::Again(format!("it ended: {}", one.seen.life.reason)))
             }
-            Waited::TimedOut(judged) => {
-                let state = judged.first().map_or("unknown", |one| one.verdict.status.as_str());
+            Waited::TimedOut(statuses) => {
+                let state = statuses.first().map_or("unknown", |one| one.verdict.status.as_str());
                 let seconds = self.request.ready.as_secs_f32();
                 Err(Failure::Again(format!(
                     "it was not at its prompt after {seconds} s; its state is {state}"
@@ -417,7 +417,7 @@ impl Job<'_> {
         .text()
     }
 
-    /// Leaves nothing of an attempt, and the task for the next one.
+    /// Removes all traces of an attempt, and frees the task for the next one.
     fn undo(&self, spawned: &Spawned, side: Side) {
         let file = &self.request.file;
         if let Some(seen) = snapshot::find(self.context, &spawned.id).logged("find a session") {

@@ -4,7 +4,7 @@ use super::pane_of;
 use crate::error::SessionError;
 use crate::{Context, Error};
 
-/// What is expected of a pane besides that it is there.
+/// What to expect of a pane besides its existence.
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
     pub session: Option<String>,
@@ -12,7 +12,7 @@ pub struct Expected {
     pub window: Option<String>,
 }
 
-/// A pane that is there, as tmux tells of it.
+/// An existing pane as tmux describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Valid {
     pub pane: PaneId,
@@ -21,7 +21,7 @@ pub struct Valid {
     pub title: String,
 }
 
-/// Whether a pane is there, alive, and where it is expected; else the reason why not.
+/// Whether a pane exists, is alive and is where it is expected; else the reason.
 pub fn verify(
     context: &Context,
     target: &str,

@@ -1,4 +1,4 @@
-//! Work that was given up is kept on a branch, and the tree is as it was before.
+//! Saves the work of an item that was given up on a branch, and restores the tree.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,18 +15,17 @@ use dogwatch_base::git::{self, PATHS_FROM_INPUT, literal};
 use dogwatch_base::program::Ended;
 use dogwatch_bmad::why_not;
 
-/// What was put aside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::workflow) struct Aside {
-    /// How many files.
+    /// Number of files.
     pub(in crate::workflow) files: u32,
-    /// Files that stay where they are, with the reason.
+    /// Files that stay in the tree, with the reason.
     pub(in crate::workflow) left: Vec<String>,
 }
 
 impl Tree {
-    /// Commits every change that is not in `before` to a branch of its own, and takes it out of the tree. Nothing is removed that
-    /// is not in that commit. What a person had changed before, repositories and what looks like a secret stay.
+    /// Commits every change that is not in `before` to a separate branch, and reverts it in the tree. Only what is in that commit
+    /// is removed. A person's earlier changes, nested repositories and files that look like secrets stay.
     pub(in crate::workflow) fn set_aside(
         &self,
         branch: &str,
@@ -72,7 +71,7 @@ impl Tree {
         Ok(why_not(&self.tree, change).map_or(Stays::Not, Stays::Because))
     }
 
-    /// A commit with these files on top of the branch, or of what is checked out; the index of the tree is not touched.
+    /// Commits these files on top of the branch, or of HEAD; does not touch the tree's index.
     fn commit_aside(
         &self,
         branch: &str,
@@ -119,7 +118,7 @@ impl Tree {
         let mut command = git::command(self.tree.top());
         command.args(["-c", "core.quotepath=off"]).args(args);
         command.env("GIT_INDEX_FILE", index).env("LC_ALL", "C.UTF-8");
-        // Nobody need have told git who they are: it is we who keep it.
+        // The user may not have set a name in git; this commit is dogwatch's.
         for role in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{role}_NAME"), "dogwatch");
             command.env(format!("GIT_{role}_EMAIL"), "dogwatch@localhost");
@@ -127,7 +126,7 @@ impl Tree {
         program::run(command, input, LIMIT).map_err(Error::io("run git"))
     }
 
-    /// Puts back what is in that commit and was otherwise before; how many files.
+    /// Reverts the files of that commit in the tree; returns how many.
     fn take_out(&self, commit: &str) -> Result<u32, Error> {
         let head = self.head();
         let args: Vec<&str> = match &head {
@@ -160,7 +159,7 @@ impl Tree {
         Ok(u32::try_from(new.len() + old.len()).unwrap_or(u32::MAX))
     }
 
-    /// Removes a file that is kept elsewhere, and folders that are empty then.
+    /// Removes a file that is saved elsewhere, and directories that become empty.
     fn remove(&self, path: &Path) -> Result<(), Error> {
         ProjectFile::below(self.tree.top(), path)
             .and_then(|file| file.unlink())
@@ -173,7 +172,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes a worktree and keeps its branch; the branch too if nothing is on it that is not here.
+    /// Removes a worktree and keeps its branch; removes the branch too if it has no commits of its own.
     pub(in crate::workflow) fn retire_worktree(
         &self,
         dir: &Path,
@@ -191,7 +190,7 @@ impl Tree {
 }
 
 enum Stays {
-    /// It is as it was before.
+    /// Unchanged since before.
     Untouched,
     Because(String),
     Not,
@@ -205,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_on_the_branch_and_the_tree_is_as_it_was() {
+    fn all_work_is_on_the_branch_and_the_tree_is_restored() {
         let (_tmp, tree) = repository();
         let at = |name: &str| tree.dir.join(name);
         fs::write(at("b"), "two\n").unwrap();
@@ -240,7 +239,7 @@ mod tests {
         let kept: Vec<&str> = kept.split('\0').filter(|name| !name.is_empty()).collect();
         assert_eq!(kept, ["a", "c", "new/deep/file ü*", "staged"]);
         assert_eq!(tree.ask(&["show", "dogwatch/r/1.1:a"]).unwrap(), "changed");
-        // Once more, by whoever comes after one that was killed.
+        // Again, as the driver after a killed one does.
         fs::write(at("late"), "late").unwrap();
         assert_eq!(tree.set_aside("dogwatch/r/1.1", "kept", &before).unwrap().files, 1);
         assert_eq!(tree.ask(&["show", "dogwatch/r/1.1:late"]).unwrap(), "late");
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_first_commit() {
+    fn work_is_set_aside_in_a_repository_without_commits() {
         let tmp = tempfile::tempdir().unwrap();
         assert!(super::super::git_in(tmp.path(), &["init", "-q"], b"").unwrap().is_fine());
         let tree = Tree::of(tmp.path()).unwrap();

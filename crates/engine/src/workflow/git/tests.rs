@@ -32,7 +32,7 @@ fn none(_: &str, _: [&str; 3]) -> Option<String> {
 }
 
 #[test]
-fn a_commit_is_made_once_and_without_what_was_there_before() {
+fn a_commit_is_made_once_and_without_earlier_changes() {
     let (_tmp, tree) = repository();
     fs::write(tree.dir.join("mine"), "draft").unwrap();
     fs::write(tree.dir.join("both"), "draft").unwrap();
@@ -65,7 +65,7 @@ fn a_file_that_was_moved_is_committed_with_its_old_name() {
 }
 
 #[test]
-fn another_steps_commit_is_not_ours() {
+fn the_commit_of_another_step_does_not_count() {
     let (_tmp, tree) = repository();
     fs::write(tree.dir.join("b"), "x").unwrap();
     let theirs = well(tree.commit("work", "Run: r 1.1/commit-all", &BTreeMap::new()));
@@ -77,7 +77,7 @@ fn another_steps_commit_is_not_ours() {
 }
 
 #[test]
-fn a_project_in_a_folder_of_a_repository() {
+fn a_project_below_the_top_of_a_repository() {
     let (tmp, top) = repository();
     let sub = top.dir.join("apps/one*");
     fs::create_dir_all(&sub).unwrap();
@@ -98,7 +98,7 @@ fn a_project_in_a_folder_of_a_repository() {
 }
 
 #[test]
-fn a_hook_that_refuses_is_heard() {
+fn a_hook_that_refuses_is_reported() {
     let (_tmp, tree) = repository();
     let hook = tree.dir.join(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
@@ -114,7 +114,7 @@ fn a_hook_that_refuses_is_heard() {
 }
 
 #[test]
-fn branches_come_home_once_or_say_what_is_in_the_way() {
+fn branches_are_merged_once_or_the_conflict_is_reported() {
     let (tmp, tree) = repository();
     let work = |name: &str, text: &str| {
         let side = tree.add_worktree(&tmp.path().join(name), name).unwrap();
@@ -137,7 +137,7 @@ fn branches_come_home_once_or_say_what_is_in_the_way() {
 }
 
 #[test]
-fn a_branch_that_somebody_removed_was_not_merged() {
+fn a_branch_that_was_removed_by_hand_was_not_merged() {
     let (tmp, tree) = repository();
     let dir = tmp.path().join("x");
     let side = tree.add_worktree(&dir, "x").unwrap();
