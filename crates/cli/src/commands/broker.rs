@@ -26,7 +26,7 @@ pub(crate) fn broker(context: &Context, args: &Broker) -> Result<u8, Error> {
 
 const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1883);
 
-/// Where clients of this machine's configuration look for a broker, if that is on this machine only.
+/// The configured address of the broker, if it is on this machine only.
 fn on_loopback(host: &str, port: u16) -> Option<SocketAddr> {
     let host = if host == "localhost" { "127.0.0.1" } else { host };
     let ip: IpAddr = host.trim_matches(['[', ']']).parse().ok()?;
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_listens_where_its_own_clients_look() {
+    fn the_broker_listens_where_local_clients_connect() {
         for (host, listen) in [
             ("127.0.0.1", Some("127.0.0.1:18")),
             ("localhost", Some("127.0.0.1:18")),

@@ -16,14 +16,14 @@ use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Error> {
-    let told = args.out.as_deref().map(place).transpose()?;
+    let given = args.out.as_deref().map(place).transpose()?;
     let materials = materials::look(context, &args.session, Timestamp::now())?;
     let session = &materials.judged.seen.session;
-    let (parent, name) = if let Some(place) = told {
+    let (parent, name) = if let Some(place) = given {
         place
     } else {
         let time = environment::local_time().strftime("%y%m%d-%H%M%S").to_string();
-        // The name of a session that others started may be anything.
+        // The name of an unmanaged session may contain anything.
         let allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         let name = session.name.replace(|c| !allowed(c), "-");
         (context.state.records()?, format!("{name}-{time}"))
@@ -61,12 +61,12 @@ pub(crate) fn bug_report(context: &Context, args: &BugReport) -> Result<u8, Erro
     Ok(exit_code::OK)
 }
 
-/// Where the folder is to be made, and its name.
+/// The parent directory of the report, and its name.
 fn place(out: &Path) -> Result<(PathBuf, String), Error> {
     let Some(name) = out.file_name().and_then(|name| name.to_str()) else {
         return Err(UsageError::NotAFolderName { path: out.to_owned() }.into());
     };
-    // No link of a repository leads to it.
+    // Refuses links of a repository.
     ProjectFile::named(None, out)
         .and_then(|file| file.must_be_reached())
         .map_err(Error::io(format!("make {}", out.display())))?;

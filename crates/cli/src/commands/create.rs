@@ -52,7 +52,7 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
     Ok(job.map_or(exit_code::OK, |submitted| job::code_of_submitted(&submitted.job)))
 }
 
-/// The name of the project's folder, as far as it can be in a session's name.
+/// The name of the project's directory, as far as a session's name can contain it.
 fn workspace(project: &std::path::Path) -> String {
     let name = project.file_name().unwrap_or_default().to_string_lossy();
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };

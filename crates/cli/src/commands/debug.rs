@@ -12,7 +12,7 @@ use crate::args::DebugScreen;
 use crate::ui;
 use crate::usage::UsageError;
 
-/// Far more than any capture has; reading a device never ends.
+/// Far more than any capture; limits reading a device.
 const MAX_SCREEN: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn screen(args: &DebugScreen) -> Result<u8, Error> {
@@ -65,7 +65,7 @@ fn shape(reading: Reading) -> printed::Reading {
     printed::Reading { state, details, reasons, basis: Basis::Inferred }
 }
 
-/// The screen in a folder that `bug-report` wrote.
+/// The screen in a directory of `bug-report`.
 fn recorded(folder: &Path) -> Result<Reading, Error> {
     let path = folder.join(recording::META);
     let meta: Meta = serde_json::from_slice(&read(&path)?)

@@ -117,11 +117,11 @@ fn answer(context: &Context, args: &EscalationAnswer) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// Shows the question, and has its answer typed.
+/// Shows the question and reads the answer from the terminal.
 fn ask(context: &Context, id: &str) -> Result<String, Error> {
     let found = escalation::find(context, id)?;
     if found.settled.is_some() {
-        // No option would be right; who answers says so.
+        // A settled question has no valid option; the engine reports that.
         return Ok(String::new());
     }
     if !std::io::stdin().is_terminal() {
@@ -193,7 +193,6 @@ fn complain(problems: &[String]) {
     }
 }
 
-/// A question as it is printed.
 fn shape(one: &Escalation) -> printed::Escalation {
     let numbered = |(number, choice): (usize, &Choice)| NumberedChoice {
         number,

@@ -14,7 +14,7 @@ use crate::args::Events;
 use crate::usage::UsageError;
 use crate::{environment, interrupt, ui};
 
-/// The longest wait without a look at whether the journal is still the one that others write to.
+/// Longest wait before checking whether the journal was replaced.
 const LONGEST: Duration = Duration::from_secs(2);
 
 pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
@@ -25,7 +25,7 @@ pub(crate) fn events(context: &Context, args: &Events) -> Result<u8, Error> {
     if let Some(session) = &args.session {
         events::must_be_known(context, session)?;
     }
-    // A mistake in the configuration must not keep anybody from reading the journal.
+    // A mistake in the configuration must not prevent reading the journal.
     let mqtt = environment::mqtt(context).logged("read the configuration").flatten();
     let host = mqtt.map_or_else(environment::host, |mqtt| mqtt.host);
     let query = Query {
@@ -64,7 +64,7 @@ fn tell(event: &Event, as_json: bool) -> io::Result<()> {
     ui::try_line(ui::harmless(line).replace('\n', " "))
 }
 
-/// The rest of it, in a few words.
+/// Its details, in a few words.
 pub(super) fn detail(event: &Event) -> String {
     let data = &event.data;
     let word = |key: &str| data.get(key).and_then(Value::as_str);

@@ -23,7 +23,7 @@ use crate::table::{Cell, Table};
 use crate::usage::UsageError;
 use crate::{environment, ui};
 
-/// How long a host may take to start an agent or to end one.
+/// How long a host may take to start or end an agent.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(crate) fn fleet(context: &Context, args: Fleet) -> Result<u8, Error> {
@@ -125,7 +125,7 @@ fn code(reply: &Reply) -> u8 {
     }
 }
 
-/// Draws the table again whenever there is news, until Ctrl-C.
+/// Redraws the table on every change, until Ctrl-C.
 fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
     if !as_json && !ui::stdout_is_terminal() {
         let instead = "dogwatch fleet --watch --json";
@@ -137,11 +137,11 @@ fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
             .map_err(Error::io("listen for Ctrl-C"))?;
     }
     let mut viewer = Viewer::new(mqtt)?;
-    // Ages change without anybody telling.
+    // Ages change without an event.
     let pulse = if as_json { Duration::from_mins(1) } else { Duration::from_secs(1) };
     while !stop.load(Ordering::Relaxed) {
         let has_news = viewer.next(pulse, &stop);
-        let told = if as_json {
+        let printed = if as_json {
             if !has_news {
                 continue;
             }
@@ -152,7 +152,7 @@ fn watch(mqtt: &Mqtt, as_json: bool) -> Result<u8, Error> {
             let table = table(viewer.picture(), Timestamp::now());
             ui::redraw(format_args!("{}{table}\n\nCtrl-C to exit", trouble.unwrap_or_default()))
         };
-        if told.is_err() {
+        if printed.is_err() {
             break;
         }
     }
@@ -199,7 +199,7 @@ fn note(host: &HostPicture) -> String {
     host.status.as_ref().and_then(|status| status.because.clone()).unwrap_or_default()
 }
 
-/// What can be said of a session: of a host that is gone, only what was last heard.
+/// The state of a session; for an offline host the last known one.
 fn session(host: &HostPicture, state: &SessionState) -> (Cell, String) {
     let word = state.status["state"].as_str().unwrap_or("?").to_owned();
     if !host.is_online() {
@@ -214,7 +214,7 @@ fn session(host: &HostPicture, state: &SessionState) -> (Cell, String) {
     }
 }
 
-/// The stable shape of the picture, documented in `docs/mqtt.md`.
+/// The JSON of the picture, documented in `docs/mqtt.md`.
 fn hosts(picture: &Picture) -> Vec<printed::Host> {
     let host = |(name, seen): (&String, &HostPicture)| printed::Host {
         host: name.clone(),

@@ -11,7 +11,7 @@ use dogwatch_store::Job;
 use jiff::Timestamp;
 
 use crate::args::{Job as JobArgs, JobSubmit, JobVerb};
-use crate::commands::told;
+use crate::commands::given_text;
 use crate::table::Table;
 use crate::usage::UsageError;
 use crate::{environment, ui};
@@ -59,7 +59,7 @@ pub(crate) fn job(context: &Context, args: &JobArgs) -> Result<u8, Error> {
 
 fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     let begun = Instant::now();
-    let prompt = told::text(args.prompt.as_deref(), args.file.as_deref(), MOST_BYTES)?;
+    let prompt = given_text::text(args.prompt.as_deref(), args.file.as_deref(), MOST_BYTES)?;
     let prompt = prompt.ok_or(UsageError::MissingPrompt)?;
     let submitted = job::submit(context, &args.target, &prompt, args.timeout)?;
     if let Some(trouble) = &submitted.trouble {
@@ -83,7 +83,7 @@ fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     Ok(code_of_submitted(&found))
 }
 
-/// The exit code for one that was to be delivered.
+/// The exit code after submitting.
 pub(super) fn code_of_submitted(job: &Job) -> u8 {
     match job.state {
         JobState::Delivered | JobState::Running => exit_code::OK,
@@ -100,7 +100,7 @@ fn code(job: &Job) -> u8 {
     }
 }
 
-/// The result where results go, and how it ended where talk goes.
+/// Prints the result to stdout, and how the job ended to stderr.
 fn print_end(context: &Context, job: &Job, as_json: bool) {
     if as_json {
         return print_json(context, job);
@@ -166,7 +166,6 @@ fn print_json(context: &Context, job: &Job) {
     ui::json(&shape(jobs::name_of(context, job).as_deref(), job));
 }
 
-/// A job as it is printed.
 fn shape(name: Option<&str>, job: &Job) -> printed::Job {
     printed::Job {
         id: job.id.clone(),
@@ -182,7 +181,7 @@ fn shape(name: Option<&str>, job: &Job) -> printed::Job {
     }
 }
 
-/// What goes beside the state of a session.
+/// The job in a list of sessions.
 pub(super) fn beside(job: &Job) -> JobBrief {
     JobBrief {
         id: job.id.clone(),

@@ -9,7 +9,7 @@ use crate::args::Kill;
 use crate::{report, ui};
 
 pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
-    // All are looked up before any is ended: a mistyped name changes nothing.
+    // Find all before ending any: a mistyped name must change nothing.
     let seen = args
         .sessions
         .iter()
@@ -19,7 +19,7 @@ pub(crate) fn kill(context: &Context, args: &Kill) -> Result<u8, Error> {
     Ok(tell(&seen, &results, args.json))
 }
 
-/// Tells what became of each; the first failure decides the exit code.
+/// Prints the result for each; the first failure decides the exit code.
 pub(super) fn tell(
     seen: &[SessionSnapshot],
     results: &[Result<Killed, Error>],

@@ -11,7 +11,7 @@ use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn kill_all(context: &Context, args: &KillAll) -> Result<u8, Error> {
-    // Also with no sessions: a script that lacks it fails where it is written, not where it does harm.
+    // Also without sessions, so that a script without --yes fails when it is written and not later.
     if !args.yes && !std::io::stdin().is_terminal() {
         return Err(UsageError::NotConfirmed.into());
     }

@@ -47,7 +47,6 @@ fn print_table(seen: &[SessionSnapshot]) {
     ui::line(table);
 }
 
-/// A session as it is printed.
 fn shape(seen: &SessionSnapshot) -> Session {
     let session = &seen.session;
     let ended = session.ended();

@@ -57,7 +57,7 @@ fn outcome(message: &Message) -> String {
     }
 }
 
-/// What was done to a text, for people.
+/// How a text was changed, for people.
 pub(super) fn change(change: Change) -> &'static str {
     match change {
         Change::LineEnds => "line endings were normalised",
@@ -69,7 +69,7 @@ pub(super) fn change(change: Change) -> &'static str {
     }
 }
 
-/// A message as it is printed, without what became of it.
+/// A message without its outcome.
 pub(super) fn posted(name: Option<&str>, message: &Message) -> PostedMessage {
     PostedMessage {
         id: message.id.clone(),

@@ -19,6 +19,7 @@ mod events;
 mod exists;
 mod fleet;
 mod gc;
+mod given_text;
 pub(crate) mod hook;
 mod job;
 mod kill;
@@ -39,7 +40,6 @@ mod status;
 mod story;
 mod task;
 mod team;
-mod told;
 mod wait;
 mod watch;
 mod why;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Error> {
 }
 
 fn carry_out(args: Args) -> Result<u8, Error> {
-    // These need no state directory: tmux calls the first, and the demo brings its own.
+    // These need no state directory: tmux calls the first, and the demo has its own.
     let command = match args.command {
         Command::Run(run) => return run::run(&run, args.state_dir),
         Command::Demo(_) => return demo::demo(),
@@ -78,7 +78,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         return Ok(doctor::doctor(&context, args));
     }
     let context = context?;
-    // Housekeeping of its own, so that no command that reads has to act.
+    // Cleaned up here, so that reading commands need not act.
     collect::handovers(&context);
     match command {
         Command::Spawn(args) => spawn::spawn(&context, *args),

@@ -35,7 +35,7 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
         for report in &reports {
             match tell(report, args.json) {
                 Ok(()) => {}
-                // Nobody reads any more: the card goes on being told.
+                // The output is closed: continue to report to the card.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 Err(error) => return Err(Error::io("write the result")(error)),
             }
@@ -47,7 +47,7 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
     Ok(exit_code::OK)
 }
 
-/// Where the program is, before anything is begun.
+/// Finds the program before anything begins.
 fn program(context: &Context, name: &str) -> Result<String, Error> {
     let found = find_program(name, &context.path, &environment::current_dir()?);
     let found = found.ok_or_else(|| {

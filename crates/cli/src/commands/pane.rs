@@ -16,7 +16,7 @@ use crate::args::{Pane, PaneClose, PaneCommand, PaneRebalance, PaneSpawn, PaneVe
 use crate::usage::UsageError;
 use crate::{environment, ui};
 
-/// What is started when nothing is named.
+/// The default agent.
 const USUAL_AGENT: &str = "claude";
 
 pub(crate) fn pane(context: &Context, args: Pane) -> Result<u8, Error> {
@@ -50,7 +50,7 @@ fn spawn_request(context: &Context, args: PaneSpawn) -> Result<SpawnRequest, Err
     let cwd = cwd.canonicalize().unwrap_or(cwd);
     let about = environment::whereabouts(args.file.session_file.as_deref(), project.clone())?;
     let text =
-        super::told::text(args.task.as_deref(), args.task_file.as_deref(), task::MOST_BYTES)?;
+        super::given_text::text(args.task.as_deref(), args.task_file.as_deref(), task::MOST_BYTES)?;
     let task = match (text, &args.task_id) {
         (Some(text), _) => Some(TaskFor::New(text)),
         (None, Some(id)) => Some(TaskFor::Kept(super::agent::task_id(id)?)),

@@ -39,20 +39,20 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
     }
     let stop = interrupt::flag(monitor.waker())?;
     ui::talk(format_args!("watching {shown}; Ctrl-C to stop"));
-    // The same trouble is told once, and again if it is another.
+    // Report the same failure once, and again if it changes.
     let mut trouble = None;
     while let Some(turn) = monitor.next(&stop) {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let told = match turn {
+        let printed = match turn {
             Turn::Passed(pass) => {
                 if trouble.take().is_some() {
                     ui::talk(format_args!("{shown} is readable again"));
                 }
                 tell(&pass, args.wants_json())
             }
-            // As long as we stayed, no other command could use the database.
+            // The database was replaced: while this process lives, no other command could use it.
             Turn::Failed(error) if error.is_replaced() => return Err(error),
             Turn::Failed(error) => {
                 let text = error.to_string();
@@ -70,9 +70,9 @@ fn monitor(context: &Context, managed: ManagedRegistry<'_>, args: &Reconcile) ->
                 Ok(())
             }
         };
-        match told {
+        match printed {
             Ok(()) => {}
-            // Nobody reads any more: an end like any other.
+            // The output is closed: end.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
             Err(error) => return Err(Error::io("write the result")(error)),
         }
@@ -108,7 +108,6 @@ fn line(drift: &Drift) -> String {
     ui::harmless(format!("[{}] {}{hint}", drift.kind.class(), drift.message)).replace('\n', " ")
 }
 
-/// A pass as it is printed.
 fn shape(pass: &Pass) -> printed::Pass {
     printed::Pass {
         checked_at: pass.checked_at,

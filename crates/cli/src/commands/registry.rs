@@ -18,7 +18,7 @@ pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Err
     let mut store = context.store()?;
     let (registry, trouble) = match managed.read() {
         Ok(registry) => (registry, None),
-        // What is there can be told without it.
+        // What is running can be listed without the file.
         Err(error) => (Registry::default(), Some(error)),
     };
     let observed = managed.observe(&mut store, &registry)?;
@@ -30,7 +30,7 @@ pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Err
             error: trouble.as_ref().map(report::detail),
         });
     } else {
-        // Of a file that cannot be read nobody knows who is in it.
+        // An unreadable file is not an empty one.
         if trouble.is_none() || !rows.is_empty() {
             print(&managed, &rows);
         }
@@ -41,7 +41,7 @@ pub(crate) fn registry(context: &Context, args: &RegistryArgs) -> Result<u8, Err
     Ok(trouble.as_ref().map_or(exit_code::OK, Error::exit_code))
 }
 
-/// A session of the file, or one that belongs in it.
+/// A session in the file, or one that belongs in it.
 struct Row<'a> {
     name: &'a str,
     entry: Option<&'a Entry>,
@@ -71,7 +71,7 @@ fn rows<'a>(registry: &'a Registry, observed: &'a Observed) -> Vec<Row<'a>> {
     listed.chain(others).collect()
 }
 
-/// What tmux has of a session, in a word.
+/// The state of a session in tmux.
 fn seen(observed: &Observed, name: &str, entry: &Entry) -> &'static str {
     let is_elsewhere =
         |said: &Option<String>, here: &str| said.as_deref().is_some_and(|s| s != here);
@@ -83,10 +83,10 @@ fn seen(observed: &Observed, name: &str, entry: &Entry) -> &'static str {
     }
     let panes = || observed.sessions.get(name).into_iter().flat_map(|session| &session.panes);
     let living = || panes().filter(|pane| !pane.dead);
-    let nobody = living().all(|pane| pane.agent == InPane::Nobody);
+    let no_agent = living().all(|pane| pane.agent == InPane::Nobody);
     match living().count() {
         0 => "gone",
-        _ if nobody && observed.agents.contains(&entry.agent) => "agent gone",
+        _ if no_agent && observed.agents.contains(&entry.agent) => "agent gone",
         _ => "alive",
     }
 }

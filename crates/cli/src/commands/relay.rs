@@ -10,7 +10,7 @@ use dogwatch_store::Mqtt;
 use crate::args::Relay;
 use crate::{environment, interrupt, ui};
 
-/// The longest wait without a look at whether to go on.
+/// Longest wait before checking whether to stop.
 const LONGEST: Duration = Duration::from_mins(1);
 
 pub(crate) fn relay(context: &Context, args: &Relay) -> Result<u8, Error> {
@@ -21,7 +21,7 @@ pub(crate) fn relay(context: &Context, args: &Relay) -> Result<u8, Error> {
     let mqtt = environment::broker(context)?;
     let mut watcher = Watcher::new(context, &[])?;
     let stop = interrupt::flag(watcher.waker())?;
-    // Sessions of which something was said before are not said to be gone only because nobody looked yet.
+    // After the first listing, so that sessions that were published before are not published as gone.
     let shown = watcher.next(Duration::ZERO, &stop)?;
     let publisher = publisher(context, mqtt, &shown)?;
     while !stop.load(Ordering::Relaxed) {
@@ -32,7 +32,7 @@ pub(crate) fn relay(context: &Context, args: &Relay) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// Publishes beside a watch, if a broker is set up and nobody else does.
+/// Publishes beside a watcher, if a broker is configured and no other process publishes.
 pub(super) fn beside(context: &Context, shown: &[Change]) -> Option<Publisher> {
     let trouble = |error: &Error| ui::talk(format_args!("note: not publishing: {error}"));
     let mqtt = environment::mqtt(context).inspect_err(trouble).ok()??;

@@ -6,12 +6,12 @@ use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::message;
 
 use crate::args::{Deliver, Send, SendWhen};
-use crate::commands::told;
+use crate::commands::given_text;
 use crate::ui;
 use crate::usage::UsageError;
 
 pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
-    let text = told::text(args.text.as_deref(), args.file.as_deref(), MOST_BYTES)?;
+    let text = given_text::text(args.text.as_deref(), args.file.as_deref(), MOST_BYTES)?;
     let text = text.ok_or(UsageError::MissingMessage)?;
     let request = Request {
         target: &args.target,

@@ -78,7 +78,7 @@ fn look(
     Ok(statuses)
 }
 
-/// Draws the table again whenever there is news, until Ctrl-C.
+/// Redraws the table on every change, until Ctrl-C.
 fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     if !ui::stdout_is_terminal() {
         let instead = "dogwatch status --json";
@@ -89,7 +89,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     let mut screen = Screen::open().map_err(Error::io("draw on the terminal"))?;
     let project = args.project_only.then(environment::project).transpose()?;
     while !stop.load(Ordering::Relaxed) {
-        // Ages change without anybody telling.
+        // Ages change without an event.
         watcher.next(Duration::from_secs(1), &stop)?;
         let mut statuses: Vec<SessionStatus> = watcher.statuses().cloned().collect();
         if let Some(project) = &project {
@@ -112,7 +112,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// What can be answered to the dialog that is open, by number.
+/// Prints the numbered options of the open dialog.
 pub(super) fn show_options(one: &SessionStatus) {
     let Status::Waiting { options, .. } = &one.verdict.status else { return };
     for (number, option) in (1..).zip(options) {
@@ -123,7 +123,7 @@ pub(super) fn show_options(one: &SessionStatus) {
     }
 }
 
-/// What needs a person comes first.
+/// Sorts sessions that need a person first.
 fn urgency(status: &Status) -> u8 {
     match status {
         Status::Waiting { .. } => 0,
@@ -138,7 +138,7 @@ fn urgency(status: &Status) -> u8 {
     }
 }
 
-/// The jobs have a column only where there are any.
+/// The column of jobs is shown only if there are any.
 fn table(statuses: &[SessionStatus], jobs: &HashMap<SessionId, Job>, now: Timestamp) -> Table {
     let job_of = |one: &SessionStatus| jobs.get(&one.seen.session.id);
     let has_jobs = statuses.iter().any(|one| job_of(one).is_some());
@@ -165,7 +165,7 @@ fn table(statuses: &[SessionStatus], jobs: &HashMap<SessionId, Job>, now: Timest
     table
 }
 
-/// The state's word in its colour: what needs a person stands out.
+/// The state in its colour: what needs a person stands out.
 pub(super) fn state(status: &Status) -> Cell {
     let colour = match status {
         Status::Starting => AnsiColor::Cyan,
@@ -188,7 +188,7 @@ fn basis(basis: Basis) -> Cell {
     }
 }
 
-/// The rest of the state, in words.
+/// The details of the state, in words.
 pub(super) fn detail(status: &Status) -> String {
     match status {
         Status::Working { looping: Some(looping), .. } => looping.to_string(),
@@ -230,7 +230,6 @@ pub(super) fn detail(status: &Status) -> String {
     }
 }
 
-/// What a session is doing, as it is printed.
 pub(super) fn shape(one: &SessionStatus) -> StatusReport {
     let session = &one.seen.session;
     StatusReport {

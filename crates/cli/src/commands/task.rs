@@ -18,7 +18,8 @@ pub(crate) fn task(context: &Context, args: &Task) -> Result<u8, Error> {
 }
 
 fn add(context: &Context, args: &TaskAdd) -> Result<u8, Error> {
-    let text = super::told::text(Some(&args.text), None, task::MOST_BYTES)?.unwrap_or_default();
+    let text =
+        super::given_text::text(Some(&args.text), None, task::MOST_BYTES)?.unwrap_or_default();
     let about =
         environment::whereabouts(args.file.session_file.as_deref(), environment::project()?)?;
     let file = TeamFile::find_or_name(&about, &environment::local_time())?;
@@ -67,7 +68,6 @@ fn list(args: &TaskList) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// A task as it is printed.
 pub(super) fn shape(task: &Kept) -> printed::Task {
     printed::Task {
         task: task.id.to_string(),

@@ -46,7 +46,7 @@ pub(crate) fn team(context: &Context, args: &Team) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// A pane in the window that is meant.
+/// A pane in the team's window.
 fn window(context: &Context, args: &Team) -> Result<PaneId, Error> {
     if let Some(target) = &args.target {
         return pane::pane_of(context, target);

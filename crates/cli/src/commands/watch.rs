@@ -12,7 +12,7 @@ use crate::args::Watch;
 use crate::commands::{relay, status as words};
 use crate::{interrupt, ui};
 
-/// The longest wait without a look at whether to go on.
+/// Longest wait before checking whether to stop.
 const LONGEST: Duration = Duration::from_mins(1);
 
 pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
@@ -25,7 +25,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     let mut is_first = true;
     while !stop.load(Ordering::Relaxed) {
         let changes = watcher.next(LONGEST, &stop)?;
-        // Who watches some of them only must not speak for all.
+        // A watcher of some sessions must not publish for all.
         if std::mem::take(&mut is_first) && args.sessions.is_empty() {
             publisher = relay::beside(context, &changes);
         }
@@ -45,7 +45,7 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// Nobody reads any more: that is an end like any other, and the watcher cleans up behind it.
+/// A closed output is a normal end; the watcher cleans up.
 pub(super) fn ended_by(error: io::Error) -> Result<u8, Error> {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Ok(exit_code::OK);

@@ -1,7 +1,7 @@
 //! Three scripted agents in a private tmux server, watched until they are done.
 //!
-//! Everything but the agents is the real thing: sessions, runner, hooks, store and judge. Nothing of the
-//! user's is touched: server, state and work folder live in a folder that is removed at the end.
+//! Everything except the agents is real: sessions, runner, hooks, store and verdicts. The user's files are
+//! not touched: server, state and work directory are in a directory that is removed at the end.
 
 mod screen;
 mod stage;
@@ -20,14 +20,14 @@ use screen::Screen;
 use stage::Stage;
 use watched::Watched;
 
-/// How often the table is drawn again; it shows a clock.
+/// How often the table is redrawn; it shows a clock.
 const FRAME: Duration = Duration::from_millis(200);
-/// The whole play takes about ten seconds; it is cut here whatever happens.
+/// Time limit; the demo takes about ten seconds.
 const CURTAIN: Duration = Duration::from_mins(1);
 
 pub(crate) fn demo() -> Result<u8, Error> {
     let interrupted = Arc::new(AtomicBool::new(false));
-    // Also a terminal that is closed: the agents of the demo would stay.
+    // Also when the terminal is closed: the agents of the demo would stay.
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
             .map_err(Error::io("listen for Ctrl-C"))?;
@@ -50,7 +50,7 @@ pub(crate) fn demo() -> Result<u8, Error> {
         // sleep: a frame of the live table; there is no event to wait for.
         std::thread::sleep(FRAME);
     }
-    // Before anything is printed: a pipe that was closed ends the process right there.
+    // Before anything is printed: a closed pipe ends the process right there.
     drop(stage);
     summary(&watched);
     let all_over = watched.iter().all(|one| one.over);

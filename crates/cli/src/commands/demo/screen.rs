@@ -11,15 +11,15 @@ use crate::ui;
 pub(super) struct Screen {
     live: bool,
     lines: usize,
-    told: usize,
+    printed: usize,
 }
 
 impl Screen {
     pub(super) fn new() -> Self {
-        Self { live: ui::stdout_is_terminal(), lines: 0, told: 0 }
+        Self { live: ui::stdout_is_terminal(), lines: 0, printed: 0 }
     }
 
-    /// Fails when nobody looks any more.
+    /// Fails when the output is closed.
     pub(super) fn draw(&mut self, watched: &[Watched], now: Duration) -> io::Result<()> {
         if self.live {
             return self.redraw(watched, now);
@@ -27,10 +27,10 @@ impl Screen {
         let mut moments: Vec<(&str, &Moment)> =
             watched.iter().flat_map(|w| w.story.iter().map(|m| (w.name.as_str(), m))).collect();
         moments.sort_by_key(|(_, moment)| moment.at);
-        for (name, moment) in moments.iter().skip(self.told) {
+        for (name, moment) in moments.iter().skip(self.printed) {
             ui::try_line(moment_line(name, moment))?;
         }
-        self.told = moments.len();
+        self.printed = moments.len();
         Ok(())
     }
 

@@ -13,10 +13,10 @@ use jiff::{Timestamp, Zoned};
 
 use super::watched::Watched;
 
-/// How long what is ended may take to be gone.
+/// How long processes may take to end.
 const LEAVING: Duration = Duration::from_secs(5);
 
-/// The private world of the demo. Dropping it ends the tmux server with all that is in it.
+/// The private environment of the demo. Dropping it kills the tmux server with everything in it.
 pub(super) struct Stage {
     folder: tempfile::TempDir,
     pub(super) context: Context,
@@ -31,7 +31,7 @@ impl Stage {
         let socket = folder.path().join("tmux");
         let mut tmux = Server::new(Socket::Path(socket.clone()));
         tmux.withheld = crate::environment::private_variables();
-        // The user's own tmux settings have no part in this.
+        // Without the user's own tmux settings.
         tmux.config = Some("/dev/null".into());
         tmux.connect_lock = vec![folder.path().join("lock")];
         let context = Context {
@@ -88,14 +88,14 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // Runners that still end something would write into the folder while it is removed.
+        // Runners that are still ending would write into the directory while it is removed.
         for seen in snapshot::look_at_current(&self.context)
             .logged("look at the sessions")
             .unwrap_or_default()
         {
             kill::kill(&self.context, &seen, true, Timestamp::now()).logged("end a session");
         }
-        // The server takes its socket away as it leaves: the folder can go when it is gone.
+        // The server removes its socket on exit: wait for that before removing the directory.
         let tmux = &self.context.tmux;
         let server = tmux
             .run(&PaneList::commands())
@@ -107,7 +107,7 @@ impl Drop for Stage {
         if let Some(server) = server {
             processes::wait_gone(server, LEAVING);
         }
-        // What was being started when the end came may still write a last word into the folder; nothing tells when it has.
+        // A process that was being started may still write into the directory; no event reports its last write.
         let begun = Instant::now();
         while std::fs::remove_dir_all(self.folder.path())
             .is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound)

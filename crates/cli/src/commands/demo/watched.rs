@@ -7,10 +7,10 @@ use dogwatch_engine::{Context, Error};
 use dogwatch_tmux::Command;
 use jiff::Timestamp;
 
-/// How long the question stays open before the demo answers it, so that it can be seen.
+/// How long the question stays open before the demo answers it, so that a person can see it.
 const THINKING_TIME: Duration = Duration::from_millis(2500);
 
-/// One agent, and what was seen of it.
+/// One agent and its status changes.
 pub(super) struct Watched {
     pub(super) name: String,
     id: String,
@@ -54,12 +54,12 @@ impl Watched {
     }
 }
 
-/// An agent that was just answered says so only with its next hook: till then it is old news that it waits.
+/// After an answer the agent reports `waiting` until its next hook: not a change.
 fn is_news(before: &str, now: &str) -> bool {
     before != now && (before, now) != ("answered", "waiting")
 }
 
-/// What the deciding source said.
+/// What the deciding source reported.
 fn because(verdict: &Verdict) -> String {
     let decided = verdict.reasons.iter().find(|reason| reason.role == Role::Decided);
     decided.map_or_else(String::new, |r| format!("{} ({})", r.said, r.source.as_str()))

@@ -40,7 +40,7 @@ pub(super) fn ls(context: &Context, args: &StoryLs) -> Result<u8, Error> {
     Ok(exit_code::OK)
 }
 
-/// Items that are done, of how many.
+/// Number of items that are done, and of all.
 fn progress(one: &Listed) -> (usize, usize) {
     let done = one.run.as_ref().map_or(0, |run| {
         run.items.values().filter(|i| i.finished.is_some() && i.dropped.is_none()).count()
@@ -58,7 +58,7 @@ fn standing(one: &Listed) -> RunStanding {
     }
 }
 
-/// In the words of a person: what to do about it, if anything.
+/// The state for people, with what to do about it.
 fn state(one: &Listed) -> String {
     let word = match (standing(one), one.attended) {
         (RunStanding::Going, true) => "running",
@@ -97,7 +97,7 @@ mod tests {
     use dogwatch_store::KeptRun;
 
     #[test]
-    fn a_run_of_another_version() {
+    fn a_run_of_another_version_is_listed() {
         let kept = KeptRun {
             id: "r".into(),
             project: "/p".into(),

@@ -43,7 +43,7 @@ fn here() -> Project {
     Project::from_environment(None)
 }
 
-/// A run with everything that happened in it.
+/// A run with its state and all facts.
 fn look(context: &Context, id: Option<&str>) -> Result<(KeptRun, Run, Vec<Dated>), Error> {
     let kept = planner::find(context, &environment::project()?, id)?;
     let facts = context.store()?.facts(&kept.id, 0)?;
@@ -51,7 +51,7 @@ fn look(context: &Context, id: Option<&str>) -> Result<(KeptRun, Run, Vec<Dated>
     Ok((kept, run, facts))
 }
 
-/// Who did it, for the log.
+/// The user's name, for the log.
 fn person() -> String {
     std::env::var("USER")
         .ok()

@@ -16,14 +16,14 @@ use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(super) fn plan(context: &Context, args: &StoryPlan) -> Result<u8, Error> {
-    // Whether the tree is clean matters when it begins.
+    // An unclean tree matters only when a run begins.
     let wanted = Wanted { allow_dirty: true, only_plans: true, ..wanted(&args.what, None)? };
     let planned = planner::plan(context, &environment::project()?, &wanted)?;
     show(&planned, args.json);
     Ok(exit_code::OK)
 }
 
-/// What was asked for on the command line.
+/// The request of the command line.
 pub(super) fn wanted(what: &StoryWhat, answer: Option<(Duration, u32)>) -> Result<Wanted, Error> {
     let mut agent_for = BTreeMap::new();
     for pair in &what.agent_for {

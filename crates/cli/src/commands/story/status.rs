@@ -46,7 +46,7 @@ pub(super) fn status(context: &Context, args: &StoryOne) -> Result<u8, Error> {
 fn table(report: &Report) -> crate::table::Table {
     let mut table = ui::table(&["STORY", "STATE", "STEP", "ATTEMPTS", "TIME", "TOKENS", "WHY"]);
     for (name, line) in report.lines() {
-        // The step that is not over, or the last that is.
+        // The step that is not over, or the last one.
         let open = |s: &&StepLine| !matches!(s.state, "done" | "skip" | "accepted" | "dropped");
         let step = line.steps.iter().find(open).or(line.steps.last());
         let (label, why) = match (line.state, step) {
@@ -69,7 +69,7 @@ fn table(report: &Report) -> crate::table::Table {
     table
 }
 
-/// Records the request of a person; the process that drives the run sees it at once.
+/// Records a person's request; the driver sees it immediately.
 pub(super) fn tell(
     context: &Context,
     args: &StoryOne,
@@ -90,11 +90,11 @@ pub(super) fn tell(
     Ok(exit_code::OK)
 }
 
-/// Ends the run, and its sessions too if no process drives the run.
+/// Ends the run, and its sessions too if no driver is running.
 pub(super) fn abort(context: &Context, args: &StoryOne, fact: Fact) -> Result<u8, Error> {
     let code = tell(context, args, fact, "aborted")?;
     let kept = planner::find(context, &environment::project()?, args.run.as_deref())?;
-    // At once, and also if its sessions cannot be ended.
+    // First, so that it happens even if its sessions cannot be ended.
     workflow::questions::close(context, &kept.id, workflow::questions::ABORTED)?;
     let stop = std::sync::atomic::AtomicBool::new(false);
     let terms = workflow::RunOptions {

@@ -20,7 +20,7 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
         Some(kept) if !is_asked_for => workflow::validate(context, &kept)?,
         _ => {
             let mut found = planner::refusals(context, &project, &plan::wanted(&args.what, None)?)?;
-            // A file that is no workflow is an error of its own, with line and column.
+            // An invalid workflow file has its own error, with line and column.
             if let Some(at) = found
                 .iter()
                 .position(|one| matches!(one, Error::Workflow(WorkflowError::BadWorkflow(_))))
@@ -42,7 +42,7 @@ pub(super) fn validate(context: &Context, args: &StoryValidate) -> Result<u8, Er
     Ok(if issues.is_empty() { exit_code::OK } else { exit_code::FAILED })
 }
 
-/// Whether the command line says anything about what is to be run.
+/// Whether the command line says what to run.
 fn names_anything(what: &StoryWhat) -> bool {
     what.workflow.is_some()
         || what.epic.is_some()

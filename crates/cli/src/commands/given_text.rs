@@ -1,4 +1,4 @@
-//! Texts that a command is given: as an argument, in a file, or on standard input.
+//! Texts that a command gets: as an argument, in a file, or on standard input.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,10 +7,10 @@ use crate::usage::UsageError;
 use dogwatch_engine::Error;
 use dogwatch_store::{open_given, read_up_to};
 
-/// Bytes that are read beyond the limit: as many as a letter has at most, so that a whole one is left of what is too much.
+/// Bytes that are read beyond the limit: at most one character, to detect a text that is too long.
 const MORE: u64 = 4;
 
-/// A text, of at most so many bytes and a little more, so that too long is noticed. `-` is standard input.
+/// A text of at most so many bytes plus [`MORE`], so that the caller notices one that is too long. `-` is standard input.
 pub(super) fn text(
     word: Option<&str>,
     file: Option<&Path>,
@@ -32,7 +32,7 @@ pub(super) fn text(
 
 fn read(from: impl Read, most: usize) -> std::io::Result<Vec<u8>> {
     let mut bytes = read_up_to(from, most as u64 + MORE)?;
-    // A letter that was cut in two is no fault of the text's.
+    // A character that was cut in two is not an error in the text.
     let cut = str::from_utf8(&bytes).err().filter(|error| error.error_len().is_none());
     if let Some(cut) = cut.filter(|_| bytes.len() > most) {
         bytes.truncate(cut.valid_up_to());
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_long_is_noticed_wherever_it_is_cut() {
+    fn a_text_that_is_too_long_is_noticed_wherever_it_is_cut() {
         for start in ["", "a", "aa", "aaa"] {
             let long = format!("{start}{}", "☃".repeat(20));
             let read = read(long.as_bytes(), 10).unwrap();
