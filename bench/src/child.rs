@@ -1,4 +1,4 @@
-//! One command, timed from before it is started until it has been waited for.
+//! Runs one command, timed from before its start until it has been reaped.
 
 use std::io::{ErrorKind, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::Error;
 
-/// Few commands that are measured here take a hundredth of it; ending a thousand sessions does.
+/// Most measured commands take a hundredth of it; ending a thousand sessions takes longer.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ fn shown(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Leaves no child behind, whichever way the wait ended.
+/// Leaves no child behind, however the wait ended.
 #[derive(Debug)]
 pub(crate) struct Guard(pub(crate) Child);
 

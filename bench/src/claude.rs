@@ -1,5 +1,5 @@
-//! Sessions that are to dogwatch what Claude Code is at work, without Claude Code: a recorded screen, a state file, hooks
-//! that were kept, a transcript and a statusline's clock.
+//! Imitates Claude Code sessions without Claude Code: a recorded screen, a state file, stored hook signals, a transcript and a
+//! statusline's clock.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::child;
 use crate::error::Error;
 use crate::world::World;
 
-/// What a session shows and is, by the prompt that it was started with.
+/// Screen and state of a session, selected by its prompt.
 const SCENES: [(&str, &str); 3] = [
     (
         "working",
@@ -29,13 +29,13 @@ const SCENES: [(&str, &str); 3] = [
 ];
 const PROGRAM: &str = include_str!("claude.sh");
 const TOOL_CALL: &str = include_str!("../payloads/PostToolUse.json");
-/// Hooks that a session has behind it.
+/// Hook signals of each session.
 const SIGNALS: usize = 40;
-/// Lines of its transcript, some 2 kB each; its turn began so many lines before the end.
+/// Lines of its transcript, some 2 kB each; its turn began this many lines before the end.
 const LINES: usize = 120;
 const LINES_OF_TURN: usize = 30;
 
-/// Puts `claude` on the path of the world.
+/// Installs `claude` in the path of the environment.
 pub(crate) fn install(world: &World) -> Result<(), Error> {
     let write = |name: &str, text: &str| {
         let path = world.programs().join(name);
@@ -45,7 +45,7 @@ pub(crate) fn install(world: &World) -> Result<(), Error> {
     let all = || {
         fs::create_dir_all(world.programs())?;
         write("claude", PROGRAM)?;
-        // Stands for an agent of which nothing but the screen is known.
+        // Stands for an agent with nothing but a screen.
         write("codex", "#!/bin/sh\nstty -echo\nexec sleep 100000\n")?;
         // A line end after the last row would scroll.
         SCENES.iter().try_for_each(|(name, text)| {
@@ -55,12 +55,12 @@ pub(crate) fn install(world: &World) -> Result<(), Error> {
     all().map_err(Error::io("write a stand-in for claude"))
 }
 
-/// Starts as many sessions, the scenes in turn, and waits until each is seen to be what it plays.
+/// Starts this many sessions with alternating scenes, and waits until each has the expected status.
 pub(crate) fn fill_up_to(world: &World, count: usize) -> Result<(), Error> {
     fill(world, count, &SCENES.map(|(scene, _)| scene))
 }
 
-/// Starts as many sessions that all are at rest.
+/// Starts this many idle sessions.
 pub(crate) fn fill_with_idle(world: &World, count: usize) -> Result<(), Error> {
     fill(world, count, &["idle"])
 }
@@ -70,7 +70,7 @@ fn fill(world: &World, count: usize, scenes: &[&str]) -> Result<(), Error> {
     world.side_by_side(had..count, |number| {
         let scene = scenes[number % scenes.len()];
         let name = format!("{scene}-{number}");
-        // More than a bare word: agents would take that for a subcommand.
+        // More than a single word, which agents would take for a subcommand.
         let prompt = format!("play {scene}");
         child::run(&mut world.dogwatch(["spawn", "claude", &prompt, "--name", &name]))?
             .success()
@@ -84,7 +84,7 @@ fn fill(world: &World, count: usize, scenes: &[&str]) -> Result<(), Error> {
     wait_until_played(world, count)
 }
 
-/// What a session has behind it.
+/// Writes the history of a session.
 fn dress(state: &StateDir, store: &Store, session: &Session, home: &Path) -> Result<(), Error> {
     let conversation = session.conversation.clone().unwrap_or_default();
     let folder = home.join(".claude/projects/-bench");
@@ -139,14 +139,14 @@ fn transcript(scene: &str) -> String {
     text
 }
 
-/// A figure is worth something only if every session is taken for what it plays.
+/// Waits until every session has the expected status: otherwise the figures would be worthless.
 fn wait_until_played(world: &World, count: usize) -> Result<(), Error> {
     let begun = Instant::now();
     loop {
         world.go_on()?;
-        let told = child::run(&mut world.dogwatch(["status", "--json"]))?.success()?.text();
-        let told: Value = serde_json::from_str(&told).unwrap_or_default();
-        let sessions = told["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let printed = child::run(&mut world.dogwatch(["status", "--json"]))?.success()?.text();
+        let listed: Value = serde_json::from_str(&printed).unwrap_or_default();
+        let sessions = listed["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_played =
             |session: &&Value| session["state"].as_str() == session["name"].as_str().map(scene_of);
         let other = sessions.iter().find(|session| !is_played(session));
@@ -158,7 +158,7 @@ fn wait_until_played(world: &World, count: usize) -> Result<(), Error> {
                 other.map_or_else(|| format!("{} sessions", sessions.len()), Value::to_string);
             return Err(Error::Wrong { what: "status of what is played", found });
         }
-        // sleep: the interval of a poll.
+        // sleep: poll interval.
         std::thread::sleep(Duration::from_millis(50));
     }
 }

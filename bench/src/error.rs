@@ -13,7 +13,7 @@ pub(crate) enum Error {
     Failed { command: String, status: String, said: String },
     #[error("`{command}` was not done after {} s", after.as_secs())]
     TooLong { command: String, after: Duration },
-    /// A figure of a command that does not do its job is worth nothing.
+    /// The figures of a command that does not work correctly are worthless.
     #[error("{what}: {found}")]
     Wrong { what: &'static str, found: String },
     #[error("interrupted")]

@@ -7,7 +7,7 @@ use crate::child;
 use crate::error::Error;
 use crate::world::World;
 
-/// Where the figures were taken: what a reader needs to judge them, and nothing that names the machine.
+/// The machine of the measurement: what a reader needs to judge the figures, and nothing that identifies it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
     pub(crate) system: String,
@@ -15,7 +15,7 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) tmux: String,
     pub(crate) dogwatch: String,
-    /// Of the last minute before the start: above the number of cores, times are stretched.
+    /// Of the last minute before the start: above the number of cores, times are longer.
     pub(crate) load: String,
 }
 

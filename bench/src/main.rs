@@ -1,7 +1,7 @@
-//! Measures dogwatch side by side with the bare calls it stands for. See `README.md`.
+//! Compares dogwatch with the bare calls that it replaces. See `README.md`.
 //!
-//! Whole commands are timed from outside, in turn, so that noise meets all of them alike. The figures
-//! are reported, never asserted: a loaded machine is no failure.
+//! Whole commands are timed from outside, in turn, so that noise affects all of them equally. The figures
+//! are reported, never asserted: a loaded machine is not a failure.
 
 mod cases;
 mod child;
@@ -25,12 +25,12 @@ use crate::machine::Machine;
 use crate::report::Report;
 use crate::world::World;
 
-/// How many sessions there are when it is measured how soon one is told.
+/// Number of sessions for measuring the latency of reports.
 const WATCHED_SESSIONS: usize = 50;
 
-/// How many sessions there are on the registries that are looked after.
+/// Numbers of sessions in the registries.
 const ROLLS: [usize; 3] = [10, 100, 1000];
-/// How many there are when events are brought to a broker.
+/// Number of sessions for measuring the relay.
 const RELAYED_SESSIONS: usize = 20;
 
 /// Measures dogwatch side by side with bare tmux calls
@@ -188,7 +188,7 @@ fn measure(args: &Args) -> Result<Report, Error> {
     Ok(Report { machine, groups, costs })
 }
 
-/// The figures are taken, whatever is left to say.
+/// Cleans up; a failure only prints a message, because the figures are complete.
 fn finish(world: World) {
     if let Err(error) = world.end() {
         report::complain(&error);

@@ -9,7 +9,7 @@ use crate::world::World;
 /// Rounds before the timed ones: caches, the page cache and the database's log are warm afterwards.
 const WARM_UP: usize = 5;
 
-/// One of several ways to do a job. It times itself, so that it can clean up off the clock.
+/// One of several ways to do a job. It times itself, so that it can clean up outside the measurement.
 pub(crate) struct Contestant<'a> {
     name: String,
     go: Box<dyn FnMut() -> Result<Duration, Error> + 'a>,
@@ -30,8 +30,8 @@ impl<'a> Contestant<'a> {
     }
 }
 
-/// Runs all in turn, one after the other, `rounds` times. Each round begins with another one, so that
-/// none always has the same predecessor's leftovers. The first is what the others are compared with.
+/// Runs all in turn, `rounds` times. Each round begins with another one, so that
+/// none always follows the same predecessor. The first is the baseline.
 pub(crate) fn race(
     world: &World,
     contestants: Vec<Contestant<'_>>,
@@ -68,7 +68,7 @@ mod tests {
     use std::cell::RefCell;
 
     #[test]
-    fn in_turn_and_without_the_warm_up() {
+    fn contestants_take_turns_and_the_warm_up_does_not_count() {
         let order = RefCell::new(String::new());
         let contestant = |name: char, millis| {
             let order = &order;

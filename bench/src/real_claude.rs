@@ -1,4 +1,4 @@
-//! The real Claude Code beside a model double, in the world's own home.
+//! The real Claude Code with a model double, in a private home.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::child;
 use crate::error::Error;
 use crate::world::World;
 
-/// How often a bare pane is looked at.
+/// Poll interval for a bare pane.
 const PACE: Duration = Duration::from_millis(10);
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// A small scenario: the agent answers and stops.
@@ -46,7 +46,7 @@ impl<'w> RealClaude<'w> {
         Ok(Some(Self { world, double, project, program, environment }))
     }
 
-    /// Starts it bare with a tmux command that makes a pane, until its prompt can be seen. The pane stays.
+    /// Starts it bare with a tmux command that creates a pane, and waits until its prompt is visible. The pane stays.
     pub(crate) fn start_bare(&self, make_pane: &[&str]) -> Result<(String, Duration), Error> {
         let mut words: Vec<String> = make_pane.iter().copied().map(ToOwned::to_owned).collect();
         words.extend(["-c".into(), self.project.display().to_string()]);
@@ -65,12 +65,12 @@ impl<'w> RealClaude<'w> {
             if begun.elapsed() > PATIENCE {
                 return Err(wrong("claude never showed its prompt"));
             }
-            // sleep: the interval of a poll.
+            // sleep: poll interval.
             thread::sleep(PACE);
         }
     }
 
-    /// A dogwatch command of somebody who has this agent.
+    /// A dogwatch command of a user who has this agent.
     pub(crate) fn dogwatch(&self, words: &[&str]) -> Command {
         let mut command = self.world.dogwatch(words);
         command.envs(&self.environment).current_dir(&self.project);

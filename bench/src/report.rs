@@ -1,4 +1,4 @@
-//! Everything that is printed.
+//! The output.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub(crate) struct Report {
     pub(crate) costs: Vec<Cost>,
 }
 
-/// Something that is used up, other than time.
+/// A resource other than time.
 #[derive(Debug)]
 pub(crate) struct Cost {
     pub(crate) what: String,
@@ -24,7 +24,7 @@ pub(crate) struct Cost {
     pub(crate) limit: Option<Limit>,
 }
 
-/// The most that is aimed at.
+/// The target, at most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit(pub(crate) f64);
 
@@ -43,7 +43,7 @@ pub(crate) struct Runner {
     pub(crate) summary: Summary,
 }
 
-/// What is aimed at for the runner of that name.
+/// The target for the runner of that name.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) runner: &'static str,
@@ -53,12 +53,12 @@ pub(crate) struct Target {
 /// Goals are about medians, unless they say otherwise.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
-    /// Takes at most so many times as long as the baseline.
+    /// At most this many times as long as the baseline.
     Ratio(f64),
-    /// Is at least so many times as fast as the baseline.
+    /// At least this many times as fast as the baseline.
     Speedup(f64),
     Milliseconds(f64),
-    /// Takes at most so many milliseconds longer than the baseline.
+    /// At most this many milliseconds longer than the baseline.
     Longer(f64),
     /// Ninety-nine of a hundred take at most so many milliseconds.
     P99(f64),
@@ -102,7 +102,7 @@ impl Group {
 impl Report {
     pub(crate) fn print(&self, as_json: bool) {
         let text = if as_json { format!("{:#}\n", self.to_json()) } else { self.to_string() };
-        // Nobody reads any more: there is nobody to tell either.
+        // If the output is closed, there is no one to report to.
         let _ = io::stdout().write_all(text.as_bytes());
     }
 
@@ -206,7 +206,7 @@ fn shown(ratio: f64) -> String {
     if ratio < 0.5 { format!("÷{:.1}", 1.0 / ratio) } else { format!("×{ratio:.2}") }
 }
 
-/// Says something that is no result.
+/// Prints a message that is not a result.
 pub(crate) fn mention(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

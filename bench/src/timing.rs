@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// What is said of a number of timings.
+/// Statistics of some timings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub(crate) rounds: usize,
@@ -39,15 +39,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks() {
+    fn percentiles_by_nearest_rank() {
         let millis = |numbers: &[u64]| numbers.iter().copied().map(Duration::from_millis).collect();
-        let told = |timings| {
+        let summary = |timings| {
             let Summary { rounds, best, median, p95, p99 } = Summary::of(timings)?;
             Some((rounds, [best, median, p95, p99].map(|time| time.as_millis())))
         };
         let hundred: Vec<u64> = (1..=100).rev().collect();
-        assert_eq!(told(millis(&hundred)), Some((100, [1, 50, 95, 99])));
-        assert_eq!(told(millis(&[7])), Some((1, [7, 7, 7, 7])));
-        assert_eq!(told(vec![]), None);
+        assert_eq!(summary(millis(&hundred)), Some((100, [1, 50, 95, 99])));
+        assert_eq!(summary(millis(&[7])), Some((1, [7, 7, 7, 7])));
+        assert_eq!(summary(vec![]), None);
     }
 }

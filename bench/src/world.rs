@@ -15,19 +15,19 @@ use crate::child;
 use crate::error::Error;
 
 /// What a measured session runs: it fills its screen, so that there is something to read, and then
-/// costs nothing.
+/// sleeps.
 const IDLER: &str = "seq -f 'line %g of this screen, with some text in it' 1 60; exec sleep 100000";
 /// The last line an idler prints.
 pub(crate) const IDLER_IS_READY: &str = "line 60 of this screen";
-/// Spawns under way at once while sessions are made off the clock.
+/// Parallel spawns while sessions are created outside the measurement.
 const HANDS: usize = 4;
 
-/// A home, a state directory and a tmux server that nobody else uses; all of it goes with the value.
+/// A private home, state directory and tmux server; all removed on drop.
 #[derive(Debug)]
 pub(crate) struct World {
     dir: TempDir,
     dogwatch: PathBuf,
-    /// Somebody wants us gone: what was started has to be ended first.
+    /// Set by a signal: what was started has to be ended first.
     interrupted: Arc<AtomicBool>,
     ended: bool,
 }
@@ -49,14 +49,14 @@ impl World {
         let dir = dir.map_err(Error::io("make a folder"))?;
         let world = Self { dir, dogwatch, interrupted, ended: false };
         std::fs::create_dir(world.home()).map_err(Error::io("make a home"))?;
-        // Not by dogwatch, which would have it read the machine's configuration.
+        // Not by dogwatch, which would make it read the machine's configuration.
         let words =
             ["-f", "/dev/null", "start-server", ";", "set-option", "-s", "exit-empty", "off"];
         child::run(&mut world.tmux(words))?.success()?;
         Ok(world)
     }
 
-    /// An error once we were told to stop.
+    /// Fails after an interrupt.
     pub(crate) fn go_on(&self) -> Result<(), Error> {
         if self.interrupted.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
@@ -82,7 +82,7 @@ impl World {
         &self.dogwatch
     }
 
-    /// Stand-ins for programs, found before those of the machine.
+    /// Replacement programs, found before those of the machine.
     pub(crate) fn programs(&self) -> PathBuf {
         self.path().join("bin")
     }
@@ -92,7 +92,7 @@ impl World {
         Server::new(Socket::Path(self.socket()))
     }
 
-    /// Any program, in this world's environment and no other.
+    /// Another program, in this environment only.
     pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         isolate(&mut command, &self.home(), &self.state(), &self.socket())
@@ -129,7 +129,7 @@ impl World {
         Ok(listed.text().lines().map(ToOwned::to_owned).collect())
     }
 
-    /// Makes sessions with dogwatch until there are `count`.
+    /// Creates sessions with dogwatch until there are `count`.
     pub(crate) fn fill_up_to(&self, count: usize) -> Result<(), Error> {
         self.side_by_side(self.names()?.len()..count, |_| self.spawn_idler())?;
         let found = self.names()?.len();
@@ -139,7 +139,7 @@ impl World {
         Err(Error::Wrong { what: "sessions on the server", found: format!("{found}, not {count}") })
     }
 
-    /// Does something for each number, a few at once.
+    /// Does something for each number, a few in parallel.
     pub(crate) fn side_by_side(
         &self,
         numbers: Range<usize>,
@@ -171,7 +171,7 @@ impl World {
             return Ok(());
         }
         self.ended = true;
-        // First the sessions, while their records have a folder to go to; then the server.
+        // First the sessions, while their records can be written; then the server.
         let sessions = child::run(&mut self.dogwatch(["kill-all", "--now", "--yes"]));
         let server = child::run(&mut self.tmux(["kill-server"]));
         sessions?.success()?;

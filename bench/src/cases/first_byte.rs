@@ -14,8 +14,8 @@ const LS: &str = "dogwatch ls, to first byte";
 
 /// From the start of the binary to the first byte that its tmux sends to the server.
 ///
-/// The "server" is a socket of our own: a tmux client introduces itself before it expects anything, so
-/// its first byte can be waited for without knowing the protocol. Then the line is cut.
+/// The "server" is our own socket: a tmux client introduces itself before it expects anything, so
+/// its first byte can be awaited without knowing the protocol. Then the connection is closed.
 pub(crate) fn measure(world: &World, rounds: usize) -> Result<Group, Error> {
     let socket = world.path().join("ear.sock");
     let ear = UnixListener::bind(&socket).map_err(Error::io("listen on a socket"))?;
@@ -50,7 +50,7 @@ fn first_byte(ear: &UnixListener, command: &mut Command) -> Result<Duration, Err
     let took = begun.elapsed();
     let _ = line.read(&mut [0; 16 * 1024]).map_err(Error::io("read from tmux"))?;
     drop(line);
-    // That it could not talk to this server is what it has to say now.
+    // It reports that it could not talk to this server, which does not matter.
     child.0.wait().map_err(Error::io("wait for a command"))?;
     Ok(took)
 }

@@ -14,7 +14,7 @@ const PAYLOAD: &str = include_str!("../../payloads/PostToolUse.json");
 const HOOK: &str = "dogwatch hook";
 const SESSION: &str = "0198f3c2-0000-7000-8000-000000000001";
 
-/// What a hook costs its agent, against a program that does nothing. Both have the payload on stdin.
+/// The cost of a hook, compared with a program that does nothing. Both get the payload on stdin.
 pub(crate) fn measure(world: &World, rounds: usize) -> Result<Group, Error> {
     let payload = world.path().join("payload.json");
     fs::write(&payload, PAYLOAD).map_err(Error::io("write the payload"))?;
@@ -37,7 +37,7 @@ pub(crate) fn measure(world: &World, rounds: usize) -> Result<Group, Error> {
     })
 }
 
-/// A hook that fails is silent, and fast: each must have left its signal.
+/// A hook that fails is silent and fast: check that each has stored its signal.
 fn check(world: &World, least: usize) -> Result<(), Error> {
     let state = StateDir::open(&world.state())?;
     let kept = Store::open(&state)?.signals(SESSION)?;

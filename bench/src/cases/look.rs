@@ -10,7 +10,7 @@ use crate::world::World;
 const LS: &str = "dogwatch ls";
 const EXISTS: &str = "dogwatch exists";
 
-/// `ls` and `exists` against the bare calls, all in turn, on a server with that many sessions.
+/// `ls` and `exists` compared with the bare calls, in turn, on a server with that many sessions.
 pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<[Group; 2], Error> {
     let names = world.names()?;
     let name = names.last().cloned().unwrap_or_default();
@@ -42,7 +42,7 @@ fn timed(name: &str, mut command: Command) -> Contestant<'static> {
     })
 }
 
-/// What is timed must be right: every session is listed, and none is said to be there that is not.
+/// Checks the answers: every session is listed, and no missing one is reported as existing.
 fn check(world: &World, names: &[String]) -> Result<(), Error> {
     let listed = child::run(&mut world.dogwatch(["ls"]))?.success()?.text();
     if let Some(missing) = names.iter().find(|name| !listed.contains(name.as_str())) {

@@ -1,4 +1,4 @@
-//! What is measured: one file a job.
+//! The measurements, one file each.
 
 pub(crate) mod first_byte;
 pub(crate) mod hook;

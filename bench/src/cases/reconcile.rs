@@ -10,13 +10,13 @@ use crate::report::{Goal, Group, Target};
 use crate::world::World;
 
 const PASS: &str = "dogwatch reconcile --once";
-/// Sessions that one tmux process makes.
+/// Sessions that one tmux process creates.
 const AT_ONCE: usize = 50;
-/// What dogwatch asks for, as far as it costs tmux anything.
+/// The fields that dogwatch requests, as far as they cost tmux time.
 const FIELDS: &str = "#{session_name} #{pane_id} #{pane_pid} #{pane_dead} #{pane_current_command} #{pane_current_path}";
 
-/// A pass over a registry with that many sessions, each alive, with an agent in it and its conversation on disk, against the
-/// list of panes alone. Nothing differs, as nearly always.
+/// A pass over a registry with that many sessions, each alive, with an agent in it and its conversation on disk, compared with
+/// listing the panes only. There is no drift, as usual.
 pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<Group, Error> {
     prepare(world, sessions)?;
     let timed = |mut command: std::process::Command| {
@@ -28,7 +28,7 @@ pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<G
         Contestant::new("tmux list-panes -a", timed(list)),
         Contestant::new(PASS, timed(pass)),
     ];
-    // A millisecond a session, and what a process takes to start.
+    // A millisecond per session, plus the start of a process.
     let most = f64::from(u32::try_from(sessions).unwrap_or(u32::MAX)) + 10.0;
     Ok(Group {
         title: format!("reconcile, {sessions} sessions"),
@@ -59,7 +59,7 @@ fn prepare(world: &World, sessions: usize) -> Result<(), Error> {
     loop {
         let said = child::run(&mut world.dogwatch(["reconcile", "--once", "--emit-diff"]))?;
         let said = said.success()?.text();
-        // Until all agents run, and their panes are noted.
+        // Until all agents run, and their panes are recorded.
         if said.contains("\"drifts\":[],\"standing\":[],\"written\":false")
             && said.contains(&format!("\"sessions_checked\":{sessions},"))
         {
@@ -71,7 +71,7 @@ fn prepare(world: &World, sessions: usize) -> Result<(), Error> {
     }
 }
 
-/// Each with a conversation of its own.
+/// Each with its own conversation.
 fn write_registry(world: &World, names: &[String]) -> Result<(), Error> {
     let home = world.home().canonicalize().map_err(Error::io("find the home"))?;
     let home = home.display().to_string();

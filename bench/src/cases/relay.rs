@@ -1,5 +1,5 @@
-//! How soon another host knows: from the moment at which something happens until a subscriber of the broker has it, and what the
-//! relay costs while nothing does. With Mosquitto and its subscriber, if they are installed.
+//! How soon another host knows: from an event until a subscriber of the broker has it, and the cost of the relay while nothing
+//! happens. With Mosquitto and its subscriber, if they are installed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +26,7 @@ use crate::world::World;
 const BARE: &str = "mosquitto_pub, subscriber has it";
 const EVENT: &str = "event is written, subscriber has it";
 const TURN: &str = "turn ends, subscriber has it";
-/// After all were seen: a session that is new or has just changed is looked at each second for a while.
+/// A session that is new or has just changed is checked each second for a while.
 const SETTLE: Duration = Duration::from_secs(16);
 const WATCHED: Duration = Duration::from_secs(20);
 

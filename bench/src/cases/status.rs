@@ -13,7 +13,7 @@ const ONE: &str = "dogwatch status NAME";
 const ALL: &str = "dogwatch status";
 const STYLED: CaptureOptions = CaptureOptions { lines: None, ansi: true, joined: false };
 
-/// What agents are doing, against a tmux process that only prints a word. The sessions are taken for Claude Code's.
+/// `status` compared with a tmux process that only prints a word. The sessions imitate Claude Code.
 pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<Group, Error> {
     claude::fill_up_to(world, sessions)?;
     let name = world.names()?.first().cloned().unwrap_or_default();
@@ -21,7 +21,7 @@ pub(crate) fn measure(world: &World, sessions: usize, rounds: usize) -> Result<G
     let panes: Vec<PaneId> = server.panes()?.iter().map(|row| row.pane_id).collect();
     let contestants = vec![
         timed("tmux display-message", world.tmux(["display-message", "-p", "x"])),
-        // What tmux itself takes for the screens.
+        // What tmux itself needs for the screens.
         Contestant::new("tmux capture-pane, all chained", || {
             let begun = Instant::now();
             server.capture_many(&panes, STYLED)?;

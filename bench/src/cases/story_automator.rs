@@ -1,4 +1,4 @@
-//! The drop-in against the helper that it stands for, the published package in the laboratory's cache.
+//! The drop-in compared with the helper that it replaces, the published package in the laboratory's cache.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,17 +17,17 @@ use crate::report::{Goal, Group, Runner, Target};
 use crate::timing::Summary;
 use crate::world::World;
 
-/// What callers find in its place.
+/// The drop-in.
 const OURS: &str = "dogwatch as story-automator";
 const THEIRS: &str = "story-automator 1.15.0";
 const BARE: &str = "the same, without its script";
 const SLEEP: &str = "exec sleep 100000";
-/// For a process that was just started to have looked for the first time; nobody tells when it has.
+/// Time for a started process to check for the first time; no event reports it.
 const SETTLE: Duration = Duration::from_secs(1);
-/// Longer than the original sleeps between two looks.
+/// Longer than the original sleeps between two checks.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// Nothing if the package is not installed, or there is no Python for it.
+/// Empty if the package or Python is not installed.
 pub(crate) fn measure(world: &World, rounds: usize) -> Result<Vec<Group>, Error> {
     let Some(bench) = Bench::make(world)? else { return Ok(Vec::new()) };
     let sessions = (bench.spawn(Tool::Theirs, SLEEP)?, bench.spawn(Tool::Ours, SLEEP)?);
@@ -76,7 +76,7 @@ fn group(title: &str, runners: Vec<Runner>, faster: Option<f64>) -> Group {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tool {
-    /// As it is installed and called: by its script.
+    /// As installed and called: by its script.
     Theirs,
     Ours,
     /// Its interpreter alone.
@@ -120,7 +120,7 @@ impl<'w> Bench<'w> {
         let link = bin.join("story-automator");
         symlink(world.program(), &link).map_err(Error::io("make a link"))?;
         let python = PathBuf::from(python.text());
-        // The interpreter itself, not what may stand before it on the path.
+        // The interpreter itself, not a wrapper on the path.
         fs::create_dir_all(world.programs()).map_err(Error::io("make a folder"))?;
         symlink(&python, world.programs().join("python3")).map_err(Error::io("make a link"))?;
         Ok(Some(Self { world, python, skill, link, project }))
@@ -136,7 +136,7 @@ impl<'w> Bench<'w> {
             command.env("PYTHONPATH", self.skill.join("src")).args(["-m", "story_automator"]);
         }
         if tool != Tool::Ours {
-            // It has no choice of servers but this one.
+            // It can use no other server than this one.
             command.env("TMUX_TMPDIR", self.world.path().join("theirs"));
         }
         command.args(words).env("TMPDIR", self.world.path()).current_dir(&self.project);
@@ -153,7 +153,7 @@ impl<'w> Bench<'w> {
         child::run(&mut self.command(tool, &words))?.success().map(drop)
     }
 
-    /// The killing is off the clock. The original gives out a name once a second: a cycle of its own tells them apart.
+    /// The kill is not timed. The original assigns names by the second: a different cycle keeps them apart.
     fn spawn_and_kill(&self, tool: Tool) -> Result<Duration, Error> {
         let words = ["tmux-wrapper", "spawn", "auto", "1", "1.2", "--command", SLEEP];
         let made = child::run(&mut self.command(tool, &words))?.success()?;
@@ -161,7 +161,7 @@ impl<'w> Bench<'w> {
         Ok(made.took)
     }
 
-    /// From the end of the child until `monitor-session` has returned. The original is asked once: it takes a minute.
+    /// From the end of the child until `monitor-session` has returned. The original is measured once: it takes a minute.
     fn latency(&self, rounds: usize) -> Result<Group, Error> {
         let mut runners = Vec::new();
         for (tool, rounds) in [(Tool::Theirs, 1), (Tool::Ours, rounds)] {
@@ -181,11 +181,11 @@ impl<'w> Bench<'w> {
         let _ = fs::remove_file(&gate);
         child::run(self.world.command("mkfifo").arg(&gate))?.success()?;
         let session = self.spawn(tool, "read -r word < gate")?;
-        // sleep: until it is under way: then the original looks once a minute.
+        // sleep: until it has started: then the original checks once a minute.
         thread::sleep(SETTLE);
         let words = ["monitor-session", session.as_str(), "--initial-wait", "0"];
         let mut monitor = Guard(child::start(self.command(tool, &words).stdout(Stdio::null()))?);
-        // sleep: the monitor says nothing before it waits.
+        // sleep: the monitor prints nothing before it waits.
         thread::sleep(SETTLE);
         let begun = Instant::now();
         fs::write(&gate, "go\n").map_err(Error::io("open the gate"))?;
@@ -194,7 +194,7 @@ impl<'w> Bench<'w> {
                 let command = "monitor-session".to_owned();
                 return Err(Error::TooLong { command, after: PATIENCE });
             }
-            // sleep: the interval of a poll.
+            // sleep: poll interval.
             thread::sleep(Duration::from_millis(1));
         }
         let took = begun.elapsed();
@@ -202,7 +202,7 @@ impl<'w> Bench<'w> {
         Ok(took)
     }
 
-    /// Its server is not the world's.
+    /// Its server is separate.
     fn end(&self) {
         let mut kill = self.world.command("tmux");
         kill.env("TMUX_TMPDIR", self.world.path().join("theirs")).env_remove("TMUX");

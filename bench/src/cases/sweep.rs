@@ -14,7 +14,7 @@ const CONTROL: &str = "control mode";
 const CHAINED: &str = "chained processes";
 const SCREEN: CaptureOptions = CaptureOptions { lines: None, ansi: false, joined: false };
 
-/// Reads all screens: by a process for each, by few processes with many commands, by one connection.
+/// Reads all screens: with a process for each, with few processes and many commands, with one connection.
 pub(crate) fn measure(world: &World, panes: usize, rounds: usize) -> Result<Group, Error> {
     let server = world.server();
     let (control, notes) = Control::open(&server)?;
@@ -71,7 +71,7 @@ fn ready_panes(server: &Server, count: usize) -> Result<Vec<PaneId>, Error> {
         if begun.elapsed() > child::PATIENCE {
             return Err(Error::Wrong { what: "panes to read", found: format!("{}", ids.len()) });
         }
-        // sleep: the interval of a poll.
+        // sleep: poll interval.
         thread::sleep(Duration::from_millis(50));
     }
 }

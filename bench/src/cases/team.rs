@@ -9,8 +9,8 @@ use crate::world::World;
 
 const SPAWN: &str = "dogwatch pane spawn, with its task";
 
-/// A whole `pane spawn` of the real Claude Code (started, at its prompt, coloured, named, marked, arranged, and told its task with proof) against
-/// the same program in a bare split until its prompt can be seen. Nothing if it is not installed.
+/// A whole `pane spawn` of the real Claude Code (started, at its prompt, coloured, named, marked, arranged, and given its task with proof) compared
+/// with the same program in a bare split until its prompt is visible. Nothing if it is not installed.
 pub(crate) fn measure(world: &World, rounds: usize) -> Result<Option<Group>, Error> {
     let Some(claude) = RealClaude::find(world)? else { return Ok(None) };
     let words = "new-session -d -s team -x 200 -y 50 -P -F #{pane_id} cat".split(' ');

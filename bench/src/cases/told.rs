@@ -1,4 +1,4 @@
-//! How soon one is told: from the moment at which an agent does something until `watch` has said it, or `wait` has returned.
+//! Latency: from an agent's action until `watch` has printed it, or `wait` has returned.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -28,7 +28,7 @@ const WORKING: &str =
     include_str!("../../../crates/core/testdata/screens/codex/0.166.0/working_thinking.txt");
 const DONE: &str =
     include_str!("../../../crates/core/testdata/screens/codex/0.166.0/done_turn.txt");
-/// For a process that was just started to have begun to wait; nobody tells when it has.
+/// Time for a started process to begin to wait; no event reports it.
 const SETTLE: Duration = Duration::from_millis(60);
 
 /// Latencies with so many sessions on the server.
@@ -115,7 +115,7 @@ impl Watch {
         Ok(())
     }
 
-    /// When it told that a session is in a state.
+    /// When it reported that a session is in a state.
     fn hears(&self, session: &Session, state: &str) -> Result<Instant, Error> {
         loop {
             let (at, told) = self.next()?;
@@ -126,7 +126,7 @@ impl Watch {
     }
 }
 
-/// As Claude Code does it at the ends of a turn: its state file, and a process for the hook.
+/// As Claude Code does at the start and end of a turn: its state file, and a process for the hook.
 pub(super) fn say(world: &World, agent: &Session, status: &str, event: &str) -> Result<(), Error> {
     if let Some(started) = agent.started() {
         let file = json!({
@@ -148,14 +148,14 @@ pub(super) fn say(world: &World, agent: &Session, status: &str, event: &str) -> 
     hook.0.wait().map(drop).map_err(Error::io("wait for a hook"))
 }
 
-/// How long after the end of the turn `wait` has returned.
+/// The time from the end of the turn to the return of `wait`.
 fn waited(world: &World, agent: &Session) -> Result<Duration, Error> {
     let mut wait = world.dogwatch(["wait", agent.name.as_str(), "--for", "idle"]);
     let mut wait = Guard(child::start(wait.stdout(Stdio::null()))?);
-    // sleep: the waiting process says nothing before it waits.
+    // sleep: the waiting process prints nothing before it waits.
     thread::sleep(SETTLE);
     let begun = Instant::now();
-    // Beside the wait: the hook's own end is not waited for.
+    // In parallel: the hook's own end is not part of the latency.
     thread::scope(|scope| {
         let said = scope.spawn(|| say(world, agent, "idle", "Stop"));
         let ended = wait.0.wait().map_err(Error::io("wait for dogwatch wait"));
@@ -165,10 +165,10 @@ fn waited(world: &World, agent: &Session) -> Result<Duration, Error> {
     })
 }
 
-/// What a bare tmux can do: one process waits for another's signal.
+/// The same with bare tmux: one process waits for another's signal.
 fn signalled(world: &World) -> Result<Duration, Error> {
     let mut wait = Guard(child::start(&mut world.tmux(["wait-for", "told"]))?);
-    // sleep: the waiting process says nothing before it waits.
+    // sleep: the waiting process prints nothing before it waits.
     thread::sleep(SETTLE);
     let begun = Instant::now();
     let mut signal = Guard(child::start(&mut world.tmux(["wait-for", "-S", "told"]))?);

@@ -1,4 +1,4 @@
-//! What it costs to watch: processor time and memory of `watch` over sessions that are at rest.
+//! The cost of watching: processor time and memory of `watch` over idle sessions.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::report::{Cost, Limit};
 use crate::world::World;
 
-/// After all were seen: a session that is new or has just changed is looked at each second for a while.
+/// A session that is new or has just changed is checked each second for a while.
 const SETTLE: Duration = Duration::from_secs(16);
 const WATCHED: Duration = Duration::from_secs(20);
 

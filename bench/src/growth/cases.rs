@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::timing::{Summary, milliseconds};
 use crate::world::World;
 
-/// Sessions that live while ended ones pile up.
+/// Live sessions while ended ones accumulate.
 const BESIDE: usize = 10;
 
 /// The median of some runs.
@@ -22,7 +22,7 @@ fn timed(world: &World, rounds: usize, command: impl Fn() -> Command) -> Result<
     // The first one warms up.
     for round in 0..=rounds {
         world.go_on()?;
-        // What they say of what is not shown is no result.
+        // Their notes about hidden sessions do not matter.
         let took = child::run(command().stderr(Stdio::null()))?.success()?.took;
         if round > 0 {
             times.push(took);
@@ -31,7 +31,7 @@ fn timed(world: &World, rounds: usize, command: impl Fn() -> Command) -> Result<
     Ok(Summary::of(times).map_or(f64::NAN, |summary| milliseconds(summary.median)))
 }
 
-/// What is asked of dogwatch while ended sessions pile up.
+/// Commands while ended sessions accumulate.
 pub(super) fn ended(world: &World, numbers: &[usize], rounds: usize) -> Result<Vec<Curve>, Error> {
     const OF: &str = "ended sessions (10 alive)";
     world.fill_up_to(BESIDE)?;
@@ -86,7 +86,7 @@ fn database(world: &World) -> f64 {
     bytes / 1024.0 / 1024.0
 }
 
-/// What is asked of dogwatch while more and more sessions live, and how long they take to end.
+/// Commands while more and more sessions are alive, and the time to end them.
 pub(super) fn alive(world: &World, numbers: &[usize], rounds: usize) -> Result<Vec<Curve>, Error> {
     const OF: &str = "living sessions";
     let mut bare = Curve::new(OF, "tmux list-panes -a", "ms");
@@ -98,14 +98,14 @@ pub(super) fn alive(world: &World, numbers: &[usize], rounds: usize) -> Result<V
         bare.points.push((count, timed(world, rounds, || world.tmux(["list-panes", "-a"]))?));
         listed.points.push((count, timed(world, rounds, || world.dogwatch(["ls"]))?));
         status.points.push((count, timed(world, rounds, || world.dogwatch(["status"]))?));
-        // All must have ended, which the exit code says.
+        // The exit code says whether all have ended.
         let ended = child::run(&mut world.dogwatch(["kill-all", "--yes"]))?.success()?;
         killed.points.push((count, ended.took.as_secs_f64()));
     }
     Ok(vec![bare, listed, status, killed])
 }
 
-/// A session with more and more hooks behind it.
+/// A session with more and more hook signals.
 pub(super) fn hooks(world: &World, numbers: &[usize], rounds: usize) -> Result<Vec<Curve>, Error> {
     const OF: &str = "hooks of one living session";
     let spawned = ["spawn", "--json", "--name", "busy", "--", "sleep", "99999"];
@@ -131,7 +131,7 @@ pub(super) fn hooks(world: &World, numbers: &[usize], rounds: usize) -> Result<V
     Ok(vec![hook, status, size])
 }
 
-/// The journal, longer and longer: how soon its first line is there, and how much memory it takes.
+/// A longer and longer journal: time to its first line, and memory.
 pub(super) fn events(world: &World, numbers: &[usize], rounds: usize) -> Result<Vec<Curve>, Error> {
     const OF: &str = "events in the journal";
     let mut first = Curve::new(OF, "events, first line", "ms").limited(Limit::Times(2.0));
@@ -166,7 +166,7 @@ pub(super) fn events(world: &World, numbers: &[usize], rounds: usize) -> Result<
     Ok(vec![first, all, most])
 }
 
-/// Memory of those who watch while sessions come and go.
+/// Memory of `watch` and `relay` while sessions come and go.
 pub(super) fn memory(world: &World, cycles: usize, is_written: bool) -> Result<Vec<Curve>, Error> {
     const OF: &str = "sessions come and gone";
     const STEPS: usize = 10;
@@ -176,20 +176,20 @@ pub(super) fn memory(world: &World, cycles: usize, is_written: bool) -> Result<V
         let mut command = world.dogwatch(words);
         child::start(command.stdout(Stdio::null()).stderr(Stdio::null())).map(Guard)
     };
-    // One that keeps the server alive.
+    // One session that keeps the server alive.
     child::run(&mut world.dogwatch(["spawn", "--", "sleep", "99999"]))?.success()?;
     let relay = quiet(&["relay"])?;
     let watch = quiet(&["watch", "--json"])?;
     let mut curves = [Curve::new(OF, "watch", "MB"), Curve::new(OF, "relay", "MB")];
     let note = |curves: &mut [Curve; 2], count: usize| -> Result<(), Error> {
-        // sleep: what has just happened is still being told; memory is measured at rest.
+        // sleep: the last events are still being processed; memory is measured at rest.
         thread::sleep(Duration::from_secs(2));
         for (curve, process) in curves.iter_mut().zip([&watch, &relay]) {
             curve.points.push((count, resident(process.0.id())?));
         }
         Ok(())
     };
-    // Memory that is taken once counts for nothing: the first step is the measure.
+    // Memory that is allocated once does not count: the first step is the baseline.
     for step in 0..STEPS {
         let numbers = cycles * step / STEPS..cycles * (step + 1) / STEPS;
         let end = numbers.end;

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::machine::Machine;
 
-/// What was measured for each of some numbers.
+/// A value measured for several numbers.
 #[derive(Debug)]
 pub(crate) struct Curve {
-    /// What there is more and more of.
+    /// What grows.
     pub(crate) of: &'static str,
     pub(crate) what: String,
     pub(crate) unit: &'static str,
@@ -17,10 +17,10 @@ pub(crate) struct Curve {
     pub(crate) limit: Option<Limit>,
 }
 
-/// What the last point should be.
+/// The target for the last point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Limit {
-    /// At most so many times the first.
+    /// At most this many times the first.
     Times(f64),
     /// At most this, at this number.
     At(usize, f64),
@@ -57,7 +57,7 @@ impl Curve {
     }
 }
 
-/// Prints a table for each thing that grows, or all of it as JSON.
+/// Prints a table for each curve, or all of it as JSON.
 pub(crate) fn print(machine: Option<&Machine>, curves: &[Curve], as_json: bool) {
     let text = if as_json {
         let curves: Vec<Value> = curves.iter().map(Curve::to_json).collect();
@@ -65,7 +65,7 @@ pub(crate) fn print(machine: Option<&Machine>, curves: &[Curve], as_json: bool) 
     } else {
         tables(machine, curves)
     };
-    // Nobody reads any more: there is nobody to tell either.
+    // If the output is closed, there is no one to report to.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! How things grow: what takes longer, or more room, the more there is of something.
+//! Growth: what takes longer, or more space, the more there is of something.
 
 mod cases;
 mod curve;

@@ -1,4 +1,4 @@
-//! What would take hours to come about, written by the store itself: the same rows and folders that a real end leaves.
+//! Creates what would take hours through the store: the same rows and directories that real sessions leave.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::error::Error;
 use crate::world::World;
 
-/// What a hook brings, about.
+/// A typical hook payload.
 const PAYLOAD: &str = include_str!("../../payloads/PostToolUse.json");
 
 /// Sessions that began and ended an hour ago. Their panes are gone.
@@ -48,11 +48,12 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
         };
         let folder = dir.session(&id);
         folder.create(&launch, None)?;
-        // Taken by the runner, as in a real start, or collected by then by a command that runs beside us.
+        // Taken by the runner, as in a real start, or already collected by a command that runs beside us.
         let _ = folder.take_environment();
         store.register(&new, Wanted::Exactly(&name), &[])?.ok();
-        let nobody = ProcessIdent { pid: i32::MAX, start: 1 };
-        let started = Started { at, runner: nobody, agent: nobody, pane: Some("%999999".into()) };
+        let no_process = ProcessIdent { pid: i32::MAX, start: 1 };
+        let started =
+            Started { at, runner: no_process, agent: no_process, pane: Some("%999999".into()) };
         folder.write_started(&started)?;
         store.started(&id, &started)?;
         let ended = Ended { at, exit: Exit::Code(0), cause: Cause::Itself, error: None, by: None };

@@ -1,4 +1,4 @@
-//! The curves as small panels, one a curve: the number from left to right, the value upwards from zero.
+//! The curves as small panels, one per curve: the number from left to right, the value upwards from zero.
 
 use std::fmt::Write;
 

@@ -19,7 +19,7 @@ Exit codes: what the scenario says; 2 if it cannot be read or makes no sense;
 74 if a step cannot be played; 124 if a deadline passes.
 ";
 
-/// The scenario, or this command line, makes no sense.
+/// The scenario or the command line is invalid.
 const BAD_USAGE: u8 = 2;
 const CANNOT_PLAY: u8 = 74;
 
@@ -89,7 +89,7 @@ fn complain(code: u8, error: &dyn std::error::Error) -> u8 {
     code
 }
 
-/// There is nobody left to tell when this fails.
+/// Ignores failures: there is no other way to report them.
 fn say(mut stream: impl Write, text: &str) {
     let _ = stream.write_all(text.as_bytes());
 }

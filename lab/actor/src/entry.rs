@@ -1,4 +1,4 @@
-//! The input box: keys become an answer, and an answer leads somewhere.
+//! The input box: keys become an answer, and an answer selects the next step.
 
 use std::mem;
 
@@ -27,7 +27,7 @@ pub(crate) enum Heard {
 pub(crate) enum Verdict<'a> {
     Next,
     Goto(&'a Label),
-    /// It does not count: wait on.
+    /// It is not accepted: keep waiting.
     Drop,
 }
 

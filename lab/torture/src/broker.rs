@@ -1,4 +1,4 @@
-//! A Mosquitto of the campaign's own, with a password, and a subscriber that hears every event.
+//! A private Mosquitto with a password, and a subscriber that records every event.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,7 +22,7 @@ pub(crate) struct Heard {
     /// Payloads by the event's id.
     events: BTreeMap<String, String>,
     pub(crate) again: u64,
-    /// Ids that came with two contents.
+    /// Ids that came with two different contents.
     pub(crate) differing: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Broker {
         }
         let user = if rustix::process::getuid().is_root() { "user root\n" } else { "" };
         let config = folder.join("mosquitto.conf");
-        // It keeps what it has confirmed, also when it is stopped: whoever was away hears it later.
+        // It keeps what it has confirmed, also when it is stopped: a disconnected subscriber gets it later.
         let text = format!(
             "{user}persistence true\npersistence_location {}/\nmax_queued_messages 0\nmax_inflight_messages 0\n\
              password_file {}\nallow_anonymous false\nlistener {port} 127.0.0.1\n",
@@ -101,7 +101,7 @@ impl Broker {
         Ok(Self { config, port, child, subscriber, heard })
     }
 
-    /// Stops it as an administrator does, or as a crash does.
+    /// Stops it as an administrator would, or like a crash.
     pub(crate) fn stop(&mut self, with: Signal) {
         if let Some(mut child) = self.child.take() {
             process::try_signal(i32::try_from(child.id()).unwrap_or(0), with);
@@ -135,12 +135,12 @@ fn configure(world: &World, port: u16) -> io::Result<()> {
     let password = folder.join("password");
     fs::write(&password, PASSWORD)?;
     fs::set_permissions(&password, fs::Permissions::from_mode(0o600))?;
-    let told = world.path("notices");
+    let notices = world.path("notices");
     let text = format!(
         "[mqtt]\nurl = 'mqtt://127.0.0.1:{port}'\nhost = 'desk'\nuser = 'me'\npassword_file = 'password'\n\n\
          [[notify]]\nkind = 'command'\ncommand = ['sh', '-c', 'cat >> {}; echo >> {}']\non = ['drift', 'escalation_raised']\n",
-        told.display(),
-        told.display()
+        notices.display(),
+        notices.display()
     );
     fs::write(folder.join("config.toml"), text)
 }
@@ -156,7 +156,7 @@ fn listens(port: u16) -> io::Result<()> {
         match TcpStream::connect(("127.0.0.1", port)) {
             Ok(_) => return Ok(()),
             Err(error) if begun.elapsed() > Duration::from_secs(10) => return Err(error),
-            // sleep: the interval of a poll.
+            // sleep: poll interval.
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_heard_again_must_be_the_same() {
+    fn a_repeated_event_must_have_the_same_content() {
         let mut heard = Heard::default();
         heard.take(r#"dogwatch/desk/session/a/event {"id":"1","n":1}"#);
         heard.take(r#"dogwatch/desk/session/a/event {"id":"1","n":1}"#);

@@ -15,9 +15,9 @@ use crate::service::Daemon;
 use crate::stage::Stage;
 use crate::story::Stories;
 
-/// How many rounds lie between two checkpoints, at which everything is ended and counted.
+/// Rounds between two checkpoints, at which everything is ended and counted.
 const STRETCH: u32 = 12;
-/// More violations than anybody reads; the campaign ends.
+/// Too many violations to read; the campaign ends.
 const ENOUGH: usize = 60;
 
 #[derive(Debug, Clone)]
@@ -59,7 +59,7 @@ impl<'a> Campaign<'a> {
             Daemon::new("monitor", &["monitor", "--json", "--interval", "2s"]),
         ];
         if broker.is_ok() {
-            // First, so that it is the one who publishes.
+            // First, so that it becomes the publisher.
             daemons.insert(0, Daemon::new("relay", &["relay"]));
         }
         let targets = Targets {
@@ -124,7 +124,7 @@ impl<'a> Campaign<'a> {
         checks::recovers(stage);
         checks::sessions(stage);
         if round.fault == Fault::DeletedLog {
-            // Those who were slow to notice.
+            // Processes that were slow to notice.
             self.keep_up(true);
         }
         self.look_at_server(round);
@@ -134,7 +134,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// What goes on is started again if it has ended.
+    /// Restarts long-running processes that have ended.
     fn keep_up(&mut self, begin_story: bool) {
         let stage = self.stage;
         for daemon in &mut self.targets.daemons {
@@ -148,7 +148,7 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// The server and the user's own session on it live unless we ended them.
+    /// The server and the user's own session on it are alive unless we ended them.
     fn look_at_server(&mut self, round: &Round) {
         let now = self.stage.world.server_pid();
         let ours = matches!(round.fault, Fault::KillServer | Fault::EndServer);
@@ -158,8 +158,8 @@ impl<'a> Campaign<'a> {
         self.server = now;
     }
 
-    /// Up to 3.6 a server crashes if a session is made or ended while a control client introduces itself (tmux/tmux#4980). Our
-    /// commands keep out of each other's way by a lock; one that is killed lets go of it before its tmux is done.
+    /// Up to 3.6 a server crashes if a session is created or ended while a control client connects (tmux/tmux#4980). dogwatch's
+    /// commands exclude each other with a lock; one that is killed releases it before its tmux is done.
     fn server_was_lost(&self, round: &Round, now: Option<i32>) {
         let stage = self.stage;
         let killed = round.acts.iter().any(|act| act.cut_us.is_some())
@@ -213,11 +213,11 @@ impl<'a> Campaign<'a> {
         self.restore_mine();
     }
 
-    /// The user's own session is made again where a server was ended, at a quiet moment.
+    /// Creates the user's own session again after a server was ended, at a quiet moment.
     fn restore_mine(&mut self) {
         let world = &self.stage.world;
         if world.tmux(&["has-session", "-t", &format!("={MINE}")]).is_none() {
-            // sleep: a quiet moment: the server of before is ending.
+            // sleep: a quiet moment: the previous server is exiting.
             std::thread::sleep(Duration::from_secs(1));
             let _ = world.tmux(&["new-session", "-d", "-s", MINE, "sleep 100000"]);
         }
@@ -225,7 +225,7 @@ impl<'a> Campaign<'a> {
     }
 
     fn finish_story(&mut self) {
-        // It gives up by itself after its own time.
+        // It gives up by itself after its own time limit.
         while !self.targets.stories.is_idle() && !self.stage.is_interrupted() {
             self.keep_up(false);
             // sleep: the pace of the campaign.
@@ -234,7 +234,7 @@ impl<'a> Campaign<'a> {
         self.targets.stories.kill();
     }
 
-    /// All that the journal has was published once the broker is there, each event with one content.
+    /// Every event of the journal was published once the broker is back, each with one content.
     fn events(&mut self) {
         let Some(broker) = &self.targets.broker else { return };
         let stage = self.stage;
@@ -255,7 +255,7 @@ impl<'a> Campaign<'a> {
                 ));
                 return;
             }
-            // sleep: the interval of a poll.
+            // sleep: poll interval.
             std::thread::sleep(Duration::from_millis(100));
         }
         let journal = stage.dogwatch(&["events", "--json"]);
@@ -265,7 +265,7 @@ impl<'a> Campaign<'a> {
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
             .filter_map(|event| event["id"].as_str().map(ToOwned::to_owned))
             .collect();
-        // sleep: what was sent last is still on its way to the subscriber.
+        // sleep: the last messages are still on their way to the subscriber.
         std::thread::sleep(Duration::from_millis(500));
         let Ok(mut heard) = broker.heard.lock() else { return };
         for text in heard.differing.drain(..) {

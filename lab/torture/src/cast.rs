@@ -1,13 +1,13 @@
-//! Scenarios for the scripted actor. Each writes its own witness: that it began, what it took, and how it is about to end.
+//! Scenarios for the scripted actor. Each records its own evidence: that it began, its input, and how it is about to end.
 
 use std::fmt::Write as _;
 
 use crate::plan::Role;
 
-/// The picture of an agent at its prompt, with an empty box; the cursor is in the box.
+/// The screen of an agent at its prompt, with an empty box; the cursor is in the box.
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
 
-/// What the files of a scenario are called.
+/// The file names of a scenario.
 #[derive(Debug, Clone)]
 pub(crate) struct Names<'a> {
     pub(crate) witness: &'a str,

@@ -1,16 +1,16 @@
-//! The invariants, held against what is there after each round.
+//! Checks the invariants after each round.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use dogwatch_testkit::process;
 
-use crate::judge::{self, Told};
+use crate::judge::{self, Reported};
 use crate::ledger;
 use crate::plan::Role;
 use crate::stage::Stage;
 
-/// How long the truth may take to arrive after a fault is over.
+/// How long the true status may take to appear after a fault.
 const SETTLE: Duration = Duration::from_secs(20);
 
 /// After each fault the next command works.
@@ -33,7 +33,7 @@ pub(crate) fn recovers(stage: &Stage) {
             ));
             return;
         }
-        // sleep: a fault may take a moment to be over: a tmux server that ends, a lock that is held.
+        // sleep: a fault may take a moment to end: a tmux server that exits, a lock that is held.
         std::thread::sleep(Duration::from_millis(200));
     }
     let took = begun.elapsed();
@@ -41,7 +41,7 @@ pub(crate) fn recovers(stage: &Stage) {
     stage.log(format_args!("recovered in {:.3} s", took.as_secs_f64()));
 }
 
-/// Judges every session that is not closed yet, and closes those that are over and were judged rightly.
+/// Checks every open session, and closes those that are over and were reported correctly.
 pub(crate) fn sessions(stage: &Stage) {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(100);
@@ -53,19 +53,19 @@ pub(crate) fn sessions(stage: &Stage) {
         if begun.elapsed() > SETTLE || stage.is_interrupted() {
             for (name, text) in complaints {
                 stage.violation(format_args!("{name}: {text}"));
-                // Once is enough.
+                // Report it only once.
                 stage.ledger().close(&name);
             }
             return;
         }
-        // sleep: the interval of a poll.
+        // sleep: poll interval.
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_secs(1));
     }
 }
 
 fn judge_all(stage: &Stage) -> Vec<(String, String)> {
-    // First what is, then what is said: what ends in between is looked at again.
+    // First reality, then the report: what ends in between is checked again.
     let scan = ledger::scan();
     let names = stage.ledger().names();
     let mut truths = Vec::new();
@@ -87,16 +87,16 @@ fn judge_all(stage: &Stage) -> Vec<(String, String)> {
     let listed = listed.json();
     let mut complaints = Vec::new();
     for (name, entry) in truths {
-        let (told, pid) = ledger::told(&listed, &name);
+        let (reported, pid) = ledger::reported(&listed, &name);
         if entry.pid.is_none() && pid.is_some() {
             stage.ledger().change(&name, |entry| entry.pid = pid);
         }
-        if let Some(text) = judge::complaint(&told, &entry.truth) {
+        if let Some(text) = judge::complaint(&reported, &entry.truth) {
             complaints.push((
                 name,
-                format!("{text}; told {told:?}, truth {:?}, {:?}", entry.truth, entry.role),
+                format!("{text}; reported {reported:?}, truth {:?}, {:?}", entry.truth, entry.role),
             ));
-        } else if matches!(told, Told::Nothing | Told::Over { .. } | Told::Lost)
+        } else if matches!(reported, Reported::Nothing | Reported::Over { .. } | Reported::Lost)
             && !entry.truth.is_alive
         {
             messages(stage, &name, entry.role);
@@ -139,7 +139,7 @@ fn messages(stage: &Stage, name: &str, role: Role) {
 /// A tmux session of the user's own, which no command may touch.
 pub(crate) const MINE: &str = "mine";
 
-/// No growth: after everything has ended and was forgotten, next to nothing is left.
+/// No growth: after everything has ended and was removed, next to nothing is left.
 pub(crate) fn leftovers(stage: &Stage, known: &[i32]) {
     let state = stage.world.state();
     let count = |name: &str| fs::read_dir(state.join(name)).into_iter().flatten().count();
@@ -174,7 +174,7 @@ pub(crate) fn leftovers(stage: &Stage, known: &[i32]) {
 fn processes(stage: &Stage, known: &[i32]) {
     let mark = stage.world.root().display().to_string();
     let server = stage.world.server_pid();
-    // What runs in panes is looked at as sessions.
+    // Processes in panes are checked as sessions.
     let mut known: Vec<i32> = known.iter().copied().chain(server).collect();
     let mut at = 0;
     while let Some(&pid) = known.get(at) {
@@ -196,12 +196,12 @@ fn processes(stage: &Stage, known: &[i32]) {
             }
             return;
         }
-        // sleep: the interval of a poll.
+        // sleep: poll interval.
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// Those whose records went with the database's log: they are ended as a person would, and their folders stay for an hour.
+/// Sessions whose records were lost with the database's log: end them as a person would; their directories stay for an hour.
 pub(crate) fn end_forgotten(stage: &Stage) {
     let listed = stage.world.tmux(&["list-sessions", "-F", "#{session_name}"]).unwrap_or_default();
     for name in odd_sessions(&listed) {

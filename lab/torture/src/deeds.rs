@@ -1,4 +1,4 @@
-//! Operations: what people and agents do all day, some of it killed in mid-flight.
+//! Operations: what people and agents do all day, some of it killed halfway.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -13,9 +13,9 @@ use crate::run::Ended;
 use crate::stage::Stage;
 use crate::world::SECRET;
 
-/// Carries out one act of the round.
+/// Executes one operation of the round.
 pub(crate) fn carry_out(stage: &Stage, number: usize, act: Act) {
-    // sleep: the moment of the act, by the plan.
+    // sleep: the time of the operation, by the plan.
     std::thread::sleep(Duration::from_millis(act.after_ms));
     let cut = act.cut_us.map(Duration::from_micros);
     let ended = match act.deed {
@@ -41,7 +41,7 @@ pub(crate) fn carry_out(stage: &Stage, number: usize, act: Act) {
     count.failed += u64::from(!ended.cut && !ended.is_ok());
 }
 
-/// Whether the fault of the round can make a command fail that would work otherwise.
+/// Whether the fault of the round can make a command fail that would otherwise work.
 pub(crate) fn may_fail(fault: Fault) -> bool {
     matches!(
         fault,
@@ -101,7 +101,7 @@ pub(crate) fn spawn(stage: &Stage, number: usize, role: Role, cut: Option<Durati
         entry.id = said["id"].as_str().map(ToOwned::to_owned);
         entry.pid = said["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
     });
-    // A runner or agent that was killed right at its start is the fault's doing.
+    // A runner or agent that was killed right at its start was hit by the fault.
     let hit = ledger.get(&name).is_some_and(|entry| {
         entry.truth.agent_killed || entry.truth.runner_killed || entry.truth.spawn_disturbed
     });
@@ -159,7 +159,7 @@ fn job(stage: &Stage, number: usize, pick: u64, cut: Option<Duration>) -> Option
 }
 
 fn hook(stage: &Stage, pick: u64, size: u32, cut: Option<Duration>) -> Option<Ended> {
-    // Hooks of agents come from the agents; a word of ours would be taken for proof.
+    // Agents send their own hooks; ours would be taken for proof.
     let name = stage.ledger().pick(pick, |entry| entry.role != Role::Agent)?;
     let id = stage.ledger().get(&name)?.id.clone()?;
     let fill = "z".repeat(usize::try_from(size).unwrap_or(0));
@@ -201,7 +201,7 @@ fn read(stage: &Stage, pick: u64, what: Reading, cut: Option<Duration>) -> Optio
     let ended = stage.run(&args.join(" "), stage.world.command(&args), cut);
     let fine: &[i32] = match what {
         Reading::Exists | Reading::Doctor => &[1],
-        // Nothing was kept of one that lost its terminal.
+        // A session that lost its terminal has no saved screen.
         Reading::Capture => &[3],
         _ => &[],
     };

@@ -1,4 +1,4 @@
-//! A small disk of its own for the state, that can be filled and made read-only.
+//! A small private disk for the state that can be filled and made read-only.
 
 use std::fs;
 use std::io::Write;
@@ -18,7 +18,7 @@ fn succeeds(program: &str, args: &[&str], at: &Path) -> bool {
 }
 
 impl Disk {
-    /// `None` where no disk can be made: that takes root, and a kernel that allows it.
+    /// `None` where no disk can be mounted: that needs root, and a kernel that allows it.
     pub(crate) fn mount(at: &Path) -> Option<Self> {
         fs::create_dir_all(at).ok()?;
         let mounted = rustix::process::getuid().is_root()
@@ -40,14 +40,14 @@ impl Disk {
         let _ = fs::remove_file(self.ballast());
     }
 
-    /// The kernel refuses while a file is open for writing: tried until the time is over.
+    /// The kernel refuses while a file is open for writing: retries until the time limit.
     pub(crate) fn make_read_only(&self) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(2) {
             if succeeds("mount", &["-o", "remount,ro"], &self.at) {
                 return true;
             }
-            // sleep: the interval of a poll: writers must let go first.
+            // sleep: poll interval: writers must close their files first.
             std::thread::sleep(Duration::from_millis(5));
         }
         false
@@ -65,7 +65,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         self.make_writable();
-        // What still runs keeps it busy: it is taken away lazily.
+        // Running processes keep it busy: unmount lazily.
         succeeds("umount", &["-l"], &self.at);
     }
 }

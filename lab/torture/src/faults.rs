@@ -1,4 +1,4 @@
-//! Faults: injected in the middle of a round, and taken back at its end.
+//! Faults: injected in the middle of a round, and reverted at its end.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +17,7 @@ use crate::service::Daemon;
 use crate::stage::Stage;
 use crate::story::Stories;
 
-/// What faults are aimed at beside sessions.
+/// Targets of faults besides sessions.
 #[derive(Debug)]
 pub(crate) struct Targets {
     pub(crate) disk: Option<Disk>,
@@ -43,9 +43,9 @@ impl Targets {
     }
 }
 
-/// Injects the fault, holds it for its time, and takes it back.
+/// Injects the fault, holds it for its time, and reverts it.
 pub(crate) fn inject(stage: &Stage, round: &Round, targets: &mut Targets) {
-    // sleep: the moment of the fault, by the plan.
+    // sleep: the time of the fault, by the plan.
     std::thread::sleep(Duration::from_millis(round.fault_after_ms));
     let hold = Duration::from_millis(round.fault_for_ms);
     let done = match round.fault {
@@ -109,7 +109,7 @@ fn pick_runner(stage: &Stage, pick: u64) -> Option<(String, i32)> {
 }
 
 fn kill_runner(stage: &Stage, pick: u64, targets: &Targets) -> bool {
-    // One in four is aimed at a session of the run of stories.
+    // One in four targets a session of the run of stories.
     if pick.is_multiple_of(4) && targets.stories.pid().is_some() && kill_story_runner(stage) {
         return true;
     }
@@ -181,7 +181,7 @@ fn kill_tmux_command(stage: &Stage) -> bool {
                 return process::try_signal(pid, Signal::KILL);
             }
         }
-        // sleep: the interval of a poll.
+        // sleep: poll interval.
         std::thread::sleep(Duration::from_millis(1));
     }
     false
@@ -210,7 +210,7 @@ fn full_disk(stage: &Stage, targets: &Targets, hold: Duration) -> bool {
 }
 
 fn read_only_disk(stage: &Stage, targets: &mut Targets, hold: Duration) -> bool {
-    // What has a file open for writing would keep the kernel from it.
+    // A process with a file open for writing would prevent the remount.
     targets.stories.kill();
     for daemon in &mut targets.daemons {
         if let Some(text) = daemon.end() {
@@ -259,7 +259,7 @@ fn lock_database(stage: &Stage, hold: Duration) -> bool {
 
 const STORM: usize = 40;
 
-/// Many hooks of one session at once: each is kept, in the database or in the spool.
+/// Many simultaneous hooks of one session: each is stored, in the database or in the spool.
 fn hook_storm(stage: &Stage, pick: u64) -> bool {
     let name = stage.ledger().pick(pick, |entry| entry.role != crate::plan::Role::Agent);
     let id = name.and_then(|name| stage.ledger().get(&name)?.id.clone());
@@ -267,7 +267,7 @@ fn hook_storm(stage: &Stage, pick: u64) -> bool {
     let storm = format!("storm of round {}", stage.round());
     let call = |n: usize| {
         let payload = json!({ "hook_event_name": "PostToolUse", "storm": storm, "n": n });
-        // Some are killed: they may be kept or not.
+        // Some are killed: they may be stored or not.
         let cut = (n % 8 == 7).then(|| Duration::from_millis(u64::try_from(n).unwrap_or(0)));
         let ended = deeds::call_hook(stage, &id, &payload, cut);
         if !ended.cut && !ended.is_ok() {
@@ -315,7 +315,7 @@ fn broker_away(stage: &Stage, targets: &mut Targets, with: Signal, hold: Duratio
     true
 }
 
-/// What no program of ours puts there: no command may hang, fail or lose something over it.
+/// Files that dogwatch never creates: no command may hang, fail or lose data because of them.
 fn hostile_files(stage: &Stage, pick: u64, hold: Duration) -> bool {
     let state = stage.world.state();
     let mut made: Vec<PathBuf> = Vec::new();

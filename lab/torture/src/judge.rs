@@ -1,4 +1,4 @@
-//! What dogwatch says of a session against what the session really did. Values in, a complaint out.
+//! Compares dogwatch's report about a session with what the session really did. Values in, a complaint out.
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,10 +7,10 @@ pub(crate) enum End {
     Signal(i64),
 }
 
-/// What dogwatch says.
+/// dogwatch's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// It does not know such a session.
+pub(crate) enum Reported {
+    /// No such session.
     Nothing,
     Alive,
     Over {
@@ -18,11 +18,11 @@ pub(crate) enum Told {
         cause: Option<String>,
     },
     Lost,
-    /// A state that says neither.
+    /// Any other state.
     Unclear(String),
 }
 
-/// What is known from outside: the actor's own witness, the kernel, and what the campaign did.
+/// What is known independently: the actor's own record, the kernel, and what the campaign did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all combine")]
 pub(crate) struct Truth {
@@ -30,37 +30,39 @@ pub(crate) struct Truth {
     pub(crate) promised: bool,
     /// `spawn` returned an error.
     pub(crate) refused: bool,
-    /// `spawn` was killed or stopped, or what it stands on was taken away.
+    /// `spawn` was killed or stopped, or its server was.
     pub(crate) spawn_disturbed: bool,
     /// How often the actor began.
     pub(crate) began: usize,
-    /// What the actor wrote just before it ended itself.
+    /// What the actor recorded just before it ended itself.
     pub(crate) said_end: Option<End>,
     pub(crate) is_alive: bool,
     pub(crate) agent_killed: bool,
     pub(crate) runner_killed: bool,
     pub(crate) terminal_gone: bool,
     pub(crate) kill_asked: bool,
-    /// The state folder could not be written while it lived.
+    /// The state directory was not writable while it lived.
     pub(crate) not_writable: bool,
-    /// The database's log was deleted after it was made.
+    /// The database's log was deleted after it was created.
     pub(crate) forgotten: bool,
 }
 
-pub(crate) fn complaint(told: &Told, truth: &Truth) -> Option<String> {
+pub(crate) fn complaint(reported: &Reported, truth: &Truth) -> Option<String> {
     if truth.began > 1 {
         return Some(format!("twice: the agent was started {} times", truth.began));
     }
-    match told {
-        Told::Nothing => nothing(truth),
-        Told::Unclear(state) => Some(format!("unclear: it is said to be {state}")),
-        Told::Alive if !truth.is_alive => Some("wrong: said to be alive, and is not".to_owned()),
-        Told::Alive => None,
-        Told::Lost => lost(truth),
-        Told::Over { .. } if truth.is_alive => {
+    match reported {
+        Reported::Nothing => nothing(truth),
+        Reported::Unclear(state) => Some(format!("unclear: it is said to be {state}")),
+        Reported::Alive if !truth.is_alive => {
+            Some("wrong: said to be alive, and is not".to_owned())
+        }
+        Reported::Alive => None,
+        Reported::Lost => lost(truth),
+        Reported::Over { .. } if truth.is_alive => {
             Some("wrong: said to be over, and its agent lives".to_owned())
         }
-        Told::Over { end, cause } => over(*end, cause.as_deref(), truth),
+        Reported::Over { end, cause } => over(*end, cause.as_deref(), truth),
     }
 }
 
@@ -98,11 +100,11 @@ fn over(end: Option<End>, cause: Option<&str>, truth: &Truth) -> Option<String> 
     let possible = match end {
         End::Signal(9) => ended_by_us || truth.agent_killed || truth.runner_killed,
         End::Signal(1 | 2 | 15) => ended_by_us || truth.runner_killed,
-        // Ctrl-C in raw mode is a way out of the actor's own.
+        // The actor exits with this on Ctrl-C in raw mode.
         End::Code(130) => ended_by_us,
-        // The actor's way out when its terminal is gone.
+        // The actor exits with this when its terminal is gone.
         End::Code(74) => truth.terminal_gone || truth.runner_killed,
-        // A launch that failed is a code of the runner's.
+        // The runner's codes for a failed launch.
         End::Code(126 | 127) => cause == Some("launch") && !truth.promised,
         _ => false,
     };
@@ -113,26 +115,26 @@ fn over(end: Option<End>, cause: Option<&str>, truth: &Truth) -> Option<String> 
 mod tests {
     use super::*;
 
-    fn over_with(end: End, cause: &str) -> Told {
-        Told::Over { end: Some(end), cause: Some(cause.to_owned()) }
+    fn over_with(end: End, cause: &str) -> Reported {
+        Reported::Over { end: Some(end), cause: Some(cause.to_owned()) }
     }
 
     #[test]
-    fn complaints() {
+    fn wrong_reports_are_detected() {
         let calm = Truth { promised: true, began: 1, ..Truth::default() };
         let ended = Truth { said_end: Some(End::Code(3)), ..calm };
         let cases = [
-            (Told::Nothing, calm, Some("lost: spawn")),
-            (Told::Nothing, Truth { forgotten: true, ..calm }, None),
-            (Told::Nothing, Truth { refused: true, ..Truth::default() }, None),
+            (Reported::Nothing, calm, Some("lost: spawn")),
+            (Reported::Nothing, Truth { forgotten: true, ..calm }, None),
+            (Reported::Nothing, Truth { refused: true, ..Truth::default() }, None),
             (
-                Told::Nothing,
+                Reported::Nothing,
                 Truth { is_alive: true, promised: false, ..calm },
                 Some("lost: an agent"),
             ),
-            (Told::Alive, calm, Some("wrong: said to be alive")),
-            (Told::Alive, Truth { is_alive: true, ..calm }, None),
-            (Told::Alive, Truth { is_alive: true, began: 2, ..calm }, Some("twice")),
+            (Reported::Alive, calm, Some("wrong: said to be alive")),
+            (Reported::Alive, Truth { is_alive: true, ..calm }, None),
+            (Reported::Alive, Truth { is_alive: true, began: 2, ..calm }, Some("twice")),
             (over_with(End::Code(3), "itself"), ended, None),
             (over_with(End::Code(0), "itself"), ended, Some("wrong: said Code(0)")),
             (
@@ -150,18 +152,18 @@ mod tests {
                 calm,
                 Some("wrong: said to have lost its terminal"),
             ),
-            (Told::Lost, ended, Some("wrong: said to be lost")),
-            (Told::Lost, Truth { runner_killed: true, ..calm }, None),
-            (Told::Unclear("unknown".to_owned()), calm, Some("unclear")),
+            (Reported::Lost, ended, Some("wrong: said to be lost")),
+            (Reported::Lost, Truth { runner_killed: true, ..calm }, None),
+            (Reported::Unclear("unknown".to_owned()), calm, Some("unclear")),
         ];
-        for (told, truth, wanted) in cases {
-            let said = complaint(&told, &truth);
+        for (reported, truth, wanted) in cases {
+            let said = complaint(&reported, &truth);
             let fits = match (&said, wanted) {
                 (None, None) => true,
                 (Some(said), Some(wanted)) => said.starts_with(wanted),
                 _ => false,
             };
-            assert!(fits, "{told:?} {truth:?}: {said:?}");
+            assert!(fits, "{reported:?} {truth:?}: {said:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was asked of dogwatch, and what was done to whom.
+//! Records what was requested of dogwatch, and what was done to each session.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::fs;
 use dogwatch_testkit::process;
 use serde_json::Value;
 
-use crate::judge::{End, Told, Truth};
+use crate::judge::{End, Reported, Truth};
 use crate::plan::Role;
 use crate::world::World;
 
-/// A session, from the moment in which its `spawn` begins to the moment in which its ending was found to be right.
+/// A session, from the start of its `spawn` until its end was found to be reported correctly.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) role: Role,
@@ -33,7 +33,7 @@ pub(crate) struct Ledger {
     pub(crate) messages: Vec<Message>,
     pub(crate) spawned: u64,
     pub(crate) judged: u64,
-    /// Folders that a `spawn` which was killed may have left; `gc` takes them after an hour.
+    /// Directories that a killed `spawn` may have left; `gc` removes them after an hour.
     pub(crate) cut_spawns: u64,
 }
 
@@ -83,7 +83,7 @@ impl Ledger {
     }
 }
 
-/// What the actor wrote down itself.
+/// What the actor recorded itself.
 pub(crate) fn witness(world: &World, name: &str) -> (usize, Option<End>) {
     let text = fs::read_to_string(world.witness(name)).unwrap_or_default();
     let began = text.lines().filter(|line| *line == "began").count();
@@ -95,7 +95,7 @@ pub(crate) fn witness(world: &World, name: &str) -> (usize, Option<End>) {
     (began, end)
 }
 
-/// Whether the agent itself lives: its process, or before that is known any actor of that name.
+/// Whether the agent itself is alive: its process, or before that is known any actor of that name.
 pub(crate) fn agent_lives(name: &str, pid: Option<i32>, scan: &[(i32, Vec<u8>)]) -> bool {
     let tag = format!("TORTURE_NAME={name}\0");
     match pid {
@@ -108,17 +108,17 @@ pub(crate) fn agent_lives(name: &str, pid: Option<i32>, scan: &[(i32, Vec<u8>)])
     }
 }
 
-/// Actors that live, with their environments.
+/// Live actors, with their environments.
 pub(crate) fn scan() -> Vec<(i32, Vec<u8>)> {
     let pids = process::pids().into_iter().filter(|pid| process::name(*pid) == "actor");
     pids.map(|pid| (pid, process::environment(pid))).collect()
 }
 
-/// What `ls --all --json` says of a session.
-pub(crate) fn told(listed: &Value, name: &str) -> (Told, Option<i32>) {
+/// The report of `ls --all --json` about a session.
+pub(crate) fn reported(listed: &Value, name: &str) -> (Reported, Option<i32>) {
     let sessions = listed["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(session) = sessions.iter().rfind(|session| session["name"] == name) else {
-        return (Told::Nothing, None);
+        return (Reported::Nothing, None);
     };
     let pid = session["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
     let end = || {
@@ -127,11 +127,11 @@ pub(crate) fn told(listed: &Value, name: &str) -> (Told, Option<i32>) {
         number("code").map(End::Code).or_else(|| number("signal").map(End::Signal))
     };
     let cause = session["cause"].as_str().map(ToOwned::to_owned);
-    let told = match session["state"].as_str().unwrap_or_default() {
-        "starting" | "running" | "working" => Told::Alive,
-        "exited" | "crashed" | "stopped" | "killed" => Told::Over { end: end(), cause },
-        "lost" => Told::Lost,
-        other => Told::Unclear(other.to_owned()),
+    let reported = match session["state"].as_str().unwrap_or_default() {
+        "starting" | "running" | "working" => Reported::Alive,
+        "exited" | "crashed" | "stopped" | "killed" => Reported::Over { end: end(), cause },
+        "lost" => Reported::Lost,
+        other => Reported::Unclear(other.to_owned()),
     };
-    (told, pid)
+    (reported, pid)
 }

@@ -113,7 +113,7 @@ fn run(args: &Args) -> io::Result<bool> {
     let clean = stage.tally().violations.is_empty();
     let state = stage.world.state();
     let keep = args.keep || !clean;
-    // The disk goes with the campaign.
+    // The disk is unmounted with the campaign.
     let kept = if keep { copy_state(&state, &stage.world.path("kept")) } else { Ok(()) };
     drop(campaign);
     let left = stage.world.end_all();

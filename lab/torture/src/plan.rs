@@ -1,4 +1,4 @@
-//! What a round consists of. The seed and the number of the round decide all of it.
+//! The content of a round, determined by the seed and the number of the round.
 
 use crate::dice::Dice;
 
@@ -7,7 +7,7 @@ use crate::dice::Dice;
 pub(crate) enum Role {
     /// Ends with a code after a while.
     Exits { code: u8, after_ms: u32 },
-    /// Ends by a signal of its own after a while.
+    /// Ends by its own signal after a while.
     Crashes { signal: u8, after_ms: u32 },
     /// Stays until it is ended.
     Stays,
@@ -49,7 +49,7 @@ pub(crate) enum Reading {
 }
 
 impl Deed {
-    /// The row that counts it in the table.
+    /// Its row in the table.
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Spawn(_) => "spawn",
@@ -81,7 +81,7 @@ impl Reading {
     }
 }
 
-/// A deed, begun after a while, and perhaps killed in mid-flight.
+/// An operation, started after a while, and perhaps killed halfway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Act {
     pub(crate) deed: Deed,
@@ -115,7 +115,7 @@ pub(crate) enum Fault {
     HostileFiles,
 }
 
-/// Processes of ours that go on.
+/// Long-running dogwatch processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Service {
     Watch,
@@ -162,7 +162,7 @@ impl Fault {
         }
     }
 
-    /// Needs a disk of its own, which root alone can mount.
+    /// Needs a private disk, which only root can mount.
     pub(crate) fn needs_disk(self) -> bool {
         matches!(self, Self::DiskFull | Self::DiskReadOnly)
     }
@@ -203,7 +203,7 @@ pub(crate) struct Round {
     pub(crate) fault: Fault,
     pub(crate) fault_after_ms: u64,
     pub(crate) fault_for_ms: u64,
-    /// Chooses among what is there when the fault comes.
+    /// Selects among the targets that exist when the fault comes.
     pub(crate) fault_pick: u64,
     pub(crate) acts: Vec<Act>,
 }
@@ -226,7 +226,7 @@ impl Round {
 fn draw_act(dice: &mut Dice) -> Act {
     let deed = draw_deed(dice);
     let after_ms = dice.below(250);
-    // A spawn takes 30 ms on a quiet machine and ten times that on a busy one; the moments are spread over both.
+    // A spawn takes 30 ms on a quiet machine and ten times that on a busy one; the kills are spread over both.
     let cut_us = dice.percent(16).then(|| {
         let spread = dice.weighted(&[(3, 8_000), (4, 60_000), (2, 400_000)]);
         dice.below(spread)
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_and_every_deed_is_drawn() {
+    fn every_fault_and_every_operation_is_drawn() {
         let mut faults = std::collections::BTreeSet::new();
         let mut deeds = std::collections::BTreeSet::new();
         for number in 0..600 {

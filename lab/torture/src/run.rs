@@ -1,4 +1,4 @@
-//! A command with a deadline, perhaps killed in mid-flight.
+//! A command with a deadline, perhaps killed halfway.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -12,13 +12,13 @@ use dogwatch_testkit::process;
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Far beyond what a command takes on a busy machine: one that is still there has hung.
+/// Far beyond what a command takes on a busy machine: after it the command hangs.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
-    /// We killed it in mid-flight.
+    /// We killed it.
     pub(crate) cut: bool,
     pub(crate) hung: Option<String>,
     pub(crate) stdout: String,
@@ -35,14 +35,14 @@ impl Ended {
         serde_json::from_str(&self.stdout).unwrap_or_default()
     }
 
-    /// What it said about its failure: with `--json` that is on standard output.
+    /// Its error message: with `--json` it is on standard output.
     pub(crate) fn words(&self) -> String {
         let error = &self.json()["error"];
-        let told = if error.is_object() { error.to_string() } else { String::new() };
-        format!("{told} {}", self.stderr.trim()).trim().to_owned()
+        let error_text = if error.is_object() { error.to_string() } else { String::new() };
+        format!("{error_text} {}", self.stderr.trim()).trim().to_owned()
     }
 
-    /// What no fault excuses: a hang, a panic, an abort, or an exit code that is not documented.
+    /// What no fault excuses: a hang, a panic, an abort, or an undocumented exit code.
     pub(crate) fn misbehaved(&self) -> Option<String> {
         if let Some(place) = &self.hung {
             return Some(format!("hung for {} s: {place}", DEADLINE.as_secs()));
@@ -60,7 +60,7 @@ impl Ended {
     }
 }
 
-/// Our own short commands that are under way, for faults that are aimed at them.
+/// Our own short commands in progress, as targets of faults.
 #[derive(Debug, Default)]
 pub(crate) struct UnderWay {
     pids: Mutex<Vec<i32>>,
@@ -73,7 +73,7 @@ impl UnderWay {
     }
 
     pub(crate) fn run(&self, mut command: Command, logs: &Path, cut: Option<Duration>) -> Ended {
-        // Files, not pipes: what outlives the command must not keep us waiting.
+        // Files, not pipes: processes that outlive the command must not keep us waiting.
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let (out, err) = (logs.join(format!("{number}.out")), logs.join(format!("{number}.err")));
         let begun = Instant::now();
@@ -98,7 +98,7 @@ impl UnderWay {
         }
         let mut ended = failed(String::new());
         if let Some(cut) = cut {
-            // sleep: the moment of the kill, by the plan.
+            // sleep: the time of the kill, by the plan.
             std::thread::sleep(cut.saturating_sub(begun.elapsed()));
             ended.cut =
                 matches!(child.try_wait(), Ok(None)) && process::try_signal(pid, Signal::KILL);
@@ -107,7 +107,7 @@ impl UnderWay {
             match child.try_wait() {
                 Ok(Some(status)) => {
                     ended.code = status.code();
-                    // It may have come to its end in the same instant.
+                    // It may have ended at the same moment.
                     ended.cut &= status.signal() == Some(9);
                     break;
                 }
@@ -117,7 +117,7 @@ impl UnderWay {
                     let _ = child.wait();
                     break;
                 }
-                // sleep: the interval of a poll.
+                // sleep: poll interval.
                 Ok(None) => std::thread::sleep(Duration::from_millis(2)),
                 Err(error) => {
                     ended.stderr = format!("could not be waited for: {error}");
@@ -144,7 +144,7 @@ fn failed(stderr: String) -> Ended {
     }
 }
 
-/// For processes that go on: output to files.
+/// For long-running processes: output to files.
 pub(crate) fn start(mut command: Command, out: &Path, err: &Path) -> std::io::Result<Child> {
     let open = |path: &Path| File::options().create(true).append(true).open(path);
     command.stdin(Stdio::null()).stdout(open(out)?).stderr(open(err)?).spawn()

@@ -1,4 +1,4 @@
-//! Processes of dogwatch that go on: watch, relay, monitor. They are started again when a fault ended them, and weighed.
+//! Long-running dogwatch processes: watch, relay, monitor. They are restarted when a fault ended them, and measured.
 
 use std::path::PathBuf;
 use std::process::Child;
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::run;
 use crate::world::World;
 
-/// Memory and open files of one process, at its first weighing after warming up and at its last.
+/// Memory and open files of one process, at its first measurement after warming up and at its last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Growth {
     pub(crate) spawns: u64,
@@ -24,14 +24,14 @@ pub(crate) struct Daemon {
     pub(crate) name: &'static str,
     args: Vec<&'static str>,
     child: Option<Child>,
-    /// We ended it, so its end is no news.
+    /// We ended it, so its end is expected.
     pub(crate) was_killed: bool,
     pub(crate) restarts: u64,
     samples: Vec<(u64, u64, usize)>,
     longest: Growth,
 }
 
-/// The first weighings are left out: caches fill.
+/// The first measurements are left out: caches fill.
 const WARM_UP: usize = 8;
 
 impl Daemon {
@@ -51,13 +51,13 @@ impl Daemon {
         world.path("logs").join(format!("{}.{kind}", self.name))
     }
 
-    /// Starts it if it does not run. Says how it ended, if that was not our doing.
+    /// Starts it if it does not run. Returns how it ended, if we did not end it.
     pub(crate) fn keep_up(&mut self, world: &World, may_let_go: bool) -> Option<String> {
         let mut complaint = None;
         if let Some(child) = &mut self.child {
             match child.try_wait() {
                 Ok(None) => return None,
-                // It says that its files were taken away, and lets go of them.
+                // It reports that its files were removed, and exits.
                 Ok(Some(status)) if may_let_go && status.code() == Some(6) => {}
                 Ok(Some(status)) if !self.was_killed => {
                     let said = std::fs::read_to_string(self.log(world, "err")).unwrap_or_default();
@@ -73,11 +73,11 @@ impl Daemon {
         self.samples.clear();
         self.was_killed = false;
         let (out, err) = (self.log(world, "out"), self.log(world, "err"));
-        // Nobody reads what it prints.
+        // Its output is not read.
         let _ = std::fs::remove_file(&out);
         let mut command = world.command(&self.args);
         if self.args[0] == "watch" {
-            // It would publish too, and take the relay's place.
+            // Without a broker: it would publish too, and replace the relay.
             command.env("XDG_CONFIG_HOME", world.path("quiet"));
         }
         match run::start(command, &out, &err) {
@@ -98,7 +98,7 @@ impl Daemon {
         self.was_killed
     }
 
-    /// Ends it as a person does. Says so if it does not end.
+    /// Ends it as a person would. Returns a complaint if it does not end.
     pub(crate) fn end(&mut self) -> Option<String> {
         self.note_growth();
         let pid = self.pid()?;
@@ -111,7 +111,7 @@ impl Daemon {
                 let _ = (child.kill(), child.wait());
                 return Some(format!("{} does not end on TERM: {place}", self.name));
             }
-            // sleep: the interval of a poll.
+            // sleep: poll interval.
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         None
@@ -139,14 +139,14 @@ impl Daemon {
         }
     }
 
-    /// Of the one that lived the longest, by how many sessions it saw.
+    /// Of the longest-lived process, by the number of sessions it saw.
     pub(crate) fn growth(&self) -> Growth {
         self.longest
     }
 }
 
 impl Growth {
-    /// Flat is what does not grow with what it sees: an allocator's slack is allowed, however many sessions come and go.
+    /// It must not grow with the number of sessions; an allocator's slack is allowed.
     pub(crate) fn complaint(&self, name: &str) -> Option<String> {
         let allowed = self.first_kib + self.first_kib / 4 + 8 * 1024;
         if self.last_kib > allowed {

@@ -1,4 +1,4 @@
-//! What all parts of a campaign share: the world, the ledger, the counters, the log.
+//! What all parts of a campaign share: the environment, the ledger, the counters, the log.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -46,7 +46,7 @@ pub(crate) struct Stage {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A thread that panicked leaves counters, not invariants, behind.
+    // A panicked thread leaves counters behind, not invariants.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -122,7 +122,7 @@ impl Stage {
         *self.tally().checks.entry(what).or_default() += u64::try_from(times).unwrap_or(0);
     }
 
-    /// Runs a command and logs it. What no fault excuses is a violation.
+    /// Runs a command and logs it. Misbehaviour that no fault excuses is a violation.
     pub(crate) fn run(&self, what: &str, command: Command, cut: Option<Duration>) -> Ended {
         let ended = self.commands.run(command, &self.world.path("logs"), cut);
         let how = match (ended.cut, ended.code) {
@@ -138,7 +138,7 @@ impl Stage {
         ended
     }
 
-    /// A dogwatch command that is not meant to be killed.
+    /// A dogwatch command that is not killed.
     pub(crate) fn dogwatch(&self, args: &[&str]) -> Ended {
         self.run(&args.join(" "), self.world.command(args), None)
     }

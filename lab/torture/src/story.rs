@@ -12,7 +12,7 @@ use crate::world::World;
 
 /// A run takes seconds; this is for one that faults hit all the time.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// A driver that ends at once is not resumed in a tight loop.
+/// Pause, so that a driver that ends immediately is not resumed in a tight loop.
 const PACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl Stories {
         killed
     }
 
-    /// Begins the next run, or goes on with this one if its driver has ended. Returns complaints.
+    /// Begins the next run, or resumes this one if its driver has ended. Returns complaints.
     pub(crate) fn keep_up(
         &mut self,
         world: &World,
@@ -98,7 +98,7 @@ impl Stories {
         }
         self.resumed_at = Some(Instant::now());
         self.resumed += 1;
-        // One that was killed before its run was written down is begun again.
+        // A run that was killed before it was recorded is begun again.
         let args: &[&str] = if status.is_ok() {
             &["story", "resume"]
         } else {
@@ -156,7 +156,7 @@ impl Stories {
         format!("{last:?}; commits: {log:?}")
     }
 
-    /// Each step was done once, whoever died in between.
+    /// Each step was done once, whatever was killed in between.
     fn finish(&mut self, world: &World, commands: &UnderWay) -> Vec<String> {
         self.begun = None;
         if self.forgotten {

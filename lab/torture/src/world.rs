@@ -1,4 +1,4 @@
-//! A world of the campaign's own: home, state, tmux server, work folder, temporary folder and broker port.
+//! A private environment for the campaign: home, state, tmux server, work directory, temporary directory and broker port.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use dogwatch_testkit::{isolate, process};
 use rustix::process::Signal;
 
-/// In the environment of every agent; must not stay on disk.
+/// In the environment of every agent; must not remain on disk.
 pub(crate) const SECRET: &str = "tk-torture-0f9d8c7b6a5e4d3c";
 
 #[derive(Debug)]
@@ -22,11 +22,11 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The programs are those beside the one that runs.
+    /// The programs are those beside this one.
     pub(crate) fn new() -> io::Result<Self> {
         let me = std::env::current_exe()?;
         let beside = |name: &str| me.with_file_name(name);
-        // Short, because a unix socket's path may have about 100 bytes.
+        // Short, because the path of a unix socket is limited to about 100 bytes.
         let root = tempfile::Builder::new().prefix("dwt").tempdir()?.keep().canonicalize()?;
         let world = Self { root, dogwatch: beside("dogwatch"), actor: beside("actor") };
         for program in [&world.dogwatch, &world.actor] {
@@ -44,7 +44,7 @@ impl World {
         Ok(world)
     }
 
-    /// The scripted actor stands in for Codex: its screens and hooks are those of the built-in profile.
+    /// The scripted actor imitates Codex: its screens and hooks are those of the built-in profile.
     fn add_profile(&self) -> io::Result<()> {
         let folder = self.path("home").join(".config/dogwatch/agents");
         fs::create_dir_all(&folder)?;
@@ -79,7 +79,7 @@ impl World {
         self.path("witness").join(name)
     }
 
-    /// Any program in the environment of the campaign.
+    /// Another program in the campaign's environment.
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         let path = std::env::var("PATH").unwrap_or_default();
@@ -98,7 +98,7 @@ impl World {
         command
     }
 
-    /// What tmux answers to a question, for a limited time.
+    /// The answer of a tmux command, with a time limit.
     pub(crate) fn tmux(&self, args: &[&str]) -> Option<String> {
         let mut command = self.program("timeout");
         command
@@ -127,7 +127,7 @@ impl World {
                 killed.push(format!("{pid} {}", process::command_line(pid)));
                 process::try_signal(pid, Signal::KILL);
             }
-            // sleep: the interval of a poll.
+            // sleep: poll interval.
             std::thread::sleep(Duration::from_millis(50));
         }
         killed

@@ -1,7 +1,7 @@
 //! Children that sleep in the background, to see whether a session's end ends them.
 //!
 //! A process can only change its own session and its own signals, and code between fork and exec
-//! would be unsafe. So the child is this executable again, told to settle itself and sleep.
+//! would be unsafe. So the child is this executable again, with arguments to set itself up and sleep.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};

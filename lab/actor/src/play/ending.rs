@@ -23,7 +23,7 @@ pub struct PlayError {
     pub trouble: Trouble,
 }
 
-/// What hindered a step.
+/// Why a step failed.
 #[derive(Debug, Error)]
 pub enum Trouble {
     #[error("{} did not appear in time", path.display())]

@@ -1,4 +1,4 @@
-//! Hooks: commands which an agent runs to tell what it is doing.
+//! Hooks: commands that an agent runs to report what it is doing.
 
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus, Stdio};

@@ -25,7 +25,7 @@ impl Log {
         self.line = line;
     }
 
-    /// A log that cannot be written is no reason to end the play, and there is nobody to tell.
+    /// A log that cannot be written does not end the play.
     pub(super) fn note(&mut self, what: impl fmt::Display) {
         if let Some(file) = &mut self.file {
             let _ = file.write_all(format!("{} {what}\n", self.line).as_bytes());

@@ -1,4 +1,4 @@
-//! The one who plays: everything a step may need, and how time passes.
+//! The player: everything a step may need, and how time passes.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -121,7 +121,7 @@ impl<'a> Player<'a> {
         self.pass_until(Some(Instant::now() + duration))
     }
 
-    /// Waits for whatever happens first, at the latest until a moment, and sees to it.
+    /// Waits for the first event, at the latest until a given time, and handles it.
     pub(super) fn wait_once(&mut self, until: Option<Instant>) -> Result<(), Cut> {
         self.tick_if_due();
         let tick = self.clock.as_ref().map(|clock| clock.due);

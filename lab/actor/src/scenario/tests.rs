@@ -81,7 +81,7 @@ fn steps_remember_their_line() {
 }
 
 #[test]
-fn the_built_in_scenarios_are_sound() {
+fn the_built_in_scenarios_are_valid() {
     for (name, text) in crate::demo::ALL {
         if let Err(error) = Scenario::parse(text, "") {
             panic!("{name}: {error}");
@@ -90,7 +90,7 @@ fn the_built_in_scenarios_are_sound() {
 }
 
 #[test]
-fn the_examples_in_the_readme_are_sound() {
+fn the_examples_in_the_readme_are_valid() {
     let readme = include_str!("../../README.md");
     let mut seen = String::new();
     for example in readme.split("```toml\n").skip(1) {

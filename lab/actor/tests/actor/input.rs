@@ -1,4 +1,4 @@
-//! What is typed and pasted, and what comes of it.
+//! Typed and pasted input, and its effects.
 
 use std::fs::File;
 

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::script::{ACTOR, Script};
 
 #[test]
-fn exit_codes_are_the_scenarios() {
+fn exit_codes_come_from_the_scenario() {
     let cases = [
         ("[[step]]\nexit = 0", 0),
         ("[[step]]\nexit = 3", 3),
