@@ -200,7 +200,7 @@ fn bare(world: &World, sub: &Sub, port: u16) -> Result<Duration, Error> {
 /// Some process writes an event down.
 fn event(store: &mut Store, sub: &Sub, round: usize) -> Result<Duration, Error> {
     let begun = Instant::now();
-    store.tell(Timestamp::now(), None, "bench", &json!({ "round": round }))?;
+    store.record_event(Timestamp::now(), None, "bench", &json!({ "round": round }))?;
     let is_it =
         |_: &str, heard: &Value| heard["kind"] == "bench" && heard["data"]["round"] == round;
     Ok(sub.hears(is_it)?.duration_since(begun))

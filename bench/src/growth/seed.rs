@@ -88,7 +88,7 @@ pub(super) fn events(world: &World, count: usize) -> Result<(), Error> {
     let mut store = Store::open(&StateDir::open(&world.state())?)?;
     for n in 0..count {
         world.go_on()?;
-        store.tell(Timestamp::now(), None, "heartbeat", &json!({ "n": n }))?;
+        store.record_event(Timestamp::now(), None, "heartbeat", &json!({ "n": n }))?;
     }
     Ok(())
 }

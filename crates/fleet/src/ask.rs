@@ -119,7 +119,7 @@ impl<'a> Asker<'a> {
         let begun = Instant::now();
         let (mut deadline, mut taken) = (begun + expires + GRACE, false);
         loop {
-            let Some((topic, payload)) = self.hear(deadline).await? else {
+            let Some((topic, payload)) = self.next_message(deadline).await? else {
                 let seconds = begun.elapsed().as_secs();
                 return Err(FleetError::NoReply { host: host.to_owned(), seconds, taken }.into());
             };
@@ -136,7 +136,10 @@ impl<'a> Asker<'a> {
     }
 
     /// The next message, or `None` at the deadline.
-    async fn hear(&mut self, deadline: Instant) -> Result<Option<(String, Vec<u8>)>, Error> {
+    async fn next_message(
+        &mut self,
+        deadline: Instant,
+    ) -> Result<Option<(String, Vec<u8>)>, Error> {
         loop {
             match timeout_at(deadline, self.link.next()).await {
                 Err(_) => return Ok(None),

@@ -197,7 +197,7 @@ impl Orders {
         }
         let data =
             RequestTaken { id: id.clone(), verb: verb.to_owned(), from: envelope.from.clone() };
-        store.tell(now, None, kind::REQUEST, &data).logged("write an event");
+        store.record_event(now, None, kind::REQUEST, &data).logged("write an event");
         self.running.insert(id.clone(), to.cloned().into_iter().collect());
         self.start(host.clone(), order, id.clone());
         Response::New(ReplyState::Accepted, None)
@@ -225,7 +225,7 @@ impl Orders {
         self.noted += 1;
         if self.noted <= MOST_NOTED {
             store
-                .tell(Timestamp::now(), None, kind::REQUEST_REFUSED, data)
+                .record_event(Timestamp::now(), None, kind::REQUEST_REFUSED, data)
                 .logged("write an event");
         }
     }

@@ -102,7 +102,7 @@ impl Relay {
                         self.say_trust();
                         self.greet(&link);
                     }
-                    Heard::Message(message) => self.hear(&link, &message),
+                    Heard::Message(message) => self.handle(&link, &message),
                     Heard::Lost(trouble) => return Some(trouble),
                 },
                 confirmed = first(&mut under_way), if !under_way.is_empty() => {
@@ -142,7 +142,7 @@ impl Relay {
         let mqtt = &self.host.mqtt;
         let status = self.status(Presence::Online, None);
         link.publish(mqtt.topics.status(&mqtt.host), status, retained());
-        self.cache.tell_all();
+        self.cache.mark_all();
     }
 
     /// Sends what is pending: states, replies, events.
@@ -209,7 +209,7 @@ impl Relay {
         }
     }
 
-    fn hear(&mut self, link: &Link, message: &Publish) {
+    fn handle(&mut self, link: &Link, message: &Publish) {
         let Ok(topic) = std::str::from_utf8(&message.topic) else { return };
         let mqtt = &self.host.mqtt;
         match mqtt.topics.read(topic) {
@@ -231,7 +231,9 @@ impl Relay {
 
     fn beat(&mut self) {
         let census = self.cache.census();
-        self.store.tell(Timestamp::now(), None, kind::HEARTBEAT, &census).logged("write an event");
+        self.store
+            .record_event(Timestamp::now(), None, kind::HEARTBEAT, &census)
+            .logged("write an event");
         if self.tidied.elapsed() > TIDY {
             self.tidied = Instant::now();
             let before = Timestamp::now().checked_sub(OLD).unwrap_or(Timestamp::MIN);

@@ -56,7 +56,7 @@ impl StateCache {
     }
 
     /// Marks everything to be published again.
-    pub(super) fn tell_all(&self) {
+    pub(super) fn mark_all(&self) {
         let mut inner = self.lock();
         let all: BTreeSet<String> = inner.states.keys().cloned().collect();
         inner.fresh.extend(all);

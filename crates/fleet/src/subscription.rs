@@ -145,7 +145,7 @@ impl Listener {
             let wait = pace.after_failure(trouble.kind.is_lasting(), 0.0);
             let because = trouble.problem;
             if was_push || said.as_ref() != Some(&because) {
-                self.tell(Update::Lost { because: because.clone() });
+                self.send(Update::Lost { because: because.clone() });
             }
             said = Some(because);
             // sleep: the pace of attempts to connect.
@@ -168,15 +168,15 @@ impl Listener {
                 }
                 Heard::Subscribed => {
                     self.is_push.store(true, Ordering::Relaxed);
-                    self.tell(Update::Connected);
+                    self.send(Update::Connected);
                 }
-                Heard::Message(message) => self.hear(&message.payload),
+                Heard::Message(message) => self.handle(&message.payload),
                 Heard::Lost(trouble) => return trouble,
             }
         }
     }
 
-    fn hear(&mut self, payload: &[u8]) {
+    fn handle(&mut self, payload: &[u8]) {
         let Some(event) = serde_json::from_slice::<Event>(payload).logged("read an event") else {
             return;
         };
@@ -187,10 +187,10 @@ impl Listener {
         if self.recent.len() > REMEMBERED {
             self.recent.pop_front();
         }
-        self.tell(Update::Event(Box::new(event)));
+        self.send(Update::Event(Box::new(event)));
     }
 
-    fn tell(&self, update: Update) {
+    fn send(&self, update: Update) {
         let _ = self.sender.send(update);
         (self.wake)();
     }

@@ -80,7 +80,7 @@ impl Store {
                     text(&JobState::Queued)
                 ],
             )?;
-            tell(tx, new.session, new.id, new.at, &JobState::Queued)
+            append_change(tx, new.session, new.id, new.at, &JobState::Queued)
         })
     }
 
@@ -147,7 +147,7 @@ impl Store {
                 return Ok((kept, false));
             }
             for step in steps.iter().filter(|step| step.state != JobState::Queued) {
-                tell(tx, &kept.session, &kept.id, step.at, &cut(step.state.clone()))?;
+                append_change(tx, &kept.session, &kept.id, step.at, &cut(step.state.clone()))?;
             }
             let kept = kept.advanced(steps, waiting);
             let ms = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
@@ -184,7 +184,7 @@ impl Store {
     }
 }
 
-fn tell(
+fn append_change(
     tx: &Transaction<'_>,
     session: &str,
     id: &str,

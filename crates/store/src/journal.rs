@@ -109,7 +109,7 @@ fn to_millisecond(at: Timestamp) -> Timestamp {
 
 impl Store {
     /// Records an event without another change in the database: a heartbeat, an escalation.
-    pub fn tell(
+    pub fn record_event(
         &mut self,
         at: Timestamp,
         session: Option<&str>,
@@ -220,7 +220,7 @@ mod tests {
         for (second, session, kind) in
             [(1, Some("a"), "x"), (2, Some("b"), "y"), (3, None, "x"), (4, Some("a"), "y")]
         {
-            store.tell(at(second), session, kind, &json!({ "n": second })).unwrap();
+            store.record_event(at(second), session, kind, &json!({ "n": second })).unwrap();
         }
         let found = |range: Range<'_>| -> Vec<i64> {
             let entries = store.entries(&range).unwrap();
@@ -249,10 +249,10 @@ mod tests {
     #[test]
     fn the_journal_has_a_limited_length() {
         let (_tmp, mut store) = store();
-        store.tell(at(0), None, "first", &Value::Null).unwrap();
+        store.record_event(at(0), None, "first", &Value::Null).unwrap();
         let jump = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'journal'";
         store.connection.execute(jump, [MOST_ENTRIES + TRIM_EVERY - 1]).unwrap();
-        store.tell(at(1), None, "last", &Value::Null).unwrap();
+        store.record_event(at(1), None, "last", &Value::Null).unwrap();
         let left = store.entries(&Range::default()).unwrap();
         assert_eq!(left.iter().map(|e| e.event.kind.as_str()).collect::<Vec<_>>(), ["last"]);
     }

@@ -78,8 +78,9 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("state")).unwrap();
         let mut stays = Store::open(&dir).unwrap();
-        let tell =
-            |store: &mut Store, n: u32| store.tell(jiff::Timestamp::now(), None, "job", &json!(n));
+        let tell = |store: &mut Store, n: u32| {
+            store.record_event(jiff::Timestamp::now(), None, "job", &json!(n))
+        };
         for n in 0..5 {
             tell(&mut stays, n).unwrap();
             fs::remove_file(dir.database_log()).unwrap();

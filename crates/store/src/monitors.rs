@@ -106,7 +106,7 @@ mod tests {
         let at = Timestamp::from_second(1_794_700_000).unwrap();
         let drift = |store: &mut Store, registry: &str, n: i64| {
             let data = json!({ "registry": registry, "n": n });
-            store.tell(at, Some("s"), "drift", &data).unwrap();
+            store.record_event(at, Some("s"), "drift", &data).unwrap();
         };
         drift(&mut store, "/r", 1);
         let post = store.begin_post("kanban t", "/r", 2, at).unwrap();

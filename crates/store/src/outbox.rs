@@ -135,12 +135,12 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();
-        store.tell(at, None, "before", &json!(1)).unwrap();
+        store.record_event(at, None, "before", &json!(1)).unwrap();
         assert_eq!(store.backlog().unwrap(), None);
         store.begin_relay(at).unwrap();
         store.begin_relay(at).unwrap();
         for n in 1..=3 {
-            store.tell(at, Some("s"), "e", &json!(n)).unwrap();
+            store.record_event(at, Some("s"), "e", &json!(n)).unwrap();
         }
         let first = store.waiting_after(0, 2).unwrap();
         assert_eq!(first.iter().map(|w| &w.event.data).collect::<Vec<_>>(), [1, 2]);
@@ -150,17 +150,17 @@ mod tests {
         store.confirmed(first[1].number).unwrap();
         assert_eq!(store.backlog().unwrap(), Some(Backlog { waiting: 1, dropped: 0 }));
         for n in 4..=5 {
-            store.tell(at, None, kind::HEARTBEAT, &json!(n)).unwrap();
+            store.record_event(at, None, kind::HEARTBEAT, &json!(n)).unwrap();
         }
         let left: Vec<_> =
             store.waiting_after(0, 9).unwrap().into_iter().map(|w| w.event.data).collect();
         assert_eq!(left, [3, 5], "of heartbeats the last");
         let long = "x".repeat(MOST_BYTES);
-        store.tell(at, None, "long", &json!(long)).unwrap();
+        store.record_event(at, None, "long", &json!(long)).unwrap();
         let last = store.waiting_after(0, 9).unwrap().pop().unwrap();
         assert!(last.event.data["left_out"].is_string());
         store.end_relay().unwrap();
-        store.tell(at, None, "after", &json!(6)).unwrap();
+        store.record_event(at, None, "after", &json!(6)).unwrap();
         assert_eq!(store.waiting_after(0, 9).unwrap(), []);
     }
 
@@ -170,10 +170,10 @@ mod tests {
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();
         store.begin_relay(at).unwrap();
-        store.tell(at, None, "first", &json!(1)).unwrap();
+        store.record_event(at, None, "first", &json!(1)).unwrap();
         let jump = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'outbox'";
         store.connection.execute(jump, [MOST_WAITING + TRIM_EVERY - 1]).unwrap();
-        store.tell(at, None, "last", &json!(2)).unwrap();
+        store.record_event(at, None, "last", &json!(2)).unwrap();
         assert_eq!(store.backlog().unwrap(), Some(Backlog { waiting: 1, dropped: 1 }));
     }
 }

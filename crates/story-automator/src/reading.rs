@@ -34,7 +34,7 @@ pub fn read_transcript(
     let policy = load::load(project, state_file, Need::Texts).map_err(|_| NotRead::Contract)?;
     let contract = policy.step(step).map_err(|_| NotRead::Contract)?;
     let schema = Schema::read(contract.data_text(DataFile::Schema)).ok_or(NotRead::Contract)?;
-    if let Some(said) = reading::last_word(transcript, &schema) {
+    if let Some(said) = reading::final_result(transcript, &schema) {
         return Ok(said);
     }
     let question = reading::question(contract.label(), &schema);

@@ -107,8 +107,8 @@ pub fn all_dependents<'a>(
     for file in files {
         let mut in_file: HashMap<&StoryId, BTreeSet<String>> = HashMap::new();
         for story in &file.stories {
-            story.said_of_dependencies(|said| {
-                for id in named(said, &names).filter(|id| **id != story.id) {
+            story.for_each_dependency_text(|text| {
+                for id in named(text, &names).filter(|id| **id != story.id) {
                     in_file.entry(id).or_default().insert(story.id.to_string());
                 }
             });
@@ -174,20 +174,20 @@ impl EpicStory {
 
     fn depends_on(&self, id: &StoryId) -> bool {
         let mut depends = false;
-        self.said_of_dependencies(|said| depends = depends || names(said, id));
+        self.for_each_dependency_text(|text| depends = depends || names(text, id));
         depends
     }
 
     /// The text of a line `Dependencies: …`, or the list right below an empty one.
-    fn said_of_dependencies(&self, mut hear: impl FnMut(&str)) {
+    fn for_each_dependency_text(&self, mut visit: impl FnMut(&str)) {
         let mut lines = self.body.iter().peekable();
         while let Some(line) = lines.next() {
-            let Some(said) = dependencies_in_any_case(line) else { continue };
-            hear(said);
-            if said.is_empty() {
+            let Some(text) = dependencies_in_any_case(line) else { continue };
+            visit(text);
+            if text.is_empty() {
                 let is_item = |line: &&String| line.trim_start().starts_with(['-', '*', '+']);
                 while let Some(item) = lines.next_if(is_item) {
-                    hear(item);
+                    visit(item);
                 }
             }
         }
@@ -201,14 +201,14 @@ fn heads_criteria(line: &str) -> bool {
 
 /// The text after `Dependencies:`, bold or not.
 fn dependencies(line: &str) -> Option<&str> {
-    said_after(line, line, "Dependencies")
+    text_after(line, line, "Dependencies")
 }
 
 fn dependencies_in_any_case(line: &str) -> Option<&str> {
-    said_after(line, &line.to_ascii_lowercase(), "dependencies")
+    text_after(line, &line.to_ascii_lowercase(), "dependencies")
 }
 
-fn said_after<'a>(line: &'a str, searched: &str, label: &str) -> Option<&'a str> {
+fn text_after<'a>(line: &'a str, searched: &str, label: &str) -> Option<&'a str> {
     searched.match_indices(label).find_map(|(at, _)| {
         let rest = line[at + label.len()..].trim_start_matches('*');
         rest.strip_prefix(':').map(without_stars)

@@ -57,7 +57,7 @@ impl Marker {
         format!("{:#}\n", Value::Object(self.fields.clone()))
     }
 
-    pub fn heard_of(&mut self, now: &str) {
+    pub fn set_heartbeat(&mut self, now: &str) {
         self.fields.insert("heartbeat".to_owned(), Value::from(now));
     }
 
@@ -111,7 +111,7 @@ mod tests {
         assert!(made.text().starts_with(
             "{\n  \"epic\": \"1\",\n  \"currentStory\": \"\",\n  \"storiesRemaining\": 3,"
         ));
-        made.heard_of("later");
+        made.set_heartbeat("later");
         assert!(made.text().contains("\"heartbeat\": \"later\",\n  \"pid\": 0,"));
         assert_eq!(Marker::read("[]"), None);
         assert_eq!(Marker::read("{oops"), None);

@@ -50,7 +50,7 @@ pub fn heartbeat(project: &Project, now: &str) -> io::Result<Heard> {
     let _one_at_a_time = files::lock(&project.root, &path)?;
     let Some(text) = files::read(&project.root, &path)? else { return Ok(Heard::NoMarker) };
     let Some(mut marker) = Marker::read(&text) else { return Ok(Heard::Corrupt) };
-    marker.heard_of(now);
+    marker.set_heartbeat(now);
     files::replace(&project.root, &path, &marker.text(), Readers::Owner)?;
     Ok(Heard::Updated)
 }

@@ -71,7 +71,7 @@ fn tell(report: &Report, as_json: bool) -> io::Result<()> {
 
 fn in_words(report: &Report) -> (&'static str, &str) {
     match report {
-        Report::Told(title) => ("reported: ", title),
+        Report::Reported(title) => ("reported: ", title),
         Report::Beat(note) => ("heartbeat: ", note),
         Report::Trouble(problem) => ("problem: ", problem),
         Report::Well => ("problem resolved", ""),
@@ -82,7 +82,7 @@ fn in_words(report: &Report) -> (&'static str, &str) {
 /// One line of the stream, documented in `docs/protocol.md`.
 fn shape(report: &Report) -> MonitorLine {
     let (event, text) = match report {
-        Report::Told(title) => (MonitorEvent::Told, title.as_str()),
+        Report::Reported(title) => (MonitorEvent::Told, title.as_str()),
         Report::Beat(note) => (MonitorEvent::Heartbeat, note.as_str()),
         Report::Trouble(problem) => (MonitorEvent::Trouble, problem.as_str()),
         Report::Well => (MonitorEvent::Well, ""),

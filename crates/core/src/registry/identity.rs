@@ -15,14 +15,14 @@ use super::{Drift, Edit, Entry, Kind, Status};
 const SLACK: SignedDuration = SignedDuration::from_secs(2);
 
 pub(super) fn check(pass: &mut Pass<'_>) {
-    tell_shared(pass);
+    report_shared(pass);
     let mut claims = claims(pass);
     let entries = pass.checkable.clone();
     for (name, entry) in &entries {
         match entry.conversation() {
             Some(id) => {
-                tell_stale(pass, name, entry, id);
-                tell_changed(pass, name, entry, id);
+                report_stale(pass, name, entry, id);
+                report_changed(pass, name, entry, id);
             }
             None if entry.status != Status::Other => {
                 if let Some(id) = conversation_of(pass, &entries, name, entry, &claims) {
@@ -123,7 +123,7 @@ fn fill_in(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
     pass.found.push(drift);
 }
 
-fn tell_stale(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
+fn report_stale(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
     match pass.observed.artifacts.get(id) {
         Some(Artifact::Found(_)) => {}
         Some(Artifact::Missing(path)) => {
@@ -140,7 +140,7 @@ fn tell_stale(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
 }
 
 /// The agent reports another conversation than the file has.
-fn tell_changed(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
+fn report_changed(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
     let said = pass.alive.get(name).and_then(|pane| pane.conversation.as_deref());
     let Some(said) = said.filter(|said| *said != id) else { return };
     if !matches!(pass.observed.artifacts.get(said), Some(Artifact::Found(_))) {
@@ -155,7 +155,7 @@ fn tell_changed(pass: &mut Pass<'_>, name: &str, entry: &Entry, id: &str) {
 }
 
 /// One conversation that several running sessions claim.
-fn tell_shared(pass: &mut Pass<'_>) {
+fn report_shared(pass: &mut Pass<'_>) {
     let mut holders: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, entry) in &pass.checkable {
         if let (Status::Running, Some(id)) = (&entry.status, entry.conversation()) {

@@ -28,19 +28,19 @@ pub(super) fn check(pass: &mut Pass<'_>) {
             (Status::Running, pane) => {
                 running += 1;
                 match renamed(pass, name, entry) {
-                    Some(now_called) => tell_renamed(pass, name, entry, &now_called),
+                    Some(now_called) => report_renamed(pass, name, entry, &now_called),
                     None => gone.push((name, entry, pane.is_some())),
                 }
             }
-            (Status::Terminated, Some(pane)) if !pane.dead => tell_alive(pass, name, pane),
+            (Status::Terminated, Some(pane)) if !pane.dead => report_alive(pass, name, pane),
             (Status::Terminated | Status::Other, _) => {}
         }
     }
     if gone.len() >= MANY && gone.len() == running && is_another_server(pass, &gone) {
-        tell_all_gone(pass, &gone);
+        report_all_gone(pass, &gone);
     } else {
         for (name, entry, has_dead_pane) in gone {
-            tell_dead(pass, name, entry, has_dead_pane);
+            report_dead(pass, name, entry, has_dead_pane);
         }
     }
 }
@@ -56,7 +56,7 @@ fn is_another_server(pass: &Pass<'_>, gone: &[(&str, &Entry, bool)]) -> bool {
     }
 }
 
-fn tell_all_gone(pass: &mut Pass<'_>, gone: &[(&str, &Entry, bool)]) {
+fn report_all_gone(pass: &mut Pass<'_>, gone: &[(&str, &Entry, bool)]) {
     let newest = gone.iter().filter_map(|(_, entry, _)| entry.begun()).max();
     for (name, _, _) in gone {
         mark_terminated(pass, name);
@@ -75,7 +75,7 @@ fn tell_all_gone(pass: &mut Pass<'_>, gone: &[(&str, &Entry, bool)]) {
     pass.found.push(drift);
 }
 
-fn tell_dead(pass: &mut Pass<'_>, name: &str, entry: &Entry, has_dead_pane: bool) {
+fn report_dead(pass: &mut Pass<'_>, name: &str, entry: &Entry, has_dead_pane: bool) {
     mark_terminated(pass, name);
     let what = if has_dead_pane { "the pane is dead" } else { "the tmux session is gone" };
     let was = last_seen(&entry.pane);
@@ -168,7 +168,7 @@ fn check_folder(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane)
     pass.found.push(drift);
 }
 
-fn tell_alive(pass: &mut Pass<'_>, name: &str, pane: &SeenPane) {
+fn report_alive(pass: &mut Pass<'_>, name: &str, pane: &SeenPane) {
     let message = format!("{name}: terminated in the registry, but running in tmux");
     let mark = format!("{} {}", pane.id, pane.pid);
     let drift = Drift::new(Kind::Alive, name, &mark, message)
@@ -187,7 +187,7 @@ fn renamed(pass: &Pass<'_>, name: &str, entry: &Entry) -> Option<String> {
     found.next().map(|(other, _)| other.clone())
 }
 
-fn tell_renamed(pass: &mut Pass<'_>, name: &str, entry: &Entry, now_called: &str) {
+fn report_renamed(pass: &mut Pass<'_>, name: &str, entry: &Entry, now_called: &str) {
     let message = format!("{name}: the tmux session was renamed to {now_called}");
     let drift = Drift::new(Kind::Renamed, name, now_called, message)
         .about(fields([("pane", entry.pane.to_value())]))

@@ -18,12 +18,12 @@ fn agent(pane: &str, role: &str) -> AgentRow {
     }
 }
 
-fn nobody() -> HashSet<TaskId> {
+fn no_claims() -> HashSet<TaskId> {
     HashSet::new()
 }
 
 fn got(file: &mut SessionFile, pane: &str, role: &str) -> Option<String> {
-    match file.claim(pane, role, None, &nobody()).unwrap() {
+    match file.claim(pane, role, None, &no_claims()).unwrap() {
         Claimed::Got(task) => Some(format!("got {}", task.id)),
         Claimed::Has(task) => Some(format!("has {}", task.id)),
         Claimed::Nothing => None,
@@ -216,7 +216,7 @@ fn tasks_that_others_hold_are_left_alone() {
     let held: HashSet<TaskId> = [TaskId(1)].into();
     let claimed = file.claim("%2", "dev", None, &held).unwrap();
     assert!(matches!(claimed, Claimed::Got(task) if task.id == TaskId(2)), "saved over, not free");
-    let again = file.claim("%1", "dev", Some(TaskId(1)), &nobody()).unwrap();
+    let again = file.claim("%1", "dev", Some(TaskId(1)), &no_claims()).unwrap();
     assert!(
         matches!(again, Claimed::Has(task) if task.id == TaskId(1)),
         "its own, lost from the file"
@@ -322,7 +322,7 @@ proptest! {
         let before = file.lines.clone();
         let registered = file.register(&agent("%1", "dev"));
         file.add_task("dev", "Do it.", 0);
-        let claimed = file.claim("%1", "dev", None, &nobody());
+        let claimed = file.claim("%1", "dev", None, &no_claims());
         let is_about = |line: &&String| {
             line.contains("%1") || line.contains("TASK-") || line.contains("Result") || !line.ends_with('\n')
         };
@@ -333,10 +333,10 @@ proptest! {
         let is_whole = SessionFile::parse(&text).check().is_ok();
         if is_whole && registered.is_ok() && claimed.is_ok() {
             prop_assert!(file.agent("%1").is_some());
-            let again = file.claim("%1", "dev", None, &nobody()).unwrap();
+            let again = file.claim("%1", "dev", None, &no_claims()).unwrap();
             prop_assert!(matches!(again, Claimed::Has(_)));
             let settled = file.render();
-            file.claim("%1", "dev", None, &nobody()).unwrap();
+            file.claim("%1", "dev", None, &no_claims()).unwrap();
             prop_assert_eq!(file.render(), settled, "asking again changes nothing");
         }
     }

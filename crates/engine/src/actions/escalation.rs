@@ -66,7 +66,7 @@ pub fn raise(context: &Context, request: &Request<'_>) -> Result<Raised, Error> 
     let mut problems = Vec::new();
     // Also one that was raised by somebody who was killed before anybody was told.
     if escalation.settled.is_none() && escalation.notified.is_none() {
-        problems = channels::tell(context, &notice(&escalation, Occasion::EscalationRaised));
+        problems = channels::notify(context, &notice(&escalation, Occasion::EscalationRaised));
         store.set_notified(&escalation.id, Timestamp::now())?;
     }
     Ok(Raised { escalation, problems })
@@ -99,7 +99,7 @@ pub fn answer(
             context.state.tell_news(NEWS);
             let notice = notice(&escalation, Occasion::EscalationAnswered);
             let pressed = carry_out(context, &escalation);
-            let problems = channels::tell(context, &notice);
+            let problems = channels::notify(context, &notice);
             pressed?;
             Ok(Raised { escalation, problems })
         }

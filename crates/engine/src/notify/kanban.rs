@@ -101,7 +101,7 @@ impl ReportTarget for Kanban {
         Ok(u32::try_from(card.comments.len()).unwrap_or(u32::MAX))
     }
 
-    fn tell(&mut self, notice: &Notice) -> Result<(), Trouble> {
+    fn report(&mut self, notice: &Notice) -> Result<(), Trouble> {
         let body = outward::text(notice.text.trim());
         if self.said.contains(&body) {
             return Ok(());

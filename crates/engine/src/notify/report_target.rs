@@ -13,7 +13,7 @@ pub trait ReportTarget {
     /// Takes the assignment: the stored one, or a new one. Returns how many comments were there before.
     fn open(&mut self, left: Option<&Assignment>) -> Result<u32, Error>;
     /// Reports one drift, unless it was reported already.
-    fn tell(&mut self, notice: &Notice) -> Result<(), Trouble>;
+    fn report(&mut self, notice: &Notice) -> Result<(), Trouble>;
     fn beat(&mut self, note: &str) -> Result<(), Trouble>;
     /// Who asked the monitor to stop, by comments since the assignment was taken.
     fn stopped_by(&mut self, heard: u32) -> Result<Option<String>, Trouble>;
@@ -46,9 +46,9 @@ impl ReportTarget for People<'_> {
         crate::config::read(self.context).map(|_| 0)
     }
 
-    fn tell(&mut self, notice: &Notice) -> Result<(), Trouble> {
+    fn report(&mut self, notice: &Notice) -> Result<(), Trouble> {
         // The journal records channels that failed; repeating the notification on the others would be worse.
-        channels::tell(self.context, notice);
+        channels::notify(self.context, notice);
         Ok(())
     }
 

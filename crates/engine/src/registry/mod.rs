@@ -65,14 +65,14 @@ impl<'c> ManagedRegistry<'c> {
         if dry_run {
             drifts.clone_from(&outcome.drifts);
         } else if outcome.edits.is_empty() {
-            drifts = store.tell_drifts(&key, &outcome, now)?;
+            drifts = store.record_drifts(&key, &outcome, now)?;
         } else {
             // The file may have changed meanwhile: decide again on what it says under the lock.
             let decide = |registry: &Registry| {
                 let (reported, now) = (store.reported(&key)?, Timestamp::now());
                 let outcome =
                     reconcile(&self.complete(registry.clone()), &observed, &reported, now);
-                drifts.extend(store.tell_drifts(&key, &outcome, now)?);
+                drifts.extend(store.record_drifts(&key, &outcome, now)?);
                 Ok::<_, Error>((outcome.edits, ()))
             };
             (written, ()) = self.file.edit(decide)?;

@@ -43,7 +43,7 @@ pub struct Reporter<'c> {
 /// A result of a turn, for the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    Told(String),
+    Reported(String),
     Beat(String),
     Trouble(String),
     /// The failure is over.
@@ -99,12 +99,12 @@ impl<'c> Reporter<'c> {
         match turn {
             Turn::Passed(pass) => {
                 self.pass = pass;
-                reports.extend(self.troubles.of_looking(None));
+                reports.extend(self.troubles.of_observing(None));
             }
             // The database was replaced: while this process lives, no other command could use it.
             Turn::Failed(error) if error.is_replaced() => return Err(error),
             Turn::Failed(error) => {
-                reports.extend(self.troubles.of_looking(Some(error.to_string())));
+                reports.extend(self.troubles.of_observing(Some(error.to_string())));
             }
             Turn::Push { .. } => {}
         }
@@ -116,7 +116,7 @@ impl<'c> Reporter<'c> {
                 return Err(ReportError::Taken { target: self.desk.key(), problem }.into());
             }
         };
-        reports.extend(self.troubles.of_telling(problem));
+        reports.extend(self.troubles.of_reporting(problem));
         Ok(Some(reports))
     }
 
@@ -125,10 +125,10 @@ impl<'c> Reporter<'c> {
         let (key, registry) = (self.desk.key(), self.managed.file.key());
         for drift in self.store.drifts_after(&registry, self.post.reported).map_err(kept)? {
             let notice = notice(&drift);
-            self.desk.tell(&notice)?;
+            self.desk.report(&notice)?;
             self.store.set_reported(&key, &registry, drift.number).map_err(kept)?;
             self.post.reported = drift.number;
-            reports.push(Report::Told(notice.title));
+            reports.push(Report::Reported(notice.title));
         }
         let now = self.now();
         if self.beat.is_due(now) {
@@ -175,12 +175,12 @@ struct Troubles {
 }
 
 impl Troubles {
-    fn of_looking(&mut self, now: Option<String>) -> Option<Report> {
+    fn of_observing(&mut self, now: Option<String>) -> Option<Report> {
         let before = std::mem::replace(&mut self.looking, now);
         news(before.as_deref(), self.looking.as_deref(), self.telling.is_some())
     }
 
-    fn of_telling(&mut self, now: Option<String>) -> Option<Report> {
+    fn of_reporting(&mut self, now: Option<String>) -> Option<Report> {
         let before = std::mem::replace(&mut self.telling, now);
         news(before.as_deref(), self.telling.as_deref(), self.looking.is_some())
     }
@@ -227,12 +227,16 @@ mod tests {
     fn a_failure_is_reported_once_and_so_is_its_end() {
         let trouble = |text: &str| Some(Report::Trouble(text.to_owned()));
         let mut troubles = Troubles::default();
-        assert_eq!(troubles.of_looking(Some("bad file".into())), trouble("bad file"));
-        assert_eq!(troubles.of_telling(None), None, "the card works again, the file is still bad");
-        assert_eq!(troubles.of_looking(Some("bad file".into())), None, "reported before");
-        assert_eq!(troubles.of_telling(Some("no board".into())), trouble("no board"));
-        assert_eq!(troubles.of_looking(None), None, "the board is away still");
-        assert_eq!(troubles.of_telling(None), Some(Report::Well));
-        assert_eq!(troubles.of_telling(None), None);
+        assert_eq!(troubles.of_observing(Some("bad file".into())), trouble("bad file"));
+        assert_eq!(
+            troubles.of_reporting(None),
+            None,
+            "the card works again, the file is still bad"
+        );
+        assert_eq!(troubles.of_observing(Some("bad file".into())), None, "reported before");
+        assert_eq!(troubles.of_reporting(Some("no board".into())), trouble("no board"));
+        assert_eq!(troubles.of_observing(None), None, "the board is still away");
+        assert_eq!(troubles.of_reporting(None), Some(Report::Well));
+        assert_eq!(troubles.of_reporting(None), None);
     }
 }

@@ -57,7 +57,7 @@ pub enum What {
 
 /// The source of a wake-up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Stir {
+enum WakeUp {
     /// Sessions were added or archived.
     Sessions,
     Session(SessionId, Voice),
@@ -68,7 +68,7 @@ enum Stir {
 pub struct Watcher<'c> {
     context: &'c Context,
     reader: StatusReader<'c>,
-    changes: Changes<Stir>,
+    changes: Changes<WakeUp>,
     line: Line,
     /// Only these ids; `None` watches all sessions.
     only: Option<BTreeSet<SessionId>>,
@@ -154,9 +154,9 @@ impl<'c> Watcher<'c> {
     pub fn next(&mut self, at_most: Duration, stop: &AtomicBool) -> Result<Vec<Change>, Error> {
         let until = Instant::now() + at_most;
         loop {
-            let told = self.turn()?;
-            if !told.is_empty() || Instant::now() >= until || stop.load(Ordering::Relaxed) {
-                return Ok(told);
+            let changes = self.turn()?;
+            if !changes.is_empty() || Instant::now() >= until || stop.load(Ordering::Relaxed) {
+                return Ok(changes);
             }
             self.wait(until.min(self.next_look()));
         }
@@ -169,8 +169,8 @@ impl<'c> Watcher<'c> {
         let now = Instant::now();
         for stir in stirred {
             match stir {
-                Stir::Sessions => self.last_list = None,
-                Stir::Session(id, voice) => {
+                WakeUp::Sessions => self.last_list = None,
+                WakeUp::Session(id, voice) => {
                     if let Some(watched) = self.watched.get_mut(&id) {
                         watched.stir(voice, now);
                     }
@@ -232,7 +232,7 @@ impl<'c> Watcher<'c> {
         self.add_unseen_ends(&mut listed)?;
         let gone: Vec<SessionId> =
             self.watched.keys().filter(|id| !listed.contains_key(*id)).cloned().collect();
-        let gone = gone.into_iter().filter_map(|id| self.take_off(&id)).collect();
+        let gone = gone.into_iter().filter_map(|id| self.remove(&id)).collect();
         for (id, watched) in &mut self.watched {
             if let Some(session) = listed.remove(id) {
                 watched.status.seen.session = session;
@@ -264,7 +264,7 @@ impl<'c> Watcher<'c> {
         Ok(())
     }
 
-    fn take_off(&mut self, id: &str) -> Option<Change> {
+    fn remove(&mut self, id: &str) -> Option<Change> {
         let watched = self.watched.remove(id)?;
         self.reader.forget(id);
         Some(Change { at: Timestamp::now(), what: What::Gone, status: watched.status })
@@ -294,7 +294,7 @@ impl<'c> Watcher<'c> {
         let mut to_see: Vec<PaneId> = sessions.iter().filter_map(pane).collect();
         for (id, voice) in due {
             let Some(session) = self.record(&id, voice)? else {
-                changes.extend(self.take_off(&id));
+                changes.extend(self.remove(&id));
                 continue;
             };
             if voice.is_some() {
@@ -332,9 +332,9 @@ impl<'c> Watcher<'c> {
         if !over.is_empty() {
             let context = self.context.clone();
             let over = Arc::new(over);
-            let told = Arc::clone(&over);
+            let ended = Arc::clone(&over);
             // On a thread: a notification can take long.
-            let tell = move || job::tell_of(&context, &told);
+            let tell = move || job::tell_of(&context, &ended);
             if thread::Builder::new().name("notify".to_owned()).spawn(tell).is_err() {
                 // No thread: send it here.
                 job::tell_of(self.context, &over);
@@ -406,9 +406,9 @@ impl<'c> Watcher<'c> {
 
     /// Subscribes to everything that concerns the current sessions.
     fn listen(&mut self) {
-        let listed = (Interest::File(self.context.state.news_of_sessions()), Stir::Sessions);
+        let listed = (Interest::File(self.context.state.news_of_sessions()), WakeUp::Sessions);
         let sessions = self.watched.iter().flat_map(|(id, watched)| {
-            let stir = move |voice: &Voice| Stir::Session(id.clone(), *voice);
+            let stir = move |voice: &Voice| WakeUp::Session(id.clone(), *voice);
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
         });
         self.changes.set(sessions.chain([listed]).collect());

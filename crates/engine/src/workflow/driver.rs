@@ -93,7 +93,7 @@ pub fn drive(
         let mut loop_ = Loop {
             ctx: &ctx,
             terms,
-            told: journal.facts_after(0).len(),
+            reported: journal.facts_after(0).len(),
             at_work: BTreeSet::new(),
             delayed: BTreeMap::new(),
         };
@@ -157,7 +157,7 @@ struct Loop<'a> {
     ctx: &'a RunContext<'a>,
     terms: &'a RunOptions<'a>,
     /// How many facts were reported to the caller.
-    told: usize,
+    reported: usize,
     /// Decisions that a thread is executing.
     at_work: BTreeSet<String>,
     /// Decisions that failed because of dogwatch's own errors, and when to retry them.
@@ -169,7 +169,7 @@ impl Loop<'_> {
         let journal = self.ctx.journal;
         journal.refresh()?;
         self.take_answers()?;
-        self.tell();
+        self.report_facts();
         let run = journal.run();
         state_document::keep(self.ctx, &run)?;
         if self.terms.stop.load(Ordering::Relaxed) {
@@ -244,10 +244,10 @@ impl Loop<'_> {
         Some(at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
     }
 
-    fn tell(&mut self) {
+    fn report_facts(&mut self) {
         let run = self.ctx.journal.run();
-        for dated in self.ctx.journal.facts_after(self.told) {
-            self.told += 1;
+        for dated in self.ctx.journal.facts_after(self.reported) {
+            self.reported += 1;
             (self.terms.tell)(&run, &dated);
         }
     }

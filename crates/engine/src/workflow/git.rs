@@ -36,10 +36,10 @@ pub struct Tree {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GitOutcome {
     /// The hash of the commit.
-    Well(String),
+    Done(String),
     /// There was nothing to do.
     Nothing,
-    Badly(String),
+    Failed(String),
 }
 
 impl Tree {
@@ -156,14 +156,14 @@ impl Tree {
         let begun = Instant::now();
         loop {
             if let Some(sha) = self.marked(mark)? {
-                return Ok(GitOutcome::Well(sha));
+                return Ok(GitOutcome::Done(sha));
             }
             let changed = self.changed()?;
             let unmerged: Vec<String> =
                 changed.iter().filter(|c| c.is_unmerged()).map(Change::shown).collect();
             if !unmerged.is_empty() {
                 let files = unmerged.join(", ");
-                return Ok(GitOutcome::Badly(format!(
+                return Ok(GitOutcome::Failed(format!(
                     "a merge has unresolved conflicts in {files}"
                 )));
             }
@@ -191,7 +191,7 @@ impl Tree {
             if said.is_fine() {
                 // A hook may have rewritten the commit message.
                 let made = self.marked(mark)?.or_else(|| self.head());
-                return Ok(made.map_or(GitOutcome::Nothing, GitOutcome::Well));
+                return Ok(made.map_or(GitOutcome::Nothing, GitOutcome::Done));
             }
             // A git process of a driver that was killed may still hold the lock.
             let words = said.stderr.text();
@@ -199,7 +199,7 @@ impl Tree {
             if !is_locked || begun.elapsed() > PATIENCE {
                 return Ok(self
                     .marked(mark)?
-                    .map_or_else(|| GitOutcome::Badly(said.complaint()), GitOutcome::Well));
+                    .map_or_else(|| GitOutcome::Failed(said.complaint()), GitOutcome::Done));
             }
             self.wait_for_lock();
         }
@@ -283,20 +283,20 @@ impl Tree {
         self.answer(&args, &said).map(|text| text.trim_end_matches('\n').to_owned())
     }
 
-    /// Merges a branch. `commits` are known to be on it. `mend` may resolve a file that both sides changed: it gets base, ours
+    /// Merges a branch. `commits` are known to be on it. `resolve` may resolve a file that both sides changed: it gets base, ours
     /// and theirs, and returns the merged text.
     pub(super) fn merge(
         &self,
         branch: &str,
         commits: &[String],
         message: &str,
-        mend: impl Fn(&str, [&str; 3]) -> Option<String>,
+        resolve: impl Fn(&str, [&str; 3]) -> Option<String>,
     ) -> Result<GitOutcome, Error> {
         let begun = Instant::now();
         loop {
             let Some(tip) = self.commit_of(branch) else { return self.merged_before(commits) };
             if self.is_fine(&["merge-base", "--is-ancestor", &tip, "HEAD"])? {
-                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Well));
+                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Done));
             }
             match self.commit_of("MERGE_HEAD") {
                 None => {}
@@ -304,12 +304,14 @@ impl Tree {
                 Some(merging) if merging == tip => self.abort_merge(&tip),
                 Some(_) => {
                     let dir = self.tree.top().display();
-                    return Ok(GitOutcome::Badly(format!("another merge is in progress in {dir}")));
+                    return Ok(GitOutcome::Failed(format!(
+                        "another merge is in progress in {dir}"
+                    )));
                 }
             }
             let said = self.git(&["merge", "-q", "--no-ff", "-m", message, branch], b"")?;
-            if said.is_fine() || self.mended(&mend)? {
-                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Well));
+            if said.is_fine() || self.resolve_conflicts(&resolve)? {
+                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Done));
             }
             let unmerged = self.unmerged().logged("run git").unwrap_or_default();
             self.abort_merge(&tip);
@@ -319,7 +321,7 @@ impl Tree {
                 } else {
                     format!("conflict in {}", unmerged.join(", "))
                 };
-                return Ok(GitOutcome::Badly(why));
+                return Ok(GitOutcome::Failed(why));
             }
             self.wait_for_lock();
         }
@@ -331,7 +333,7 @@ impl Tree {
             if !self.is_fine(&["merge-base", "--is-ancestor", commit, "HEAD"])? {
                 let why =
                     format!("its branch no longer exists, and {commit} is not in the history");
-                return Ok(GitOutcome::Badly(why));
+                return Ok(GitOutcome::Failed(why));
             }
         }
         Ok(GitOutcome::Nothing)
@@ -349,7 +351,10 @@ impl Tree {
         Ok(names.split('\0').filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect())
     }
 
-    fn mended(&self, mend: impl Fn(&str, [&str; 3]) -> Option<String>) -> Result<bool, Error> {
+    fn resolve_conflicts(
+        &self,
+        resolve: impl Fn(&str, [&str; 3]) -> Option<String>,
+    ) -> Result<bool, Error> {
         let unmerged = self.unmerged()?;
         if unmerged.is_empty() {
             return Ok(false);
@@ -362,7 +367,7 @@ impl Tree {
             let (Ok(base), Ok(ours), Ok(theirs)) = (stage(1), stage(2), stage(3)) else {
                 return Ok(false);
             };
-            let Some(text) = mend(path, [&base, &ours, &theirs]) else { return Ok(false) };
+            let Some(text) = resolve(path, [&base, &ours, &theirs]) else { return Ok(false) };
             let file = ProjectFile::below(self.tree.top(), Path::new(path));
             file.and_then(|file| file.replace(text.as_bytes(), Readers::Usual))
                 .map_err(Error::io(format!("write {path}")))?;

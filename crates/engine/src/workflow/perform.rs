@@ -37,7 +37,7 @@ pub(super) fn perform(ctx: &RunContext<'_>, decision: &Decision) -> Result<(), E
             let begun = run.attempt_at(job).unwrap_or_else(Timestamp::now);
             match sessions::wait(ctx, job, *n, session, begun, step.timeout)? {
                 Some(how) => {
-                    let (output, spent) = sessions::hear(ctx, session, job, *n);
+                    let (output, spent) = sessions::save_output(ctx, session, job, *n);
                     write(Fact::Ended { job: job.clone(), n: *n, how, output, spent })
                 }
                 None => Ok(()),
@@ -190,7 +190,7 @@ fn commit(ctx: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Re
         }
     }
     Ok(match tree.commit(&ctx.fill(message, job, n), &mark, &before)? {
-        GitOutcome::Well(sha) => {
+        GitOutcome::Done(sha) => {
             let without = tree.left_out().logged("run git").unwrap_or_default();
             let evidence = if without.is_empty() {
                 sha
@@ -209,7 +209,7 @@ fn commit(ctx: &RunContext<'_>, step: &Step, job: &Job, attempt: &Attempt) -> Re
             };
             Fact::Skipped { job: job.clone(), why }
         }
-        GitOutcome::Badly(why) => failed(job, n, Failure::Failed, why),
+        GitOutcome::Failed(why) => failed(job, n, Failure::Failed, why),
     })
 }
 
@@ -221,12 +221,12 @@ fn merge(ctx: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Err
     let (dir, branch) = ctx.worktree(item);
     let message = ctx.fill("Merge story {item}: {title}", job, n);
     let commits = commits_of(&ctx.journal.run(), &job.subject);
-    Ok(match tree.merge(&branch, &commits, &message, stories::mend)? {
-        GitOutcome::Badly(why) => failed(job, n, Failure::Failed, why),
+    Ok(match tree.merge(&branch, &commits, &message, stories::merge_rows)? {
+        GitOutcome::Failed(why) => failed(job, n, Failure::Failed, why),
         went => {
             tree.remove_worktree(&dir, &branch);
             let evidence = match went {
-                GitOutcome::Well(sha) => sha,
+                GitOutcome::Done(sha) => sha,
                 _ => "nothing to merge".into(),
             };
             Fact::Verified { job: job.clone(), n, evidence }

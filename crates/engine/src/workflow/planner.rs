@@ -115,7 +115,7 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
     for step in wanted.agent_for.keys() {
         known_step(&workflow, step)?;
     }
-    let is_bmad = own.is_none() || speaks_of_stories(&workflow);
+    let is_bmad = own.is_none() || uses_stories(&workflow);
     let mut planned = Planned {
         project: project.to_owned(),
         definition,
@@ -140,7 +140,7 @@ fn outline(context: &Context, project: &Path, wanted: &Wanted) -> Result<Planned
     };
     if is_bmad {
         state_document::must_be_reached(&home)?;
-        if let Some(other) = state_document::somebody_elses(&home)
+        if let Some(other) = state_document::other_active_run(&home)
             && context
                 .store()?
                 .runs(Some(project))?
@@ -180,7 +180,7 @@ fn definition(project: &Path, file: &Path) -> Result<String, Error> {
 }
 
 /// Whether the workflow uses BMAD: story states, or the project's policy.
-fn speaks_of_stories(workflow: &Workflow) -> bool {
+fn uses_stories(workflow: &Workflow) -> bool {
     let of_stories = |verifier: &Verifier| {
         matches!(
             verifier,

@@ -203,7 +203,12 @@ fn end_of(status: &SessionStatus) -> Option<How> {
 }
 
 /// Saves the session's output, and counts the tokens that it used.
-pub(super) fn hear(ctx: &RunContext<'_>, id: &str, job: &Job, n: u32) -> (Option<String>, Spent) {
+pub(super) fn save_output(
+    ctx: &RunContext<'_>,
+    id: &str,
+    job: &Job,
+    n: u32,
+) -> (Option<String>, Spent) {
     let Some(seen) = snapshot::find(ctx.context, id).logged("find a session") else {
         return (None, Spent::default());
     };

@@ -223,7 +223,7 @@ fn marker(ctx: &RunContext<'_>, run: &Run, file: &str, now: &str) -> Result<(), 
 }
 
 /// The state document of an active run that is not dogwatch's.
-pub(super) fn somebody_elses(home: &dogwatch_bmad::Project) -> Option<String> {
+pub(super) fn other_active_run(home: &dogwatch_bmad::Project) -> Option<String> {
     use dogwatch_bmad::format::marker::Age;
     let marker =
         Marker::read(&run_marker::read(home).logged("read the marker of a run").flatten()?)?;

@@ -174,7 +174,7 @@ pub(super) fn finish(ctx: &RunContext<'_>, folder: &Path, item: &str) {
 }
 
 /// Merges a file that two stories changed: each story owns its row of the sprint status.
-pub(super) fn mend(path: &str, [base, ours, theirs]: [&str; 3]) -> Option<String> {
+pub(super) fn merge_rows(path: &str, [base, ours, theirs]: [&str; 3]) -> Option<String> {
     (Path::new(path).file_name()? == "sprint-status.yaml")
         .then(|| rows::merged(base, ours, theirs))?
 }

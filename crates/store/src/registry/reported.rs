@@ -51,7 +51,7 @@ impl Store {
     /// Records new drifts with their events, and removes those that are over. Before the registry itself is written: after a crash in
     /// between, the next process makes the reported change, and no drift is reported twice. Returns the drifts that no other process
     /// has reported meanwhile.
-    pub fn tell_drifts(
+    pub fn record_drifts(
         &mut self,
         registry: &str,
         outcome: &Outcome,

@@ -261,14 +261,14 @@ fn a_drift_is_reported_once_across_restarts_and_again_after_it_was_over() {
     };
     let reported = |key: &str| {
         let outcome = Outcome { drifts: vec![drift(key)], ..Outcome::default() };
-        Store::open(&dir).unwrap().tell_drifts("/r", &outcome, at).unwrap().len()
+        Store::open(&dir).unwrap().record_drifts("/r", &outcome, at).unwrap().len()
     };
     assert_eq!([reported("k"), reported("k"), reported("l")], [1, 0, 1]);
     let mut store = Store::open(&dir).unwrap();
     assert_eq!(store.reported("/r").unwrap().drifts.len(), 2);
     assert_eq!(store.reported("/other").unwrap().drifts.len(), 0);
     let over = Outcome { over: ["k".to_owned()].into(), ..Outcome::default() };
-    store.tell_drifts("/r", &over, at).unwrap();
+    store.record_drifts("/r", &over, at).unwrap();
     assert_eq!(reported("k"), 1);
     let events: Vec<String> =
         store.journal("a").unwrap().into_iter().map(|e| e.event.kind).collect();

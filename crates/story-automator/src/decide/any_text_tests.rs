@@ -24,7 +24,7 @@ proptest! {
     #[test]
     fn any_text_gets_an_answer(text in any_file()) {
         let schema = Schema::read(include_str!("../../../bmad/data/parse/dev.json")).unwrap();
-        let _ = (reading::tail(&text), reading::last_word(&text, &schema));
+        let _ = (reading::tail(&text), reading::final_result(&text, &schema));
         let _ = (codex_config::with_hooks(Some(&text)), codex_config::trusts(&text, "/p"));
         let hook = hook_settings::Hook { command: "x", timeout: 1, status_message: None };
         let _ = hook_settings::with_hook(Some(&text), hook);

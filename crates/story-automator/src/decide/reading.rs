@@ -16,7 +16,7 @@ pub fn tail(transcript: &str) -> &str {
 
 /// A result that the agent printed as its very last output. Anywhere else such an object may be the content of a
 /// file, an example or a test's output.
-pub fn last_word(transcript: &str, schema: &Schema) -> Option<Value> {
+pub fn final_result(transcript: &str, schema: &Schema) -> Option<Value> {
     let mut text = transcript.trim_end();
     // tmux prints this in a pane whose program has ended.
     while let Some((before, "Pane is dead")) = text
@@ -75,7 +75,7 @@ mod tests {
             format!("work\n{READING}\n\nPane is dead (status 0, Sun Nov 15 2026)\n\n"),
             format!("work\n```json\n{pretty}\n```\n"),
         ] {
-            assert_eq!(last_word(&text, &schema()).unwrap()["summary"], "s", "{text}");
+            assert_eq!(final_result(&text, &schema()).unwrap()["summary"], "s", "{text}");
         }
         for text in [
             format!("{READING}\nand then it crashed\n"),
@@ -84,7 +84,7 @@ mod tests {
             "é}".to_owned(),
             String::new(),
         ] {
-            assert_eq!(last_word(&text, &schema()), None, "{text}");
+            assert_eq!(final_result(&text, &schema()), None, "{text}");
         }
     }
 

@@ -49,7 +49,7 @@ pub enum Who {
 /// Reads once.
 pub fn once(context: &Context, asked: Asked<'_>) -> Result<Described, Error> {
     let (reader, named) = status::named(context, asked.name, Timestamp::now())?;
-    Ok(tell(context, &reader, named, asked))
+    Ok(describe(context, &reader, named, asked))
 }
 
 /// Reads again.
@@ -59,10 +59,15 @@ pub fn look(
     asked: Asked<'_>,
 ) -> Result<Described, Error> {
     let named = reader.named(asked.name, Timestamp::now())?;
-    Ok(tell(context, reader, named, asked))
+    Ok(describe(context, reader, named, asked))
 }
 
-fn tell(context: &Context, reader: &StatusReader<'_>, named: Named, asked: Asked<'_>) -> Described {
+fn describe(
+    context: &Context,
+    reader: &StatusReader<'_>,
+    named: Named,
+    asked: Asked<'_>,
+) -> Described {
     match named {
         Named::Session(status, snapshot) => {
             let todos = reader.memory(&status.seen.session.id).and_then(todos);
@@ -134,7 +139,7 @@ fn unmanaged(
 }
 
 fn by_screen(facts: legacy::Facts<'_>, remembered: Remembered, asked: Asked<'_>) -> Row {
-    let (row, polls) = legacy::tell(facts, &remembered.polls, asked.tongue);
+    let (row, polls) = legacy::describe(facts, &remembered.polls, asked.tongue);
     if asked.counts {
         remembered.keep(polls);
     }

@@ -182,7 +182,7 @@ impl Inlet {
                 Heard::Event(Event::Reply { body, .. }) => body.text().trim().to_owned(),
                 Heard::Event(Event::Note(_)) => continue,
                 Heard::Event(Event::Exit { reason }) => reason,
-                Heard::End => self.last_words(),
+                Heard::End => self.error_message(),
                 Heard::Closing => return Err(Error::Disconnected),
                 Heard::Late => {
                     return Err(Error::Timeout { command: command(), after: server.deadline });
@@ -198,7 +198,7 @@ impl Inlet {
 
     /// The client's error message when it could not attach. Its output may end a moment before the message comes,
     /// because the server held it open.
-    fn last_words(&mut self) -> String {
+    fn error_message(&mut self) -> String {
         let deadline = Instant::now() + Duration::from_secs(1);
         let mut text = Vec::new();
         if let Some(mut stderr) = self.child.stderr.take() {

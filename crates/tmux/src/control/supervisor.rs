@@ -35,10 +35,10 @@ impl Supervisor {
             let Some(reason) = lost else {
                 return;
             };
-            self.tell(Note::Disconnected { reason });
+            self.send(Note::Disconnected { reason });
             inlet = self.reconnect();
             if inlet.is_some() {
-                self.tell(Note::Reconnected);
+                self.send(Note::Reconnected);
             }
         }
     }
@@ -68,7 +68,7 @@ impl Supervisor {
             // A failure means that the connection is gone, which the next read reports.
             self.shared.stay_anchored(name).logged("ask tmux");
         }
-        self.tell(note);
+        self.send(note);
     }
 
     fn unless_closing(&self, reason: String) -> Option<String> {
@@ -103,7 +103,7 @@ impl Supervisor {
     }
 
     /// The receiver may be dropped: then the caller does not want notes.
-    fn tell(&self, note: Note) {
+    fn send(&self, note: Note) {
         let _ = self.notes.send(note);
     }
 }

@@ -71,7 +71,7 @@ pub fn tell_of(context: &Context, over: &[Job]) {
             JobState::Failed { .. } => Occasion::JobFailed,
             _ => continue,
         };
-        channels::tell(context, &notice(context, job, occasion));
+        channels::notify(context, &notice(context, job, occasion));
     }
 }
 

@@ -35,7 +35,7 @@ impl Sink for Bell {
         "bell".to_owned()
     }
 
-    fn tell(&self, _: &Notice, _: Duration) -> Result<(), String> {
+    fn send(&self, _: &Notice, _: Duration) -> Result<(), String> {
         for terminal in self.terminals() {
             // Do not make it our controlling terminal, and do not block on one that accepts no output.
             let flags = rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::NONBLOCK;

@@ -15,7 +15,7 @@ impl Sink for Command {
         format!("command {}", self.words.first().map_or("", String::as_str))
     }
 
-    fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
+    fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
         let mut json = serde_json::to_vec(notice).map_err(|error| error.to_string())?;
         // A newline, for programs that append it to a file.
         json.push(b'\n');

@@ -12,7 +12,7 @@ impl Sink for Desktop {
         "desktop".to_owned()
     }
 
-    fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
+    fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
         let words = words(notice);
         command::run(&words, &[], b"", limit)
     }

@@ -29,7 +29,7 @@ pub trait Sink: Send {
     /// Its name in messages.
     fn name(&self) -> String;
     /// Sends the notification within the limit; else returns why not.
-    fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String>;
+    fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String>;
 }
 
 /// A channel with its time limit.
@@ -39,14 +39,14 @@ struct Timed {
 }
 
 /// Sends a notification on all channels for its occasion, in parallel. Returns the failures, which are in the journal too.
-pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
+pub fn notify(context: &Context, notice: &Notice) -> Vec<String> {
     let notice = &outward::notice(notice);
     let (sinks, mut problems) = match config::read(context) {
         Ok(config) => (wanted(context, &config.notify, notice.occasion), Vec::new()),
         // The configured channels are unknown, and a person must be notified nevertheless.
         Err(error) => (wanted(context, &[], notice.occasion), vec![error.to_string()]),
     };
-    problems.extend(tell_all(sinks, notice));
+    problems.extend(send_all(sinks, notice));
     if !problems.is_empty()
         && let Ok(mut store) = context.store()
     {
@@ -56,7 +56,7 @@ pub fn tell(context: &Context, notice: &Notice) -> Vec<String> {
             problems: problems.clone(),
         };
         store
-            .tell(Timestamp::now(), notice.session.as_deref(), kind::NOT_TOLD, &data)
+            .record_event(Timestamp::now(), notice.session.as_deref(), kind::NOT_TOLD, &data)
             .logged("write an event");
     }
     problems
@@ -100,7 +100,7 @@ fn beside(context: &Context, file: &str) -> std::path::PathBuf {
     folder.map_or_else(|| file.into(), |folder| folder.join(file))
 }
 
-fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
+fn send_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
     let (sender, receiver) = mpsc::channel();
     let begun = Instant::now();
     let mut open: Vec<Option<(String, Duration)>> = Vec::new();
@@ -108,8 +108,8 @@ fn tell_all(sinks: Vec<Timed>, notice: &Notice) -> Vec<String> {
         open.push(Some((sink.name(), limit)));
         let (result, notice) = (sender.clone(), notice.clone());
         // On a thread: a host name lookup cannot be interrupted, so a slow channel is abandoned.
-        let tell = move || drop(result.send((place, sink.tell(&notice, limit))));
-        if let Err(error) = thread::Builder::new().name("notify".to_owned()).spawn(tell) {
+        let send = move || drop(result.send((place, sink.send(&notice, limit))));
+        if let Err(error) = thread::Builder::new().name("notify".to_owned()).spawn(send) {
             let _ = sender.send((place, Err(format!("cannot start a thread: {error}"))));
         }
     }
@@ -142,7 +142,7 @@ mod tests {
         fn name(&self) -> String {
             "fake".to_owned()
         }
-        fn tell(&self, _: &Notice, _: Duration) -> Result<(), String> {
+        fn send(&self, _: &Notice, _: Duration) -> Result<(), String> {
             // sleep: a slow channel is what this test is about.
             thread::sleep(self.0);
             self.1.clone()
@@ -158,9 +158,9 @@ mod tests {
         };
         let begun = Instant::now();
         let sinks = vec![fake(0, Ok(())), fake(60, Ok(())), fake(0, Err("no".to_owned()))];
-        let problems = tell_all(sinks, &notice);
+        let problems = send_all(sinks, &notice);
         assert_eq!(problems, ["fake: no", "fake: timeout after 0 s"]);
         assert!(begun.elapsed() < Duration::from_secs(30));
-        assert_eq!(tell_all(Vec::new(), &notice), [""; 0]);
+        assert_eq!(send_all(Vec::new(), &notice), [""; 0]);
     }
 }

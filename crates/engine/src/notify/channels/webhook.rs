@@ -29,12 +29,12 @@ impl Sink for Webhook {
         format!("webhook {}", web_address::host(&url))
     }
 
-    fn tell(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
+    fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
         let url = web_address::parse(&self.url)?;
         let token = self.token()?;
         let body = serde_json::to_value(notice).map_err(|error| error.to_string())?;
         let body = outward::json(body).to_string();
-        let status = post(&url, token.as_deref(), &body, limit)?;
+        let status = send_to(&url, token.as_deref(), &body, limit)?;
         if (200..300).contains(&status) {
             Ok(())
         } else {
@@ -139,7 +139,7 @@ mod tests {
         (url, thread::spawn(serve))
     }
 
-    fn tell(url: &str, token_file: Option<PathBuf>) -> Result<(), String> {
+    fn send_to(url: &str, token_file: Option<PathBuf>) -> Result<(), String> {
         let notice = super::super::notice(
             Occasion::EscalationRaised,
             "t \"quoted\"".into(),
@@ -147,7 +147,7 @@ mod tests {
             &serde_json::Value::Null,
         );
         let hook = Webhook { url: url.to_owned(), token_env: None, token_file };
-        hook.tell(&notice, LIMIT)
+        hook.send(&notice, LIMIT)
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         std::fs::write(&file, "s3cret\n").unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
         let (url, asked) = answer("HTTP/1.1 204 No Content\r\n\r\n");
-        assert_eq!(tell(&url, Some(file.clone())), Ok(()));
+        assert_eq!(send_to(&url, Some(file.clone())), Ok(()));
         let asked = asked.join().unwrap();
         assert!(asked.starts_with("POST /hook HTTP/1.1\r\n"), "{asked}");
         assert!(asked.contains("\r\nauthorization: Bearer s3cret\r\n"), "{asked}");
@@ -168,19 +168,19 @@ mod tests {
             (Occasion::EscalationRaised, "t \"quoted\"", "a\nb AKIAxxxxxxxxxxxxxxxx")
         );
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-        let refused = tell(&url, Some(file)).unwrap_err();
+        let refused = send_to(&url, Some(file)).unwrap_err();
         assert!(refused.contains("chmod 600"), "{refused}");
     }
 
     #[test]
     fn failures_are_explained() {
         let (url, asked) = answer("HTTP/1.1 500 Oh\r\n\r\n");
-        assert_eq!(tell(&url, None), Err("the server answered 500".to_owned()));
+        assert_eq!(send_to(&url, None), Err("the server answered 500".to_owned()));
         asked.join().unwrap();
         let (url, asked) = answer("220 smtp\r\n\r\n");
-        assert_eq!(tell(&url, None), Err("the server does not speak HTTP".to_owned()));
+        assert_eq!(send_to(&url, None), Err("the server does not speak HTTP".to_owned()));
         asked.join().unwrap();
-        assert!(tell(&url, None).unwrap_err().contains("refused"));
+        assert!(send_to(&url, None).unwrap_err().contains("refused"));
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         assert!(begun.elapsed() < LIMIT, "it was cut off by its length");
         talking.join().unwrap();
         let (url, asked) = answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n");
-        assert_eq!(tell(&url, None), Err("the server answered 302".to_owned()));
+        assert_eq!(send_to(&url, None), Err("the server answered 302".to_owned()));
         asked.join().unwrap();
     }
 }

@@ -63,7 +63,8 @@ pub fn complete(
     })?;
     let since = member.store.claimed_at(file.path(), task.id.0)?.unwrap_or(Timestamp::UNIX_EPOCH);
     let text = format!("STEP COMPLETE: {} | result: {result} | session: {}", task.id, shown(&id));
-    let notice = tell(context, &member, caller, task.id, &text, since, completion.timeout)?;
+    let notice =
+        notify_spawner(context, &member, caller, task.id, &text, since, completion.timeout)?;
     member.store.end_claim(file.path(), task.id.0, Timestamp::now())?;
     let next = member.claim(file, &mut |text| text.reported(&pane))?;
     if next == Claimed::Nothing {
@@ -73,7 +74,7 @@ pub fn complete(
 }
 
 /// Notifies the spawner, once.
-fn tell(
+fn notify_spawner(
     context: &Context,
     member: &Member,
     caller: &Caller,

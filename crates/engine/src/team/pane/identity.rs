@@ -33,7 +33,7 @@ pub(super) fn introduce(
     let rename = commands.rename.as_ref().map(|command| command.replace("@name@", &name));
     let mut warnings = Vec::new();
     for command in [color, rename].into_iter().flatten() {
-        if let Some(because) = tell(context, session, &command)? {
+        if let Some(because) = send_command(context, session, &command)? {
             warnings.push(format!("{command} was not delivered: {because}"));
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn introduce(
 }
 
 /// Returns why the command was not taken, if it was not.
-fn tell(context: &Context, session: &str, command: &str) -> Result<Option<String>, Error> {
+fn send_command(context: &Context, session: &str, command: &str) -> Result<Option<String>, Error> {
     let mut because = None;
     for _ in 0..TRIES {
         let request = Request {

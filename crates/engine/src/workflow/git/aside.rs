@@ -211,7 +211,7 @@ mod tests {
         fs::write(at("gone"), "x\n").unwrap();
         assert!(matches!(
             tree.commit("second", "Mark: 1", &BTreeMap::new()),
-            Ok(super::super::GitOutcome::Well(_))
+            Ok(super::super::GitOutcome::Done(_))
         ));
         fs::write(at("mine"), "draft").unwrap();
         fs::write(at("both"), "draft").unwrap();

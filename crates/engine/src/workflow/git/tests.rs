@@ -22,7 +22,7 @@ pub(super) fn repository() -> (tempfile::TempDir, Tree) {
 
 fn well(went: Result<GitOutcome, Error>) -> String {
     match went.unwrap() {
-        GitOutcome::Well(sha) => sha,
+        GitOutcome::Done(sha) => sha,
         other => panic!("{other:?}"),
     }
 }
@@ -46,7 +46,7 @@ fn a_commit_is_made_once_and_without_earlier_changes() {
     assert_eq!(tree.changes().unwrap().into_keys().collect::<Vec<_>>(), [".env", "mine"]);
     assert!(tree.left_out().unwrap()[0].starts_with(".env "));
     fs::write(tree.dir.join("late"), "x").unwrap();
-    assert_eq!(tree.commit("work", "Mark: 1", &before).unwrap(), GitOutcome::Well(sha));
+    assert_eq!(tree.commit("work", "Mark: 1", &before).unwrap(), GitOutcome::Done(sha));
     fs::remove_file(tree.dir.join("late")).unwrap();
     assert_eq!(tree.commit("work", "Mark: 2", &before).unwrap(), GitOutcome::Nothing);
     assert_eq!(Tree::of(Path::new("/")).map(|_| ()), None);
@@ -110,7 +110,7 @@ fn a_hook_that_refuses_is_reported() {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(tree.dir.join("b.py"), "x").unwrap();
     let went = tree.commit("work", "Mark: 1", &BTreeMap::new()).unwrap();
-    assert_eq!(went, GitOutcome::Badly("b.py".into()));
+    assert_eq!(went, GitOutcome::Failed("b.py".into()));
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn branches_are_merged_once_or_the_conflict_is_reported() {
     };
     let (x, y) = (work("x", "one\nx\n"), work("y", "one\ny\n"));
     let sha = well(tree.merge("x", &x, "merge x", none));
-    assert_eq!(tree.merge("x", &x, "merge x", none).unwrap(), GitOutcome::Well(sha));
-    let badly = GitOutcome::Badly("conflict in a".into());
-    assert_eq!(tree.merge("y", &y, "merge y", none).unwrap(), badly);
+    assert_eq!(tree.merge("x", &x, "merge x", none).unwrap(), GitOutcome::Done(sha));
+    let failed = GitOutcome::Failed("conflict in a".into());
+    assert_eq!(tree.merge("y", &y, "merge y", none).unwrap(), failed);
     assert!(tree.changes().unwrap().is_empty(), "nothing is left of the attempt");
     let both = |_: &str, [_, ours, theirs]: [&str; 3]| Some(format!("{ours}{theirs}"));
     well(tree.merge("y", &y, "merge y", both));
@@ -145,7 +145,7 @@ fn a_branch_that_was_removed_by_hand_was_not_merged() {
     let made = well(Tree::of(&side).unwrap().commit("x", "Mark: x", &BTreeMap::new()));
     tree.remove_worktree(&dir, "x");
     let went = tree.merge("x", std::slice::from_ref(&made), "merge x", none).unwrap();
-    assert!(matches!(went, GitOutcome::Badly(why) if why.contains(&made)));
+    assert!(matches!(went, GitOutcome::Failed(why) if why.contains(&made)));
 }
 
 #[test]
@@ -161,11 +161,11 @@ fn a_persons_merge_is_left_alone() {
     assert!(!tree.is_fine(&["merge", "-q", "theirs"]).unwrap());
     fs::write(tree.dir.join("a"), "settled by hand\n").unwrap();
     let went = tree.merge("x", &[], "merge x", none).unwrap();
-    assert!(matches!(&went, GitOutcome::Badly(why) if why.contains("another merge")), "{went:?}");
+    assert!(matches!(&went, GitOutcome::Failed(why) if why.contains("another merge")), "{went:?}");
     assert_eq!(fs::read_to_string(tree.dir.join("a")).unwrap(), "settled by hand\n");
     assert!(tree.commit_of("MERGE_HEAD").is_some());
     let went = tree.commit("work", "Mark: 9", &BTreeMap::new()).unwrap();
-    assert!(matches!(&went, GitOutcome::Badly(why) if why.contains("conflicts in a")), "{went:?}");
+    assert!(matches!(&went, GitOutcome::Failed(why) if why.contains("conflicts in a")), "{went:?}");
 }
 
 #[test]

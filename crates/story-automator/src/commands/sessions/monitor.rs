@@ -72,14 +72,14 @@ fn monitored(call: &Call<'_>, name: &str) -> Result<Outcome, Error> {
     };
     let verbose = call.flag("--verbose");
     let project = dogwatch_bmad::Project { root: place.project.clone(), ..here::project() };
-    let mut heard_of = None;
+    let mut refreshed = None;
     let monitored = monitor::monitor(&context, ask, |look| {
         if verbose && look.is_news {
             progress(name, look.row, look.after);
         }
         // A process that waits for a session is alive: keep the run's marker fresh.
-        if heard_of.is_none_or(|at: Instant| at.elapsed() >= HEARTBEAT) {
-            heard_of = Some(Instant::now());
+        if refreshed.is_none_or(|at: Instant| at.elapsed() >= HEARTBEAT) {
+            refreshed = Some(Instant::now());
             run_marker::heartbeat(&project, &project::now()).logged("write a heartbeat");
         }
     })?;

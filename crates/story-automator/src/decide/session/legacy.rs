@@ -31,7 +31,7 @@ pub struct Facts<'a> {
 }
 
 /// The row, and what to remember.
-pub fn tell(facts: Facts<'_>, before: &Polls, tongue: Tongue) -> (Row, Polls) {
+pub fn describe(facts: Facts<'_>, before: &Polls, tongue: Tongue) -> (Row, Polls) {
     let mut polls = before.clone();
     polls.poll_count = polls.poll_count.saturating_add(1);
     let row = match tongue {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn sessions_of_claude() {
-        let row = |facts, before: &Polls| tell(facts, before, Tongue::Claude).0.to_string();
+        let row = |facts, before: &Polls| describe(facts, before, Tongue::Claude).0.to_string();
         let was_active = Polls { has_ever_been_active: true, ..after(3) };
         let table = [
             (facts("plain text"), after(0), "idle,0,0,,0,just_started"),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn sessions_of_codex() {
-        let row = |facts| tell(facts, &after(0), Tongue::Codex).0.to_string();
+        let row = |facts| describe(facts, &after(0), Tongue::Codex).0.to_string();
         for (facts, expected) in [
             (facts("plain"), "idle,0,0,,0,just_started"),
             (facts("tokens used\n1,234"), "idle,1,1,,0,completed"),
@@ -147,11 +147,11 @@ mod tests {
     #[test]
     fn the_clock_decides_last() {
         let at = |time: &str| format!("proj | ctx(12%) | {time}");
-        let (row, polls) = tell(facts(&at("10:00:00")), &after(50), Tongue::Claude);
+        let (row, polls) = describe(facts(&at("10:00:00")), &after(50), Tongue::Claude);
         assert_eq!(row.state, State::JustStarted, "first sight");
-        let (row, polls) = tell(facts(&at("10:00:00")), &polls, Tongue::Claude);
+        let (row, polls) = describe(facts(&at("10:00:00")), &polls, Tongue::Claude);
         assert_eq!(row.state, State::Stuck, "unchanged");
-        let (row, _) = tell(facts(&at("10:01:00")), &polls, Tongue::Claude);
+        let (row, _) = describe(facts(&at("10:01:00")), &polls, Tongue::Claude);
         assert_eq!(row.state, State::JustStarted, "it moved");
     }
 }
