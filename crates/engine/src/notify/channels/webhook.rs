@@ -34,7 +34,7 @@ impl Sink for Webhook {
         let token = self.token()?;
         let body = serde_json::to_value(notice).map_err(|error| error.to_string())?;
         let body = outward::json(body).to_string();
-        let status = send_to(&url, token.as_deref(), &body, limit)?;
+        let status = post(&url, token.as_deref(), &body, limit)?;
         if (200..300).contains(&status) {
             Ok(())
         } else {
