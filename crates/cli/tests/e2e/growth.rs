@@ -109,7 +109,9 @@ fn a_long_journal_is_printed_whole_and_in_order() {
     let env = TestEnv::new();
     let mut store = Store::open(&StateDir::open(env.state_dir()).unwrap()).unwrap();
     for n in 0..1_203 {
-        store.tell(Timestamp::now(), None, "heartbeat", &serde_json::json!({ "n": n })).unwrap();
+        store
+            .record_event(Timestamp::now(), None, "heartbeat", &serde_json::json!({ "n": n }))
+            .unwrap();
     }
     let printed = |args: &[&str]| -> Vec<i64> {
         let text = env.dogwatch(args).success().text();

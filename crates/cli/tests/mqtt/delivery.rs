@@ -63,7 +63,9 @@ fn a_broker_that_is_killed_in_mid_stream() {
         for _ in 0..count {
             for id in &ids {
                 number += 1;
-                store.tell(Timestamp::now(), Some(id), "job", &json!({ "n": number })).unwrap();
+                store
+                    .record_event(Timestamp::now(), Some(id), "job", &json!({ "n": number }))
+                    .unwrap();
             }
         }
     };
@@ -110,7 +112,7 @@ fn a_relay_that_is_killed_in_mid_stream() {
     relay.says("publishing");
     let mut store = store(&env);
     let mut tell = |n: i32| {
-        store.tell(Timestamp::now(), Some(&id), "job", &json!({ "n": n })).unwrap();
+        store.record_event(Timestamp::now(), Some(&id), "job", &json!({ "n": n })).unwrap();
     };
     tell(0);
     let mut heard = vec![sub.hears("the first", |message| message.json()["data"]["n"] == 0)];

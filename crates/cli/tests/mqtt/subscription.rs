@@ -51,7 +51,7 @@ fn push_is_lost_and_comes_back_by_itself() {
     relay.says("publishing");
     let mut store = store(&env);
     let mut tell = |n: i32| {
-        store.tell(Timestamp::now(), None, "drift", &json!({ "n": n })).unwrap();
+        store.record_event(Timestamp::now(), None, "drift", &json!({ "n": n })).unwrap();
     };
     let is_drift = |n: i32| move |update: &Update| matches!(update, Update::Event(event) if event.data["n"] == n);
     tell(1);
