@@ -1,5 +1,5 @@
-//! What the configuration file may say. It is read by `engine/config.rs`; a word that is not known is an error with its
-//! place, because a setting that is misspelt and passed over is worse than one that is refused.
+//! The configuration file; `engine/config.rs` reads it. An unknown word is an error with its
+//! position: a misspelt setting must not be ignored.
 
 mod mqtt;
 
@@ -11,38 +11,38 @@ use toml::Spanned;
 use crate::notice::Occasion;
 pub use mqtt::{Address, FleetTable, MqttTable};
 
-/// The longest time that a sink may take: whoever tells waits for it.
+/// Longest time limit of a channel: the sender waits for it.
 const MAX_SECONDS: u64 = 30;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The broker that events are told to.
+    /// The broker to publish to.
     pub mqtt: Option<MqttTable>,
-    /// What other hosts may ask.
+    /// What other hosts may request.
     pub fleet: FleetTable,
-    /// Who is told of what needs a person. Without any, the terminal's bell.
+    /// Notification channels. Without any, the terminal's bell.
     pub notify: Vec<Notify>,
 }
 
-/// One way to tell a person.
+/// One notification channel.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
     pub kind: Spanned<Way>,
-    /// Of what is told.
+    /// The occasions to notify of.
     #[serde(default = "raised_only")]
     pub on: Vec<Occasion>,
-    /// Of a command: its words. The notice is on its standard input.
+    /// For a command: its words. The notification is on its standard input.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Of a webhook.
+    /// For a webhook.
     pub url: Option<String>,
-    /// The variable that has the webhook's bearer token.
+    /// The variable with the webhook's bearer token.
     pub token_env: Option<String>,
-    /// The file that has it, readable by its owner alone.
+    /// The file with it, readable only for its owner.
     pub token_file: Option<String>,
-    /// How long it may take, in seconds.
+    /// Time limit in seconds.
     #[serde(default = "five")]
     pub timeout: u64,
 }
@@ -81,7 +81,7 @@ impl Notify {
     }
 }
 
-/// What is wrong with a configuration file, and where.
+/// A problem in the configuration file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct ConfigError {
@@ -121,7 +121,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// What does not go together.
+/// Settings that contradict each other.
 fn problem(notify: &Notify) -> Option<String> {
     let way = *notify.kind.get_ref();
     let word = way.as_str();
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_said() {
+    fn valid_settings_are_read() {
         let text = "[[notify]]\nkind = 'bell'\n\n[[notify]]\nkind = 'webhook'\nurl = 'http://localhost:9/x'\n\
                     token_env = 'T'\non = ['escalation_raised', 'job_failed']\ntimeout = 3\n";
         let config = parse(text).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_place() {
+    fn problems_have_a_position() {
         let said = |text: &str| parse(text).unwrap_err().to_string();
         let table = [
             ("[[notify]]\nkind = 'smoke'\n", "line 2, column 8: "),

@@ -84,7 +84,7 @@ mod tests {
         );
         fs::create_dir(tmp.path().join("x-3")).unwrap();
         fs::write(tmp.path().join("x-4"), "a file").unwrap();
-        assert_eq!(keep("3"), tmp.path().join("x-5"), "an empty folder is somebody's too");
+        assert_eq!(keep("3"), tmp.path().join("x-5"), "an empty directory is not replaced");
         assert_eq!(fs::read_to_string(first.join("a.json")).unwrap(), "1");
         assert_eq!((mode(&first), mode(&first.join("a.json"))), (0o700, 0o600));
     }

@@ -1,4 +1,4 @@
-//! The diagnostic log. Off unless `DOGWATCH_LOG` is set; then reading that variable is its only cost.
+//! The diagnostic log. Off unless `DOGWATCH_LOG` is set; while it is off, reading that variable is its only cost.
 
 mod file;
 mod ignored;

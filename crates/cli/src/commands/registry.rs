@@ -83,7 +83,7 @@ fn seen(observed: &Observed, name: &str, entry: &Entry) -> &'static str {
     }
     let panes = || observed.sessions.get(name).into_iter().flat_map(|session| &session.panes);
     let living = || panes().filter(|pane| !pane.dead);
-    let no_agent = living().all(|pane| pane.agent == InPane::Nobody);
+    let no_agent = living().all(|pane| pane.agent == InPane::NoAgent);
     match living().count() {
         0 => "gone",
         _ if no_agent && observed.agents.contains(&entry.agent) => "agent gone",

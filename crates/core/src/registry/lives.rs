@@ -139,7 +139,7 @@ fn check_agent(pass: &mut Pass<'_>, name: &str, entry: &Entry, pane: &SeenPane) 
         InPane::Unknown => return,
         InPane::Runs(found) if found == agent => return,
         InPane::Runs(found) => format!("{found} is running instead"),
-        InPane::Nobody => format!("{} is running instead", pane.cmd),
+        InPane::NoAgent => format!("{} is running instead", pane.cmd),
     };
     let message = format!("{name}: the pane exists, but {agent} has ended: {instead}");
     let mark = format!("{} {}", pane.id, pane.pid);

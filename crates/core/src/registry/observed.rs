@@ -70,7 +70,7 @@ pub struct SeenPane {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum InPane {
     Runs(String),
-    Nobody,
+    NoAgent,
     /// Not detectable on this system.
     #[default]
     Unknown,

@@ -226,7 +226,7 @@ const CASES: [Case; 25] = [
         &["D"],
     ),
     ("artifact not looked for", |w| w.observed.artifacts.clear(), &[]),
-    ("agent gone", |w| w.pane().agent = InPane::Nobody, &["E"]),
+    ("agent gone", |w| w.pane().agent = InPane::NoAgent, &["E"]),
     ("agent unknown", |w| w.pane().agent = InPane::Unknown, &[]),
     ("elsewhere", |w| w.pane().cwd = "/other".into(), &["H"]),
     ("in a folder below", |w| w.pane().cwd = "/w/src".into(), &[]),
@@ -293,11 +293,11 @@ fn an_unknown_session_is_registered_completely() {
 #[test]
 fn a_drift_that_comes_back_is_reported_again() {
     let mut world = World::new();
-    world.pane().agent = InPane::Nobody;
+    world.pane().agent = InPane::NoAgent;
     assert_eq!(world.pass(), ["E"]);
     world.pane().agent = InPane::Runs("claude".into());
     assert_eq!(world.pass(), [""; 0]);
-    world.pane().agent = InPane::Nobody;
+    world.pane().agent = InPane::NoAgent;
     assert_eq!(world.pass(), ["E"]);
     let server = std::mem::take(&mut world.observed.server);
     assert_eq!(world.pass(), [""; 0]);

@@ -211,7 +211,7 @@ impl Hands<'_> {
             dead: false,
             agent: match profile {
                 Some(_) => InPane::Runs(session.agent.clone()),
-                None => InPane::Nobody,
+                None => InPane::NoAgent,
             },
             conversation: said.or_else(|| session.conversation.clone()),
             status: None,
@@ -232,7 +232,7 @@ impl Hands<'_> {
             dead: detail.row.dead,
             agent: match agent {
                 Some(agent) => InPane::Runs(agent.agent.clone()),
-                None if cfg!(target_os = "linux") => InPane::Nobody,
+                None if cfg!(target_os = "linux") => InPane::NoAgent,
                 None => InPane::Unknown,
             },
             conversation: process

@@ -111,7 +111,7 @@ impl<'c> Watcher<'c> {
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let meant = reader.many(&targets, now)?;
         let ids: BTreeSet<SessionId> = meant.into_iter().map(|one| one.seen.session.id).collect();
-        // Hooks and runners write to the news file only if it exists.
+        // Hooks and runners write news only if this directory exists.
         context.state.news();
         let changes = Changes::new();
         let line = Line::new(&context.tmux, changes.waker());
