@@ -227,14 +227,25 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileError> {
 }
 
 /// Each is read when first asked for, and once.
-static BUILTIN: [(&str, &str, OnceLock<Option<Profile>>); 6] = [
+static BUILTIN: [(&str, &str, OnceLock<Option<Profile>>); 14] = [
     ("claude", include_str!("../agents/claude.toml"), OnceLock::new()),
     ("codex", include_str!("../agents/codex.toml"), OnceLock::new()),
     ("gemini", include_str!("../agents/gemini.toml"), OnceLock::new()),
     ("opencode", include_str!("../agents/opencode.toml"), OnceLock::new()),
+    ("copilot", include_str!("../agents/copilot.toml"), OnceLock::new()),
+    ("qwen", include_str!("../agents/qwen.toml"), OnceLock::new()),
+    ("kimi", include_str!("../agents/kimi.toml"), OnceLock::new()),
+    ("aider", include_str!("../agents/aider.toml"), OnceLock::new()),
+    ("amp", include_str!("../agents/amp.toml"), OnceLock::new()),
+    ("crush", include_str!("../agents/crush.toml"), OnceLock::new()),
+    ("cursor", include_str!("../agents/cursor.toml"), OnceLock::new()),
+    ("goose", include_str!("../agents/goose.toml"), OnceLock::new()),
     ("agy", include_str!("../agents/agy.toml"), OnceLock::new()),
     (COMMAND, include_str!("../agents/command.toml"), OnceLock::new()),
 ];
+
+/// Programs of the built-in profiles that are not called as the profile is.
+const OTHER_PROGRAMS: [(&str, &str); 2] = [("cursor", "cursor-agent"), (COMMAND, "")];
 
 /// Names of the built-in profiles, agents first.
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
@@ -244,6 +255,14 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
 /// Whether a profile of that name ships with dogwatch. The user may have another one of it.
 pub fn is_builtin(name: &str) -> bool {
     BUILTIN.iter().any(|(known, _, _)| *known == name)
+}
+
+/// The program of a built-in profile, without reading it; empty for plain commands. Whoever looks for agents among
+/// the processes asks for all of them.
+pub fn builtin_program(name: &str) -> Option<&'static str> {
+    let (name, _, _) = BUILTIN.iter().find(|(known, _, _)| *known == name)?;
+    let other = OTHER_PROGRAMS.iter().find(|(known, _)| known == name);
+    Some(other.map_or(name, |(_, program)| program))
 }
 
 /// A profile that ships with dogwatch.
@@ -262,8 +281,8 @@ mod tests {
             let name = *name;
             let profile = parse(name, text).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(profile.name, name);
-            // Whoever looks for agents among the processes goes by that.
-            assert_eq!(profile.program, if name == COMMAND { "" } else { name });
+            assert_eq!(Some(profile.program.as_str()), builtin_program(name));
+            assert_eq!(profile.program.is_empty(), name == COMMAND);
             assert_eq!(profile.install.is_empty(), name == COMMAND);
             if let Some(hooks) = &profile.hooks {
                 assert!(!hooks.events.is_empty());

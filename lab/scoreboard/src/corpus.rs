@@ -168,6 +168,11 @@ impl Corpus {
         Ok(Self { name: "versions", recordings })
     }
 
+    /// Screens of further agents, recorded in the same way.
+    pub fn recorded_more() -> Result<Self, CorpusError> {
+        Self::load("more agents", &testdata("recorded-more"))
+    }
+
     pub fn load(name: &'static str, folder: &Path) -> Result<Self, CorpusError> {
         let index = folder.join("index.jsonl");
         let text = fs::read_to_string(&index).map_err(|error| CorpusError::new(&index, error))?;

@@ -18,7 +18,12 @@ fn main() -> Outcome {
         std::env::args_os().skip(1).partition(|argument| argument == "--readings");
     let corpora = match folders.first() {
         Some(folder) => vec![Corpus::load("folder", folder.as_ref())?],
-        None => vec![Corpus::given()?, Corpus::recorded()?, Corpus::versions()?],
+        None => vec![
+            Corpus::given()?,
+            Corpus::recorded()?,
+            Corpus::versions()?,
+            Corpus::recorded_more()?,
+        ],
     };
     let mut out = std::io::stdout().lock();
     for corpus in &corpora {

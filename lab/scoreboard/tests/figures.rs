@@ -37,9 +37,18 @@ fn screens_of_other_versions() {
 }
 
 #[test]
+fn screens_of_further_agents() {
+    let corpus = Corpus::recorded_more().unwrap();
+    for input in Input::ALL {
+        let (right, all) = right(&corpus, input);
+        assert_eq!(right, all, "{}", input.name());
+    }
+}
+
+#[test]
 fn nothing_at_rest_is_called_working() {
-    for corpus in
-        [Corpus::given().unwrap(), Corpus::recorded().unwrap(), Corpus::versions().unwrap()]
+    for corpus in [Corpus::given(), Corpus::recorded(), Corpus::versions(), Corpus::recorded_more()]
+        .map(Result::unwrap)
     {
         for input in Input::ALL {
             let wrong: Vec<_> = Score::of(&corpus, input)
@@ -55,7 +64,8 @@ fn nothing_at_rest_is_called_working() {
 /// What a person is asked must be read off every dialog; low panes show the options only.
 #[test]
 fn dialogs_tell_what_they_ask() {
-    for corpus in [Corpus::given().unwrap(), Corpus::recorded().unwrap()] {
+    for corpus in [Corpus::given(), Corpus::recorded(), Corpus::recorded_more()].map(Result::unwrap)
+    {
         for recording in &corpus.recordings {
             if recording.truth().state == "waiting" {
                 let details = recording.read(Input::Styled).details;

@@ -9,7 +9,10 @@ fn known_ones_and_what_was_found() {
     let listed = env.dogwatch(&["agents", "--json"]).success().json();
     let agents = listed["agents"].as_array().unwrap();
     let names: Vec<&str> = agents.iter().map(|a| a["name"].as_str().unwrap()).collect();
-    for name in ["agy", "claude", "codex", "gemini", "mine", "opencode"] {
+    for name in [
+        "agy", "aider", "claude", "codex", "copilot", "cursor", "gemini", "mine", "opencode",
+        "qwen",
+    ] {
         assert!(names.contains(&name), "{names:?}");
     }
     let mine = agents.iter().find(|a| a["name"] == "mine").unwrap();

@@ -11,6 +11,8 @@ use super::regions::Line;
 
 /// Rows looked at for the keys of a dialog, from the bottom: lists may be shown below them.
 const HINT_ROWS: usize = 16;
+/// Rows that the keys of a dialog take up in a narrow pane.
+const KEY_ROWS: usize = 3;
 /// Rows between one option and the next: they may have descriptions.
 const OPTION_GAP: usize = 4;
 /// Rows between a lid and the box it covers.
@@ -85,8 +87,11 @@ impl<'a> Finder<'a> {
             next.is_some_and(|next| self.layout.input.prompt.matches(next.text())) && is_top(row)
         };
         let whole = (0..all).rev().find(opens);
-        // The last row may be an upper edge, unless it is the lower edge of a box that is all there.
-        let last = all.checked_sub(1).filter(|row| self.clipped && is_top(row));
+        // The last row may be an upper edge, unless it is the lower edge of a box that is all there, or of a dialog.
+        let keys = self.layout.dialog.hint.as_ref();
+        let below_keys =
+            |row: &usize| (row.saturating_sub(KEY_ROWS)..*row).any(|row| self.is(keys, row));
+        let last = all.checked_sub(1).filter(|row| self.clipped && is_top(row) && !below_keys(row));
         let start = match (whole, last) {
             (Some(start), Some(last)) if closes(start) != Some(last) => last,
             (whole, last) => whole.or(last)?,

@@ -46,18 +46,26 @@ pub struct Screen<'a> {
 }
 
 /// Agents whose markers are built in. Each is read when first asked for: most commands look at one kind of agent.
-static MARKERS: [(&str, LazyLock<Option<Markers>>); 4] = [
+static MARKERS: [(&str, LazyLock<Option<Markers>>); 8] = [
     ("claude", LazyLock::new(|| Markers::built_in(BUILT_IN[0]).ok())),
     ("codex", LazyLock::new(|| Markers::built_in(BUILT_IN[1]).ok())),
     ("gemini", LazyLock::new(|| Markers::built_in(BUILT_IN[2]).ok())),
     ("opencode", LazyLock::new(|| Markers::built_in(BUILT_IN[3]).ok())),
+    ("qwen", LazyLock::new(|| Markers::built_in(BUILT_IN[4]).ok())),
+    ("aider", LazyLock::new(|| Markers::built_in(BUILT_IN[5]).ok())),
+    ("copilot", LazyLock::new(|| Markers::built_in(BUILT_IN[6]).ok())),
+    ("kimi", LazyLock::new(|| Markers::built_in(BUILT_IN[7]).ok())),
 ];
 
-const BUILT_IN: [&str; 4] = [
+const BUILT_IN: [&str; 8] = [
     include_str!("../../screens/claude.toml"),
     include_str!("../../screens/codex.toml"),
     include_str!("../../screens/gemini.toml"),
     include_str!("../../screens/opencode.toml"),
+    include_str!("../../screens/qwen.toml"),
+    include_str!("../../screens/aider.toml"),
+    include_str!("../../screens/copilot.toml"),
+    include_str!("../../screens/kimi.toml"),
 ];
 
 static TERMINAL: LazyLock<Terminal> = LazyLock::new(|| {

@@ -41,12 +41,11 @@ pub fn profile(context: &Context, name: &str) -> Result<Profile, Error> {
     })
 }
 
-/// The program of an agent. Those of the built-in ones are called as they are: their profiles need not be read for it.
+/// The program of an agent. Those of the built-in ones are known without reading their profiles.
 pub fn program(context: &Context, name: &str) -> Option<String> {
     let program = match own_profile(context, name) {
         Some(own) => own.logged("read an agent's profile")?.program,
-        None if profile::is_builtin(name) => name.to_owned(),
-        None => return None,
+        None => profile::builtin_program(name)?.to_owned(),
     };
     (!program.is_empty()).then_some(program)
 }
@@ -152,10 +151,15 @@ pub fn version(path: &Path, profile: &Profile) -> Option<String> {
     let mut command = Command::new(path);
     command.args(&profile.version_args);
     let output = processes::output_within(command, b"", PATIENCE)?;
-    let text = String::from_utf8_lossy(&output).into_owned();
-    text.split_whitespace()
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-        .map(ToOwned::to_owned)
+    version_in(&String::from_utf8_lossy(&output)).map(ToOwned::to_owned)
+}
+
+/// The first word that looks like a version: it begins with a digit, and has a dot in it if any has. Copilot says how
+/// long it took to unpack itself first, and ends its sentence with a full stop.
+fn version_in(text: &str) -> Option<&str> {
+    let words = text.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ';']));
+    let numbers = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    numbers.clone().find(|word| word.contains('.')).or_else(|| numbers.clone().next())
 }
 
 /// Looks a program up as a shell would: with a slash it is a path, else the first executable file of
@@ -181,6 +185,21 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_in_what_programs_say() {
+        let table = [
+            ("2.1.325 (Claude Code)", Some("2.1.325")),
+            ("codex-cli 0.166.0", Some("0.166.0")),
+            ("Package extraction took 7436ms\nGitHub Copilot CLI 1.0.102.\n", Some("1.0.102")),
+            ("aider 0.86.2", Some("0.86.2")),
+            ("mine 7", Some("7")),
+            ("no number", None),
+        ];
+        for (text, version) in table {
+            assert_eq!(version_in(text), version, "{text}");
+        }
+    }
 
     #[test]
     fn programs_are_found_as_a_shell_would() {

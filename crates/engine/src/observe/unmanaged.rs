@@ -252,8 +252,10 @@ fn is_program(words: &[String], program: &str) -> bool {
     };
     let mut words = words.iter();
     let Some(first) = words.next() else { return false };
-    let interpreters = ["node", "bun", "deno", "python", "python3", "sh", "bash", "env"];
-    let is_interpreter = interpreters.iter().any(|name| first.ends_with(name));
+    let interpreters = ["node", "bun", "deno", "python", "sh", "bash", "env"];
+    // `python3.12` is one as well.
+    let bare = first.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
+    let is_interpreter = interpreters.iter().any(|name| bare.ends_with(name));
     is_name(first) || (is_interpreter && words.find(|w| !w.starts_with('-')).is_some_and(is_name))
 }
 
@@ -302,6 +304,8 @@ mod tests {
             ("node /usr/lib/node_modules/.bin/codex -c x", "codex", true),
             ("node --max-old-space-size=99 /opt/gemini", "gemini", true),
             ("/usr/bin/node /opt/codex.js", "codex", true),
+            ("/opt/venv/bin/python3.12 /opt/venv/bin/aider --model x", "aider", true),
+            ("/home/me/.local/bin/cursor-agent", "cursor-agent", true),
             ("vim claude", "claude", false),
             ("less /usr/bin/claude", "claude", false),
             ("claude-squad", "claude", false),

@@ -89,8 +89,17 @@ pub(super) fn prompt(prompt: Option<&str>) -> Result<(), Error> {
     Err(SessionError::BadPrompt { problem }.into())
 }
 
-/// Some agents take a text that begins in a certain way for something else than a message.
+/// Some agents take no prompt when they are started, or take a text that begins in a certain way for something else than
+/// a message.
 pub(super) fn prefix(prompt: Option<&str>, profile: &Profile) -> Result<(), Error> {
+    let takes_none = profile.launch.prompt.is_empty() && profile.name != profile::COMMAND;
+    if prompt.is_some() && takes_none && profile::is_builtin(&profile.name) {
+        let problem = format!(
+            "cannot be given to {} at its start; start it without one, then `dogwatch send` it",
+            profile.title
+        );
+        return Err(SessionError::BadPrompt { problem }.into());
+    }
     let prompt = prompt.unwrap_or_default().trim_start();
     let refused = &profile.launch.refused_prefixes;
     match refused.iter().find(|prefix| prompt.starts_with(prefix.as_str())) {
