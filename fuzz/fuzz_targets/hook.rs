@@ -11,6 +11,7 @@ use dogwatch_core::liveness::{Life, State};
 use dogwatch_core::record::{Exit, ProcessIdent};
 use dogwatch_core::screen::Hands;
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Shows, Turn};
+use dogwatch_core::status::self_report::Writer;
 use dogwatch_core::status::{
     Role, Status, Verdict, WaitFor, hooks, judge, payload, rollout, self_report,
 };
@@ -41,6 +42,7 @@ fn evidence(input: &mut Input) -> Evidence {
     let (clock, movement) = (input.maybe(time), input.maybe(time));
     let window = Duration::from_secs(input.u16().into());
     let screen = input.maybe(screen);
+    let knows_conversation = input.flag();
     let before = input.maybe(before);
     let spooled = input.byte();
     let step = SignedDuration::from_secs(input.i64() % 10_000);
@@ -60,6 +62,7 @@ fn evidence(input: &mut Input) -> Evidence {
         own_word,
         hooks,
         transcript,
+        knows_conversation,
         clock,
         screen,
         movement,
@@ -76,7 +79,7 @@ fn own_word(said: &[u8]) -> OwnWord {
             let answers: Value = serde_json::from_slice(said).unwrap_or_default();
             self_report::opencode(&answers[0], &answers[1], &answers[2])
         }
-        _ => self_report::claude(said, PROCESS),
+        _ => self_report::claude(said, Writer { process: PROCESS, began: None }),
     }
 }
 
@@ -126,10 +129,13 @@ fn screen(input: &mut Input) -> Screen {
         7 => Shows::Shell,
         _ => Shows::Unreadable,
     };
+    let (is_live, title) = (input.flag(), input.maybe(|_| Shows::Working(None)));
     let options = (0..input.byte() % 4).map(|_| text()).collect();
     let (draft, background) = (input.maybe(|_| text()), input.u16().into());
     Screen {
         shows,
+        is_live,
+        title,
         because: text(),
         draft,
         background,

@@ -9,7 +9,7 @@
 //! | | the session is over | failed |
 //! | running | the turn of this very message is done | done, with the agent's last words |
 //! | | that turn was interrupted, or stopped because a permission denied | cancelled if a person cancelled it, else failed |
-//! | | that turn failed, or the session is over before it was done | failed |
+//! | | that turn failed or ended without an answer, or the session is over before it was done | failed |
 //! | | a dialog is open | running, and what it waits for is said |
 //!
 //! Where an agent keeps no transcript, its state since the delivery is all there is to go by, and there is no result.
@@ -179,6 +179,19 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
                     return stopped(*at, "permission denied", what);
                 }
                 Some((at, TurnEnd::Failed(because))) => return fail(*at, because.clone()),
+                Some((at, TurnEnd::Unanswered)) => {
+                    return match &sight.agent {
+                        // Its hook says that all went well.
+                        Agent::Idle { since, interrupted: false } if since >= at => {
+                            step(*at, JobState::Done { result: answer() })
+                        }
+                        // The screen knows more.
+                        Agent::Failed { since, because } if since >= at => {
+                            fail(*at, because.clone())
+                        }
+                        _ => fail(*at, "the turn ended without an answer".to_owned()),
+                    };
+                }
                 None => {}
             }
             let began = sight.turn.as_ref().map_or_else(|| delivered(sight), |turn| turn.began);

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::calls::Calls;
-use crate::status::evidence::EdgeKind;
+use crate::status::evidence::{self, EdgeKind};
 use crate::status::rollout;
 use crate::transcript::{self, Dialect, Speaker};
 
@@ -25,6 +25,8 @@ pub enum TurnEnd {
     /// The person did not allow what the agent wanted to do, and it stopped there.
     Refused(Option<String>),
     Failed(String),
+    /// Nothing was answered: in versions that do not write down failures, it has failed.
+    Unanswered,
 }
 
 /// The turn that began with the first message since then that is ours.
@@ -35,12 +37,17 @@ pub fn turn_of(
     is_ours: impl Fn(&str) -> bool,
 ) -> Option<Turn> {
     let mut turn: Option<Turn> = None;
+    let mut told = evidence::Turn::default();
     let mut calls = Calls::default();
+    // When it ended, where the transcript does not tell: what the agent said then was the last, as far as one can see.
+    let mut likely_end = None;
     for line in text.lines() {
         let Ok(value) = serde_json::from_str::<Value>(line) else { continue };
         let Some(at) = value["timestamp"].as_str().and_then(|text| text.parse().ok()) else {
             continue;
         };
+        let before = told.edge.clone();
+        rollout::fold_line(&mut told, dialect, &value);
         let said = transcript::said_in(dialect, &value);
         let Some(found) = &mut turn else {
             let is_it = |entry: &transcript::Entry| {
@@ -51,30 +58,56 @@ pub fn turn_of(
             }
             continue;
         };
+        let edge = told.edge.clone().filter(|edge| before.as_ref() != Some(edge));
         let spoken = said.into_iter().rfind(|entry| entry.speaker == Speaker::Agent);
-        let edge = rollout::edge(dialect, &value);
         // What claude writes in place of an answer when the model could not be asked is no answer.
-        if !matches!(edge, Some(EdgeKind::Failed(_)))
+        if !edge.as_ref().is_some_and(|edge| matches!(edge.what, EdgeKind::Failed(_)))
             && let Some(entry) = spoken
         {
             found.answer = Some(entry.text);
             calls.went_on();
         }
         calls.take_in(dialect, &value);
-        let end = match (edge, calls.stopped_by()) {
-            (Some(EdgeKind::Done | EdgeKind::Interrupted | EdgeKind::Began), Some(end)) => end,
-            (Some(EdgeKind::Done), None) => TurnEnd::Done,
+        let Some(edge) = edge else { continue };
+        let end = match (edge.what, calls.stopped_by()) {
+            (EdgeKind::Done, None) if !edge.told => {
+                likely_end = Some(at);
+                continue;
+            }
+            // It was not the last after all, or codex tells of our message a second time.
+            (EdgeKind::Began, _) if !edge.told && !is_another(dialect, &value, &is_ours) => {
+                continue;
+            }
+            (EdgeKind::Done | EdgeKind::Interrupted | EdgeKind::Began, Some(end)) => end,
+            (EdgeKind::Done, None) => TurnEnd::Done,
+            (EdgeKind::Began, None) if let Some(at) = likely_end => {
+                found.end = Some((at, TurnEnd::Done));
+                break;
+            }
             // Another turn has begun, and nobody wrote how this one ended.
-            (Some(EdgeKind::Interrupted | EdgeKind::Began), None) => TurnEnd::Interrupted(None),
-            (Some(EdgeKind::Failed(failure)), _) => {
+            (EdgeKind::Interrupted | EdgeKind::Began, None) => TurnEnd::Interrupted(None),
+            (EdgeKind::Failed(failure), _) => {
                 TurnEnd::Failed(format!("{}: {}", failure.kind, failure.text))
             }
-            (Some(EdgeKind::Ready) | None, _) => continue,
+            (EdgeKind::Unanswered, _) => TurnEnd::Unanswered,
+            (EdgeKind::Ready, _) => continue,
         };
         found.end = Some((at, end));
         break;
     }
     turn
+}
+
+/// Whether a line is a person's message that is not ours.
+fn is_another(dialect: Dialect, line: &Value, is_ours: &impl Fn(&str) -> bool) -> bool {
+    let is_theirs = |entry: transcript::Entry| entry.speaker == Speaker::Person;
+    match dialect {
+        Dialect::Codex => {
+            let event = &line["payload"];
+            event["type"] == "user_message" && !event["message"].as_str().is_some_and(is_ours)
+        }
+        dialect => transcript::said_in(dialect, line).into_iter().any(is_theirs),
+    }
 }
 
 #[cfg(test)]

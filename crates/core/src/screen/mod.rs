@@ -87,6 +87,12 @@ pub fn read(agent: &str, screen: &Screen) -> Reading {
     }
 }
 
+/// The kind of failure that a text tells of.
+pub fn kind_of_failure(text: &str) -> Option<&'static str> {
+    let known = TERMINAL.failures.iter().find(|failure| failure.pattern.matches(text))?;
+    Some(&known.kind)
+}
+
 /// Reads a screen with a user's own markers.
 pub fn read_with(markers: &Markers, screen: &Screen) -> Reading {
     detect::read(&TERMINAL, markers, screen)

@@ -28,6 +28,8 @@ pub struct Evidence {
     pub own_word: OwnWord,
     pub hooks: Turn,
     pub transcript: Turn,
+    /// Which conversation it is in is known: what its transcript does not tell of has not been.
+    pub knows_conversation: bool,
     /// The last refresh of the statusline.
     pub clock: Option<Timestamp>,
     pub screen: Option<Screen>,
@@ -85,6 +87,16 @@ pub struct Turn {
     pub queued: u32,
     /// What it is at: the last tool.
     pub task: Option<String>,
+    pub course: Course,
+}
+
+/// How far a turn has come, as a transcript tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Course {
+    /// A person asked for it.
+    pub asked: bool,
+    /// The last that was written is what the agent said: no tool that it called is under way.
+    pub spoke_last: bool,
 }
 
 impl Turn {
@@ -102,6 +114,8 @@ impl Turn {
 pub struct Edge {
     pub at: Timestamp,
     pub what: EdgeKind,
+    /// In so many words. Else it follows from who spoke last, and is no more than likely.
+    pub told: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +125,15 @@ pub enum EdgeKind {
     Done,
     Interrupted,
     Failed(Failure),
+    /// It has ended, and nothing was answered. Versions that do not write down failures end a failed turn like this.
+    Unanswered,
+}
+
+impl EdgeKind {
+    /// Whether a turn is over with it.
+    pub fn is_end(&self) -> bool {
+        !matches!(self, Self::Ready | Self::Began)
+    }
 }
 
 /// Why a turn failed.
@@ -133,6 +156,13 @@ impl Failure {
         }
     }
 
+    /// What a text for people says: a status in it, or words that the screen reader knows.
+    pub fn kind_of_text(text: &str) -> Option<&'static str> {
+        let after = text.split_once("API Error: ").map(|(_, after)| after);
+        let status = after.and_then(|after| after.get(..3)?.parse().ok());
+        status.and_then(Self::kind_of_status).or_else(|| crate::screen::kind_of_failure(text))
+    }
+
     /// Limits pass by themselves; errors do not, and credit that is used up does not come back.
     pub fn is_limit(&self) -> bool {
         let kind = self.kind.as_str();
@@ -152,7 +182,12 @@ pub struct Asked {
 /// What the screen reader made of the pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Screen {
+    /// What it shows without its title.
     pub shows: Shows,
+    /// It shows a line that only an agent at work has. Else that it works follows from what is missing.
+    pub is_live: bool,
+    /// What the title claims. Whatever runs in the pane may set that, and so may what an agent prints.
+    pub title: Option<Shows>,
     /// The line or title that made it say so.
     pub because: String,
     pub draft: Option<String>,
@@ -187,7 +222,7 @@ mod tests {
     fn turns_before_the_start_are_of_another_process() {
         let at = |second: i64| Timestamp::from_second(1_000_000 + second).unwrap();
         let turn = |second| Turn {
-            edge: Some(Edge { at: at(second), what: EdgeKind::Done }),
+            edge: Some(Edge { at: at(second), what: EdgeKind::Done, told: true }),
             turns_done: 1,
             ..Turn::default()
         };

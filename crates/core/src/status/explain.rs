@@ -23,7 +23,10 @@ pub(super) fn explain(e: &Evidence, ruling: Ruling) -> Verdict {
     });
     reasons.push(match &e.screen {
         Some(screen) => {
-            let said = format!("{}: {}", shows_said(&screen.shows), screen.because);
+            let mut said = format!("{}: {}", shows_said(&screen.shows), screen.because);
+            if let Some(claim) = &screen.title {
+                said.push_str(&format!("; its title claims: {}", shows_said(claim)));
+            }
             reason(Source::Screen, said, None)
         }
         None => reason(Source::Screen, "not read", None),
@@ -63,10 +66,13 @@ fn turn_said(source: Source, turn: &Turn) -> Reason {
     let Some(edge) = &turn.edge else { return reason(source, "no event yet", turn.last) };
     let said = match &edge.what {
         EdgeKind::Ready => "session started".to_owned(),
+        EdgeKind::Began if !edge.told => "turn began, by its messages".to_owned(),
         EdgeKind::Began => "turn began".to_owned(),
+        EdgeKind::Done if !edge.told => "turn ended, by its messages".to_owned(),
         EdgeKind::Done => "turn ended".to_owned(),
         EdgeKind::Interrupted => "turn interrupted".to_owned(),
         EdgeKind::Failed(failure) => format!("turn failed: {}", failure.kind),
+        EdgeKind::Unanswered => "turn ended without an answer".to_owned(),
     };
     reason(source, said, Some(edge.at))
 }
@@ -96,16 +102,14 @@ fn disagrees(e: &Evidence, source: Source, status: &Status) -> bool {
         Source::Hook | Source::Transcript => {
             let turn = if source == Source::Hook { &e.hooks } else { &e.transcript };
             let began = turn.edge.as_ref().is_some_and(|edge| edge.what == EdgeKind::Began);
-            let ended = matches!(
-                turn.edge.as_ref().map(|edge| &edge.what),
-                Some(EdgeKind::Done | EdgeKind::Interrupted | EdgeKind::Failed(_))
-            );
+            let ended = turn.edge.as_ref().is_some_and(|edge| edge.what.is_end());
             let idle = matches!(status, Status::Idle { .. });
             (began && idle) || (ended && working)
         }
         Source::Screen => match e.screen.as_ref().map(|s| &s.shows) {
             Some(Shows::Working(_)) => !working,
             Some(Shows::Prompt { .. }) => working,
+            Some(Shows::Failure(..) | Shows::Limit(..)) => matches!(status, Status::Idle { .. }),
             _ => false,
         },
         _ => false,

@@ -23,7 +23,7 @@ pub fn fold_late(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
 /// Takes one event in. Events come in the order in which they happened, whatever the clock says.
 pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
     turn.last = Some(at);
-    let edge = |what| Some(Edge { at, what });
+    let edge = |what| Some(Edge { at, what, told: true });
     match event {
         "SessionStart" if turn.edge.is_none() => turn.edge = edge(EdgeKind::Ready),
         "UserPromptSubmit" | "BeforeAgent" => {
@@ -100,7 +100,9 @@ fn failure(payload: &Value) -> Failure {
     let said = text(&payload["last_assistant_message"]).unwrap_or_default();
     let status = || said.strip_prefix("API Error: ")?.get(..3)?.parse().ok();
     let kind = status().and_then(Failure::kind_of_status).map(ToOwned::to_owned);
-    let kind = kind.or_else(|| text(&payload["error"])).unwrap_or_else(|| "unknown".into());
+    let word = text(&payload["error"]).filter(|word| word != "unknown");
+    let by_text = || Failure::kind_of_text(&said).map(ToOwned::to_owned);
+    let kind = kind.or(word).or_else(by_text).unwrap_or_else(|| "unknown".into());
     Failure { kind, text: said, until: None }
 }
 
@@ -132,7 +134,7 @@ mod tests {
     fn what_was_overtaken_undoes_nothing() {
         let mut turn = after(&[("UserPromptSubmit", json!({})), ("Stop", json!({}))]);
         fold_late(&mut turn, "PreToolUse", &json!({"tool_name": "Bash"}), at(0));
-        assert_eq!(turn.edge, Some(Edge { at: at(1), what: EdgeKind::Done }));
+        assert_eq!(turn.edge, Some(Edge { at: at(1), what: EdgeKind::Done, told: true }));
         let mut turn = after(&[("UserPromptSubmit", json!({})), ("SubagentStop", json!({}))]);
         fold_late(&mut turn, "Stop", &json!({}), at(1));
         assert_eq!(turn.edge.map(|edge| edge.what), Some(EdgeKind::Done));

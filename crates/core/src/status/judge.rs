@@ -1,5 +1,9 @@
 //! The rules, in order of authority. The first that fits decides; the rest is kept as reasons.
 //!
+//! Every source says something of a moment, and is worth no more than that: a word that is older than the end of a turn
+//! tells nothing of now, a title tells nothing that its agent denies. An asserted verdict needs a source that speaks in so
+//! many words, and none that contradicts it now (`weigh.rs`); where they contradict each other, the verdict is inferred.
+//!
 //! | rule | when | verdict |
 //! | --- | --- | --- |
 //! | over | an exit record, a dead or missing pane | exited, crashed, lost: final |
@@ -9,11 +13,11 @@
 //! | own waiting | the agent says that it waits | waiting |
 //! | dialog | a dialog is on the screen | waiting, whatever else says busy |
 //! | first turn | it was given a prompt, and no turn has begun yet | starting |
-//! | own busy | the agent says busy | working, or stuck |
+//! | own busy | the agent says busy, and no turn has ended since | working, or stuck |
 //! | next in line | a turn ended just now, and a message is queued | working |
 //! | own idle | the agent says idle or shell | idle, or how its last turn failed; until that is told, at most a second: working |
 //! | asked | a permission hook, and nothing since | waiting |
-//! | turn | the newest edge of hooks and transcript | working, idle, limited, error |
+//! | turn | the newest edge of hooks and transcript | working, idle, limited, error; inferred if the edge was not told |
 //! | screen | only the screen says something | what it shows |
 //! | young | it was started a moment ago | starting |
 //! | nothing | | unknown |
@@ -24,6 +28,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows, Word};
 use super::explain::explain;
+use super::weigh;
 use super::{Basis, Source, Status, Verdict, WaitFor};
 use crate::answer;
 use crate::liveness::State;
@@ -33,7 +38,7 @@ const YOUNG: SignedDuration = SignedDuration::from_secs(10);
 /// How long the first turn of an agent that was given a prompt may take to begin.
 const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
 /// How long the screen may lag behind a hook or the transcript, or these behind the screen.
-const LAG: SignedDuration = SignedDuration::from_secs(3);
+pub(super) const LAG: SignedDuration = SignedDuration::from_secs(3);
 /// How long hook and transcript may take to tell of the end of a turn, or of the one that follows it at once. Measured
 /// with claude 2.1.325: up to 0.15 s on an idle machine.
 const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
@@ -41,16 +46,16 @@ const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
 /// Times, with a clock that may have been set back. What was told before that lies ahead of now: it is old, and not as
 /// fresh as can be.
 impl Evidence {
-    fn is_ahead(&self, at: Timestamp) -> bool {
+    pub(super) fn is_ahead(&self, at: Timestamp) -> bool {
         at.duration_since(self.now) > LAG
     }
 
     /// How far from now, in either direction.
-    fn distance(&self, at: Timestamp) -> SignedDuration {
+    pub(super) fn distance(&self, at: Timestamp) -> SignedDuration {
         self.now.duration_since(at).abs()
     }
 
-    fn is_later(&self, one: Timestamp, other: Timestamp) -> bool {
+    pub(super) fn is_later(&self, one: Timestamp, other: Timestamp) -> bool {
         self.latest([Some(one), Some(other)]) != Some(other)
     }
 
@@ -61,6 +66,7 @@ impl Evidence {
 
 /// Judges one session from all the evidence.
 pub fn judge(evidence: &Evidence) -> Verdict {
+    let evidence = &*weigh::title(evidence);
     let rules: [fn(&Evidence) -> Option<Ruling>; 14] = [
         over,
         unreachable,
@@ -79,7 +85,7 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     ];
     let ruling = rules.iter().find_map(|rule| rule(evidence)).unwrap_or_else(|| nothing(evidence));
     let ruling = unless_stuck(evidence, ruling);
-    explain(evidence, ruling)
+    explain(evidence, weigh::contradictions(evidence, ruling))
 }
 
 /// What a rule found.
@@ -98,6 +104,12 @@ impl Ruling {
 
     fn inferred(status: Status, by: Source, since: Option<Timestamp>) -> Option<Self> {
         Some(Self { status, by, basis: Basis::Inferred, since })
+    }
+
+    /// What follows from an edge is as sure as the edge.
+    fn of_edge(status: Status, edge: &Edge, by: Source) -> Option<Self> {
+        let basis = if edge.told { Basis::Asserted } else { Basis::Inferred };
+        Some(Self { status, by, basis, since: Some(edge.at) })
     }
 }
 
@@ -182,6 +194,9 @@ fn waiting(e: &Evidence, r#for: WaitFor, question: Option<String>) -> Status {
 
 fn own_busy(e: &Evidence) -> Option<Ruling> {
     let OwnWord::Says(Word::Busy, at) = &e.own_word else { return None };
+    if at.is_some_and(|at| weigh::has_ended_since(e, at)) {
+        return None;
+    }
     let task = e.hooks.task.clone().or_else(|| shown_task(e));
     Ruling::asserted(Status::working(task), Source::OwnWord, *at)
 }
@@ -191,7 +206,7 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
     let told = [&e.hooks, &e.transcript].map(|turn| turn.edge.as_ref().map(|edge| &edge.what));
     let has_begun = told.iter().flatten().any(|what| **what != EdgeKind::Ready);
     // Of an agent without hooks and transcript only the screen tells that a turn was.
-    let is_done = told == [None, None] && shows_an_end(e);
+    let is_done = told == [None, None] && (shows_an_end(e) || shows_a_turn(e));
     let started = e.life.since?;
     let in_time = e.distance(started) < FIRST_TURN;
     if !e.prompted || has_begun || is_done || !in_time {
@@ -211,6 +226,13 @@ fn shows_an_end(e: &Evidence) -> bool {
     let shows = e.screen.as_ref().map(|s| &s.shows);
     let is_done = matches!(shows, Some(Shows::Prompt { after_turn: true }));
     is_done || shows_failure(e)
+}
+
+/// Whether it is at its prompt, with a message of the person above it. Of a resumed conversation that is an old one.
+fn shows_a_turn(e: &Evidence) -> bool {
+    e.screen.as_ref().is_some_and(|screen| {
+        matches!(screen.shows, Shows::Prompt { .. }) && screen.hands.asked.is_some()
+    })
 }
 
 fn shows_failure(e: &Evidence) -> bool {
@@ -233,21 +255,24 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
     let told = newest(e);
     match told {
         // A turn that began after that word was said is news to it.
-        Some((Edge { what: EdgeKind::Began, at: began }, _))
+        Some((Edge { what: EdgeKind::Began, at: began, .. }, _))
             if at.is_some_and(|at| e.is_later(*began, at)) =>
         {
             return None;
         }
         // The word comes first; whether the turn was finished or has failed is told a moment later.
-        Some((Edge { what: EdgeKind::Began, at: began }, source))
+        Some((Edge { what: EdgeKind::Began, at: began, .. }, source))
             if at.is_some_and(|at| e.distance(at) < LAST_WORDS) =>
         {
             let status = Status::working(e.hooks.task.clone());
             return Ruling::asserted(status, source, Some(*began));
         }
         // It says nothing of errors: an API error ends as idle, and only the others tell.
-        Some((Edge { what: EdgeKind::Failed(failure), at }, source)) => {
+        Some((Edge { what: EdgeKind::Failed(failure), at, .. }, source)) => {
             return Ruling::asserted(failed(e, failure), source, Some(*at));
+        }
+        Some((edge, source)) if edge.what == EdgeKind::Unanswered => {
+            return unanswered(e, edge, source);
         }
         _ => {}
     }
@@ -263,16 +288,28 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
             _ => shown,
         };
     }
-    Ruling::asserted(status, Source::OwnWord, *at)
+    // That nothing was asked of it yet only hooks and the transcript know.
+    let can_know =
+        e.knows_conversation || [&e.hooks, &e.transcript].iter().any(|t| t.last.is_some());
+    match &status {
+        Status::Idle { after_turn: false, .. } if !can_know => {
+            Ruling::inferred(status, Source::OwnWord, *at)
+        }
+        _ => Ruling::asserted(status, Source::OwnWord, *at),
+    }
 }
 
 fn asked(e: &Evidence) -> Option<Ruling> {
     let asked = e.hooks.waiting.as_ref()?;
     // Answering fires no hook: an edge or any line of the transcript since says that it was answered.
     let answered = newest(e).is_some_and(|(edge, _)| e.is_later(edge.at, asked.at));
-    let works_again = matches!(e.screen.as_ref().map(|s| &s.shows), Some(Shows::Working(_)))
-        && e.distance(asked.at) > LAG;
-    if answered || works_again {
+    let shows = e.screen.as_ref().map(|s| &s.shows);
+    let settled = e.distance(asked.at) > LAG;
+    let works_again = matches!(shows, Some(Shows::Working(_))) && settled;
+    // A dialog takes the place of the box: where that is, and more was written since, it was answered.
+    let has_gone_on = e.transcript.last.is_some_and(|last| e.is_later(last, asked.at));
+    let rests_again = matches!(shows, Some(Shows::Prompt { .. })) && settled && has_gone_on;
+    if answered || works_again || rests_again {
         return None;
     }
     let status = waiting(e, asked.r#for, asked.question.clone());
@@ -288,26 +325,37 @@ fn turn(e: &Evidence) -> Option<Ruling> {
         (EdgeKind::Began, Some(Shows::Prompt { .. })) if settled && is_quiet(e) => {
             Ruling::inferred(idle(e), Source::Screen, None)
         }
-        (EdgeKind::Began, Some(Shows::Failure(kind, text))) if settled => {
-            Ruling::inferred(error(kind, text), Source::Screen, None)
-        }
+        (EdgeKind::Began, Some(Shows::Failure(..))) if settled => screen(e),
+        (EdgeKind::Began, Some(Shows::Limit(..))) if settled && is_quiet(e) => screen(e),
         (EdgeKind::Began, _) => {
             let task = e.hooks.task.clone().or_else(|| shown_task(e));
-            Ruling::asserted(Status::working(task), source, Some(edge.at))
+            Ruling::of_edge(Status::working(task), edge, source)
         }
-        // It was set to work again, and has not told yet.
-        (_, Some(Shows::Working(task))) if settled => {
+        // It was set to work again, and has not told yet. That no end of a turn is in sight is not enough: what was told
+        // is of this turn, and newer.
+        (_, Some(Shows::Working(task))) if settled && is_live(e) => {
             Ruling::inferred(Status::working(task.clone()), Source::Screen, None)
         }
-        (EdgeKind::Failed(failure), _) => {
-            Ruling::asserted(failed(e, failure), source, Some(edge.at))
-        }
-        (EdgeKind::Done | EdgeKind::Interrupted, _) => {
-            Ruling::asserted(idle(e), source, Some(edge.at))
-        }
+        (EdgeKind::Failed(failure), _) => Ruling::of_edge(failed(e, failure), edge, source),
+        (EdgeKind::Unanswered, _) => unanswered(e, edge, source),
+        (EdgeKind::Done | EdgeKind::Interrupted, _) => Ruling::of_edge(idle(e), edge, source),
         // Started, and nothing asked of it yet: the screen knows whether it is at its prompt.
         (EdgeKind::Ready, _) => None,
     }
+}
+
+/// It has failed, most likely; the screen may know how.
+fn unanswered(e: &Evidence, edge: &Edge, source: Source) -> Option<Ruling> {
+    let since = Some(edge.at);
+    if shows_failure(e) {
+        return screen(e).map(|ruling| Ruling { since, ..ruling });
+    }
+    let status = error("unanswered", "the turn ended without an answer");
+    Ruling::inferred(status, source, since)
+}
+
+fn is_live(e: &Evidence) -> bool {
+    e.screen.as_ref().is_some_and(|screen| screen.is_live)
 }
 
 /// The transcript has not moved within the lag: what the screen shows is not just late.
@@ -353,7 +401,7 @@ fn nothing(e: &Evidence) -> Ruling {
 }
 
 /// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment.
-fn newest(e: &Evidence) -> Option<(&Edge, Source)> {
+pub(super) fn newest(e: &Evidence) -> Option<(&Edge, Source)> {
     match (&e.hooks.edge, &e.transcript.edge) {
         (Some(hook), Some(line)) if tells_more(e, line, hook) => Some((line, Source::Transcript)),
         (Some(hook), _) => Some((hook, Source::Hook)),
@@ -368,6 +416,10 @@ fn tells_more(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
     let same_turn = line.at.duration_since(hook.at).abs() < LAG;
     match (&line.what, &hook.what) {
         (EdgeKind::Done, EdgeKind::Failed(_)) if same_turn => false,
+        // codex fires its hook only if all went well.
+        (EdgeKind::Unanswered, EdgeKind::Done) if same_turn => false,
+        // What follows from who spoke last is known from the hook already.
+        (EdgeKind::Began | EdgeKind::Done, EdgeKind::Done) if same_turn && !line.told => false,
         (EdgeKind::Failed(_), EdgeKind::Failed(_)) if same_turn => true,
         _ => e.is_later(line.at, hook.at),
     }
@@ -398,9 +450,14 @@ fn idle(e: &Evidence) -> Status {
     });
     let last = newest(e).map(|(edge, _)| &edge.what);
     Status::Idle {
-        after_turn: told || finished,
+        // Where nobody tells of turns, a message above the prompt is all there is to go by.
+        after_turn: told || finished || (last.is_none() && shows_a_turn(e)),
         // Of a turn that is cut short before its first word nobody tells: it began, and never ended.
-        interrupted: matches!(last, Some(EdgeKind::Interrupted | EdgeKind::Began)),
+        interrupted: match last {
+            Some(EdgeKind::Interrupted) => true,
+            Some(EdgeKind::Began) => !e.transcript.course.spoke_last,
+            _ => false,
+        },
         background: e.hooks.background.max(shown.map_or(0, |s| s.background)),
         draft: shown.and_then(|s| s.draft.clone()),
     }

@@ -27,6 +27,7 @@ fn living() -> Evidence {
         own_word: OwnWord::Mute,
         hooks: Turn::default(),
         transcript: Turn::default(),
+        knows_conversation: true,
         clock: None,
         screen: None,
         movement: None,
@@ -36,7 +37,8 @@ fn living() -> Evidence {
 }
 
 fn edge(second: i64, what: EdgeKind) -> Turn {
-    Turn { edge: Some(Edge { at: at(second), what }), last: Some(at(second)), ..Turn::default() }
+    let edge = Some(Edge { at: at(second), what, told: true });
+    Turn { edge, last: Some(at(second)), ..Turn::default() }
 }
 
 fn failure(kind: &str) -> EdgeKind {
@@ -46,7 +48,9 @@ fn failure(kind: &str) -> EdgeKind {
 #[expect(clippy::unnecessary_wraps, reason = "as the evidence has it")]
 fn shows(shows: Shows) -> Option<Screen> {
     Some(Screen {
+        is_live: matches!(shows, Shows::Working(_)),
         shows,
+        title: None,
         because: "line".into(),
         draft: None,
         background: 0,

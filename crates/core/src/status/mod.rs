@@ -2,7 +2,8 @@
 //!
 //! - [`evidence`]: what was found out, source by source;
 //! - [`payload`], [`hooks`], [`backlog`], [`rollout`], [`own_word`]: how the raw words of agents become evidence;
-//! - [`judge`](mod@judge): the rules, one table in order of authority.
+//! - [`judge`](mod@judge): the rules, one table in order of authority;
+//! - [`testimony`]: what a screen is worth as evidence.
 //!
 //! The verdict names the source that decided and what every other source said, so that it can be
 //! explained, disputed and replayed.
@@ -15,6 +16,11 @@ pub mod judge;
 pub mod payload;
 pub mod rollout;
 pub mod self_report;
+pub mod testimony;
+mod weigh;
+
+#[cfg(test)]
+mod old_versions;
 
 pub use dogwatch_protocol::status::Need as WaitFor;
 pub use dogwatch_protocol::status::{Basis, Reason, Role, Source, Status, Verdict};

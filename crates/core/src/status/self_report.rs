@@ -1,6 +1,6 @@
 //! What an agent says of itself, now: claude in its state file, opencode over HTTP.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,14 +12,26 @@ use crate::text::shortened;
 /// Longest text of a question.
 const MAX_TEXT: usize = 2_000;
 
+/// When a process began is known to a tick, by a clock that may be set in between.
+const ABOUT: SignedDuration = SignedDuration::from_secs(2);
+
+/// A process that may have written a file, and when it began, as far as that is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Writer {
+    pub process: ProcessIdent,
+    pub began: Option<Timestamp>,
+}
+
 /// Claude's `sessions/<pid>.json`. After a `kill -9` the file stays with its last word, and pids are
-/// given out again: only a file that names this very process, by its start time, is believed.
-pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
+/// given out again: only a file that names this very process, by its start time, is believed. Up to 2.1.100 it has no
+/// start time in it; then it must have been begun after the process was.
+pub fn claude(file: &[u8], writer: Writer) -> OwnWord {
+    let process = writer.process;
     let Ok(value) = serde_json::from_slice::<Value>(file) else {
         // It may be being written this moment.
         return OwnWord::Silent;
     };
-    if !is_of(&value, process) {
+    if !is_of(&value, writer) {
         let whose = match value["pid"].as_i64() {
             Some(pid) if pid == i64::from(process.pid) => {
                 format!("an earlier process with the same pid ({pid})")
@@ -50,16 +62,26 @@ pub fn claude(file: &[u8], process: ProcessIdent) -> OwnWord {
 }
 
 /// The conversation that the file names, if it is this process's.
-pub fn claude_conversation(file: &[u8], process: ProcessIdent) -> Option<String> {
+pub fn claude_conversation(file: &[u8], writer: Writer) -> Option<String> {
     let value: Value = serde_json::from_slice(file).ok()?;
     let id =
-        value["sessionId"].as_str().filter(|id| is_of(&value, process) && crate::id::is_id(id))?;
+        value["sessionId"].as_str().filter(|id| is_of(&value, writer) && crate::id::is_id(id))?;
     Some(id.to_owned())
 }
 
-fn is_of(file: &Value, process: ProcessIdent) -> bool {
-    let start = file["procStart"].as_str().and_then(|text| text.parse::<u64>().ok());
-    file["pid"].as_i64() == Some(i64::from(process.pid)) && start == Some(process.start)
+fn is_of(file: &Value, writer: Writer) -> bool {
+    let is_same_pid = file["pid"].as_i64() == Some(i64::from(writer.process.pid));
+    let is_same_process = match &file["procStart"] {
+        Value::Null => {
+            let since =
+                file["startedAt"].as_i64().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+            since
+                .zip(writer.began)
+                .is_some_and(|(since, began)| began.duration_since(since) <= ABOUT)
+        }
+        start => start.as_str().and_then(|text| text.parse().ok()) == Some(writer.process.start),
+    };
+    is_same_pid && is_same_process
 }
 
 /// Where a session's opencode can be asked, as its folder's `endpoint.json` has it.
@@ -100,7 +122,7 @@ pub fn opencode(status: &Value, permissions: &Value, questions: &Value) -> OwnWo
 mod tests {
     use super::*;
 
-    const ME: ProcessIdent = ProcessIdent { pid: 7, start: 99 };
+    const ME: Writer = Writer { process: ProcessIdent { pid: 7, start: 99 }, began: None };
 
     fn says(status: &str) -> OwnWord {
         let file = format!(r#"{{"pid":7,"procStart":"99","statusUpdatedAt":1000,{status}}}"#);
@@ -145,6 +167,28 @@ mod tests {
         let long = format!(r#"{{"pid":"{}"}}"#, "7".repeat(1 << 20));
         let OwnWord::Forged(why) = claude(long.as_bytes(), ME) else { panic!("believed") };
         assert_eq!(why, "the state file belongs to another process");
+    }
+
+    /// As 2.1.80 and 2.1.100 write it, where they write one.
+    #[test]
+    fn a_file_without_the_start_of_its_process() {
+        let id = "753cd291-9f54-431a-9572-880a6086acb7";
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let file = format!(r#"{{"pid":7,"sessionId":"{id}","cwd":"/p","startedAt":1000500}}"#);
+        for (pid, began, is_its_own) in [
+            (7, Some(at(1000)), true),
+            (7, Some(at(900)), true),
+            (7, Some(at(1002)), true),
+            (7, Some(at(1010)), false),
+            (8, Some(at(1000)), false),
+            (7, None, false),
+        ] {
+            let writer = Writer { process: ProcessIdent { pid, start: 99 }, began };
+            let found = claude_conversation(file.as_bytes(), writer);
+            assert_eq!(found.is_some(), is_its_own, "{pid} {began:?}");
+            let word = claude(file.as_bytes(), writer);
+            assert_eq!(word == OwnWord::Silent, is_its_own, "{word:?}");
+        }
     }
 
     /// Answers as they were seen, shortened.

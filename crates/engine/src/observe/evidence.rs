@@ -35,6 +35,8 @@ pub struct PaneSight {
 pub struct Memory {
     profile: Option<Arc<Profile>>,
     told: Told,
+    /// A transcript that is likely its own.
+    guessed: Option<PathBuf>,
     written: transcripts::Reading,
     /// What was heard ahead of the next verdict.
     ahead: Option<Heard>,
@@ -74,6 +76,7 @@ impl Memory {
     pub fn transcript(&self, context: &Context, session: &Session) -> Option<PathBuf> {
         let rules = self.profile.as_ref()?.transcript.as_ref()?;
         transcripts::locate(context, session, rules, self.told.transcript.clone())
+            .or_else(|| self.guessed.clone())
     }
 
     /// Whether it was listened to, ahead of the next verdict.
@@ -117,11 +120,20 @@ impl Memory {
     }
 
     fn read(&mut self, context: &Context, session: &Session) -> Turn {
-        let dialect = self.profile.as_ref().and_then(|p| Some(p.transcript.as_ref()?.dialect));
-        match dialect.zip(self.transcript(context, session)) {
-            Some((dialect, path)) => self.written.turns(&path, dialect).clone(),
-            None => Turn::default(),
+        let Some(profile) = self.profile.clone() else { return Turn::default() };
+        let Some(rules) = &profile.transcript else { return Turn::default() };
+        let told = self.told.transcript.clone();
+        let found = transcripts::locate(context, session, rules, told);
+        self.guessed = match &found {
+            Some(_) => None,
+            None => transcripts::guess(context, session, &profile),
+        };
+        let Some(path) = found.or_else(|| self.guessed.clone()) else { return Turn::default() };
+        let mut turn = self.written.turns(&path, rules.dialect).clone();
+        if let Some(edge) = turn.edge.as_mut().filter(|_| self.guessed.is_some()) {
+            edge.told = false;
         }
+        turn
     }
 
     /// When the screen or the agent's processor time last changed between two looks.
@@ -196,6 +208,7 @@ impl Gatherer<'_> {
             own_word: heard.own_word,
             hooks: memory.told.turn.clone(),
             transcript: heard.transcript,
+            knows_conversation: session.conversation.is_some(),
             clock: heard.clock,
             screen: memory.sight.screen.clone(),
             window: STUCK_WINDOW,

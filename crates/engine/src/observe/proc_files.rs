@@ -8,6 +8,7 @@ use std::time::Duration;
 use dogwatch_base::log::LoggedIo as _;
 use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
+use jiff::{SignedDuration, Timestamp};
 
 /// A command line has two megabytes at most, unless a user has raised that.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -91,6 +92,18 @@ pub fn age(process: ProcessIdent) -> Option<Duration> {
     let per_second = u32::try_from(rustix::param::clock_ticks_per_second()).ok()?;
     let started = Duration::from_millis(process.start * 1000 / u64::from(per_second));
     Duration::try_from_secs_f64(uptime).ok()?.checked_sub(started)
+}
+
+/// When a process was started.
+pub fn began(process: ProcessIdent) -> Option<Timestamp> {
+    let age = age(process).and_then(|age| SignedDuration::try_from(age).ok())?;
+    Timestamp::now().checked_sub(age).ok()
+}
+
+/// All processes there are, by their pids.
+pub fn pids() -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// A regular file that a process holds open, by what its path ends in.

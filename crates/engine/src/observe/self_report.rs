@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 use dogwatch_core::profile::OwnWordWay;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::status::evidence::OwnWord;
-use dogwatch_core::status::self_report;
+use dogwatch_core::status::self_report::{self, Writer};
 
 use crate::Context;
-use crate::observe::{files, opencode, processes};
+use crate::observe::{files, opencode, proc_files, processes};
 
 /// More than any state file has.
 const MAX_STATE_FILE: u64 = 1024 * 1024;
@@ -28,7 +28,7 @@ pub fn ask(
 }
 
 fn claude_word(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
-    let word = |bytes: Vec<u8>| self_report::claude(&bytes, agent);
+    let word = |bytes: Vec<u8>| self_report::claude(&bytes, writer(&bytes, agent));
     // A file that names this very process is its own, wherever it is, and it is nearly always there. To find out where
     // else it may be takes longer than all the rest.
     let usual = home.as_ref().map(|home| state_file(&home.join(".claude"), agent.pid));
@@ -37,6 +37,12 @@ fn claude_word(agent: ProcessIdent, home: Option<PathBuf>) -> OwnWord {
         Some(word @ OwnWord::Says(..)) => word,
         _ => claude(agent, home).map_or(OwnWord::Silent, word),
     }
+}
+
+/// The process that may have written a state file. When it began is asked only where the file does not name its start.
+fn writer(file: &[u8], process: ProcessIdent) -> Writer {
+    let names_start = file.windows(9).any(|bytes| bytes == b"procStart");
+    Writer { process, began: if names_start { None } else { proc_files::began(process) } }
 }
 
 /// What it says, as it is.
@@ -64,7 +70,8 @@ pub fn conversation(
 ) -> Option<String> {
     match way? {
         OwnWordWay::ClaudeStateFile => {
-            self_report::claude_conversation(&claude(agent, home)?, agent)
+            let file = claude(agent, home)?;
+            self_report::claude_conversation(&file, writer(&file, agent))
         }
         OwnWordWay::OpencodeHttp => None,
     }

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use dogwatch_base::glob::Pattern;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::id::is_id;
-use dogwatch_core::profile::TranscriptRules;
+use dogwatch_core::profile::{Profile, TranscriptRules};
 use dogwatch_core::status::evidence::Turn;
 use dogwatch_core::status::rollout;
 use dogwatch_core::transcript::{self, Dialect, Entry};
@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Context;
-use crate::observe::{files, proc_files};
+use crate::observe::conversations::{self, Finder};
+use crate::observe::{files, proc_files, unmanaged};
 
 /// How much of a transcript's end is read; they grow to many megabytes.
 const TAIL: u64 = 1024 * 1024;
@@ -32,8 +33,38 @@ pub fn locate(
     told.or_else(|| find(context.home.as_deref()?, &rules.find, session.conversation.as_deref()?))
         .or_else(|| {
             let agent = session.started()?.agent;
-            proc_files::open_file(agent.pid, rules.held_open.as_ref()?)
+            held_open(agent.pid, rules.held_open.as_ref()?)
         })
+}
+
+/// The transcript that an agent holds open: the process itself or, if that is but a launcher, as codex's is, the one that it
+/// has started. What a tool of the agent holds open is not named like a transcript.
+pub fn held_open(pid: i32, ending: &str) -> Option<PathBuf> {
+    proc_files::open_file(pid, ending).or_else(|| {
+        let opened = |child| proc_files::open_file(child, ending);
+        let mut opened = proc_files::children(pid).into_iter().filter_map(opened);
+        opened.find(|path| conversations::id_of(path).is_some())
+    })
+}
+
+/// The transcript of an agent that names none and holds none open: the only one about its folder that was begun since it
+/// was started, if no other agent of its kind is there. That is likely, and no more.
+pub fn guess(context: &Context, session: &Session, profile: &Profile) -> Option<PathBuf> {
+    let started = session.started().filter(|_| session.conversation.is_none())?;
+    let finder = Finder::new(context);
+    let folder = session.cwd.to_str()?;
+    let mut begun = finder.begun_in(profile, folder, started.at, started.agent.pid).into_iter();
+    let only = begun.next().filter(|_| begun.next().is_none())?;
+    let is_another = |pid: &i32| {
+        let is_below = proc_files::children(*pid).contains(&started.agent.pid);
+        let is_its_own = *pid == started.agent.pid
+            || is_below
+            || proc_files::children(started.agent.pid).contains(pid);
+        !is_its_own
+            && unmanaged::is_program(&proc_files::command_line(*pid), &profile.program)
+            && proc_files::folder(*pid).as_deref() == Some(&session.cwd)
+    };
+    (!proc_files::pids().iter().any(is_another)).then_some(only)
 }
 
 /// Where the agent itself said that it writes its transcript: the last hook that named one.

@@ -13,7 +13,7 @@ use dogwatch_core::record::{ProcessIdent, Started};
 use dogwatch_protocol::id::{Origin, SessionId};
 use dogwatch_store::{Server, Session, Stage};
 use dogwatch_tmux::PaneRow;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::error::SessionError;
 use crate::observe::tmux_snapshot::TmuxSnapshot;
@@ -142,7 +142,7 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
     let Found { profile, first, agent } = in_foreground(context, pane_pid, known)?;
     let command = proc_files::command_line(agent.pid);
     let name = if is_headless(&command, &profile) { profile::COMMAND } else { &profile.name };
-    let began = began(agent);
+    let began = proc_files::began(agent).unwrap_or_else(Timestamp::now);
     let pane = row.pane_id.to_string();
     Some(Session {
         // The process is part of it: another agent in the same pane is another session. A launcher that starts the
@@ -245,7 +245,7 @@ fn running(context: &Context, leader: i32, known: &[(String, String)]) -> Option
 }
 
 /// Whether a command line runs that program: by its own name, or as a script of an interpreter.
-fn is_program(words: &[String], program: &str) -> bool {
+pub(super) fn is_program(words: &[String], program: &str) -> bool {
     let is_name = |word: &String| {
         let name = Path::new(word).file_name().and_then(|name| name.to_str());
         name.is_some_and(|name| name == program || name.strip_suffix(".js") == Some(program))
@@ -257,12 +257,6 @@ fn is_program(words: &[String], program: &str) -> bool {
     let bare = first.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
     let is_interpreter = interpreters.iter().any(|name| bare.ends_with(name));
     is_name(first) || (is_interpreter && words.find(|w| !w.starts_with('-')).is_some_and(is_name))
-}
-
-fn began(process: ProcessIdent) -> Timestamp {
-    let now = Timestamp::now();
-    let age = proc_files::age(process).and_then(|age| SignedDuration::try_from(age).ok());
-    age.and_then(|age| now.checked_sub(age).ok()).unwrap_or(now)
 }
 
 #[cfg(test)]

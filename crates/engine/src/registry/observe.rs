@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::observe::conversations::Finder;
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::status;
-use crate::observe::{agents, conversations, proc_files, self_report, unmanaged};
+use crate::observe::{agents, conversations, proc_files, self_report, transcripts, unmanaged};
 use crate::{Context, Error};
 
 /// Tolerance between clocks and file systems.
@@ -247,7 +247,7 @@ impl Hands<'_> {
         self_report::conversation(profile.own_word, agent, self.context.home.clone()).or_else(
             || {
                 let ending = profile.transcript.as_ref()?.held_open.as_ref()?;
-                conversations::id_of(&proc_files::open_file(agent.pid, ending)?)
+                conversations::id_of(&transcripts::held_open(agent.pid, ending)?)
             },
         )
     }

@@ -6,7 +6,7 @@ use dogwatch_base::log::Logged as _;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{is_id, modified};
+use super::{created, is_id, modified};
 use crate::observe::files;
 
 /// The first lines of a conversation say which it is; prompts may be long.
@@ -39,6 +39,13 @@ pub(super) fn in_folder(root: &Path, folder: &str, since: Timestamp) -> Vec<(Str
         found.push((said.unwrap_or(stem), at));
     }
     found
+}
+
+pub(super) fn begun_in(root: &Path, folder: &str, since: Timestamp) -> Vec<PathBuf> {
+    let files = conversations(&root.join("projects").join(key(folder))).into_iter();
+    let begun =
+        files.map(|(_, path)| path).filter(|path| created(path).is_some_and(|at| at >= since));
+    begun.filter(|path| head(path).1.is_none_or(|cwd| is_same_folder(&cwd, folder))).collect()
 }
 
 /// What else belongs to a conversation: its subagents and the output of its tools.

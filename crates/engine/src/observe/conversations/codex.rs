@@ -3,14 +3,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::{is_id, modified};
+use super::{created, is_id, modified};
 use crate::observe::files;
 
 /// The first line holds the instructions too.
 const HEAD: u64 = 1024 * 1024;
+/// How long after its start an agent may be given its first prompt.
+const DAYS: i64 = 7;
 const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
 
 /// Its folder is named after the day and its file after the time: only a list tells.
@@ -43,6 +45,23 @@ pub(super) fn in_folder(root: &Path, folder: &str, since: Timestamp) -> Vec<(Str
             found.push((id, at));
         }
     });
+    found
+}
+
+/// A file is in the folder of the day on which it was begun, by the clock of the place. There are thousands: only those of
+/// the days around that are looked at.
+pub(super) fn begun_in(root: &Path, folder: &str, since: Timestamp) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for hours in (-24..=24 * DAYS).step_by(24) {
+        let Ok(day) = since.checked_add(SignedDuration::from_hours(hours)) else { continue };
+        let day = day.strftime("%Y/%m/%d").to_string();
+        list(&root.join(FOLDERS[0]).join(day), 1, &mut |path| {
+            let is_new = || created(path).is_some_and(|at| at >= since);
+            if id_of(path).is_some() && is_new() && cwd(path).as_deref() == Some(folder) {
+                found.push(path.to_owned());
+            }
+        });
+    }
     found
 }
 

@@ -103,6 +103,23 @@ impl<'c> Finder<'c> {
             .collect()
     }
 
+    /// The files of conversations about a folder that were begun since then by a process that lives.
+    pub fn begun_in(
+        &self,
+        profile: &Profile,
+        folder: &str,
+        since: Timestamp,
+        pid: i32,
+    ) -> Vec<PathBuf> {
+        let Some(rules) = &profile.conversations else { return Vec::new() };
+        let look = |root: PathBuf| match rules.way {
+            ConversationWay::ClaudeProjects => claude::begun_in(&root, folder, since),
+            ConversationWay::CodexRollouts => codex::begun_in(&root, folder, since),
+            ConversationWay::AgyDatabases => Vec::new(),
+        };
+        self.roots(profile, Some(pid)).into_iter().flat_map(look).collect()
+    }
+
     /// All files of a conversation that was found, for who wants them gone.
     pub fn files(profile: &Profile, found: PathBuf) -> Vec<PathBuf> {
         let way = profile.conversations.as_ref().map(|rules| rules.way);
@@ -137,6 +154,13 @@ fn modified(path: &Path) -> Option<Timestamp> {
     let meta = std::fs::metadata(path).logged_unless_missing("look at a file")?;
     let at = meta.is_file().then(|| meta.modified().logged("read when a file was changed"))??;
     Timestamp::try_from(at).ok()
+}
+
+/// When a file was made, as far as the file system knows; else when it was last written to.
+fn created(path: &Path) -> Option<Timestamp> {
+    let meta = std::fs::metadata(path).logged_unless_missing("look at a file")?;
+    let at = meta.created().or_else(|_| meta.modified()).logged("read when a file was made")?;
+    Timestamp::try_from(at).ok().filter(|_| meta.is_file())
 }
 
 /// Whether a text has the form of a UUID, which all of them use.

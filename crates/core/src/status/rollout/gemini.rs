@@ -1,0 +1,16 @@
+use serde_json::Value;
+
+use super::super::evidence::EdgeKind;
+use super::{Line, failed};
+
+pub(super) fn line(line: &Value) -> Option<Line> {
+    match line["type"].as_str()? {
+        "user" if line["content"][0]["text"].is_string() => Some(Line::Told(EdgeKind::Began)),
+        "error" => Some(failed(None, line["content"].as_str().unwrap_or_default())),
+        // A reply that calls no tool is the end of the turn.
+        "gemini" if line["toolCalls"].as_array().is_none_or(Vec::is_empty) => {
+            Some(Line::Told(EdgeKind::Done))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,68 @@
+//! What sources are worth beside each other: whose word is of now, and whose was overtaken.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use super::evidence::{EdgeKind, Evidence, OwnWord, Screen, Shows, Word};
+use super::judge::{LAG, Ruling, newest};
+use super::{Basis, Status};
+
+/// The evidence with what the title claims, where that may be believed. Anybody who writes to the terminal sets titles, and
+/// agents print what others wrote: a title adds to what nobody else tells, and contradicts nobody.
+pub(super) fn title(e: &Evidence) -> Cow<'_, Evidence> {
+    let Some(screen) = e.screen.as_ref() else { return Cow::Borrowed(e) };
+    let Some(claim) = screen.title.as_ref().filter(|_| is_credible(e, screen)) else {
+        return Cow::Borrowed(e);
+    };
+    let screen = Screen { shows: claim.clone(), is_live: false, title: None, ..screen.clone() };
+    Cow::Owned(Evidence { screen: Some(screen), ..e.clone() })
+}
+
+fn is_credible(e: &Evidence, screen: &Screen) -> bool {
+    if matches!(e.own_word, OwnWord::Says(..)) {
+        return false;
+    }
+    // A dialog or a line of one at work is in sight.
+    if matches!(screen.shows, Shows::Dialog(..)) || screen.is_live {
+        return false;
+    }
+    newest(e).is_none_or(|(edge, _)| edge.what == EdgeKind::Began)
+}
+
+/// A turn has ended since that word was said, and the screen agrees: claude 2.1.120 goes on saying busy as long as a shell
+/// runs in the background.
+pub(super) fn has_ended_since(e: &Evidence, word: Timestamp) -> bool {
+    let rests = matches!(
+        e.screen.as_ref().map(|s| &s.shows),
+        Some(Shows::Prompt { .. } | Shows::Failure(..) | Shows::Limit(..))
+    );
+    rests
+        && newest(e).is_some_and(|(edge, _)| {
+            edge.what.is_end() && e.is_later(edge.at, word) && e.distance(edge.at) > LAG
+        })
+}
+
+/// Nothing is asserted that a source contradicts which speaks of now.
+pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
+    let settled = ruling.since.is_none_or(|since| e.distance(since) > LAG);
+    let screen = e.screen.as_ref();
+    let shows = |what: fn(&Shows) -> bool| screen.is_some_and(|screen| what(&screen.shows));
+    let is_contradicted = match &ruling.status {
+        Status::Idle { .. } => {
+            let works = screen.is_some_and(|screen| screen.is_live);
+            let failed = shows(|shows| matches!(shows, Shows::Failure(..) | Shows::Limit(..)));
+            let says_busy = matches!(e.own_word, OwnWord::Says(Word::Busy, _));
+            says_busy || (settled && (works || failed))
+        }
+        // A turn that failed leaves its failure in sight until the next one.
+        Status::Error { .. } | Status::Limited { .. } => {
+            settled && shows(|shows| matches!(shows, Shows::Prompt { .. }))
+        }
+        _ => false,
+    };
+    match ruling.basis {
+        Basis::Asserted if is_contradicted => Ruling { basis: Basis::Inferred, ..ruling },
+        _ => ruling,
+    }
+}
