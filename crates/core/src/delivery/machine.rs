@@ -163,8 +163,19 @@ impl Delivery {
             {
                 self.delivered(Proof::Screen)
             }
+            // One at rest asks nothing by itself: a turn has begun, and the dialog hides the message that began it.
+            (Agent::Dialog(_), Input::Empty | Input::Unseen)
+                if !self.was_working && waited > SCREEN =>
+            {
+                self.delivered(Proof::State)
+            }
             (Agent::Dialog(_), _) if waited <= PROOF => Step::Look(AGAIN),
-            (_, Input::Ours) if waited <= ENTER => Step::Look(AGAIN),
+            // It was at rest and works now: it has taken the message, and its screen lags behind.
+            (Agent::Working, Input::Ours) if !self.was_working && waited <= PROOF => {
+                Step::Look(AGAIN)
+            }
+            // On a busy machine it takes longer, and an Enter too many may answer something else.
+            (_, Input::Ours) if waited <= ENTER * i32::from(self.enters) => Step::Look(AGAIN),
             (_, Input::Ours) if self.enters < MOST_ENTERS => {
                 self.enters += 1;
                 self.since = now;

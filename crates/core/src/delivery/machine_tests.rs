@@ -115,7 +115,8 @@ fn a_lost_enter_is_repeated_a_few_times() {
     assert_eq!(steps, ["paste", "submit", end], "the second submit follows the first");
     let never: Vec<(i64, Sight)> = (1..8).map(|n| (50 + n * 1600, ready(Input::Ours))).collect();
     let steps = play(When::Idle, None, &[pasted.as_slice(), &never].concat());
-    assert_eq!(steps, ["paste", "submit", "typed_not_submitted: Enter had no effect, 3 times"]);
+    let end = "typed_not_submitted: Enter had no effect, 3 times";
+    assert_eq!(steps, ["paste", "submit", "look", "submit", "look", end], "ever more patiently");
 }
 
 #[test]
@@ -143,6 +144,22 @@ fn a_dialog_is_never_answered() {
     ];
     let steps = play(When::Now, None, &[std::slice::from_ref(&pasted), &then].concat());
     assert_eq!(steps, ["paste", "submit", "look", "submit"]);
+}
+
+/// opencode on a busy machine, and codex without hooks.
+#[test]
+fn a_turn_that_has_begun_is_proof_whatever_the_screen_shows() {
+    let pasted = [(0, ready(Input::Empty)), (50, ready(Input::Ours))];
+    let play = |then: &[(i64, Sight)]| play(When::Idle, None, &[&pasted, then].concat());
+    let end = "Delivered { proof: State, while_working: false }";
+    let lags =
+        [(5000, sight(Agent::Working, Input::Ours)), (9000, sight(Agent::Working, Input::Empty))];
+    assert_eq!(play(&lags), ["paste", "submit", "look", end], "no second Enter");
+    let asks = [(2000, sight(dialog(), Input::Unseen)), (7000, sight(dialog(), Input::Unseen))];
+    assert_eq!(play(&asks), ["paste", "submit", "look", end]);
+    let covered = [(7000, sight(dialog(), Input::Ours)), (22_000, sight(dialog(), Input::Ours))];
+    let end = "typed_not_submitted: a dialog opened: May I?";
+    assert_eq!(play(&covered), ["paste", "submit", "look", end]);
 }
 
 #[test]

@@ -206,8 +206,11 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
     let told = [&e.hooks, &e.transcript].map(|turn| turn.edge.as_ref().map(|edge| &edge.what));
     let has_begun = told.iter().flatten().any(|what| **what != EdgeKind::Ready);
     // Of an agent without hooks and transcript only the screen tells that a turn was.
-    let is_done = told == [None, None] && (shows_an_end(e) || shows_a_turn(e));
     let started = e.life.since?;
+    // The prompt is in sight before its turn begins.
+    let has_had_time = e.distance(started) > YOUNG;
+    let is_over = shows_an_end(e) || (has_had_time && shows_a_turn(e));
+    let is_done = told == [None, None] && is_over;
     let in_time = e.distance(started) < FIRST_TURN;
     if !e.prompted || has_begun || is_done || !in_time {
         return None;

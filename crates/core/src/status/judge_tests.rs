@@ -419,3 +419,111 @@ fn a_word_of_this_moment() {
     let still = Evidence { own_word: now(Word::Busy), screen: working(), ..still };
     check("answers", still, "working", Source::OwnWord, Asserted);
 }
+
+#[test]
+fn what_was_told_later_counts() {
+    use Basis::{Asserted, Inferred};
+    // claude 2.1.120 says busy as long as a shell runs in the background.
+    let busy = |at_second| OwnWord::Says(Word::Busy, Some(at(at_second)));
+    let over = || Evidence { hooks: edge(50, EdgeKind::Done), ..living() };
+    let rests = Evidence { own_word: busy(40), screen: prompt(), ..over() };
+    check("a turn ended since", rests, "idle", Source::Hook, Inferred);
+    let unseen = Evidence { own_word: busy(40), ..over() };
+    check("the screen does not say so", unseen, "working", Source::OwnWord, Asserted);
+    let again = Evidence { own_word: busy(55), screen: prompt(), ..over() };
+    check("it said so since", again, "working", Source::OwnWord, Asserted);
+    // codex 0.101 leaves no mark of an end on its screen.
+    let missing = Screen { is_live: false, ..working().unwrap() };
+    let ended = Evidence { screen: Some(missing), ..over() };
+    check("no end in sight, but told", ended, "idle", Source::Hook, Asserted);
+    let failed = Evidence { screen: shows(Shows::Limit("t".into(), None)), ..over() };
+    check("done, and a limit in sight", failed, "idle", Source::Hook, Inferred);
+    let hooks = edge(20, failure("rate_limit"));
+    let prompt = Evidence { hooks, screen: prompt(), ..living() };
+    check("failed, and no sign of it", prompt, "limited", Source::Hook, Inferred);
+    let asked = Evidence {
+        hooks: asked(40),
+        transcript: Turn { last: Some(at(45)), ..Turn::default() },
+        screen: shows(Shows::Prompt { after_turn: false }),
+        ..living()
+    };
+    check("answered by Esc, told by nobody", asked, "idle", Source::Screen, Inferred);
+}
+
+#[test]
+fn a_turn_without_an_answer() {
+    use Basis::{Asserted, Inferred};
+    let mute = |screen| Evidence {
+        transcript: edge(50, EdgeKind::Unanswered),
+        hooks: edge(49, EdgeKind::Began),
+        screen,
+        ..living()
+    };
+    let of = Source::Transcript;
+    check("nobody knows why", mute(prompt()), "error", of, Inferred);
+    let limit = mute(shows(Shows::Limit("t".into(), None)));
+    assert_eq!(judge(&limit).since, Some(at(50)));
+    check("the screen does", limit, "limited", Source::Screen, Inferred);
+    let fine = Evidence { hooks: edge(49, EdgeKind::Done), ..mute(prompt()) };
+    check("its hook says that all went well", fine, "idle", Source::Hook, Asserted);
+}
+
+#[test]
+fn what_follows_from_messages_is_inferred() {
+    use Basis::Inferred;
+    let likely = |what| {
+        let edge = Some(Edge { at: at(50), what, told: false });
+        let transcript = Turn { edge, last: Some(at(50)), ..Turn::default() };
+        Evidence { transcript, ..living() }
+    };
+    let of = Source::Transcript;
+    check("began", likely(EdgeKind::Began), "working", of, Inferred);
+    check("done", likely(EdgeKind::Done), "idle", of, Inferred);
+    let mut spoke = Evidence { screen: prompt(), ..likely(EdgeKind::Began) };
+    spoke.transcript.course.spoke_last = true;
+    assert_eq!(rest(&spoke), (false, 0), "it had its say");
+}
+
+#[test]
+fn a_title_contradicts_nobody() {
+    use Basis::{Asserted, Inferred};
+    let claims = |title: Shows, seen: Shows| {
+        Some(Screen {
+            is_live: matches!(seen, Shows::Working(_)),
+            title: Some(title),
+            ..shows(seen).unwrap()
+        })
+    };
+    let works = || Shows::Working(None);
+    let asks = || Shows::Dialog(WaitFor::Other, None);
+    let rests = || Shows::Prompt { after_turn: true };
+    let told = |what, screen| Evidence { hooks: edge(50, what), screen, ..living() };
+    let of = Source::Hook;
+    let done = EdgeKind::Done;
+    check("works", told(done.clone(), claims(works(), rests())), "idle", of, Asserted);
+    check("asks", told(done, claims(asks(), rests())), "idle", of, Asserted);
+    let open = told(EdgeKind::Began, claims(asks(), works()));
+    check("asks, but works in sight", open, "working", of, Asserted);
+    let small = told(EdgeKind::Began, claims(asks(), Shows::Unreadable));
+    check("asks in a pane too small for it", small, "waiting", Source::Screen, Inferred);
+    let alone = Evidence { screen: claims(works(), rests()), ..living() };
+    check("nobody else speaks", alone, "working", Source::Screen, Inferred);
+    let idle = Evidence { own_word: says(Word::Idle), screen: claims(asks(), rests()), ..living() };
+    check("the agent says otherwise", idle, "idle", Source::OwnWord, Asserted);
+}
+
+#[test]
+fn fresh_is_asserted_only_by_who_can_know() {
+    use Basis::{Asserted, Inferred};
+    let idle = || Evidence { own_word: says(Word::Idle), ..living() };
+    let of = Source::OwnWord;
+    check("its conversation is known", idle(), "idle", of, Asserted);
+    check("not known", Evidence { knows_conversation: false, ..idle() }, "idle", of, Inferred);
+    let hooks = edge(1, EdgeKind::Ready);
+    let hooked = Evidence { knows_conversation: false, hooks, ..idle() };
+    check("hooks tell", hooked, "idle", of, Asserted);
+    let hands = Hands { asked: Some("x".into()), ..Hands::default() };
+    let shown = Screen { hands, ..shows(Shows::Prompt { after_turn: false }).unwrap() };
+    let verdict = judge(&Evidence { screen: Some(shown), ..living() });
+    assert!(matches!(verdict.status, Status::Idle { after_turn: true, .. }), "{verdict:#?}");
+}

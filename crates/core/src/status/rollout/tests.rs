@@ -135,3 +135,136 @@ fn rubbish_is_passed_over() {
         assert_eq!(fold(dialect, text).edge, None);
     }
 }
+
+/// Transcripts of real agents against the model double. Each message has a tag that says what becomes of its turn; what is
+/// told right before the next message is how it ended.
+#[test]
+fn transcripts_of_many_versions() {
+    let folder =
+        std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/versions/transcripts"));
+    let mut turns = 0;
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let dialect = if name.starts_with("claude") { Dialect::Claude } else { Dialect::Codex };
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut turn = Turn::default();
+        let (mut asked, mut ended) = (None::<String>, None);
+        for line in text.lines() {
+            let value: Value = serde_json::from_str(line).unwrap();
+            // The beginning of the next one is told before its message.
+            if value["payload"]["type"] == "task_started" {
+                ended = Some(turn.clone());
+            }
+            if let Some(message) = message(dialect, &value) {
+                let ended = ended.take();
+                if let Some(asked) = asked.replace(message) {
+                    ends_as_expected(&name, &asked, ended.as_ref().unwrap_or(&turn));
+                    turns += 1;
+                }
+            }
+            fold_onto(&mut turn, dialect, line);
+        }
+        ends_as_expected(&name, &asked.unwrap(), &turn);
+    }
+    assert!(turns > 60, "{turns} turns");
+}
+
+/// A message of the person that has a tag.
+fn message(dialect: Dialect, line: &Value) -> Option<String> {
+    let content = match dialect {
+        Dialect::Codex if line["payload"]["role"] == "user" => &line["payload"]["content"],
+        Dialect::Claude if line["type"] == "user" => &line["message"]["content"],
+        _ => return None,
+    };
+    let said = content.as_str().or_else(|| content[0]["text"].as_str())?;
+    (said.starts_with('[') && !said.starts_with("[Request")).then(|| said.to_owned())
+}
+
+fn ends_as_expected(name: &str, asked: &str, turn: &Turn) {
+    let edge = turn.edge.as_ref().unwrap_or_else(|| panic!("{name}: {asked}: nothing"));
+    let (tag, more) = asked.trim_start_matches('[').split_once(']').unwrap();
+    let failed = |is_limit| match &edge.what {
+        EdgeKind::Failed(failure) => failure.is_limit() == is_limit,
+        // What these write of a failure.
+        EdgeKind::Unanswered => name.starts_with("codex"),
+        EdgeKind::Began => name == "codex-0.80.0",
+        _ => false,
+    };
+    let is_right = match (tag, more.trim()) {
+        ("429", _) => failed(true),
+        // codex knows an overload by the text of its answer, and says that of 503.
+        ("529", _) => failed(true) || failed(false),
+        ("500" | "401", _) => failed(false),
+        // Before the first word nothing is written down of it, in some.
+        ("silent-gate", _) => matches!(edge.what, EdgeKind::Interrupted | EdgeKind::Began),
+        ("gate", "esc") => edge.what == EdgeKind::Interrupted,
+        // 0.80 did not ask.
+        ("permission", "again") if name != "codex-0.80.0" => edge.what == EdgeKind::Interrupted,
+        _ => edge.what == EdgeKind::Done,
+    };
+    assert!(is_right, "{name}: {asked}: {edge:?}");
+}
+
+#[test]
+fn edges_that_follow_from_who_spoke_last() {
+    let lines = |lines: &[&str]| {
+        let text: Vec<String> = (0..)
+            .zip(lines)
+            .map(|(n, line)| format!(r#"{{"timestamp":"2026-11-15T08:00:{:02}Z",{line}}}"#, 5 * n))
+            .collect();
+        let turn = fold(Dialect::Claude, &text.join("\n"));
+        turn.edge.map(|edge| (edge.what, edge.told))
+    };
+    let asked = r#""type":"user","version":"2.1.150","message":{"content":"x"}"#;
+    let said = |why: &str| {
+        format!(
+            r#""type":"assistant","message":{{"stop_reason":{why},"content":[{{"type":"text","text":"y"}}]}}"#
+        )
+    };
+    let (last, more) = (said(r#""end_turn""#), said("null"));
+    let called = r#""type":"assistant","message":{"stop_reason":"tool_use","content":[{"type":"tool_use"}]}"#;
+    let result = r#""type":"user","message":{"content":[{"type":"tool_result"}]}"#;
+    let error = r#""type":"assistant","isApiErrorMessage":true,"error":"rate_limit","message":{"content":[{"type":"text","text":"429"}]}"#;
+    let over = r#""type":"system","subtype":"turn_duration""#;
+    let began = Some((EdgeKind::Began, false));
+    let done = Some((EdgeKind::Done, false));
+    assert_eq!(lines(&[asked]), began);
+    assert_eq!(lines(&[asked, &more]), began);
+    assert_eq!(lines(&[asked, called, result]), began);
+    assert_eq!(lines(&[asked, called, result, &last]), done);
+    assert_eq!(lines(&[asked, &last, called]), began, "it was not the last");
+    assert_eq!(lines(&[asked, &last, over]), Some((EdgeKind::Done, true)));
+    assert_eq!(lines(&[asked, error, over, asked]), began, "a failure ends with the next turn");
+    assert_eq!(lines(&[asked, error, over, &last]), done, "or with any answer");
+    let own = [
+        r#""type":"user","version":"2.1.150","isMeta":true,"message":{"content":"x"}"#,
+        r#""type":"user","version":"2.1.150","isCompactSummary":true,"message":{"content":"x"}"#,
+        r#""type":"user","version":"2.1.150","message":{"content":"<local-command-stdout>x"}"#,
+        r#""type":"user","version":"2.1.325","message":{"content":"x"}"#,
+        r#""type":"assistant","isSidechain":true,"message":{"content":[{"type":"text"}]}"#,
+        r#""type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text"}]}"#,
+    ];
+    for line in own {
+        assert_eq!(lines(&[line]), None, "{line}");
+    }
+}
+
+/// codex compacts, reviews and runs a person's commands in turns that end without an answer.
+#[test]
+fn turns_that_nobody_asked_for_need_no_answer() {
+    let event = |text: &str| format!(r#""type":"event_msg","payload":{text}"#);
+    let began = event(r#"{"type":"task_started"}"#);
+    let asked = event(r#"{"type":"user_message","message":"x"}"#);
+    let said = event(r#"{"type":"agent_message","message":"y"}"#);
+    let mute = event(r#"{"type":"task_complete","last_agent_message":null}"#);
+    let review = event(r#"{"type":"entered_review_mode"}"#);
+    let of = |lines: &[&String]| {
+        let lines: Vec<&str> = lines.iter().map(|line| line.as_str()).collect();
+        last(Dialect::Codex, &lines).0.unwrap()
+    };
+    assert_eq!(of(&[&began, &asked, &mute]), EdgeKind::Unanswered);
+    assert_eq!(of(&[&began, &asked, &said, &mute]), EdgeKind::Unanswered, "broken off");
+    assert_eq!(of(&[&began, &mute]), EdgeKind::Done);
+    assert_eq!(of(&[&began, &asked, &review, &mute]), EdgeKind::Done);
+    assert_eq!(of(&[&began, &asked, &mute, &began, &mute]), EdgeKind::Done);
+}
