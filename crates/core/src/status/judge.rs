@@ -41,7 +41,7 @@ const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
 pub(super) const LAG: SignedDuration = SignedDuration::from_secs(3);
 /// How long hook and transcript may take to tell of the end of a turn, or of the one that follows it at once. Measured
 /// with claude 2.1.325: up to 0.15 s on an idle machine.
-const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
+pub(super) const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
 
 /// Times, with a clock that may have been set back. What was told before that lies ahead of now: it is old, and not as
 /// fresh as can be.

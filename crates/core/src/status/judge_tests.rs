@@ -429,7 +429,7 @@ fn what_was_told_later_counts() {
     let rests = Evidence { own_word: busy(40), screen: prompt(), ..over() };
     check("a turn ended since", rests, "idle", Source::Hook, Inferred);
     let unseen = Evidence { own_word: busy(40), ..over() };
-    check("the screen does not say so", unseen, "working", Source::OwnWord, Asserted);
+    check("the screen does not say so", unseen, "working", Source::OwnWord, Inferred);
     let again = Evidence { own_word: busy(55), screen: prompt(), ..over() };
     check("it said so since", again, "working", Source::OwnWord, Asserted);
     // codex 0.101 leaves no mark of an end on its screen.

@@ -20,7 +20,7 @@ pub mod testimony;
 mod weigh;
 
 #[cfg(test)]
-mod old_versions;
+mod old_versions_tests;
 
 pub use dogwatch_protocol::status::Need as WaitFor;
 pub use dogwatch_protocol::status::{Basis, Reason, Role, Source, Status, Verdict};

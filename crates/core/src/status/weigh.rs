@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::evidence::{EdgeKind, Evidence, OwnWord, Screen, Shows, Word};
-use super::judge::{LAG, Ruling, newest};
+use super::judge::{LAG, LAST_WORDS, Ruling, newest};
 use super::{Basis, Status};
 
 /// The evidence with what the title claims, where that may be believed. Anybody who writes to the terminal sets titles, and
@@ -37,10 +37,18 @@ pub(super) fn has_ended_since(e: &Evidence, word: Timestamp) -> bool {
         e.screen.as_ref().map(|s| &s.shows),
         Some(Shows::Prompt { .. } | Shows::Failure(..) | Shows::Limit(..))
     );
-    rests
-        && newest(e).is_some_and(|(edge, _)| {
-            edge.what.is_end() && e.is_later(edge.at, word) && e.distance(edge.at) > LAG
-        })
+    // Its word comes last, but not much later than theirs.
+    let both = [&e.hooks, &e.transcript].iter().all(|turn| {
+        turn.edge.as_ref().is_some_and(|edge| edge.what.is_end() && e.is_later(edge.at, word))
+    });
+    let patience = if both { LAST_WORDS } else { LAG };
+    rests && ended_after(e, word).is_some_and(|at| e.distance(at) > patience)
+}
+
+/// When a turn ended, if that was after that word.
+fn ended_after(e: &Evidence, word: Timestamp) -> Option<Timestamp> {
+    let (edge, _) = newest(e)?;
+    (edge.what.is_end() && e.is_later(edge.at, word)).then_some(edge.at)
 }
 
 /// Nothing is asserted that a source contradicts which speaks of now.
@@ -59,6 +67,10 @@ pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
         Status::Error { .. } | Status::Limited { .. } => {
             settled && shows(|shows| matches!(shows, Shows::Prompt { .. }))
         }
+        Status::Working { .. } => match e.own_word {
+            OwnWord::Says(Word::Busy, Some(word)) => ended_after(e, word).is_some(),
+            _ => false,
+        },
         _ => false,
     };
     match ruling.basis {
