@@ -25,7 +25,8 @@ pub(super) fn explain(e: &Evidence, ruling: Ruling) -> Verdict {
         Some(screen) => {
             let mut said = format!("{}: {}", shows_said(&screen.shows), screen.because);
             if let Some(claim) = &screen.title {
-                said.push_str(&format!("; its title claims: {}", shows_said(claim)));
+                said.push_str("; its title claims: ");
+                said.push_str(shows_said(claim));
             }
             reason(Source::Screen, said, None)
         }

@@ -418,9 +418,12 @@ pub(super) fn newest(e: &Evidence) -> Option<(&Edge, Source)> {
 fn tells_more(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
     let same_turn = line.at.duration_since(hook.at).abs() < LAG;
     match (&line.what, &hook.what) {
-        (EdgeKind::Done, EdgeKind::Failed(_)) if same_turn => false,
         // codex fires its hook only if all went well.
-        (EdgeKind::Unanswered, EdgeKind::Done) if same_turn => false,
+        (EdgeKind::Done, EdgeKind::Failed(_)) | (EdgeKind::Unanswered, EdgeKind::Done)
+            if same_turn =>
+        {
+            false
+        }
         // What follows from who spoke last is known from the hook already.
         (EdgeKind::Began | EdgeKind::Done, EdgeKind::Done) if same_turn && !line.told => false,
         (EdgeKind::Failed(_), EdgeKind::Failed(_)) if same_turn => true,
