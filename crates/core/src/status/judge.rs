@@ -41,7 +41,7 @@ const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
 pub(super) const LAG: SignedDuration = SignedDuration::from_secs(3);
 /// How long hook and transcript may take to tell of the end of a turn, or of the one that follows it at once. Measured
 /// with claude 2.1.325: up to 0.15 s on an idle machine.
-pub(super) const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
+const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
 
 /// Times, with a clock that may have been set back. What was told before that lies ahead of now: it is old, and not as
 /// fresh as can be.
@@ -235,6 +235,15 @@ fn shows_an_end(e: &Evidence) -> bool {
 fn shows_a_turn(e: &Evidence) -> bool {
     e.screen.as_ref().is_some_and(|screen| {
         matches!(screen.shows, Shows::Prompt { .. }) && screen.hands.asked.is_some()
+    })
+}
+
+/// Whether it was seen in a turn, or after one.
+fn was_in_a_turn(e: &Evidence) -> bool {
+    e.before.as_ref().is_some_and(|before| match &before.status {
+        Status::Working { .. } | Status::Stuck { .. } | Status::Limited { .. } => true,
+        Status::Idle { after_turn, .. } => *after_turn,
+        _ => false,
     })
 }
 
@@ -456,8 +465,8 @@ fn idle(e: &Evidence) -> Status {
     });
     let last = newest(e).map(|(edge, _)| &edge.what);
     Status::Idle {
-        // Where nobody tells of turns, a message above the prompt is all there is to go by.
-        after_turn: told || finished || (last.is_none() && shows_a_turn(e)),
+        // Where nobody tells of turns, a message above the prompt and what was seen before is all there is to go by.
+        after_turn: told || finished || (last.is_none() && (shows_a_turn(e) || was_in_a_turn(e))),
         // Of a turn that is cut short before its first word nobody tells: it began, and never ended.
         interrupted: match last {
             Some(EdgeKind::Interrupted) => true,

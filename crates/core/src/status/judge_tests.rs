@@ -429,7 +429,10 @@ fn what_was_told_later_counts() {
     let rests = Evidence { own_word: busy(40), screen: prompt(), ..over() };
     check("a turn ended since", rests, "idle", Source::Hook, Inferred);
     let unseen = Evidence { own_word: busy(40), ..over() };
-    check("the screen does not say so", unseen, "working", Source::OwnWord, Inferred);
+    check("the screen does not say so", unseen, "working", Source::OwnWord, Asserted);
+    let queued = || Turn { queued: 1, ..edge(50, EdgeKind::Done) };
+    let next = Evidence { own_word: busy(40), transcript: queued(), screen: prompt(), ..living() };
+    check("a message is queued", next, "working", Source::OwnWord, Asserted);
     let again = Evidence { own_word: busy(55), screen: prompt(), ..over() };
     check("it said so since", again, "working", Source::OwnWord, Asserted);
     // codex 0.101 leaves no mark of an end on its screen.
@@ -525,5 +528,8 @@ fn fresh_is_asserted_only_by_who_can_know() {
     let hands = Hands { asked: Some("x".into()), ..Hands::default() };
     let shown = Screen { hands, ..shows(Shows::Prompt { after_turn: false }).unwrap() };
     let verdict = judge(&Evidence { screen: Some(shown), ..living() });
+    assert!(matches!(verdict.status, Status::Idle { after_turn: true, .. }), "{verdict:#?}");
+    let before = Some(Before { status: Status::working(None), since: at(10) });
+    let verdict = judge(&Evidence { before, knows_conversation: false, ..idle() });
     assert!(matches!(verdict.status, Status::Idle { after_turn: true, .. }), "{verdict:#?}");
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::evidence::{EdgeKind, Evidence, OwnWord, Screen, Shows, Word};
-use super::judge::{LAG, LAST_WORDS, Ruling, newest};
+use super::judge::{LAG, Ruling, newest};
 use super::{Basis, Status};
 
 /// The evidence with what the title claims, where that may be believed. Anybody who writes to the terminal sets titles, and
@@ -33,21 +33,16 @@ fn is_credible(e: &Evidence, screen: &Screen) -> bool {
 /// A turn has ended since that word was said, and the screen agrees: claude 2.1.120 goes on saying busy as long as a shell
 /// runs in the background.
 pub(super) fn has_ended_since(e: &Evidence, word: Timestamp) -> bool {
+    ended_after(e, word).is_some_and(|at| e.distance(at) > LAG)
+}
+
+/// When a turn ended, if that was after that word, nothing is next in line, and the screen agrees.
+fn ended_after(e: &Evidence, word: Timestamp) -> Option<Timestamp> {
     let rests = matches!(
         e.screen.as_ref().map(|s| &s.shows),
         Some(Shows::Prompt { .. } | Shows::Failure(..) | Shows::Limit(..))
     );
-    // Its word comes last, but not much later than theirs.
-    let both = [&e.hooks, &e.transcript].iter().all(|turn| {
-        turn.edge.as_ref().is_some_and(|edge| edge.what.is_end() && e.is_later(edge.at, word))
-    });
-    let patience = if both { LAST_WORDS } else { LAG };
-    rests && ended_after(e, word).is_some_and(|at| e.distance(at) > patience)
-}
-
-/// When a turn ended, if that was after that word.
-fn ended_after(e: &Evidence, word: Timestamp) -> Option<Timestamp> {
-    let (edge, _) = newest(e)?;
+    let (edge, _) = newest(e).filter(|_| rests && e.transcript.queued == 0)?;
     (edge.what.is_end() && e.is_later(edge.at, word)).then_some(edge.at)
 }
 

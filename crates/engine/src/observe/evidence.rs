@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::launch;
-use dogwatch_core::liveness::State;
 use dogwatch_core::profile::{self, Profile};
 use dogwatch_core::status::backlog::{self, Event, GoingBack};
 use dogwatch_core::status::evidence::{Before, Evidence, OwnWord, Screen, Turn};
@@ -212,7 +211,7 @@ impl Gatherer<'_> {
             clock: heard.clock,
             screen: memory.sight.screen.clone(),
             window: STUCK_WINDOW,
-            before: before(seen, heard.state.as_ref()),
+            before: before(heard.state.as_ref()),
         };
         (evidence, heard.state)
     }
@@ -262,9 +261,9 @@ impl Gatherer<'_> {
     }
 }
 
-/// What it was when last seen; of use only where nothing can be seen now.
-fn before(seen: &SessionSnapshot, kept: Option<&KeptState>) -> Option<Before> {
-    let kept = kept.filter(|_| seen.life.state == State::Unknown)?;
+/// What it was when last seen.
+fn before(kept: Option<&KeptState>) -> Option<Before> {
+    let kept = kept?;
     Some(Before {
         status: serde_json::from_value(kept.status.clone()).logged("read JSON")?,
         since: kept.since,
