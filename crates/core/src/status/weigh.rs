@@ -48,7 +48,8 @@ fn ended_after(e: &Evidence, word: Timestamp) -> Option<Timestamp> {
 
 /// Nothing is asserted that a source contradicts which speaks of now.
 pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
-    let settled = ruling.since.is_none_or(|since| e.distance(since) > LAG);
+    // A word of this moment has no time: the screen is late, and not it.
+    let settled = ruling.since.is_some_and(|since| e.distance(since) > LAG);
     let screen = e.screen.as_ref();
     let shows = |what: fn(&Shows) -> bool| screen.is_some_and(|screen| what(&screen.shows));
     let is_contradicted = match &ruling.status {
