@@ -25,6 +25,10 @@ ci:
 tmux-matrix *args:
     scripts/tmux-matrix {{args}}
 
+# Known situations with many versions of the agents, from npm; writes the table into docs/agents.md
+matrix *args:
+    lab/matrix --docs {{args}}
+
 # Arbitrary input for the readers of screens, transcripts and hooks
 fuzz *args:
     fuzz/run {{args}}

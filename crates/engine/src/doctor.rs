@@ -1,8 +1,9 @@
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_protocol::verification::{Totals, Verification};
 use dogwatch_store::{StateDir, Store, StoreError};
 use dogwatch_tmux::{Fault, Server, Version};
 
-use crate::observe::agents;
+use crate::observe::{agents, verifications};
 use crate::{Context, Error, config};
 
 /// One thing that was looked at.
@@ -149,12 +150,35 @@ pub fn agents(context: &Context) -> Vec<Check> {
         .map(|(name, found)| match found {
             Ok(agents::Found { path: Some(path), version, .. }) => {
                 let version = version.unwrap_or_else(|| "version unknown".into());
-                check(&name, Health::Good, format!("{version}, {}", path.display()), None)
+                let found = format!("{version}, {}", path.display());
+                let all = verifications::of_agent(context, &name);
+                match verifications::of_program(&all, &path) {
+                    Some(verification) => verified(&name, &found, verification),
+                    None => check(&name, Health::Good, found, None),
+                }
             }
             Ok(found) => check(&name, Health::Missing, "not found", Some(found.profile.install)),
             Err(error) => failed(&name, &error),
         })
         .collect()
+}
+
+/// What is known of this very version of an agent.
+fn verified(name: &str, found: &str, verification: &Verification) -> Check {
+    let Totals { right, played, lies, wrong, not_known, not_played, .. } = verification.totals;
+    let date = verification.at.strftime("%Y-%m-%d");
+    let found = format!("{found}, verified on {date}: {right} of {played} situations recognised");
+    let distrusted: Vec<&str> = verification.distrusted().collect();
+    let report = verification.report.as_deref().unwrap_or("`dogwatch agents verify`");
+    if lies > 0 {
+        let sources = distrusted.join(", ");
+        let remedy = format!("`status` asserts nothing on {sources}; please send {report}");
+        return check(name, Health::Warning, found, Some(remedy));
+    }
+    if wrong + not_known + not_played > 0 {
+        return check(name, Health::Warning, found, Some(format!("please send {report}")));
+    }
+    check(name, Health::Good, found, None)
 }
 
 /// A fault, with the remedy that its error knows.

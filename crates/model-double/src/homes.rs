@@ -108,7 +108,8 @@ fn claude(place: Place, project: &Path) -> io::Result<OwnEnv> {
         "hasSeenAutoDefaultNotice": true,
         "hasSeenAutoDefaultNudge": true,
         "customApiKeyResponses": { "approved": [approved], "rejected": [] },
-        "projects": { project: { "hasTrustDialogAccepted": true } },
+        // 2.0.1 ends without the list.
+        "projects": { project: { "hasTrustDialogAccepted": true, "allowedTools": [] } },
     });
     write_json(&place.home.join(".claude.json"), &state)?;
     let settings = json!({

@@ -67,6 +67,17 @@ impl Offer<'_> {
             }
             args
         };
+        // Before `shell_command`, Codex took words, and other names for the same wish.
+        let old_codex = || {
+            let mut args = json!({ "command": ["bash", "-lc", command] });
+            set(&mut args, "timeout_ms", shell.timeout_ms);
+            if let Some(question) = &shell.escalate {
+                set(&mut args, "sandbox_permissions", Some("require_escalated"));
+                set(&mut args, "with_escalated_permissions", Some(true));
+                set(&mut args, "justification", Some(question.as_str()));
+            }
+            args
+        };
         let mut claude = described.clone();
         set(&mut claude, "timeout", shell.timeout_ms);
         set(&mut claude, "run_in_background", shell.background.then_some(true));
@@ -74,7 +85,7 @@ impl Offer<'_> {
         self.call("Bash", claude)
             .or_else(|| self.call("exec_command", codex("cmd", "yield_time_ms")))
             .or_else(|| self.call("shell_command", codex("command", "timeout_ms")))
-            .or_else(|| self.call("shell", json!({ "command": ["bash", "-lc", command] })))
+            .or_else(|| self.call("shell", old_codex()))
             .or_else(|| self.call("run_shell_command", described.clone()))
             .or_else(|| self.call("bash", described))
     }

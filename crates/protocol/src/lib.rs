@@ -45,3 +45,4 @@ pub mod session;
 pub mod status;
 pub mod team;
 pub mod tools;
+pub mod verification;

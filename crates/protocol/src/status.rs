@@ -236,6 +236,16 @@ pub enum Source {
 }
 
 impl Source {
+    pub const ALL: [Self; 7] = [
+        Self::Exit,
+        Self::OwnWord,
+        Self::Hook,
+        Self::Transcript,
+        Self::Clock,
+        Self::Screen,
+        Self::Process,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exit => "exit",

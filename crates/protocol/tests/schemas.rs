@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, message, notice, record,
-    registry, run, screen, session, status, team, tools,
+    registry, run, screen, session, status, team, tools, verification,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -84,6 +84,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("doctor", printed::<tools::Diagnosis>()),
         ("agents", printed::<tools::Agents>()),
         ("bug-report", printed::<tools::BugReport>()),
+        ("agents-verify", printed::<verification::Verifications>()),
         ("monitor", printed::<tools::MonitorLine>()),
         ("bug-report-meta", printed::<bug_report::Meta>()),
         ("bug-report-signal", printed::<bug_report::RecordedSignal>()),

@@ -79,6 +79,17 @@ impl StateDir {
         Ok(records)
     }
 
+    /// The file with the verifications of an agent; creates its directory.
+    pub fn verification(&self, agent: &str) -> Result<PathBuf, StoreError> {
+        make_private(&self.root.join("verifications"))?;
+        Ok(self.verification_path(agent))
+    }
+
+    /// The same, for reading.
+    pub fn verification_path(&self, agent: &str) -> PathBuf {
+        self.root.join("verifications").join(format!("{agent}.json"))
+    }
+
     /// The directory for data about sessions of story-automator that are not managed.
     pub fn stories(&self) -> Result<PathBuf, StoreError> {
         let stories = self.root.join("stories");

@@ -22,8 +22,48 @@ pub(crate) struct Doctor {
 #[command(after_help = "\
 Examples:
   dogwatch agents
-  dogwatch agents --json")]
+  dogwatch agents --json
+  dogwatch agents verify claude")]
 pub(crate) struct Agents {
+    #[arg(from_global)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) verb: Option<AgentsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsVerb {
+    Verify(AgentsVerify),
+}
+
+/// Check how well the installed version of an agent is recognised
+///
+/// Runs the agent's own program in a private home against a model on this machine, plays known situations with it (a turn, a
+/// dialog, a failure, a crash …) and compares what `status` says with what is true. Uses no credentials and no tokens, and
+/// touches nothing of yours. The result is kept for this version: `status` asserts nothing on a source that was wrong, and
+/// `doctor` shows it. What was not recognised is recorded for a bug report.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch agents verify
+  dogwatch agents verify claude
+  dogwatch agents verify codex --program ~/bin/codex-0.120 --all
+  dogwatch agents verify --json")]
+pub(crate) struct AgentsVerify {
+    /// Agent to verify [default: all that are installed]
+    pub(crate) agent: Option<String>,
+    /// Program to run instead of the one in PATH
+    #[arg(long, value_name = "PATH", requires = "agent", value_hint = ValueHint::FilePath)]
+    pub(crate) program: Option<PathBuf>,
+    /// Play the longer situations too
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Play only these: turns, dialogs, failures … (the result is not kept)
+    #[arg(long, value_name = "PLAY", value_delimiter = ',', hide = true)]
+    pub(crate) only: Vec<String>,
+    /// Sessions side by side
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) lanes: Option<usize>,
     #[arg(from_global)]
     pub(crate) json: bool,
 }
@@ -97,6 +137,15 @@ pub(crate) struct Lab {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabTool {
+    /// Play the situations of `agents verify` (called by it)
+    Verify { folder: PathBuf },
+    /// Print the version matrix from results of `agents verify --json`
+    Matrix {
+        /// Document whose section is replaced
+        #[arg(long)]
+        docs: Option<PathBuf>,
+        files: Vec<PathBuf>,
+    },
     /// Play a scripted agent
     Actor {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -3,6 +3,7 @@
 mod adopt;
 mod agent;
 mod agents;
+mod agents_verify;
 mod answer;
 mod attach;
 mod broker;
@@ -49,15 +50,26 @@ use std::process::ExitCode;
 use dogwatch_engine::Error;
 use dogwatch_engine::actions::collect;
 
-use crate::args::{Args, Command, Debug, DebugCommand, Lab, LabTool};
+use crate::args::{Agents, AgentsVerb, Args, Command, Debug, DebugCommand, Lab, LabTool};
 use crate::environment;
 
 /// Runs the command and returns the exit code.
 pub(crate) fn run(args: Args) -> Result<ExitCode, Error> {
-    if let Command::Lab(Lab { tool: LabTool::Actor { args } }) = args.command {
-        return Ok(dogwatch_actor::main(&["lab", "actor"], args));
+    match args.command {
+        Command::Lab(Lab { tool }) => lab(tool),
+        _ => carry_out(args).map(ExitCode::from),
     }
-    carry_out(args).map(ExitCode::from)
+}
+
+/// The tools of the laboratory need no state directory.
+fn lab(tool: LabTool) -> Result<ExitCode, Error> {
+    match tool {
+        LabTool::Actor { args } => Ok(dogwatch_actor::main(&["lab", "actor"], args)),
+        LabTool::Verify { folder } => agents_verify::laboratory(&folder).map(ExitCode::from),
+        LabTool::Matrix { docs, files } => {
+            agents_verify::matrix(docs.as_deref(), &files).map(ExitCode::from)
+        }
+    }
 }
 
 fn carry_out(args: Args) -> Result<u8, Error> {
@@ -116,6 +128,9 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::KillAll(args) => kill_all::kill_all(&context, &args),
         Command::Exists(args) => exists::exists(&context, &args),
         Command::Gc(args) => gc::gc(&context, &args),
+        Command::Agents(Agents { verb: Some(AgentsVerb::Verify(args)), .. }) => {
+            agents_verify::verify(&context, &args)
+        }
         Command::Agents(args) => Ok(agents::agents(&context, &args)),
         Command::Run(_)
         | Command::Lab(_)

@@ -11,7 +11,7 @@ use serde_json::Value;
 const SCENARIO: &str = include_str!("../../../../lab/scenarios/basic.toml");
 
 /// Whether a real agent is there; a test without it is skipped. `./test` installs claude and codex.
-fn is_installed(agent: Agent) -> bool {
+pub(crate) fn is_installed(agent: Agent) -> bool {
     let is_here = agents::pinned(agent.name()).and_then(|pinned| pinned.installed()).is_some();
     if !is_here {
         let required = matches!(agent, Agent::Claude | Agent::Codex);

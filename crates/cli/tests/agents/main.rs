@@ -11,6 +11,7 @@
 
 mod lab;
 
+mod agents_verify;
 mod builds;
 mod ending;
 mod hooks;

@@ -17,6 +17,7 @@ pub mod payload;
 pub mod rollout;
 pub mod self_report;
 pub mod testimony;
+pub mod trust;
 mod weigh;
 
 #[cfg(test)]

@@ -21,6 +21,12 @@ pub enum AgentError {
     NotTrusted { agent: String, folder: PathBuf, file: PathBuf },
     #[error("{agent} would first ask you to accept that it bypasses permissions")]
     BypassNotAccepted { agent: String },
+    #[error("{agent} cannot be verified; these can: {known}")]
+    NotVerifiable { agent: String, known: String },
+    #[error("{} does not say its version in a private home", program.display())]
+    DoesNotStart { program: PathBuf },
+    #[error("the verification was stopped")]
+    VerificationStopped,
     #[error("{agent} does not support --permissions {level}")]
     NoSuchPermissions { agent: String, level: &'static str },
 }
@@ -32,6 +38,9 @@ codes! { AgentError:
     Self::CannotResume { .. } => Agent "cannot_resume";
     Self::NotTrusted { .. } => Refused "not_trusted";
     Self::BypassNotAccepted { .. } => Refused "bypass_not_accepted";
+    Self::NotVerifiable { .. } => Agent "not_verifiable";
+    Self::DoesNotStart { .. } => Agent "does_not_start";
+    Self::VerificationStopped => Agent "verification_stopped";
     Self::NoSuchPermissions { .. } => Usage "no_such_permissions";
 }
 
@@ -54,6 +63,9 @@ impl AgentError {
             ),
             Self::NoSuchPermissions { .. } => {
                 "choose another level or another agent; `docs/stories.md` lists what each agent can do".into()
+            }
+            Self::DoesNotStart { .. } => {
+                "a launcher that needs your home (asdf, mise, volta …) cannot be verified; name the program itself with --program".into()
             }
             _ => return None,
         })

@@ -156,7 +156,7 @@ pub fn version(path: &Path, profile: &Profile) -> Option<String> {
 
 /// The first word that looks like a version: it begins with a digit, and has a dot in it if any has. Copilot says how
 /// long it took to unpack itself first, and ends its sentence with a full stop.
-fn version_in(text: &str) -> Option<&str> {
+pub fn version_in(text: &str) -> Option<&str> {
     let words = text.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ';']));
     let numbers = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     numbers.clone().find(|word| word.contains('.')).or_else(|| numbers.clone().next())

@@ -29,4 +29,5 @@ pub mod status;
 pub mod tmux_snapshot;
 pub mod transcripts;
 pub mod unmanaged;
+pub mod verifications;
 pub mod wait;

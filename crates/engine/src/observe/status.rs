@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
+use dogwatch_core::status::trust::unless_distrusted;
 use dogwatch_core::status::{Verdict, judge};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{KeptState, Session, Store, Which};
@@ -16,6 +17,7 @@ use crate::observe::changes::Interest;
 use crate::observe::evidence::{Gatherer, Memory, PaneSight};
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::tmux_snapshot::{Asked, TmuxSnapshot};
+use crate::observe::verifications::Trust;
 use crate::observe::{interests, unmanaged};
 use crate::{Context, Error};
 
@@ -81,6 +83,7 @@ pub struct StatusReader<'c> {
     pub(crate) store: Store,
     memories: HashMap<SessionId, Memory>,
     profiles: Profiles,
+    trust: Trust,
     /// Of sessions that have ended nothing is read but how they did.
     is_brief: bool,
 }
@@ -88,7 +91,8 @@ pub struct StatusReader<'c> {
 impl<'c> StatusReader<'c> {
     pub fn new(context: &'c Context) -> Result<Self, Error> {
         let (memories, profiles) = (HashMap::new(), Profiles::default());
-        Ok(Self { context, store: context.store()?, memories, profiles, is_brief: false })
+        let (store, trust) = (context.store()?, Trust::default());
+        Ok(Self { context, store, memories, profiles, trust, is_brief: false })
     }
 
     pub fn all(&mut self, now: Timestamp) -> Result<Vec<SessionStatus>, Error> {
@@ -264,7 +268,7 @@ impl<'c> StatusReader<'c> {
     }
 
     fn listen_ahead(&mut self, sessions: &[Session], now: Timestamp) {
-        let Self { context, store, memories, profiles, is_brief } = self;
+        let Self { context, store, memories, profiles, is_brief, .. } = self;
         store.take_in_spool();
         let (is_brief, looks) = (*is_brief, vec![]);
         let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
@@ -288,7 +292,7 @@ impl<'c> StatusReader<'c> {
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
         unmanaged::inside(self.context, sessions.iter_mut().filter(is_new));
         let seen = snapshot::join(self.context, &mut self.store, sessions, list)?;
-        let Self { context, store, memories, profiles, is_brief } = self;
+        let Self { context, store, memories, profiles, trust, is_brief } = self;
         store.take_in_spool();
         let (is_brief, looks) = (*is_brief, vec![]);
         let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
@@ -299,6 +303,9 @@ impl<'c> StatusReader<'c> {
                 let memory = memories.entry(seen.session.id.clone()).or_default();
                 let (evidence, before) = gatherer.gather(memory, &seen, sight);
                 let mut verdict = judge(&evidence);
+                if !verdict.status.is_over() {
+                    verdict = unless_distrusted(verdict, trust.distrusted(context, &seen.session));
+                }
                 news.extend(date(before, &seen, &mut verdict, now));
                 SessionStatus { seen, verdict }
             };
