@@ -4,6 +4,7 @@ use regex_lite::Captures;
 
 use super::Screen;
 use super::details::Picture;
+use super::generic;
 use super::grid::Grid;
 use super::pattern::Pattern;
 use super::reading::{Details, Need, Reading, Reason, Region, State};
@@ -29,34 +30,37 @@ struct Seen<'r, 'a> {
 pub(super) fn read(terminal: &Terminal, markers: &Markers, screen: &Screen) -> Reading {
     let title = screen.title.map(printable);
     let screen = &Screen { title: title.as_deref(), ..*screen };
-    let mut grid = Grid::parse(screen.bytes);
-    grid.keep_last(screen.height.into());
+    let grid = visible(screen);
     let layout = &markers.layout;
     let regions = Regions::find(layout, &terminal.shell, &grid, screen);
     let picture = Picture { layout, grid: &grid, regions: &regions, screen };
+    let rules = terminal.rules.iter().chain(&markers.rules);
+    let reading = picture.decide(terminal, rules);
+    // A rule that says that something is hidden knows more than the structure does.
+    let is_silent = reading.state == State::Unknown && reading.reasons.is_empty();
+    let by_structure = if is_silent { generic::read(&grid, screen.height) } else { None };
+    by_structure.unwrap_or(reading)
+}
 
-    let mut details = Details::default();
-    let mut reasons = Vec::new();
-    let mut decided = None;
-    for rule in terminal.rules.iter().chain(&markers.rules) {
-        let Some(seen) = picture.rule(rule) else { continue };
-        if let Some(found) = &seen.found {
-            details.fill(found);
-        }
-        if decided.is_none() {
-            decided = claim(terminal, rule, &seen).map(|state| (reasons.len(), state));
-        }
-        reasons.push(reason(rule, &seen));
-    }
-    let state = match decided {
-        Some((first, state)) => {
-            reasons[..=first].rotate_right(1);
-            state
-        }
-        None => State::Unknown,
+/// Reads the screen of a plain command: whatever it writes, it works, unless it asks on its last line. A program that has
+/// the whole screen (an editor, a pager) shows what is not its own.
+pub(super) fn read_command(screen: &Screen) -> Reading {
+    let asks = if screen.alternate == Some(true) {
+        None
+    } else {
+        generic::asks_at_the_end(&visible(screen))
     };
-    details.complete(&state, &picture);
-    Reading { state, details, reasons }
+    asks.unwrap_or(Reading {
+        state: State::Unknown,
+        details: Details::default(),
+        reasons: Vec::new(),
+    })
+}
+
+fn visible(screen: &Screen) -> Grid {
+    let mut grid = Grid::parse(screen.bytes);
+    grid.keep_last(screen.height.into());
+    grid
 }
 
 /// A title without what a terminal would obey: it is quoted in reasons.
@@ -65,6 +69,31 @@ fn printable(title: &str) -> String {
 }
 
 impl<'r, 'a> Picture<'r, 'a> {
+    fn decide<'m>(&self, terminal: &Terminal, rules: impl Iterator<Item = &'m Rule>) -> Reading {
+        let mut details = Details::default();
+        let mut reasons = Vec::new();
+        let mut decided = None;
+        for rule in rules {
+            let Some(seen) = self.rule(rule) else { continue };
+            if let Some(found) = &seen.found {
+                details.fill(found);
+            }
+            if decided.is_none() {
+                decided = claim(terminal, rule, &seen).map(|state| (reasons.len(), state));
+            }
+            reasons.push(reason(rule, &seen));
+        }
+        let state = match decided {
+            Some((first, state)) => {
+                reasons[..=first].rotate_right(1);
+                state
+            }
+            None => State::Unknown,
+        };
+        details.complete(&state, self);
+        Reading { state, details, reasons }
+    }
+
     fn rule(&self, rule: &Rule) -> Option<Seen<'r, 'a>> {
         if rule.alternate.is_some() && rule.alternate != self.screen.alternate {
             return None;

@@ -9,6 +9,7 @@ pub(crate) mod ansi;
 mod details;
 mod detect;
 mod finder;
+mod generic;
 pub mod grid;
 pub mod layout;
 mod needles;
@@ -30,6 +31,8 @@ pub use reading::{Details, Exit, Hands, Need, Reading, Reason, Region, State, To
 pub use rules::{Markers, MarkersError};
 
 use rules::Terminal;
+
+use crate::profile::COMMAND;
 
 /// One look at a pane.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,16 +77,26 @@ static TERMINAL: LazyLock<Terminal> = LazyLock::new(|| {
         .expect("invariant: built-in rules of terminals parse")
 });
 
+/// Of an agent of which nothing is known: no box, no dialog, no rule.
+static NO_MARKERS: LazyLock<Markers> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a test parses it")]
+    Markers::built_in(
+        "agent = ''\nrule = []\n[layout.input]\nprompt = '[^\\s\\S]'\nbody = '[^\\s\\S]'",
+    )
+    .expect("invariant: built-in markers parse")
+});
+
 /// Built-in markers of an agent.
 pub fn markers(agent: &str) -> Option<&'static Markers> {
     MARKERS.iter().find(|(name, _)| *name == agent).and_then(|(_, markers)| markers.as_ref())
 }
 
-/// Reads a screen with the built-in markers; of an agent without any, nothing is known.
+/// Reads a screen with the built-in markers; that of an agent without any, by its structure.
 pub fn read(agent: &str, screen: &Screen) -> Reading {
-    match markers(agent) {
-        Some(markers) => read_with(markers, screen),
-        None => Reading { state: State::Unknown, details: Details::default(), reasons: Vec::new() },
+    match (agent, markers(agent)) {
+        (_, Some(markers)) => read_with(markers, screen),
+        (COMMAND, None) => detect::read_command(screen),
+        (_, None) => read_with(&NO_MARKERS, screen),
     }
 }
 
@@ -93,7 +106,7 @@ pub fn kind_of_failure(text: &str) -> Option<&'static str> {
     Some(&known.kind)
 }
 
-/// Reads a screen with a user's own markers.
+/// Reads a screen with a user's own markers, and where they are silent, by its structure.
 pub fn read_with(markers: &Markers, screen: &Screen) -> Reading {
     detect::read(&TERMINAL, markers, screen)
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const AGENTS: [&str; 4] = ["claude", "codex", "gemini", "opencode"];
+const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "nobody"];
 
 fn plain(agent: &str, lines: &[&str]) -> Reading {
     let text = lines.join("\n");
@@ -20,7 +20,8 @@ fn all_built_in_markers_can_be_read() {
     for source in BUILT_IN {
         Markers::parse(source).unwrap();
     }
-    assert_eq!(AGENTS.map(|agent| markers(agent).is_some()), [true; 4]);
+    assert_eq!(AGENTS.map(|agent| markers(agent).is_some()), [true, true, true, true, false]);
+    assert!(NO_MARKERS.rules.is_empty());
     assert!(!TERMINAL.rules.is_empty());
 }
 
@@ -43,7 +44,7 @@ fn nothing_is_known_of_nothing() {
         let prose = plain(agent, &["Some words", "that no agent", "draws like this"]);
         assert_eq!(prose.state, State::Unknown, "{agent}");
     }
-    assert_eq!(plain("nobody", &[EDGE, "❯", EDGE]).state, State::Unknown);
+    assert_eq!(plain("nobody", &[EDGE, "❯", EDGE]).state, State::Idle { done: false });
 }
 
 #[test]

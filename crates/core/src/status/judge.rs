@@ -9,7 +9,7 @@
 //! | over | an exit record, a dead or missing pane | exited, crashed, lost: final |
 //! | unreachable | tmux does not answer | what it was when last seen (stale), or unknown |
 //! | stopped | the kernel has stopped it | waiting: somebody must let it go on |
-//! | plain | a plain command that lives | working |
+//! | plain | a plain command that lives | working; waiting if a question stays on its last line |
 //! | own waiting | the agent says that it waits | waiting |
 //! | dialog | a dialog is on the screen | waiting, whatever else says busy |
 //! | first turn | it was given a prompt, and no turn has begun yet | starting |
@@ -39,6 +39,8 @@ const YOUNG: SignedDuration = SignedDuration::from_secs(10);
 const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
 /// How long the screen may lag behind a hook or the transcript, or these behind the screen.
 pub(super) const LAG: SignedDuration = SignedDuration::from_secs(3);
+/// How long a plain command must be still before a question on its last line counts.
+const STAYS: SignedDuration = SignedDuration::from_secs(5);
 /// How long hook and transcript may take to tell of the end of a turn, or of the one that follows it at once. Measured
 /// with claude 2.1.325: up to 0.15 s on an idle machine.
 const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
@@ -153,7 +155,8 @@ fn plain(e: &Evidence) -> Option<Ruling> {
         State::Starting => Ruling::asserted(Status::Starting, Source::Process, since),
         // One that tells its turns by hooks is judged by them.
         _ if e.is_plain && e.hooks.edge.is_none() && e.hooks.waiting.is_none() => {
-            Ruling::inferred(Status::working(None), Source::Process, since)
+            let working = || Ruling::inferred(Status::working(None), Source::Process, since);
+            dialog(e).or_else(working)
         }
         _ => None,
     }
@@ -175,6 +178,10 @@ fn own_waiting(e: &Evidence) -> Option<Ruling> {
 
 fn dialog(e: &Evidence) -> Option<Ruling> {
     let Shows::Dialog(r#for, question) = &e.screen.as_ref()?.shows else { return None };
+    // What a plain command writes may look like anything for a moment; a question stays.
+    if e.is_plain && !e.movement.is_some_and(|at| e.distance(at) > STAYS) {
+        return None;
+    }
     let asked = e.hooks.waiting.as_ref();
     let question = question.clone().or_else(|| asked.and_then(|a| a.question.clone()));
     let status = waiting(e, *r#for, question);

@@ -115,6 +115,14 @@ fn life_and_death_come_first() {
     check("starting", starting, "starting", Source::Process, Asserted);
     let plain = Evidence { is_plain: true, screen: prompt(), ..living() };
     check("plain", plain, "working", Source::Process, Inferred);
+    let asks = |secs| Evidence {
+        is_plain: true,
+        screen: shows(Shows::Dialog(WaitFor::Question, None)),
+        movement: Some(at(secs)),
+        ..living()
+    };
+    check("plain, a question just now", asks(58), "working", Source::Process, Inferred);
+    check("plain, a question that stays", asks(50), "waiting", Source::Screen, Inferred);
     let waiting = Turn { edge: None, ..asked(50) };
     let asks = Evidence { is_plain: true, hooks: waiting, ..living() };
     check("plain, but asks by a hook", asks, "waiting", Source::Hook, Asserted);

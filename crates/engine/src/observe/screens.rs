@@ -1,5 +1,6 @@
+use dogwatch_core::profile;
 use dogwatch_core::screen;
-use dogwatch_core::status::evidence::Screen;
+use dogwatch_core::status::evidence::{Screen, Shows};
 use dogwatch_core::status::testimony;
 use dogwatch_tmux::PaneFace;
 
@@ -8,9 +9,8 @@ pub fn prepare(agent: &str) {
     screen::markers(agent);
 }
 
-/// What the screen reader makes of a pane; `None` if it has no markers for the agent.
+/// What the screen reader makes of a pane; `None` for a plain command that asks nothing.
 pub fn read(agent: &str, pane: &PaneFace, text: &[u8]) -> Option<Screen> {
-    screen::markers(agent)?;
     let look = screen::Screen {
         bytes: text,
         width: pane.row.width,
@@ -19,5 +19,7 @@ pub fn read(agent: &str, pane: &PaneFace, text: &[u8]) -> Option<Screen> {
         cursor: None,
         alternate: Some(pane.row.alternate_on),
     };
-    Some(testimony::of(&look, |look| screen::read(agent, look)))
+    let seen = testimony::of(&look, |look| screen::read(agent, look));
+    let is_told = agent != profile::COMMAND || seen.shows != Shows::Unreadable;
+    is_told.then_some(seen)
 }
