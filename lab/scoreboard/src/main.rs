@@ -1,21 +1,23 @@
 //! Prints the scoreboard: accuracy by agent and state, what was taken for what, and the misses.
 //!
-//!     dogwatch-scoreboard [--readings] [FOLDER]
+//!     dogwatch-scoreboard [--readings | --peers] [FOLDER]
 //!
 //! Without a folder, all corpora of the repository. `--readings` prints every reading as a line of
-//! JSON instead.
+//! JSON instead, `--peers` a table of ours and of other projects' detectors (see
+//! `lab/scoreboard/peers`).
 
 use std::ffi::OsString;
 use std::io::{StdoutLock, Write as _};
 
 use dogwatch_scoreboard::corpus::{Corpus, Input};
+use dogwatch_scoreboard::peers;
 use dogwatch_scoreboard::score::Score;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
     let (flags, folders): (Vec<OsString>, Vec<_>) =
-        std::env::args_os().skip(1).partition(|argument| argument == "--readings");
+        std::env::args_os().skip(1).partition(|word| word == "--readings" || word == "--peers");
     let corpora = match folders.first() {
         Some(folder) => vec![Corpus::load("folder", folder.as_ref())?],
         None => vec![
@@ -26,6 +28,10 @@ fn main() -> Outcome {
         ],
     };
     let mut out = std::io::stdout().lock();
+    if flags.iter().any(|flag| flag == "--peers") {
+        write!(out, "{}", peers::compare(&corpora)?)?;
+        return Ok(());
+    }
     for corpus in &corpora {
         if flags.is_empty() {
             print_scores(&mut out, corpus)?;

@@ -44,6 +44,7 @@ struct Shapes {
     keys_in_brackets: Pattern,
     question: Pattern,
     keys: Pattern,
+    confirms: Pattern,
     secret: Pattern,
     any_key: Pattern,
     number_wanted: Pattern,
@@ -109,7 +110,7 @@ impl<'a> Look<'a> {
 
     /// A line of keys, and not of something that these keys stop.
     fn names_keys(&self, text: &str) -> bool {
-        self.shapes.keys.matches(text) && !self.spins(text)
+        self.shapes.keys.matches(text) && (self.shapes.confirms.matches(text) || !self.spins(text))
     }
 
     fn spins(&self, text: &str) -> bool {
@@ -140,9 +141,12 @@ impl<'a> Look<'a> {
             let text = text_of(cursor, &lines[marked])?;
             is_numbered(&lines[marked].text[..lines[marked].text.len() - text.len()])
         };
-        let beside = |line: &Line<'a>| match with_number {
-            true => text_of(option, line),
-            false => choice.matches(line.text).then(|| line.text.to_owned()),
+        let beside = |line: &Line<'a>| {
+            if with_number {
+                text_of(option, line)
+            } else {
+                choice.matches(line.text).then(|| line.text.to_owned())
+            }
         };
         let near =
             marked.saturating_sub(2 * OPTION_GAP)..(marked + 2 * OPTION_GAP + 1).min(lines.len());

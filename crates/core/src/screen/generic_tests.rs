@@ -25,6 +25,7 @@ fn patterns_are_sound() {
         keys_in_brackets,
         question,
         keys,
+        confirms,
         secret,
         any_key,
         number_wanted,
@@ -44,6 +45,7 @@ fn patterns_are_sound() {
         keys_in_brackets,
         question,
         keys,
+        confirms,
         secret,
         any_key,
         number_wanted,
@@ -76,6 +78,9 @@ fn dialogs() {
     }
     let question = "Which one?\n\n1. PostgreSQL\n2. SQLite\n\nChoose an option [1-2]: ";
     assert_eq!(unknown(question), State::Waiting { need: Need::Question });
+    let stops =
+        "Which?\n\n› 1. A\n  2. B\n\ntab to add notes | enter to submit answer | esc to interrupt";
+    assert_eq!(unknown(stops), State::Waiting { need: Need::Question });
     let trust = "Do you trust the files in this folder?\n\n› 1. Yes\n  2. No\n";
     assert_eq!(unknown(trust), State::Waiting { need: Need::Trust });
     assert_eq!(unknown("[sudo] password for me: "), State::Waiting { need: Need::Login });

@@ -179,7 +179,7 @@ fn own_waiting(e: &Evidence) -> Option<Ruling> {
 fn dialog(e: &Evidence) -> Option<Ruling> {
     let Shows::Dialog(r#for, question) = &e.screen.as_ref()?.shows else { return None };
     // What a plain command writes may look like anything for a moment; a question stays.
-    if e.is_plain && !e.movement.is_some_and(|at| e.distance(at) > STAYS) {
+    if e.is_plain && e.movement.is_none_or(|at| e.distance(at) <= STAYS) {
         return None;
     }
     let asked = e.hooks.waiting.as_ref();
