@@ -203,4 +203,4 @@ fn nothing_that_is_asserted_is_wrong() {
 
 /// How many are right at least. In the others what was told then is not enough: transcripts of these versions were not
 /// found or not understood.
-const RIGHT: usize = 37;
+const RIGHT: usize = 41;
