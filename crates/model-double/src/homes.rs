@@ -105,6 +105,8 @@ fn claude(place: Place, project: &Path) -> io::Result<OwnEnv> {
     let state = json!({
         "hasCompletedOnboarding": true,
         "theme": "dark",
+        // Older versions look here, newer ones into the settings.
+        "bypassPermissionsModeAccepted": true,
         "hasSeenAutoDefaultNotice": true,
         "hasSeenAutoDefaultNudge": true,
         "customApiKeyResponses": { "approved": [approved], "rejected": [] },

@@ -26,7 +26,7 @@ use crate::world::World;
 /// How often facts are looked at.
 const PACE: Duration = Duration::from_millis(50);
 /// How long an agent may take to come to its prompt, to send what it was given, to end.
-const START: Duration = Duration::from_secs(25);
+const START: Duration = Duration::from_secs(40);
 const ANSWER: Duration = Duration::from_secs(15);
 /// An agent that has called a tool and asks its model nothing for so long waits for a person.
 const ASKS: Duration = Duration::from_millis(1500);
@@ -263,7 +263,8 @@ impl<'w> Player<'w> {
         let mut last = (String::new(), Instant::now());
         self.until("input box", START, |player| {
             let screen = player.screen();
-            let is_there = player.ways.ready.iter().any(|sign| screen.contains(sign));
+            let asks = ["❯ 1.", "› 1.", "> 1.", "● 1."].iter().any(|sign| screen.contains(sign));
+            let is_there = !asks && player.ways.ready.iter().any(|sign| screen.contains(sign));
             if screen != last.0 || !is_there {
                 last = (screen, Instant::now());
             }

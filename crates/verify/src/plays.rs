@@ -355,7 +355,7 @@ fn without_hooks(player: &mut Player<'_>) -> Played {
 
 fn killed(player: &mut Player<'_>) -> Played {
     player.launch(&Launch { prompt: Some("[gate]"), ..unattended() })?;
-    player.at_gate_within(Duration::from_secs(25))?;
+    player.at_gate_within(Duration::from_secs(40))?;
     player.check("prompted", &Truth::Working)?;
     player.kill_9()?;
     player.check("kill_9", &Truth::Crashed(9))
@@ -398,7 +398,7 @@ fn trust(player: &mut Player<'_>) -> Played {
     world::write(&elsewhere.join(".codex/config.toml"), "")?;
     world::write(&elsewhere.join(".git/HEAD"), "ref: refs/heads/main\n")?;
     player.launch(&Launch { cwd: Some(elsewhere), ..Launch::default() })?;
-    player.until("question about trust", Duration::from_secs(20), |player| {
+    player.until("question about trust", Duration::from_secs(40), |player| {
         player.screen().to_lowercase().contains("trust")
     })?;
     player.check("trust", &Truth::Waiting(WaitFor::Trust))

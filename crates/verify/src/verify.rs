@@ -27,6 +27,8 @@ use crate::laboratory::{self, Task};
 const PACE: Duration = Duration::from_millis(100);
 /// After this the laboratory has not kept its own limits.
 const LIMIT: Duration = Duration::from_mins(10);
+/// How long the program may take to say its version, the first time on a busy machine.
+const FIRST_START: Duration = Duration::from_mins(1);
 /// How long it may take to clear up.
 const LEAVING: Duration = Duration::from_secs(20);
 
@@ -165,7 +167,7 @@ fn clean(program: &Path, task: &Task) -> Result<Command, Error> {
 fn version(task: &Task, args: &[String]) -> Option<String> {
     let mut command = clean(&task.program, task).logged("ask an agent for its version")?;
     command.args(args);
-    let output = processes::output_within(command, b"", Duration::from_secs(20))?;
+    let output = processes::output_within(command, b"", FIRST_START)?;
     agents::version_in(&String::from_utf8_lossy(&output)).map(ToOwned::to_owned)
 }
 

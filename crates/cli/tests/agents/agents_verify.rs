@@ -132,8 +132,11 @@ fn an_agent_that_crashes_is_reported() {
 #[test]
 fn a_program_that_is_no_agent_is_refused() {
     let env = TestEnv::new();
-    let args = ["agents", "verify", "claude", "--program", "/bin/false"];
-    let said = env.dogwatch(&args).code(7);
+    let program = env.root().join("mute");
+    fs::write(&program, "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = program.display().to_string();
+    let said = env.dogwatch(&["agents", "verify", "claude", "--program", &program]).code(7);
     assert!(said.stderr.contains("does not say its version"), "{}", said.stderr);
     let said = env.dogwatch(&["agents", "verify", "aider"]).code(7);
     assert!(
