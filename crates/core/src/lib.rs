@@ -10,6 +10,7 @@
 //! | [`profile`] | what an agent is: launching, hooks, ending, transcript, as data |
 //! | [`launch`] | the exact command line, environment and files of one session |
 //! | [`record`] | what the runner writes down: started, ended |
+//! | [`background`] | which state files are of sessions without a pane |
 //! | [`liveness`] | whether a session lives, and how it ended, from all witnesses |
 //! | [`runner`] | what the runner does next in the pane |
 //! | [`id`] | ids that become the name of a file |
@@ -41,6 +42,7 @@
 pub use dogwatch_protocol::{event, exit_code, notice, record};
 
 pub mod answer;
+pub mod background;
 pub mod briefing;
 mod codex_hooks;
 pub mod config;

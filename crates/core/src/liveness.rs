@@ -106,6 +106,16 @@ pub fn judge(facts: &Facts<'_>) -> Life {
     }
 }
 
+/// Judges an agent that others started where no pane is: in the background.
+pub fn without_pane(is_alive: bool, since: Timestamp) -> Life {
+    if is_alive {
+        let reason = "running in the background, without a pane".to_owned();
+        return Life { state: State::Running, since: Some(since), reason };
+    }
+    let reason = "its process is gone and there is no exit record".to_owned();
+    Life { state: State::Lost, since: None, reason }
+}
+
 /// A session is remembered before it is made, and may be made after tmux was asked: for that moment no witness knows
 /// of it.
 fn is_being_made(facts: &Facts<'_>) -> bool {

@@ -7,6 +7,7 @@
 mod agents;
 mod arguments;
 mod attach;
+mod background;
 mod bad_input;
 mod bug_report;
 mod builds;

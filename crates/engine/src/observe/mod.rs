@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod arrival;
+pub mod background;
 pub mod capture;
 pub mod changes;
 pub mod conversations;

@@ -8,6 +8,7 @@ use dogwatch_core::liveness::{self, Facts, Life, Pane, Process, State};
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::suggest;
 use dogwatch_core::superseded::{Row, superseded};
+use dogwatch_protocol::id::Origin;
 use dogwatch_store::{Server, Session, Store, Which};
 use dogwatch_tmux::{ListedPane, PaneId, PaneList};
 use jiff::{SignedDuration, Timestamp};
@@ -288,6 +289,9 @@ fn see(
     mut session: Session,
     panes: &Panes<'_>,
 ) -> SessionSnapshot {
+    if let Some(life) = without_pane(&session) {
+        return SessionSnapshot { session, life, pane: None };
+    }
     complete(context, store, &mut session);
     let folder = context.state.session(&session.id);
     let (fact, pane) = if session.socket == context.socket {
@@ -319,6 +323,15 @@ fn see(
         agent,
     });
     SessionSnapshot { session, life, pane }
+}
+
+/// The life of a session that dogwatch did not start and that never had a pane: its process is the only witness.
+fn without_pane(session: &Session) -> Option<Life> {
+    let Origin::Unmanaged { process } = session.origin else { return None };
+    session
+        .pane
+        .is_none()
+        .then(|| liveness::without_pane(processes::is_alive(process), session.created))
 }
 
 /// The session's pane: by id, on the server that gave the id out, with our runner in it. Ids start again with each

@@ -18,7 +18,7 @@ use crate::observe::evidence::{Gatherer, Memory, PaneSight};
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::tmux_snapshot::{Asked, TmuxSnapshot};
 use crate::observe::verifications::Trust;
-use crate::observe::{interests, unmanaged};
+use crate::observe::{background, interests, unmanaged};
 use crate::{Context, Error};
 
 /// A session and the verdict on it.
@@ -60,16 +60,18 @@ fn ask_named(context: &Context, name: &str) -> Option<Result<Asked, dogwatch_tmu
     Some(TmuxSnapshot::ask_session(&context.tmux, &name))
 }
 
-/// The session meant by a name, id or pane.
+/// The session meant by a name, id or pane, to be looked at: one in the background too.
 pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<SessionStatus, Error> {
-    StatusReader::new(context)?.one(target, now)
+    let mut found = StatusReader::new(context)?.many(&[target], now)?;
+    let missing = || SessionError::NoSuchSession { target: target.to_owned(), near: None };
+    found.pop().ok_or_else(|| missing().into())
 }
 
 /// The same for who only looks at what it shows: a living agent that others started is found too.
 pub fn shown(context: &Context, target: &str) -> Result<SessionSnapshot, Error> {
     match snapshot::find(context, target) {
         Err(Error::Session(SessionError::NotOurs { .. } | SessionError::NoSuchSession { .. })) => {
-            Ok(one(context, target, Timestamp::now())?.seen)
+            Ok(StatusReader::new(context)?.one(target, Timestamp::now())?.seen)
         }
         found => found,
     }
@@ -109,8 +111,12 @@ impl<'c> StatusReader<'c> {
     pub fn all_of(&mut self, which: Which, now: Timestamp) -> Result<Vec<SessionStatus>, Error> {
         let context = self.context;
         let sessions = self.store.sessions(&context.socket, which)?;
-        let others =
-            |sights: &TmuxSnapshot, ours: &[Session]| unmanaged::agents(context, sights, ours);
+        let others = |sights: Option<&TmuxSnapshot>, ours: &[Session]| {
+            let mut found = in_panes(context, sights, ours);
+            let known: Vec<Session> = ours.iter().chain(&found).cloned().collect();
+            found.extend(background::sessions(context, &known));
+            found
+        };
         // Of thousands that ended, only how they did is of interest.
         self.is_brief = true;
         Ok(self.look(sessions, None, others, now)?.0)
@@ -152,11 +158,12 @@ impl<'c> StatusReader<'c> {
             .filter(|(_, ids)| ids.is_empty())
             .map(|(target, _)| *target)
             .collect();
-        let others = |sights: &TmuxSnapshot, ours: &[Session]| {
+        let others = |sights: Option<&TmuxSnapshot>, ours: &[Session]| {
             if unknown.is_empty() {
                 return Vec::new();
             }
-            let mut found = unmanaged::agents(context, sights, ours);
+            let mut found = in_panes(context, sights, ours);
+            found.extend(background::sessions(context, ours));
             found.retain(|one| unknown.iter().any(|target| unmanaged::is_meant(one, target)));
             found
         };
@@ -191,9 +198,8 @@ impl<'c> StatusReader<'c> {
         let is_meant = |name: &str| name == dashed || name == by_tmux;
         let mut sessions = self.store.named(&context.socket, &dashed)?;
         sessions.retain(|session| !session.archived);
-        let others = |sights: &TmuxSnapshot, ours: &[Session]| {
-            let mut found =
-                if ours.is_empty() { unmanaged::agents(context, sights, ours) } else { vec![] };
+        let others = |sights: Option<&TmuxSnapshot>, ours: &[Session]| {
+            let mut found = if ours.is_empty() { in_panes(context, sights, ours) } else { vec![] };
             found.retain(|session| is_meant(&session.name));
             found
         };
@@ -216,7 +222,8 @@ impl<'c> StatusReader<'c> {
         })
     }
 
-    /// The session with what tmux showed when it was judged.
+    /// The session with what tmux showed when it was judged. One in the background is not found: nothing can be typed
+    /// into it.
     pub(crate) fn one_and_its_sight(
         &mut self,
         target: &str,
@@ -224,9 +231,8 @@ impl<'c> StatusReader<'c> {
     ) -> Result<(SessionStatus, Option<TmuxSnapshot>), Error> {
         let context = self.context;
         let sessions = snapshot::candidates(context, &self.store, target)?;
-        let others = |sights: &TmuxSnapshot, ours: &[Session]| {
-            let mut found =
-                if ours.is_empty() { unmanaged::agents(context, sights, ours) } else { vec![] };
+        let others = |sights: Option<&TmuxSnapshot>, ours: &[Session]| {
+            let mut found = if ours.is_empty() { in_panes(context, sights, ours) } else { vec![] };
             found.retain(|session| unmanaged::is_meant(session, target));
             found
         };
@@ -238,7 +244,7 @@ impl<'c> StatusReader<'c> {
         &mut self,
         mut sessions: Vec<Session>,
         asked: Option<Result<Asked, dogwatch_tmux::Error>>,
-        others: impl FnOnce(&TmuxSnapshot, &[Session]) -> Vec<Session>,
+        others: impl FnOnce(Option<&TmuxSnapshot>, &[Session]) -> Vec<Session>,
         now: Timestamp,
     ) -> Result<(Vec<SessionStatus>, Option<TmuxSnapshot>), Error> {
         let server = &self.context.tmux;
@@ -256,11 +262,15 @@ impl<'c> StatusReader<'c> {
         if was_asked_before && wanted.iter().any(lacks) {
             sights = TmuxSnapshot::ask(server, &wanted).and_then(Asked::finish);
         }
-        if let Ok(sights) = &mut sights {
-            captured(sights.capture(server, &wanted))?;
-            let found = others(sights, &sessions);
-            captured(sights.capture(server, &panes(&found)))?;
-            sessions.extend(found);
+        match &mut sights {
+            Ok(sights) => {
+                captured(sights.capture(server, &wanted))?;
+                let found = others(Some(sights), &sessions);
+                captured(sights.capture(server, &panes(&found)))?;
+                sessions.extend(found);
+            }
+            Err(error) if error.is_no_server() => sessions.extend(others(None, &sessions)),
+            Err(_) => {}
         }
         snapshot::must_be_asked(&sessions, sights.as_ref().err())?;
         let judged = self.judge(sessions, sights.as_ref(), now)?;
@@ -366,6 +376,11 @@ fn captured(result: Result<(), dogwatch_tmux::Error>) -> Result<(), Error> {
         Err(error) if !error.is_no_server() && !error.is_passing() => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Agents that others started in panes, if there is a tmux server.
+fn in_panes(context: &Context, sights: Option<&TmuxSnapshot>, ours: &[Session]) -> Vec<Session> {
+    sights.map_or_else(Vec::new, |sights| unmanaged::agents(context, sights, ours))
 }
 
 /// Panes whose text is wanted.
