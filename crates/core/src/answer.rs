@@ -1,5 +1,7 @@
 //! Answering a dialog: which option is meant, and that the dialog is still the one that was seen.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 /// The mark by which a dialog is known again: the same question with the same options.
@@ -24,57 +26,83 @@ impl Hasher for Fnv {
     }
 }
 
+/// Options by the numbers that they are shown with.
+pub type Options = BTreeMap<usize, String>;
+
 /// Why no option is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadChoice {
     #[error("the open dialog has no options to choose from; use `dogwatch attach`")]
     None,
     #[error("no option {choice:?}; options: {}", listed(.options))]
-    NoSuch { choice: String, options: Vec<String> },
+    NoSuch { choice: String, options: Options },
     #[error("{choice:?} matches several options: {}", listed(.options))]
-    Several { choice: String, options: Vec<String> },
+    Several { choice: String, options: Options },
 }
 
-fn listed(options: &[String]) -> String {
-    let shown: Vec<_> = (1..).zip(options).map(|(n, text)| format!("{n}: {text}")).collect();
+fn listed(options: &Options) -> String {
+    let shown: Vec<_> = options.iter().map(|(n, text)| format!("{n}: {text}")).collect();
     shown.join(", ")
 }
 
+/// An option that is meant, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chosen {
+    /// By its number, or its whole text.
+    Exactly(usize),
+    /// By how its text begins: one that is not in sight may begin the same way.
+    ByBeginning(usize),
+}
+
+impl Chosen {
+    pub fn number(self) -> usize {
+        match self {
+            Self::Exactly(number) | Self::ByBeginning(number) => number,
+        }
+    }
+}
+
 /// The option that a person means: by its number, by its text, or by how its text begins.
-pub fn choose(options: &[String], choice: &str) -> Result<usize, BadChoice> {
+pub fn choose(options: &Options, choice: &str) -> Result<Chosen, BadChoice> {
     if options.is_empty() {
         return Err(BadChoice::None);
     }
     let wanted = choice.trim().to_lowercase();
-    let by_number = wanted.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-    if let Some(at) = by_number.filter(|at| *at < options.len()) {
-        return Ok(at);
+    let by_number = wanted.parse().ok().filter(|number| options.contains_key(number));
+    if let Some(number) = by_number {
+        return Ok(Chosen::Exactly(number));
     }
     let fits = |fit: fn(&str, &str) -> bool| -> Vec<usize> {
-        let all = options.iter().enumerate();
-        all.filter(|(_, text)| fit(&text.to_lowercase(), &wanted)).map(|(at, _)| at).collect()
+        let all = options.iter();
+        all.filter(|(_, text)| fit(&text.to_lowercase(), &wanted)).map(|(at, _)| *at).collect()
     };
-    let unknown = || BadChoice::NoSuch { choice: choice.to_owned(), options: options.to_vec() };
+    let unknown = || BadChoice::NoSuch { choice: choice.to_owned(), options: options.clone() };
     if wanted.is_empty() {
         return Err(unknown());
     }
-    if let [at] = fits(|text, wanted| text == wanted)[..] {
-        return Ok(at);
+    if let [number] = fits(|text, wanted| text == wanted)[..] {
+        return Ok(Chosen::Exactly(number));
     }
     match fits(|text, wanted| text.starts_with(wanted))[..] {
         [] => Err(unknown()),
-        [at] => Ok(at),
-        _ => Err(BadChoice::Several { choice: choice.to_owned(), options: options.to_vec() }),
+        [number] => Ok(Chosen::ByBeginning(number)),
+        _ => Err(BadChoice::Several { choice: choice.to_owned(), options: options.clone() }),
     }
 }
 
 /// The key that brings the mark nearer to the option; `None` if it is there.
-pub fn key(marked: usize, wanted: usize) -> Option<&'static str> {
-    match marked.cmp(&wanted) {
-        std::cmp::Ordering::Less => Some("Down"),
-        std::cmp::Ordering::Greater => Some("Up"),
-        std::cmp::Ordering::Equal => None,
+pub fn key(marked: usize, wanted: usize, sideways: bool) -> Option<&'static str> {
+    match (marked.cmp(&wanted), sideways) {
+        (Ordering::Equal, _) => None,
+        (Ordering::Less, _) => Some(onward(sideways)),
+        (Ordering::Greater, false) => Some("Up"),
+        (Ordering::Greater, true) => Some("Left"),
     }
+}
+
+/// The key that marks the next option.
+pub fn onward(sideways: bool) -> &'static str {
+    if sideways { "Right" } else { "Down" }
 }
 
 #[cfg(test)]
@@ -89,10 +117,13 @@ mod tests {
 
     #[test]
     fn what_is_meant() {
-        let chosen = |choice: &str| choose(&options(), choice);
-        for (choice, at) in [("1", 0), ("3", 2), ("yes", 0), ("YES", 0), ("no", 2), ("Yes, and", 1)]
-        {
-            assert_eq!(chosen(choice), Ok(at), "{choice}");
+        let all: Options = (1..).zip(options()).collect();
+        let chosen = |choice: &str| choose(&all, choice);
+        for (choice, number) in [("1", 1), ("3", 3), ("yes", 1), ("YES", 1)] {
+            assert_eq!(chosen(choice), Ok(Chosen::Exactly(number)), "{choice}");
+        }
+        for (choice, number) in [("no", 3), ("Yes, and", 2)] {
+            assert_eq!(chosen(choice), Ok(Chosen::ByBeginning(number)), "{choice}");
         }
         for choice in ["0", "4", "", "maybe", "ye,"] {
             assert!(matches!(chosen(choice), Err(BadChoice::NoSuch { .. })), "{choice}");
@@ -100,6 +131,14 @@ mod tests {
         assert!(matches!(chosen("ye"), Err(BadChoice::Several { .. })));
         let said = chosen("4").unwrap_err().to_string();
         assert!(said.contains("1: Yes, 2: Yes, and"), "{said}");
+    }
+
+    #[test]
+    fn numbers_are_those_that_are_shown() {
+        let scrolled: Options = [(3, "Yes, always".to_owned()), (4, "No".to_owned())].into();
+        assert_eq!(choose(&scrolled, "4"), Ok(Chosen::Exactly(4)));
+        assert!(matches!(choose(&scrolled, "2"), Err(BadChoice::NoSuch { .. })));
+        assert_eq!(choose(&scrolled, "no").map(Chosen::number), Ok(4));
     }
 
     #[test]
@@ -113,6 +152,10 @@ mod tests {
 
     #[test]
     fn ways_to_an_option() {
-        assert_eq!([key(0, 2), key(2, 0), key(1, 1)], [Some("Down"), Some("Up"), None]);
+        assert_eq!(
+            [key(1, 3, false), key(3, 1, false), key(2, 2, false)],
+            [Some("Down"), Some("Up"), None]
+        );
+        assert_eq!([key(1, 3, true), key(3, 1, true)], [Some("Right"), Some("Left")]);
     }
 }

@@ -67,8 +67,12 @@ fn asks_for_permission_and_fails() {
     let waiting = lab.is("waiting", "own_word");
     assert_eq!(waiting["for"], "permission");
     assert_eq!(waiting["question"], "echo dogwatch-tool-ran > tool-ran.txt");
-    lab.env.keys(&session, &["Enter"]);
+    let options = &waiting["options"];
+    assert_eq!(*options, json!(["Allow once", "Allow always", "Reject"]), "{waiting:#}");
+    let answered = lab.dogwatch(&["answer", "a", "reject", "--json"]).success().json();
+    assert_eq!(answered["choice"], "Reject", "{answered:#}");
     lab.is("idle", "own_word");
+    assert!(!lab.env.work().join("tool-ran.txt").exists());
     tell(&lab, "[401] now", &session);
     // It says idle after that; the screen tells how the turn ended.
     let failed = lab.is("error", "screen");

@@ -3,6 +3,7 @@
 use regex_lite::Captures;
 
 use super::Screen;
+use super::choices;
 use super::grid::Grid;
 use super::layout::Layout;
 use super::pattern::Pattern;
@@ -12,6 +13,8 @@ use crate::text::shortened;
 
 /// Options, questions and drafts longer than this are cut.
 const MAX_TEXT: usize = 2_000;
+/// In a pane of fewer lines a dialog may not show all of its options.
+const LOW: u16 = 30;
 
 /// A screen taken apart.
 #[derive(Debug)]
@@ -45,14 +48,20 @@ impl Details {
         set(&mut self.todos, todos(layout, regions));
         let dialog = regions.get(Region::Dialog);
         if let Some(dialog) = dialog.filter(|_| matches!(state, State::Waiting { .. })) {
-            let options = options(layout, dialog);
+            let styled = picture.grid.styled();
+            let mut options = options(layout, dialog);
+            self.hands.marked = choices::marked(layout, styled, dialog, &options);
+            self.hands.numbers = choices::numbers(dialog, &options);
+            self.hands.is_low = (1..LOW).contains(&picture.screen.height);
+            let buttons = choices::buttons(layout, styled, dialog);
+            if let Some(buttons) = buttons.filter(|_| options.is_empty()) {
+                self.hands.marked = Some(buttons.marked);
+                self.hands.numbers = (1..=buttons.texts.len()).collect();
+                self.hands.sideways = true;
+                options = buttons.texts.into_iter().map(|text| (buttons.line, text)).collect();
+            }
             let first = options.first().map_or(dialog.len(), |(at, _)| *at);
             set(&mut self.question, question(&dialog[..first]));
-            let cursor = layout.dialog.cursor.as_ref();
-            let marked = |(at, _): &(usize, String)| {
-                cursor.is_some_and(|cursor| cursor.matches(dialog[*at].text()))
-            };
-            self.hands.marked = options.iter().position(marked);
             self.options =
                 options.into_iter().map(|(_, text)| shortened(&text, MAX_TEXT)).collect();
         } else {
@@ -133,7 +142,8 @@ fn options(layout: &Layout, lines: &[Line]) -> Vec<(usize, String)> {
 /// with its number one, and only that of the dialog has the cursor.
 fn other_lists(layout: &Layout, lines: &[Line], numbered: &[(usize, String)]) -> usize {
     let cursor = layout.dialog.cursor.as_ref();
-    let marked = |line: &Line| cursor.is_some_and(|cursor| cursor.matches(line.text()));
+    let is_it = |text: &str| cursor.is_some_and(|cursor| cursor.matches(text));
+    let marked = |line: &Line| is_it(line.text()) || is_it(line.whole());
     let last = numbered.iter().rposition(|(at, _)| marked(&lines[*at]));
     let is_first = |(at, _): &(usize, String)| {
         let text = lines[*at].text().trim_start_matches(|sign: char| !sign.is_ascii_digit());

@@ -111,7 +111,10 @@ impl<'a> Finder<'a> {
     fn railed_box(&self, bottom: &Pattern) -> Option<InputBox> {
         let input = &self.layout.input;
         let edge = (0..self.rows.len()).rev().find(|row| bottom.matches(self.text(*row)))?;
-        let rail = |row: &usize| input.body.matches(self.text(*row));
+        // Over its whole width: it may reach into the side column.
+        let popup = input.popup.as_ref();
+        let is_popup = |row: usize| popup.is_some_and(|p| p.matches(self.rows[row].text()));
+        let rail = |row: &usize| input.body.matches(self.text(*row)) && !is_popup(*row);
         let length = (0..edge).rev().take_while(rail).count();
         let body = edge - length..edge - usize::from(input.caption && length > 0);
         (length > 0).then(|| InputBox { start: body.start, body, end: edge + 1 })

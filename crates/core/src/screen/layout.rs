@@ -43,10 +43,12 @@ impl Layout {
             caption: _,
             placeholder,
             pasted,
+            popup,
         } = input;
-        let of_input = [edge, top, bottom, lid, footer, placeholder, pasted];
-        let DialogShape { cursor, option, hint, top, body: inside, never, frame: _ } = dialog;
-        let of_dialog = [cursor, option, hint, top, inside, never];
+        let of_input = [edge, top, bottom, lid, footer, placeholder, pasted, popup];
+        let DialogShape { cursor, option, buttons, hint, top, body: inside, never, frame: _ } =
+            dialog;
+        let of_dialog = [cursor, option, buttons, hint, top, inside, never];
         let TodoShape { region: _, done, doing, open } = todo;
         let others = [asked, notice, done, doing, open].into_iter();
         others.chain(of_input).chain(of_dialog).flatten().chain([prompt, body])
@@ -86,6 +88,9 @@ pub struct InputShape {
     /// What stands in the box for a long text that was pasted.
     #[serde(default)]
     pub pasted: Option<Pattern>,
+    /// Lines of a list of completions right above the box, in the same frame.
+    #[serde(default)]
+    pub popup: Option<Pattern>,
 }
 
 /// A dialog: options of which one is marked, or a line that says which key does what.
@@ -98,6 +103,9 @@ pub struct DialogShape {
     /// A numbered option; the group `option` is its text.
     #[serde(default)]
     pub option: Option<Pattern>,
+    /// A line of options beside each other, of which one has another background; the group `buttons` is all of them.
+    #[serde(default)]
+    pub buttons: Option<Pattern>,
     /// The line of keys, among the last lines.
     #[serde(default)]
     pub hint: Option<Pattern>,

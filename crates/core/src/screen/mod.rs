@@ -6,6 +6,7 @@
 //! matches, the answer is [`State::Unknown`]: silence of the rules never means idle.
 
 pub(crate) mod ansi;
+mod choices;
 mod details;
 mod detect;
 mod finder;

@@ -64,6 +64,12 @@ pub struct Hands {
     pub is_paste_mark: bool,
     /// Which of the options is marked.
     pub marked: Option<usize>,
+    /// The numbers that the options are shown with.
+    pub numbers: Vec<usize>,
+    /// The options stand beside each other.
+    pub sideways: bool,
+    /// The pane is so low that there may be more options than it shows.
+    pub is_low: bool,
     /// The last message of the person in sight.
     pub asked: Option<String>,
     /// What stands below the box.

@@ -36,6 +36,11 @@ impl<'a> Line<'a> {
         self.text
     }
 
+    /// The text with what frames it.
+    pub fn whole(&self) -> &'a str {
+        self.row.map_or(self.text, Row::text)
+    }
+
     /// Style of a byte of the text.
     pub fn style_at(&self, byte: usize) -> Style {
         self.row.map_or_else(Style::default, |row| row.style_at(self.offset(row) + byte))

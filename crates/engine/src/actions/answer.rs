@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use dogwatch_core::answer;
+use dogwatch_core::answer::{self, BadChoice, Chosen, Options};
 use dogwatch_core::status::Status;
 use dogwatch_core::status::evidence::{Screen, Shows};
 use dogwatch_tmux::PaneId;
@@ -20,6 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Agents swallow an Enter now and then, right after a dialog has come up. As long as the same option of the same dialog is
 /// marked, it is pressed again.
 const ENTERS: usize = 3;
+/// How long a step to the next option may take, where there may be none.
+const A_STEP: Duration = Duration::from_secs(2);
+/// No dialog has more.
+const MOST_OPTIONS: usize = 30;
 /// How long another who types is waited for.
 const LOCKED: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
@@ -40,8 +44,28 @@ pub struct Answered {
 struct Dialog {
     mark: String,
     question: Option<String>,
-    options: Vec<String>,
+    /// What is asked, as the agent tells it: the screen may not have room for it.
+    told: Option<String>,
+    /// Those in sight.
+    options: Options,
+    /// The number of the one that Enter would choose.
     marked: Option<usize>,
+    sideways: bool,
+    is_low: bool,
+}
+
+impl Dialog {
+    /// Whether this is the same one, of which perhaps another part is in sight.
+    fn is_same(&self, other: &Self) -> bool {
+        let same_text = |(number, text): (&usize, &String)| {
+            other.options.get(number).is_none_or(|known| known == text)
+        };
+        let is_told = self.told.is_some() && self.told == other.told;
+        let is_shown = self.question.is_some() && self.question == other.question;
+        let has_same = self.options.iter().any(|(n, text)| other.options.get(n) == Some(text));
+        let is_contradicted = self.told.is_some() && other.told.is_some() && !is_told;
+        !is_contradicted && (is_told || is_shown || has_same) && self.options.iter().all(same_text)
+    }
 }
 
 /// Chooses an option of the dialog that is open; if `bound` names a dialog, of that one only.
@@ -59,7 +83,7 @@ pub fn answer(
     let (mut judged, mut dialog) = look(&mut reader, &session.id)?;
     // Agents say that they wait before they have drawn what for.
     if dialog.is_none() && matches!(judged.verdict.status, Status::Waiting { .. }) {
-        until(context, &mut reader, &session.id, Option::is_some)?;
+        until(context, &mut reader, &session.id, PATIENCE, Option::is_some)?;
         (judged, dialog) = look(&mut reader, &session.id)?;
     }
     let name = session.name;
@@ -74,55 +98,138 @@ pub fn answer(
         }
         .into());
     }
-    let wanted = answer::choose(&first.options, choice).map_err(MessageError::from)?;
     let pane = judged.seen.pane_id().ok_or_else(|| {
         Error::Session(SessionError::IsOver {
             name: name.clone(),
             reason: "the pane is gone".to_owned(),
         })
     })?;
-    go_to(context, &mut reader, &session.id, pane, &first, wanted)?;
-    let is_gone = |dialog: &Option<Dialog>| dialog.as_ref().is_none_or(|d| d.mark != first.mark);
-    let mut is_proven = false;
-    for _ in 0..ENTERS {
-        tmux_input::press(&context.tmux, pane, &["Enter"])?;
-        is_proven = until(context, &mut reader, &session.id, is_gone)?;
-        let (_, dialog) = look(&mut reader, &session.id)?;
-        let is_as_it_was = dialog.is_some_and(|d| d.mark == first.mark && d.marked == Some(wanted));
-        if is_proven || !is_as_it_was {
-            break;
-        }
-    }
-    let chosen = first.options[wanted].clone();
-    Ok(Answered { name, dialog: first.mark, question: first.question, choice: chosen, is_proven })
+    let mut hands = Hands { context, reader: &mut reader, session: &session.id, pane, first };
+    let wanted = hands.choose(choice)?;
+    hands.go_to(wanted)?;
+    let is_proven = hands.enter(wanted)?;
+    let first = hands.first;
+    let choice = first.options[&wanted].clone();
+    Ok(Answered { name, dialog: first.mark, question: first.question, choice, is_proven })
 }
 
-/// Moves the mark to the option, a verified step at a time. Every step is taken on the dialog that was seen.
-fn go_to(
-    context: &Context,
-    reader: &mut StatusReader<'_>,
-    session: &str,
+/// Keys pressed on one dialog and no other.
+struct Hands<'a, 'c> {
+    context: &'a Context,
+    reader: &'a mut StatusReader<'c>,
+    session: &'a str,
     pane: PaneId,
-    first: &Dialog,
-    wanted: usize,
-) -> Result<(), Error> {
-    for _ in 0..=first.options.len() {
-        let (judged, dialog) = look(reader, session)?;
-        let name = judged.seen.session.name.clone();
-        let Some(dialog) = dialog.filter(|dialog| dialog.mark == first.mark) else {
-            return Err(MessageError::OtherDialog { name, question: String::new() }.into());
+    /// The dialog as it was first seen, with all of its options that were seen since.
+    first: Dialog,
+}
+
+impl Hands<'_, '_> {
+    /// The number of the option that is meant. In a low pane it may be one that is not in sight yet.
+    fn choose(&mut self, choice: &str) -> Result<usize, Error> {
+        let chosen = answer::choose(&self.first.options, choice);
+        let may_hide = self.first.is_low && self.first.marked.is_some() && !self.first.sideways;
+        let is_clear = match &chosen {
+            Ok(Chosen::Exactly(_)) => true,
+            Ok(Chosen::ByBeginning(_)) | Err(BadChoice::NoSuch { .. }) => !may_hide,
+            Err(_) => true,
         };
-        let Some(marked) = dialog.marked else {
-            return Err(MessageError::SelectionHidden { name }.into());
-        };
-        let Some(key) = answer::key(marked, wanted) else { return Ok(()) };
-        tmux_input::press(&context.tmux, pane, &[key])?;
-        let moved = |dialog: &Option<Dialog>| {
-            dialog.as_ref().is_none_or(|d| d.mark != first.mark || d.marked != Some(marked))
-        };
-        until(context, reader, session, moved)?;
+        if is_clear {
+            return Ok(chosen.map_err(MessageError::from)?.number());
+        }
+        let begun = self.first.marked;
+        self.see_all()?;
+        let chosen = answer::choose(&self.first.options, choice).map(Chosen::number);
+        if let (Err(_), Some(begun)) = (&chosen, begun) {
+            // As it was found.
+            self.go_to(begun)?;
+        }
+        Ok(chosen.map_err(MessageError::from)?)
     }
-    Err(MessageError::SelectionStuck.into())
+
+    /// Marks one option after the other, until the first one comes again or nothing moves any more.
+    fn see_all(&mut self) -> Result<(), Error> {
+        for _ in 0..MOST_OPTIONS {
+            let Some(marked) = self.look()?.marked else { return Ok(()) };
+            if !self.press_and_see(answer::onward(self.first.sideways), marked, A_STEP)? {
+                return Ok(());
+            }
+            let dialog = self.look()?;
+            let is_around = dialog.marked.is_none_or(|now| now <= marked);
+            self.first.options.extend(dialog.options);
+            if is_around {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the mark to the option, a verified step at a time. Every step is taken on the dialog that was seen.
+    fn go_to(&mut self, wanted: usize) -> Result<(), Error> {
+        for _ in 0..=self.first.options.len().max(wanted) {
+            let dialog = self.look()?;
+            let Some(marked) = dialog.marked else {
+                let name = self.name()?;
+                return Err(MessageError::SelectionHidden { name }.into());
+            };
+            let Some(key) = answer::key(marked, wanted, dialog.sideways) else {
+                return Ok(());
+            };
+            self.press_and_see(key, marked, PATIENCE)?;
+        }
+        Err(MessageError::SelectionStuck.into())
+    }
+
+    /// Presses Enter on the option that is marked, and sees whether the dialog goes away.
+    fn enter(&mut self, wanted: usize) -> Result<bool, Error> {
+        for _ in 0..ENTERS {
+            let dialog = self.look()?;
+            let text = dialog.options.get(&wanted);
+            if dialog.marked != Some(wanted) || text != self.first.options.get(&wanted) {
+                return Err(MessageError::SelectionStuck.into());
+            }
+            tmux_input::press(&self.context.tmux, self.pane, &["Enter"])?;
+            let first = self.first.clone();
+            let is_gone = |dialog: &Option<Dialog>| {
+                dialog.as_ref().is_none_or(|dialog| !dialog.is_same(&first))
+            };
+            if until(self.context, self.reader, self.session, PATIENCE, is_gone)? {
+                return Ok(true);
+            }
+            let (_, dialog) = look(self.reader, self.session)?;
+            if dialog.is_none_or(|d| d.marked != Some(wanted)) {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Presses a key and waits until another option is marked; false if none was.
+    fn press_and_see(
+        &mut self,
+        key: &str,
+        marked: usize,
+        patience: Duration,
+    ) -> Result<bool, Error> {
+        tmux_input::press(&self.context.tmux, self.pane, &[key])?;
+        let first = self.first.clone();
+        let has_moved = |dialog: &Option<Dialog>| {
+            dialog.as_ref().is_none_or(|d| !d.is_same(&first) || d.marked != Some(marked))
+        };
+        until(self.context, self.reader, self.session, patience, has_moved)
+    }
+
+    /// The dialog as it is now, if it is still the same.
+    fn look(&mut self) -> Result<Dialog, Error> {
+        let (judged, dialog) = look(self.reader, self.session)?;
+        dialog.filter(|dialog| dialog.is_same(&self.first)).ok_or_else(|| {
+            let name = judged.seen.session.name;
+            MessageError::OtherDialog { name, question: String::new() }.into()
+        })
+    }
+
+    fn name(&mut self) -> Result<String, Error> {
+        Ok(look(self.reader, self.session)?.0.seen.session.name)
+    }
 }
 
 /// Waits until the dialog is as told; false if it did not become so in time.
@@ -130,6 +237,7 @@ fn until(
     context: &Context,
     reader: &mut StatusReader<'_>,
     session: &str,
+    patience: Duration,
     is_so: impl Fn(&Option<Dialog>) -> bool,
 ) -> Result<bool, Error> {
     context.state.news();
@@ -140,7 +248,7 @@ fn until(
         if is_so(&dialog) {
             return Ok(true);
         }
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > patience {
             return Ok(false);
         }
         changes.set(reader.interests(std::slice::from_ref(&judged)));
@@ -154,17 +262,26 @@ fn look(
 ) -> Result<(SessionStatus, Option<Dialog>), Error> {
     let judged = reader.one(session, Timestamp::now())?;
     let screen = reader.memory(session).and_then(|memory| memory.screen());
-    let dialog = screen.filter(|_| !judged.verdict.status.is_over()).and_then(dialog);
+    let told = match &judged.verdict.status {
+        Status::Waiting { question, .. } => question.clone(),
+        _ => None,
+    };
+    let screen = screen.filter(|_| !judged.verdict.status.is_over());
+    let dialog = screen.and_then(|screen| dialog(screen, told));
     Ok((judged, dialog))
 }
 
-fn dialog(screen: &Screen) -> Option<Dialog> {
+fn dialog(screen: &Screen, told: Option<String>) -> Option<Dialog> {
     let Shows::Dialog(_, question) = &screen.shows else { return None };
+    let hands = &screen.hands;
     Some(Dialog {
         mark: answer::mark(question.as_deref(), &screen.options),
         question: question.clone(),
-        options: screen.options.clone(),
-        marked: screen.hands.marked,
+        told: told.filter(|told| Some(told) != question.as_ref()),
+        options: hands.numbers.iter().copied().zip(screen.options.iter().cloned()).collect(),
+        marked: hands.marked.and_then(|at| hands.numbers.get(at).copied()),
+        sideways: hands.sideways,
+        is_low: hands.is_low,
     })
 }
 

@@ -22,7 +22,9 @@ pub enum MessageError {
     PlainCommand { name: String },
     #[error(transparent)]
     BadChoice(#[from] BadChoice),
-    #[error("{name} does not show which option is selected")]
+    #[error(
+        "{name} does not show which option is selected; enlarge its pane or use `dogwatch attach`"
+    )]
     SelectionHidden { name: String },
     #[error("the selection did not reach the option; nothing was chosen")]
     SelectionStuck,
