@@ -32,6 +32,7 @@
 //! | [`notice`] | what a person is told by bell, desktop, command or webhook |
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
+//! | [`loops`] | whether an agent goes round in circles, from its transcript |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`web_address`] | the address of a webhook |
 //! | [`handover`] | whether an environment on disk can still be taken |
@@ -56,6 +57,7 @@ pub mod job;
 pub mod kanban;
 pub mod launch;
 pub mod liveness;
+pub mod loops;
 pub mod mask;
 pub mod name;
 pub mod permissions;

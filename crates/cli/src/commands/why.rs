@@ -1,13 +1,14 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_core::status::{Reason, Role};
+use dogwatch_core::status::{Reason, Role, Status};
 use dogwatch_engine::observe::status;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::status::Looping;
 use jiff::Timestamp;
 
 use crate::args::Why;
 use crate::commands::status as words;
-use crate::table::Cell;
+use crate::table::{Cell, Table};
 use crate::ui;
 
 pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
@@ -33,7 +34,24 @@ pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
         ]);
     }
     ui::line(table);
+    if let Status::Working { looping: Some(looping), .. } = &verdict.status {
+        ui::line(loop_table(looping, now));
+    }
     Ok(exit_code::OK)
+}
+
+/// The calls that repeat.
+fn loop_table(looping: &Looping, now: Timestamp) -> Table {
+    let mut table = ui::table(&["AGE", "CALL", "RESULT", ""]);
+    for call in &looping.evidence {
+        table.row([
+            ui::age(call.at, now).into(),
+            ui::harmless(call.call.clone()).into(),
+            call.result.as_str().into(),
+            if call.failed { "failed" } else { "" }.into(),
+        ]);
+    }
+    table
 }
 
 fn role(reason: &Reason) -> Cell {

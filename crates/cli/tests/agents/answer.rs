@@ -13,7 +13,7 @@ impl Lab {
         let mut last = Value::Null;
         eventually_or("it asks for permission", || {
             last = self.why();
-            if last["state"] == "waiting" { Ok(()) } else { Err(format!("{last:#}")) }
+            if last["dialog"].is_string() { Ok(()) } else { Err(format!("{last:#}")) }
         });
         last
     }

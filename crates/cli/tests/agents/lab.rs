@@ -37,11 +37,16 @@ impl Lab {
 
     /// With a double of one's own choice.
     pub(crate) fn with(agent: Agent, options: &Options) -> Option<Self> {
+        Self::with_scenario(agent, options, SCENARIO)
+    }
+
+    /// With a scenario of one's own.
+    pub(crate) fn with_scenario(agent: Agent, options: &Options, scenario: &str) -> Option<Self> {
         if !is_installed(agent) {
             return None;
         }
         let env = TestEnv::new();
-        let scenario = Scenario::parse("basic.toml", SCENARIO).unwrap();
+        let scenario = Scenario::parse("scenario.toml", scenario).unwrap();
         let double = ModelDouble::start_with(scenario, options).unwrap();
         let place = Place { home: env.home(), project: env.work(), url: &double.url() };
         let environment = agent.write_home(place).unwrap();

@@ -12,11 +12,13 @@
 mod lab;
 
 mod agents_verify;
+mod answer;
 mod builds;
 mod ending;
 mod hooks;
 mod job;
 mod kanban;
+mod loops;
 mod opencode;
 mod permissions;
 mod prompts;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dogwatch_protocol::status::Looping;
 use jiff::Timestamp;
 
 use super::{Status, WaitFor};
@@ -88,6 +89,8 @@ pub struct Turn {
     /// What it is at: the last tool.
     pub task: Option<String>,
     pub course: Course,
+    /// It goes round in circles, as its transcript shows.
+    pub looping: Option<Looping>,
 }
 
 /// How far a turn has come, as a transcript tells it.

@@ -65,7 +65,7 @@ fn turn_said(source: Source, turn: &Turn) -> Reason {
         return reason(source, format!("asked for {}", asked.r#for.as_str()), Some(asked.at));
     }
     let Some(edge) = &turn.edge else { return reason(source, "no event yet", turn.last) };
-    let said = match &edge.what {
+    let mut said = match &edge.what {
         EdgeKind::Ready => "session started".to_owned(),
         EdgeKind::Began if !edge.told => "turn began, by its messages".to_owned(),
         EdgeKind::Began => "turn began".to_owned(),
@@ -75,6 +75,9 @@ fn turn_said(source: Source, turn: &Turn) -> Reason {
         EdgeKind::Failed(failure) => format!("turn failed: {}", failure.kind),
         EdgeKind::Unanswered => "turn ended without an answer".to_owned(),
     };
+    if let (EdgeKind::Began, Some(looping)) = (&edge.what, &turn.looping) {
+        said = format!("{said}; {looping}");
+    }
     reason(source, said, Some(edge.at))
 }
 

@@ -87,7 +87,21 @@ pub fn judge(evidence: &Evidence) -> Verdict {
     ];
     let ruling = rules.iter().find_map(|rule| rule(evidence)).unwrap_or_else(|| nothing(evidence));
     let ruling = unless_stuck(evidence, ruling);
-    explain(evidence, weigh::contradictions(evidence, ruling))
+    let mut ruling = weigh::contradictions(evidence, ruling);
+    note_loop(evidence, &mut ruling);
+    explain(evidence, ruling)
+}
+
+/// A turn that goes on may go round in circles; one that has ended does not, whatever came before.
+fn note_loop(e: &Evidence, ruling: &mut Ruling) {
+    let edge = e.transcript.edge.as_ref().map(|edge| &edge.what);
+    let is_open = matches!(edge, None | Some(EdgeKind::Began));
+    if let Status::Working { looping, .. } = &mut ruling.status
+        && is_open
+        && ruling.basis != Basis::Stale
+    {
+        looping.clone_from(&e.transcript.looping);
+    }
 }
 
 /// What a rule found.
@@ -191,7 +205,10 @@ fn dialog(e: &Evidence) -> Option<Ruling> {
 /// With what can be answered, if that is in sight.
 fn waiting(e: &Evidence, r#for: WaitFor, question: Option<String>) -> Status {
     let (options, dialog) = match &e.screen {
-        Some(Screen { shows: Shows::Dialog(_, shown), options, .. }) if !options.is_empty() => {
+        // Numbers are how options are named: a list that is scrolled does not begin with the first.
+        Some(Screen { shows: Shows::Dialog(_, shown), options, hands, .. })
+            if !options.is_empty() && hands.numbers.first().is_none_or(|number| *number == 1) =>
+        {
             (options.clone(), Some(answer::mark(shown.as_deref(), options)))
         }
         _ => (Vec::new(), None),

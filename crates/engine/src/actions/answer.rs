@@ -129,9 +129,8 @@ impl Hands<'_, '_> {
         let chosen = answer::choose(&self.first.options, choice);
         let may_hide = self.first.is_low && self.first.marked.is_some() && !self.first.sideways;
         let is_clear = match &chosen {
-            Ok(Chosen::Exactly(_)) => true,
             Ok(Chosen::ByBeginning(_)) | Err(BadChoice::NoSuch { .. }) => !may_hide,
-            Err(_) => true,
+            Ok(Chosen::Exactly(_)) | Err(_) => true,
         };
         if is_clear {
             return Ok(chosen.map_err(MessageError::from)?.number());

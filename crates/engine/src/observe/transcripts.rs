@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use dogwatch_base::glob::Pattern;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::id::is_id;
+use dogwatch_core::loops::Loops;
 use dogwatch_core::profile::{Profile, TranscriptRules};
 use dogwatch_core::status::evidence::Turn;
 use dogwatch_core::status::rollout;
@@ -143,6 +144,7 @@ pub struct Reading {
     /// Up to the end of the last whole line.
     read_to: u64,
     turn: Turn,
+    loops: Loops,
 }
 
 impl Reading {
@@ -155,8 +157,10 @@ impl Reading {
         } else if length > self.read_to {
             // More than a tail at once: what is skipped is older than what counts.
             let from = self.read_to.max(length.saturating_sub(TAIL));
-            self.go_on(dialect, from, TAIL);
+            let added = self.go_on(dialect, from, TAIL);
+            self.loops.fold(dialect, &files::text(&added));
         }
+        self.turn.looping = self.loops.found();
         &self.turn
     }
 
@@ -165,16 +169,18 @@ impl Reading {
         let mut tail = SHORT_TAIL;
         loop {
             self.turn = Turn::default();
-            self.go_on(dialect, length.saturating_sub(tail), tail);
+            let read = self.go_on(dialect, length.saturating_sub(tail), tail);
             if self.turn.turns_begun > 0 || tail >= length || tail >= TAIL {
+                self.loops.fold(dialect, &files::text(&read));
                 return;
             }
             tail *= 4;
         }
     }
 
-    fn go_on(&mut self, dialect: Dialect, from: u64, at_most: u64) {
-        let bytes = files::read_range(&self.path, from, at_most).unwrap_or_default();
+    /// Returns what was read, in whole lines.
+    fn go_on(&mut self, dialect: Dialect, from: u64, at_most: u64) -> Vec<u8> {
+        let mut bytes = files::read_range(&self.path, from, at_most).unwrap_or_default();
         // A line that is still being written is read when it is whole; one without end is passed over.
         let at_end = u64::try_from(bytes.len()).unwrap_or(0) < at_most;
         let endless = if at_end { 0 } else { bytes.len() };
@@ -185,8 +191,10 @@ impl Reading {
             whole = bytes.len();
         }
         // A first line that is cut is no JSON, and is passed over as such.
-        rollout::fold_onto(&mut self.turn, dialect, &files::text(&bytes[..whole]));
+        bytes.truncate(whole);
+        rollout::fold_onto(&mut self.turn, dialect, &files::text(&bytes));
         self.read_to = from + u64::try_from(whole).unwrap_or(0);
+        bytes
     }
 }
 
