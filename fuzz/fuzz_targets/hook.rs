@@ -110,7 +110,7 @@ fn life(input: &mut Input) -> Life {
 fn before(input: &mut Input) -> Before {
     let status = match input.byte() % 3 {
         0 => Status::Starting,
-        1 => Status::Working { task: None },
+        1 => Status::working(None),
         _ => Status::Exited,
     };
     Before { status, since: time(input) }

@@ -53,7 +53,7 @@ fn turns(dialect: Dialect, text: &str) {
 
 fn within_bounds(dialect: Dialect, turn: &Turn) {
     assert_eq!(turn.waiting, None, "{dialect:?}: no transcript tells of a question");
-    let Some(Edge { at, what }) = &turn.edge else { return };
+    let Some(Edge { at, what, told: _ }) = &turn.edge else { return };
     assert!(turn.last >= Some(*at), "{dialect:?}: {turn:?}");
     if let EdgeKind::Failed(failure) = what {
         for text in [&failure.kind, &failure.text] {

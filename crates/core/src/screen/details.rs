@@ -64,7 +64,7 @@ impl Details {
             set(&mut self.question, question(&dialog[..first]));
             self.options =
                 options.into_iter().map(|(_, text)| shortened(&text, MAX_TEXT)).collect();
-        } else {
+        } else if !matches!(state, State::Waiting { .. }) {
             self.question = None;
         }
     }
