@@ -15,9 +15,15 @@ os.environ["HOME"] = tempfile.mkdtemp(prefix="dogwatch-cao-")
 
 from cli_agent_orchestrator.providers.claude_code import ClaudeCodeProvider  # noqa: E402
 from cli_agent_orchestrator.providers.codex import CodexProvider  # noqa: E402
+from cli_agent_orchestrator.providers.kimi_cli import KimiCliProvider  # noqa: E402
 from cli_agent_orchestrator.providers.opencode_cli import OpenCodeCliProvider  # noqa: E402
 
-PROVIDERS = {"claude": ClaudeCodeProvider, "codex": CodexProvider, "opencode": OpenCodeCliProvider}
+PROVIDERS = {
+    "claude": ClaudeCodeProvider,
+    "codex": CodexProvider,
+    "kimi": KimiCliProvider,
+    "opencode": OpenCodeCliProvider,
+}
 WORDS = {
     "processing": "working",
     "waiting_user_answer": "waiting",

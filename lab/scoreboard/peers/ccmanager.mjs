@@ -11,7 +11,14 @@ import path from 'node:path';
 const folder = path.resolve(process.argv[2], 'node_modules/ccmanager/dist/services/stateDetector');
 const {createStateDetector} = await import(pathToFileURL(path.join(folder, 'index.js')));
 
-const KNOWN = ['claude', 'codex', 'gemini', 'opencode'];
+const KNOWN = {
+	claude: 'claude',
+	codex: 'codex',
+	gemini: 'gemini',
+	opencode: 'opencode',
+	copilot: 'github-copilot',
+	kimi: 'kimi',
+};
 const WORDS = {busy: 'working', waiting_input: 'waiting', idle: 'idle'};
 
 // What the detectors use of an xterm terminal.
@@ -34,8 +41,8 @@ function terminal({text, width, height}) {
 for await (const row of createInterface({input: process.stdin})) {
 	const screen = JSON.parse(row);
 	let state = null;
-	if (KNOWN.includes(screen.agent)) {
-		const said = createStateDetector(screen.agent).detectState(terminal(screen), 'idle');
+	if (screen.agent in KNOWN) {
+		const said = createStateDetector(KNOWN[screen.agent]).detectState(terminal(screen), 'idle');
 		state = WORDS[said] ?? 'unknown';
 	}
 
