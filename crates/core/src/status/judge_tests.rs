@@ -214,6 +214,9 @@ fn hooks_and_transcript() {
     check("a prompt that stands for long is an end", esc, "idle", Source::Screen, Inferred);
     let early = Evidence { screen: prompt(), ..hooks(edge(59, EdgeKind::Began)) };
     check("the screen may lag", early, "working", Source::Hook, Asserted);
+    let back = Screen { draft: Some("x".into()), ..prompt().unwrap() };
+    let back = Evidence { screen: Some(back), ..hooks(edge(59, EdgeKind::Began)) };
+    check("the message is back in the box", back, "working", Source::Hook, Inferred);
     let again = Evidence { screen: working(), ..hooks(edge(10, EdgeKind::Done)) };
     check("set to work again, unheard", again, "working", Source::Screen, Inferred);
     let fresh = Evidence { screen: prompt(), ..hooks(edge(1, EdgeKind::Ready)) };

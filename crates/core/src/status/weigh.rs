@@ -65,7 +65,11 @@ pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
         }
         Status::Working { .. } => match e.own_word {
             OwnWord::Says(Word::Busy, Some(word)) => ended_after(e, word).is_some(),
-            _ => false,
+            OwnWord::Says(..) => false,
+            // Esc before the first word puts the message back into the box, and nobody tells.
+            _ => screen.is_some_and(|screen| {
+                matches!(screen.shows, Shows::Prompt { .. }) && screen.draft.is_some()
+            }),
         },
         _ => false,
     };
