@@ -262,13 +262,18 @@ fn shows_a_turn(e: &Evidence) -> bool {
     })
 }
 
-/// Whether it was seen in a turn, or after one.
+/// Whether it was seen in a turn, or after one. While it starts, a screen may look like work.
 fn was_in_a_turn(e: &Evidence) -> bool {
-    e.before.as_ref().is_some_and(|before| match &before.status {
-        Status::Working { .. } | Status::Stuck { .. } | Status::Limited { .. } => true,
-        Status::Idle { after_turn, .. } => *after_turn,
-        _ => false,
-    })
+    let Some(before) = &e.before else { return false };
+    let has_started =
+        e.life.since.is_some_and(|started| before.since.duration_since(started) > YOUNG);
+    let can_be = has_started || matches!(e.own_word, OwnWord::Says(..));
+    can_be
+        && match &before.status {
+            Status::Working { .. } | Status::Stuck { .. } | Status::Limited { .. } => true,
+            Status::Idle { after_turn, .. } => *after_turn,
+            _ => false,
+        }
 }
 
 fn shows_failure(e: &Evidence) -> bool {

@@ -540,7 +540,13 @@ fn fresh_is_asserted_only_by_who_can_know() {
     let shown = Screen { hands, ..shows(Shows::Prompt { after_turn: false }).unwrap() };
     let verdict = judge(&Evidence { screen: Some(shown), ..living() });
     assert!(matches!(verdict.status, Status::Idle { after_turn: true, .. }), "{verdict:#?}");
-    let before = Some(Before { status: Status::working(None), since: at(10) });
-    let verdict = judge(&Evidence { before, knows_conversation: false, ..idle() });
+    let seen = |second| Some(Before { status: Status::working(None), since: at(second) });
+    let verdict = judge(&Evidence { before: seen(5), knows_conversation: false, ..idle() });
     assert!(matches!(verdict.status, Status::Idle { after_turn: true, .. }), "{verdict:#?}");
+    for (second, expected) in [(5, false), (20, true)] {
+        let screen = shows(Shows::Prompt { after_turn: false });
+        let verdict = judge(&Evidence { before: seen(second), screen, ..living() });
+        let after = matches!(verdict.status, Status::Idle { after_turn: true, .. });
+        assert_eq!(after, expected, "seen at work {second} s after its start");
+    }
 }
