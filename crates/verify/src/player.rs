@@ -263,7 +263,9 @@ impl<'w> Player<'w> {
         let mut last = (String::new(), Instant::now());
         self.until("input box", START, |player| {
             let screen = player.screen();
-            let asks = ["❯ 1.", "› 1.", "> 1.", "● 1."].iter().any(|sign| screen.contains(sign));
+            // A dialog of its start. A conversation that is continued may quote one.
+            let signs = ["❯ 1.", "› 1.", "> 1.", "● 1."];
+            let asks = player.turn <= 1 && signs.iter().any(|sign| screen.contains(sign));
             let is_there = !asks && player.ways.ready.iter().any(|sign| screen.contains(sign));
             if screen != last.0 || !is_there {
                 last = (screen, Instant::now());
