@@ -109,6 +109,15 @@ pub(crate) fn own_agent() -> Option<String> {
     std::env::var("AI_AGENT").ok().filter(|agent| !agent.is_empty())
 }
 
+/// Variables that agents set for their hooks, and not for what their tools run.
+const OF_HOOKS: [&str; 4] =
+    ["CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_ROOT", "GEMINI_PROJECT_DIR"];
+
+/// Whether an agent runs this process as a hook.
+pub(crate) fn is_in_hook() -> bool {
+    OF_HOOKS.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
 /// Who runs this process: a user, or an agent of ours on their behalf.
 pub(crate) fn who(context: &Context) -> String {
     let session = own_session().and_then(|id| {

@@ -8,14 +8,23 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::exit_code;
-use dogwatch_core::status::payload;
-use dogwatch_engine::actions::{hook, statusline};
+use dogwatch_core::status::payload::{self, Around};
+use dogwatch_engine::actions::hook::{self, Payload};
+use dogwatch_engine::actions::statusline;
 use jiff::Timestamp;
 
 use crate::{environment, logging};
+
+/// How long a call may take, whatever holds it up: a file system that does not answer, say. Agents give our hooks 3 and 5
+/// seconds.
+const LIMIT: Duration = Duration::from_secs(2);
+/// A statusline may wait 3 seconds for the user's own.
+const STATUSLINE_LIMIT: Duration = Duration::from_secs(4);
 
 /// One call by an agent.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,22 +41,28 @@ pub(crate) struct Call {
 pub(crate) fn called(words: &[OsString]) -> Option<ExitCode> {
     if let Some(call) = Call::read(words) {
         end_well_even_in_a_panic();
-        let payload = call.payload.clone().unwrap_or_else(from_stdin);
+        end_in_time(if call.statusline { STATUSLINE_LIMIT } else { LIMIT });
+        let payload = call.payload.clone().unwrap_or_else(|| from_stdin().text);
         call.carry_out(&payload);
         return Some(ExitCode::from(exit_code::OK));
     }
     // Claude Code 2.1.84 to 2.1.138 run a hook's `command` without its `args`, and sessions with such settings may
     // be older than this binary.
-    if words.len() != 1 || environment::own_session().is_none() || io::stdin().is_terminal() {
+    if words.len() > 1 || io::stdin().is_terminal() {
         return None;
     }
     let payload = from_stdin();
-    if !payload::is_of_a_hook(&payload) {
+    let around = Around {
+        in_session: environment::own_session().is_some(),
+        in_hook: environment::is_in_hook(),
+    };
+    if !payload::is_for_a_hook(&payload.text, payload.is_cut, around) {
         return None;
     }
     end_well_even_in_a_panic();
-    if payload::names_its_event(&payload) {
-        Call::default().carry_out(&payload);
+    end_in_time(LIMIT);
+    if payload::names_its_event(&payload.text) {
+        Call::default().carry_out(&payload.text);
     }
     Some(ExitCode::from(exit_code::OK))
 }
@@ -71,6 +86,7 @@ impl Call {
                     }
                 }
                 Some("--statusline") if is_hook => call.statusline = true,
+                Some("--json") => {}
                 Some(_) if is_hook => {}
                 Some(_) => return None,
                 None if !is_hook && word == "hook" => is_hook = true,
@@ -128,11 +144,21 @@ fn option(word: &OsStr) -> (Option<String>, Option<OsString>) {
     }
 }
 
-fn from_stdin() -> String {
+fn from_stdin() -> Payload {
     if io::stdin().is_terminal() {
-        return String::new();
+        return Payload::default();
     }
     hook::read_payload(io::stdin())
+}
+
+/// An agent waits for its hook, so it must not wait for ever. Without a thread to be had, it is as patient as the rest.
+fn end_in_time(limit: Duration) {
+    let end = move || {
+        // sleep: the time that a call may take; it has usually ended long before
+        thread::sleep(limit);
+        std::process::exit(exit_code::OK.into());
+    };
+    thread::Builder::new().spawn(end).logged("start a thread or a program");
 }
 
 /// The released binary aborts in a panic, which would be an exit by signal with words on standard error.
@@ -173,6 +199,7 @@ mod tests {
                 }),
             ),
             ("hook claude --state-dir", Some(claude())),
+            ("--json hook claude", Some(claude())),
             ("", None),
             ("status hook", None),
             ("--help hook", None),
@@ -185,23 +212,34 @@ mod tests {
         assert_eq!(Call::read(&words), Some(claude()));
     }
 
-    /// The test below runs this one in a process of its own.
+    /// The tests below run this one in a process of its own.
     #[test]
-    fn a_panic_in_a_process_of_its_own() {
-        if std::env::var_os("DOGWATCH_TEST_PANIC").is_some() {
-            end_well_even_in_a_panic();
-            panic!("of the test");
+    fn trouble_in_a_process_of_its_own() {
+        match std::env::var("DOGWATCH_TEST_TROUBLE").as_deref() {
+            Ok("panic") => {
+                end_well_even_in_a_panic();
+                panic!("of the test");
+            }
+            Ok("hang") => {
+                end_in_time(Duration::from_millis(1));
+                loop {
+                    thread::park();
+                }
+            }
+            _ => {}
         }
     }
 
     #[test]
-    fn a_panic_ends_with_0() {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "commands::hook::tests::a_panic_in_a_process_of_its_own"]);
-        let output = command.env("DOGWATCH_TEST_PANIC", "1").output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(!said.contains("test result"), "it did not panic: {said}");
-        assert!(output.stderr.is_empty(), "{output:?}");
+    fn trouble_ends_with_0() {
+        for trouble in ["panic", "hang"] {
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", "commands::hook::tests::trouble_in_a_process_of_its_own"]);
+            let output = command.env("DOGWATCH_TEST_TROUBLE", trouble).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{trouble}: {output:?}");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(!said.contains("test result"), "{trouble}: it went well: {said}");
+            assert!(output.stderr.is_empty(), "{trouble}: {output:?}");
+        }
     }
 }

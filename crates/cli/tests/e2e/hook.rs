@@ -130,7 +130,8 @@ fn it_exits_with_0_whatever_happens() {
     let env = TestEnv::new();
     let payload = br#"{"hook_event_name":"UserPromptSubmit"}"#;
     let not_text = std::ffi::OsStr::from_bytes(b"\xff\xfe");
-    let calls: [&[&str]; 7] = [
+    let calls: [&[&str]; 8] = [
+        &["--json", "hook", "claude"],
         &["hook"],
         &["hook", "--no-such-option"],
         &["hook", "claude", "a", "b", "c"],
@@ -193,6 +194,15 @@ fn without_arguments_in_a_session_it_is_a_hook() {
     let nameless = bare("t", br#"{"a":1}"#).success();
     assert!(nameless.stdout.is_empty() && nameless.stderr.is_empty(), "{nameless}");
     assert!(self::kept(&env, "t").is_empty(), "no event, nothing to keep");
+    // Outside of a session there is nothing to keep, and nothing to block either.
+    let outside = bare("", br#"{"hook_event_name":"UserPromptSubmit","prompt":"x"}"#).success();
+    assert!(outside.stdout.is_empty() && outside.stderr.is_empty(), "{outside}");
+    for input in [&b""[..], b"hello", b"\xff\xfe"] {
+        let mut command = env.command::<&str>(&[]);
+        command.env("CLAUDE_PROJECT_DIR", env.work());
+        let output = env.run_with_input(&mut command, input).success();
+        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output}");
+    }
     // People get the overview, as everywhere else.
     for (session, input) in [("", &b"{}"[..]), ("s", b""), ("s", b"hello")] {
         let output = bare(session, input).code(2);

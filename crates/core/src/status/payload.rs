@@ -22,14 +22,32 @@ pub fn digest(payload: &str) -> (String, String) {
     (shortened(name, MAX_NAME), value.to_string())
 }
 
-/// Whether this text on standard input was meant for a hook: an object, which may have been cut.
-pub fn is_of_a_hook(payload: &str) -> bool {
+/// Where a call without arguments was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Around {
+    /// In a session of ours.
+    pub in_session: bool,
+    /// With the variables that an agent sets for its hooks only.
+    pub in_hook: bool,
+}
+
+/// Whether a call without arguments was made by an agent as a hook, by what came on standard input. To take a hook for a
+/// person is the worse mistake: the help ends with code 2, which means *block* to an agent.
+pub fn is_for_a_hook(payload: &str, is_cut: bool, around: Around) -> bool {
+    let says_nothing_yet = payload.trim().is_empty() && is_cut;
+    around.in_hook
+        || around.in_session && (is_an_object(payload) || says_nothing_yet)
+        || names_its_event(payload)
+}
+
+/// It may have been cut.
+fn is_an_object(payload: &str) -> bool {
     payload.trim_start().starts_with('{')
 }
 
 /// Whether it says which event it is about.
 pub fn names_its_event(payload: &str) -> bool {
-    is_of_a_hook(payload) && digest(payload).0 != UNKNOWN
+    is_an_object(payload) && digest(payload).0 != UNKNOWN
 }
 
 /// The event's name in a payload that was too long to be read whole, and so is no JSON.
@@ -94,19 +112,26 @@ mod tests {
 
     #[test]
     fn what_was_meant_for_a_hook() {
-        for (payload, is_of_a_hook, names_its_event) in [
-            (r#" {"hook_event_name":"Stop"}"#, true, true),
-            (r#"{"type":"agent-turn-complete"}"#, true, true),
-            (r#"{"hook_event_name":"Stop","text":"cut he"#, true, true),
-            (r#"{"a":1}"#, true, false),
-            ("{", true, false),
-            ("", false, false),
-            ("[1]", false, false),
-            ("Fix the test", false, false),
+        let stop = r#" {"hook_event_name":"Stop"}"#;
+        // What came, whether more might come; meant for a hook: anywhere, in a session, in a hook's environment.
+        for (payload, is_cut, want) in [
+            (stop, false, [true, true, true]),
+            (r#"{"type":"agent-turn-complete"}"#, false, [true, true, true]),
+            (r#"{"hook_event_name":"Stop","text":"cut he"#, true, [true, true, true]),
+            (r#"{"a":1}"#, false, [false, true, true]),
+            ("{", true, [false, true, true]),
+            ("", true, [false, true, true]),
+            ("", false, [false, false, true]),
+            ("[1]", false, [false, false, true]),
+            ("Fix the test", false, [false, false, true]),
         ] {
-            let seen = (super::is_of_a_hook(payload), super::names_its_event(payload));
-            assert_eq!(seen, (is_of_a_hook, names_its_event), "{payload}");
+            let session = Around { in_session: true, in_hook: false };
+            let hook = Around { in_session: false, in_hook: true };
+            let seen = [Around::default(), session, hook]
+                .map(|around| is_for_a_hook(payload, is_cut, around));
+            assert_eq!(seen, want, "{payload}");
         }
+        assert!(names_its_event(stop) && !names_its_event(r#"{"a":1}"#));
     }
 
     #[test]

@@ -14,23 +14,31 @@ const PATIENCE: Duration = Duration::from_millis(900);
 /// A payload that is whole, and followed by nothing for this long, is not waited for to end.
 const QUIET: Duration = Duration::from_millis(30);
 
+/// What an agent handed to a hook.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Payload {
+    pub text: String,
+    /// Its end was not seen: more might have come.
+    pub is_cut: bool,
+}
+
 /// Reads a hook's payload: to its end, or as much of it as comes within a second.
-pub fn read_payload(input: impl AsFd) -> String {
+pub fn read_payload(input: impl AsFd) -> Payload {
     let deadline = Instant::now() + PATIENCE;
     let mut kept = Vec::new();
     let mut part = vec![0; 64 * 1024];
-    loop {
+    let is_cut = loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            break;
+            break true;
         }
         let wait = if kept.is_empty() { left } else { left.min(QUIET) };
         let mut fds = [PollFd::new(&input, PollFlags::IN)];
         match poll(&mut fds, Timespec::try_from(wait).ok().as_ref()) {
-            Ok(0) if is_whole(&kept) => break,
+            Ok(0) if is_whole(&kept) => break false,
             Ok(0) | Err(Errno::INTR) => continue,
             Ok(_) => {}
-            Err(_) => break,
+            Err(_) => break false,
         }
         match rustix::io::read(&input, &mut part) {
             Ok(length @ 1..) => {
@@ -38,10 +46,10 @@ pub fn read_payload(input: impl AsFd) -> String {
                 kept.extend_from_slice(&part[..length.min(room)]);
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
-            Ok(_) | Err(_) => break,
+            Ok(_) | Err(_) => break false,
         }
-    }
-    String::from_utf8_lossy(&kept).into_owned()
+    };
+    Payload { text: String::from_utf8_lossy(&kept).into_owned(), is_cut }
 }
 
 fn is_whole(payload: &[u8]) -> bool {
@@ -87,7 +95,7 @@ mod tests {
     use std::io::Write;
 
     /// What is read of these writes, the pipe being closed after them or not, and how long that takes.
-    fn read(writes: &[&[u8]], then_close: bool) -> (String, Duration) {
+    fn read(writes: &[&[u8]], then_close: bool) -> (Payload, Duration) {
         let (reader, mut writer) = std::io::pipe().unwrap();
         std::thread::scope(|scope| {
             let begun = Instant::now();
@@ -108,16 +116,17 @@ mod tests {
 
     #[test]
     fn to_its_end_or_as_much_as_comes_in_time() {
-        assert_eq!(read(&[b"{\"a\":", b"1}"], true).0, r#"{"a":1}"#);
-        assert_eq!(read(&[], true).0, "");
-        assert_eq!(read(&[b"half {"], false).0, "half {", "what came is kept");
-        assert_eq!(read(&[b"{\"a\":1}\n"], false).0, "{\"a\":1}\n");
-        assert_eq!(read(&[], false).0, "");
+        let payload = |text: &str, is_cut| Payload { text: text.to_owned(), is_cut };
+        assert_eq!(read(&[b"{\"a\":", b"1}"], true).0, payload(r#"{"a":1}"#, false));
+        assert_eq!(read(&[], true).0, payload("", false));
+        assert_eq!(read(&[b"half {"], false).0, payload("half {", true), "what came is kept");
+        assert_eq!(read(&[b"{\"a\":1}\n"], false).0, payload("{\"a\":1}\n", false));
+        assert_eq!(read(&[], false).0, payload("", true));
     }
 
     #[test]
     fn no_more_than_is_kept() {
         let long = vec![b'x'; MAX_PAYLOAD + 300_000];
-        assert_eq!(read(&[&long], true).0.len(), MAX_PAYLOAD);
+        assert_eq!(read(&[&long], true).0.text.len(), MAX_PAYLOAD);
     }
 }
