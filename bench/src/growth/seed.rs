@@ -45,6 +45,7 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
             env: vec![],
             files: vec![],
             prompt_in_file: false,
+            fallback: None,
         };
         let folder = dir.session(&id);
         folder.create(&launch, None)?;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use crate::codex_hooks;
 use crate::profile::{HookWay, Profile};
+use crate::startup::{Extras, Fallback, words_of};
 use dogwatch_base::private::is_private;
 
 /// Longest prompt passed as an argument. Linux takes 128 KiB for a single one, NUL included.
@@ -82,6 +83,8 @@ pub struct Launch {
     pub env: Vec<(OsString, OsString)>,
     pub files: Vec<(String, String)>,
     pub prompt_in_file: bool,
+    /// The same without what is there for our sake, should the agent not take it.
+    pub fallback: Option<Fallback>,
 }
 
 /// Name of the file in the session's folder that holds the prompt.
@@ -89,6 +92,31 @@ pub const PROMPT_FILE: &str = "prompt";
 
 /// Plans one session.
 pub fn plan(ask: &Ask<'_>) -> Launch {
+    let mut launch = plan_as_given(ask);
+    let bare = ask.profile.bare();
+    if bare != *ask.profile {
+        let argv = plan_as_given(&Ask {
+            profile: &bare,
+            conversation: ask.conversation.filter(|_| ask.resume),
+            ..ask.clone()
+        })
+        .argv;
+        let added = |arg: &&OsString| !argv.contains(arg);
+        let added = launch.argv.iter().filter(added).filter_map(|arg| arg.to_str());
+        let path = |name: &String| ask.folder.join(name).to_string_lossy().into_owned();
+        let extras = Extras {
+            unset: ask.profile.launch.env.keys().cloned().collect(),
+            files: launch.files.iter().map(|(name, _)| path(name)).collect(),
+            words: words_of(added),
+            complaints: ask.profile.complaints.clone(),
+            ..Extras::default()
+        };
+        launch.fallback = Some(Fallback { argv, extras });
+    }
+    launch
+}
+
+fn plan_as_given(ask: &Ask<'_>) -> Launch {
     let rules = &ask.profile.launch;
     let mut values = Values::new(ask);
     let prompt_in_file = rules.long_prompt.is_some()
@@ -136,7 +164,7 @@ pub fn plan(ask: &Ask<'_>) -> Launch {
         .map(|file| (file.name.clone(), values.fill(&file.content)))
         .collect();
     let shown = shown_args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
-    Launch { argv, shown, env: environment(ask, &values), files, prompt_in_file }
+    Launch { argv, shown, env: environment(ask, &values), files, prompt_in_file, fallback: None }
 }
 
 /// The caller's environment, less what describes the caller, plus what a session is given.

@@ -7,6 +7,7 @@
 //! | module | decides |
 //! | --- | --- |
 //! | [`name`] | what a session may be called, and what a story's session is called |
+//! | [`agent_version`] | versions of agents, and what each can take |
 //! | [`profile`] | what an agent is: launching, hooks, ending, transcript, as data |
 //! | [`launch`] | the exact command line, environment and files of one session |
 //! | [`record`] | what the runner writes down: started, ended |
@@ -16,6 +17,7 @@
 //! | [`id`] | ids that become the name of a file |
 //! | [`process_tree`] | which processes belong to a session |
 //! | [`shutdown`] | the next step in ending a session politely |
+//! | [`startup`] | that an agent cannot take what it was given, and how it is started without |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`event`] | what happened, in the shape that is told |
@@ -42,6 +44,7 @@
 
 pub use dogwatch_protocol::{event, exit_code, notice, record};
 
+pub mod agent_version;
 pub mod answer;
 pub mod background;
 pub mod briefing;
@@ -70,6 +73,7 @@ pub mod runner;
 pub mod screen;
 pub mod session_file;
 pub mod shutdown;
+pub mod startup;
 pub mod status;
 pub mod suggest;
 pub mod superseded;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use crate::agent_version::{Before, VersionRange};
 use crate::config::ConfigError;
 use crate::delivery::safe_text::InputRules;
 use crate::permissions::TrustWay;
@@ -26,6 +27,12 @@ pub struct Profile {
     pub program: String,
     #[serde(default)]
     pub version_args: Vec<String>,
+    /// The npm package that it comes in: its version can be read there without starting it.
+    #[serde(default)]
+    pub package: String,
+    /// Versions that were played against the model double.
+    #[serde(default)]
+    pub verified: Option<VersionRange>,
     /// How a person gets it, for `doctor` and for the error when it is missing.
     #[serde(default)]
     pub install: String,
@@ -36,6 +43,13 @@ pub struct Profile {
     /// Files written into the session's folder at spawn.
     #[serde(default)]
     pub files: Vec<FileRule>,
+    /// What older versions cannot take, newest first.
+    #[serde(default)]
+    pub before: Vec<Before>,
+    /// Texts by which it says, while it starts, that it cannot take what we put into it. What names our files or
+    /// options need not be listed.
+    #[serde(default)]
+    pub complaints: Vec<String>,
     /// The agent's own way out, tried before any signal.
     #[serde(default)]
     pub ending: Vec<Press>,

@@ -148,13 +148,17 @@ pub fn agents(context: &Context) -> Vec<Check> {
     agents::survey(context)
         .into_iter()
         .map(|(name, found)| match found {
-            Ok(agents::Found { path: Some(path), version, .. }) => {
+            Ok(agents::Found { path: Some(path), version, profile }) => {
+                let caution = profile.caution(version.as_deref());
                 let version = version.unwrap_or_else(|| "version unknown".into());
                 let found = format!("{version}, {}", path.display());
                 let all = verifications::of_agent(context, &name);
+                let remedy = caution.map(|caution| {
+                    format!("{caution}; `dogwatch agents verify {name}` checks this version")
+                });
                 match verifications::of_program(&all, &path) {
                     Some(verification) => verified(&name, &found, verification),
-                    None => check(&name, Health::Good, found, None),
+                    None => check(&name, Health::Good, found, remedy),
                 }
             }
             Ok(found) => check(&name, Health::Missing, "not found", Some(found.profile.install)),

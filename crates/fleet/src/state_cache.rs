@@ -78,7 +78,7 @@ impl StateCache {
 }
 
 fn state(host: &str, change: &Change) -> SessionState {
-    let SessionStatus { seen, verdict } = &change.status;
+    let SessionStatus { seen, verdict, .. } = &change.status;
     let Verdict { status, basis, since, .. } = verdict;
     SessionState {
         v: VERSION,

@@ -15,6 +15,8 @@ pub mod kind {
     pub const CREATED: &str = "created";
     /// Its program runs.
     pub const STARTED: &str = "started";
+    /// Its agent could not take what dogwatch gave it, and was started again without: `{because}`.
+    pub const RESTARTED: &str = "restarted";
     /// Its state changed: the state, with `from` and `since`.
     pub const STATE: &str = "state";
     /// Its program has ended: the exit record.
@@ -49,9 +51,10 @@ pub mod kind {
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 21] = [
+    pub const ALL: [&str; 22] = [
         CREATED,
         STARTED,
+        RESTARTED,
         STATE,
         ENDED,
         KILL_REQUESTED,

@@ -35,6 +35,14 @@ pub struct Deleted {
     pub because: String,
 }
 
+/// `restarted`: the agent could not take what dogwatch gave it, and was started again without.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Restarted {
+    /// What it said of it, for people.
+    pub because: String,
+}
+
 /// `message_posted`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -76,6 +76,11 @@ pub struct Spawned {
     pub conversation: Option<String>,
     /// The prompt was too long for a command line; the agent was asked to read it from a file.
     pub prompt_in_file: bool,
+    /// The agent's version; null if nothing depends on it, or it could not be found out.
+    pub version: Option<String>,
+    /// What to know of this version, for people: it is outside of what dogwatch was verified with, or could not take what
+    /// dogwatch gives to agents. Null if there is nothing.
+    pub caution: Option<String>,
 }
 
 /// Sessions, oldest first.

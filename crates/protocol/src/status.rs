@@ -360,6 +360,9 @@ pub struct StatusReport {
     pub pane: Option<String>,
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// What else to know of it, for people: that it runs without hooks, say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// The result of `wait`.

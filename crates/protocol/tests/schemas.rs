@@ -103,6 +103,7 @@ fn events() -> Vec<(&'static str, Schema)> {
         ("fleet-watch", printed::<fleet::FleetNews>()),
         ("notice", printed::<notice::Notice>()),
         ("event-created", printed::<event_data::Created>()),
+        ("event-restarted", printed::<event_data::Restarted>()),
         ("event-deleted", printed::<event_data::Deleted>()),
         ("event-message-posted", printed::<event_data::MessagePosted>()),
         ("event-message-settled", printed::<event_data::MessageSettled>()),

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::launch::{self, Launch, PROMPT_FILE};
 use dogwatch_core::record::{Ended, Started};
+use dogwatch_core::startup::{Extras, Fallback, Reduced};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -29,6 +30,8 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// | --- | --- | --- |
 /// | `argv` | spawn | the command line, NUL-separated |
 /// | `prompt` | spawn | the prompt, if there is one |
+/// | `fallback-argv`, `fallback` | spawn | the command line without what is there for our sake, and by which words the agent would name that |
+/// | `reduced` | spawn, runner | why it runs without that |
 /// | `started`, `ended` | runner | one JSON object each, padded with spaces |
 /// | `stopping` | kill | who ends it |
 /// | `screen` | runner | the last screen, with attributes |
@@ -83,6 +86,14 @@ impl SessionFolder {
         for (name, content) in &launch.files {
             self.write(name, content.as_bytes())?;
         }
+        if let Some(Fallback { argv, extras }) = &launch.fallback {
+            let argv = argv.iter().map(OsString::as_os_str);
+            self.write("fallback-argv", &launch::to_nul_separated(argv))?;
+            let path = self.path.join("fallback");
+            let extras = serde_json::to_vec(extras)
+                .map_err(|error| StoreError::writing(&path, io::Error::other(error)))?;
+            self.write("fallback", &extras)?;
+        }
         for record in ["started", "ended"] {
             self.write(record, &[b' '; RECORD_SIZE])?;
         }
@@ -105,6 +116,25 @@ impl SessionFolder {
 
     pub fn argv(&self) -> Result<Vec<OsString>, StoreError> {
         self.read("argv").map(|bytes| launch::from_nul_separated(&bytes))
+    }
+
+    /// How to start it should it not take what it is given; `None` if there is nothing to be left out.
+    pub fn fallback(&self) -> Option<Fallback> {
+        let extras: Extras = self.read_record("fallback")?;
+        let argv = self.read("fallback-argv").logged("read a command line")?;
+        Some(Fallback { argv: launch::from_nul_separated(&argv), extras })
+    }
+
+    /// Notes that the agent is started without what it is usually given.
+    pub fn write_reduced(&self, reduced: &Reduced) -> Result<(), StoreError> {
+        let path = self.path.join("reduced");
+        let bytes = serde_json::to_vec(reduced)
+            .map_err(|error| StoreError::writing(&path, io::Error::other(error)))?;
+        crate::replace_in_passing(&path, &bytes)
+    }
+
+    pub fn reduced(&self) -> Option<Reduced> {
+        self.read_record("reduced")
     }
 
     /// The environment for the command. It may hold secrets, so it is removed once read.
@@ -236,6 +266,7 @@ mod tests {
             env: vec![("K".into(), "v=w".into())],
             files: vec![("settings.json".into(), "{}".into())],
             prompt_in_file: false,
+            fallback: None,
         }
     }
 

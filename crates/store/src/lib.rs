@@ -12,6 +12,7 @@
 //! Any process may be killed at any moment, and many may write at the same time: files are replaced
 //! atomically or written in one call, and rows change in transactions.
 
+mod binaries;
 mod claims;
 mod database;
 mod error;
@@ -44,6 +45,7 @@ mod signals;
 mod state_dir;
 mod states;
 
+pub use binaries::{KnownBinary, stamp};
 pub use claims::Claim;
 pub use database::Store;
 pub use error::StoreError;

@@ -4,7 +4,7 @@ mod rows;
 mod tests;
 mod which;
 
-use dogwatch_protocol::event_data::{Deleted, Nothing};
+use dogwatch_protocol::event_data::{Deleted, Nothing, Restarted};
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
@@ -223,6 +223,25 @@ impl Store {
                 journal::append(tx, *at, id, kind::STARTED, &Nothing {})?;
             }
             Ok(())
+        })
+    }
+
+    /// Notes that the agent was started again, without what it could not take: with that, it has no conversation of our
+    /// choice any more.
+    pub fn restarted(
+        &mut self,
+        id: &str,
+        started: &Started,
+        because: &str,
+    ) -> Result<(), StoreError> {
+        let Started { at, agent, .. } = started;
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE sessions SET agent_pid = ?, agent_start = ?, conversation = NULL WHERE id = ?",
+                params![agent.pid, agent.start.cast_signed(), id],
+            )?;
+            let because = because.to_owned();
+            journal::append(tx, *at, id, kind::RESTARTED, &Restarted { because })
         })
     }
 

@@ -122,6 +122,10 @@ pub(crate) struct ManPages {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
     pub(crate) session: SessionId,
+
+    /// Watch the start of its agent instead
+    #[arg(long)]
+    pub(crate) startup: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -21,6 +21,9 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     if spawned.prompt_in_file {
         ui::talk("note: the prompt is not on the command line; the agent reads it from a file");
     }
+    if let Some(caution) = caution(&spawned) {
+        ui::talk(format_args!("note: {caution}"));
+    }
     if as_json {
         ui::json(&shape(&spawned));
     } else {
@@ -119,5 +122,18 @@ pub(super) fn shape(spawned: &Spawned) -> session::Spawned {
         cwd: spawned.cwd.to_string_lossy().into_owned(),
         conversation: spawned.conversation.clone(),
         prompt_in_file: spawned.prompt_in_file,
+        version: spawned.version.clone(),
+        caution: caution(spawned),
     }
+}
+
+/// What to know of the agent's version.
+fn caution(spawned: &Spawned) -> Option<String> {
+    let reduced =
+        spawned.reduced.as_ref().map(|reduced| format!("{} {}", spawned.agent, reduced.note()));
+    reduced.or_else(|| {
+        let agent = &spawned.agent;
+        let caution = spawned.caution.as_ref()?;
+        Some(format!("{caution}; `dogwatch agents verify {agent}` checks it"))
+    })
 }

@@ -239,5 +239,6 @@ pub(super) fn shape(one: &SessionStatus) -> StatusReport {
         ours: one.seen.is_ours(),
         pane: session.pane.clone(),
         verdict: one.verdict.clone(),
+        notes: one.notes.clone(),
     }
 }

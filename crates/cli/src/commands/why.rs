@@ -37,6 +37,9 @@ pub(crate) fn why(context: &Context, args: &Why) -> Result<u8, Error> {
     if let Status::Working { looping: Some(looping), .. } = &verdict.status {
         ui::line(loop_table(looping, now));
     }
+    for note in &status.notes {
+        ui::line(format_args!("note: {}", ui::harmless(note.clone())));
+    }
     Ok(exit_code::OK)
 }
 

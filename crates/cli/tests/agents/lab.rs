@@ -88,6 +88,22 @@ impl Lab {
         Some(lab)
     }
 
+    /// The same with another version of the agent, which `lab/matrix` installs; `None` if it is not there.
+    pub(crate) fn with_version(agent: Agent, version: &str) -> Option<Self> {
+        let pinned = agents::pinned(agent.name())?.installed();
+        let folder = format!("{}-{version}", agent.name());
+        let other = pinned.as_ref().and_then(|program| program.ancestors().nth(4));
+        let other = other.map(|cache| cache.join(folder).join("node_modules/.bin"));
+        let Some(folder) = other.filter(|folder| folder.join(agent.name()).exists()) else {
+            skip::skipped(None, &format!("{} {version} is not installed", agent.name()));
+            return None;
+        };
+        let mut lab = Self::new(agent)?;
+        let path = format!("{}:{}", folder.display(), lab.environment["PATH"]);
+        lab.environment.insert("PATH".to_owned(), path);
+        Some(lab)
+    }
+
     /// What somebody who has these agents and the double's key has in the environment.
     pub(crate) fn environment(&self) -> &BTreeMap<String, String> {
         &self.environment

@@ -32,4 +32,5 @@ mod story_automator;
 mod team;
 mod turns;
 mod verdict;
+mod versions;
 mod watch;

@@ -61,7 +61,11 @@ fn settings_are_put_in_without_touching_the_users_own() {
     let user = env.home().join(".claude/settings.json");
     fs::create_dir(user.parent().unwrap()).unwrap();
     fs::write(&user, "{\"mine\": true}").unwrap();
-    env.write_program("claude", "printf '%s\\n' \"$@\" > part; mv part args; exec sleep 300");
+    env.write_program(
+        "claude",
+        "[ \"$1\" = --version ] && { echo 2.1.325; exit; }\n\
+         printf '%s\\n' \"$@\" > part; mv part args; exec sleep 300",
+    );
     let path = format!("{}:{}", env.root().join("bin").display(), std::env::var("PATH").unwrap());
     let mut command =
         env.command(&["spawn", "--json", "--name", "x", "--unattended", "--model", "opus"]);

@@ -39,6 +39,7 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
             env: vec![],
             files: vec![],
             prompt_in_file: false,
+            fallback: None,
         };
         let folder = dir.session(&id);
         folder.create(&launch, None).unwrap();

@@ -56,6 +56,7 @@ mod session_file;
 mod sinks;
 mod sources;
 mod spawn;
+mod startup;
 mod status;
 mod statusline;
 mod store;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 /// Plays claude: its conversation is on disk once something was said, and it goes on with one that it is given.
 const CLAUDE: &str = r#"
+[ "$1" = --version ] && { echo "2.1.325 (Claude Code)"; exit; }
 while [ $# -gt 0 ]; do
   case $1 in --session-id|--resume) id=$2; shift ;; esac
   shift

@@ -28,7 +28,9 @@ fn json_shape() {
       "started": "[started]",
       "cwd": "$WORK",
       "conversation": null,
-      "prompt_in_file": false
+      "prompt_in_file": false,
+      "version": null,
+      "caution": null
     }
     "#);
     insta::assert_snapshot!(env.dogwatch(&["ls", "--json"]).success().json_shape(), @r#"

@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::{fs, io, thread};
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_core::agent_version;
 use dogwatch_core::profile::{self, Profile, ProfileError};
 use dogwatch_store::read_regular;
 
@@ -145,21 +146,27 @@ fn find(context: &Context, name: &str) -> Result<Found, Error> {
 
 /// What a program says of its version.
 pub fn version(path: &Path, profile: &Profile) -> Option<String> {
+    version_within(path, profile, PATIENCE)
+}
+
+/// The same for who cannot wait that long.
+pub fn version_within(path: &Path, profile: &Profile, patience: Duration) -> Option<String> {
     if profile.version_args.is_empty() {
         return None;
     }
     let mut command = Command::new(path);
     command.args(&profile.version_args);
-    let output = processes::output_within(command, b"", PATIENCE)?;
+    let output = processes::output_within(command, b"", patience)?;
     version_in(&String::from_utf8_lossy(&output)).map(ToOwned::to_owned)
 }
 
-/// The first word that looks like a version: it begins with a digit, and has a dot in it if any has. Copilot says how
+/// The first word that is a version, or else looks like one: it begins with a digit, and has a dot in it if any has. Copilot says how
 /// long it took to unpack itself first, and ends its sentence with a full stop.
 pub fn version_in(text: &str) -> Option<&str> {
     let words = text.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ';']));
     let numbers = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    numbers.clone().find(|word| word.contains('.')).or_else(|| numbers.clone().next())
+    let like_one = || numbers.clone().find(|word| word.contains('.')).or(numbers.clone().next());
+    agent_version::find(text).or_else(like_one)
 }
 
 /// Looks a program up as a shell would: with a slash it is a path, else the first executable file of

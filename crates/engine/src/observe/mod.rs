@@ -6,6 +6,7 @@
 pub mod agents;
 pub mod arrival;
 pub mod background;
+pub mod binaries;
 pub mod capture;
 pub mod changes;
 pub mod conversations;

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
+use dogwatch_core::startup::Reduced;
 use dogwatch_core::status::trust::unless_distrusted;
 use dogwatch_core::status::{Verdict, judge};
 use dogwatch_protocol::id::SessionId;
@@ -21,11 +22,20 @@ use crate::observe::verifications::Trust;
 use crate::observe::{background, interests, unmanaged};
 use crate::{Context, Error};
 
+/// What else to know of a session.
+fn notes(context: &Context, seen: &SessionSnapshot) -> Vec<String> {
+    let is_running = seen.is_ours() && !seen.life.state.is_over();
+    let reduced = is_running.then(|| context.state.session(&seen.session.id).reduced()).flatten();
+    reduced.iter().map(Reduced::note).collect()
+}
+
 /// A session and the verdict on it.
 #[derive(Debug, Clone)]
 pub struct SessionStatus {
     pub seen: SessionSnapshot,
     pub verdict: Verdict,
+    /// What else to know of it, for people.
+    pub notes: Vec<String>,
 }
 
 /// Who bears a name.
@@ -317,7 +327,8 @@ impl<'c> StatusReader<'c> {
                     verdict = unless_distrusted(verdict, trust.distrusted(context, &seen.session));
                 }
                 news.extend(date(before, &seen, &mut verdict, now));
-                SessionStatus { seen, verdict }
+                let notes = notes(context, &seen);
+                SessionStatus { seen, verdict, notes }
             };
             seen.into_iter().zip(sights).map(judge).collect()
         });

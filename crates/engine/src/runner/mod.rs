@@ -13,6 +13,7 @@ mod dispositions;
 mod events;
 mod job;
 mod mail;
+mod startup;
 mod terminal;
 
 use std::ffi::OsString;
@@ -35,6 +36,8 @@ use crate::observe::{messages, processes};
 use events::{Happened, Waiter};
 use job::Job;
 use mail::Mail;
+use startup::FirstStart;
+pub use startup::watch_start;
 
 /// How long tmux may take to read what the agent wrote last.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(2);
@@ -75,8 +78,11 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     };
     waiter.watch_agent(job.pid);
     record.started(&job);
+    let first = FirstStart::begin(state, &folder, id);
 
     let mut driver = Driver {
+        first,
+        environment,
         runner: Runner::default(),
         job,
         record,
@@ -127,6 +133,9 @@ struct Driver<'a> {
     mail: Mail,
     /// Reads a line while the runner has the terminal; dropping it stops it.
     reader: Option<events::LineReader>,
+    /// The agent may not take what it was given, and be started once more.
+    first: Option<FirstStart>,
+    environment: Vec<(OsString, OsString)>,
 }
 
 impl Driver<'_> {
@@ -149,10 +158,39 @@ impl Driver<'_> {
                 }
                 Happened::ChildGone => Event::Left(self.record.family().len()),
             };
+            match event {
+                Event::Ended(exit) if self.start_again(exit) => continue,
+                // A person, or another program, has a hand in it from now on.
+                Event::Ended(_) | Event::Told(_) | Event::Stopped => self.first = None,
+                _ => {}
+            }
             if let Some(exit) = self.perform_all(event) {
                 return exit;
             }
         }
+    }
+
+    /// Starts the agent once more, without what is there for our sake, if that was why it ended.
+    fn start_again(&mut self, exit: Exit) -> bool {
+        let Some(first) = self.first.take() else { return false };
+        // All that it wrote is on the screen before it is read.
+        self.job.settle(SETTLE_PATIENCE);
+        let Record { state, folder, id } = self.record;
+        let Some(reduced) = first.refused(state, folder, id, exit) else { return false };
+        let mut out = io::stdout();
+        let announced = startup::announcement(&reduced);
+        let _ = out.write_all(announced.as_bytes()).and_then(|()| out.flush());
+        let environment = first.without_extras(self.environment.clone());
+        let Some(job) =
+            Job::start(&first.fallback.argv, &environment).logged("start an agent again")
+        else {
+            return false;
+        };
+        self.job = job;
+        self.waiter.watch_agent(self.job.pid);
+        self.record.restarted(&self.job, &reduced.because);
+        startup::start_watcher(state, id);
+        true
     }
 
     fn next(&mut self, happened: &mpsc::Receiver<Happened>) -> Happened {
@@ -245,6 +283,22 @@ struct Record<'a> {
 
 impl Record<'_> {
     fn started(&mut self, job: &Job) {
+        let started = self.write_started(job);
+        Store::open(self.state)
+            .and_then(|mut store| store.started(self.id, &started))
+            .logged("note that a session began");
+        self.state.tell_news(self.id);
+    }
+
+    fn restarted(&mut self, job: &Job, because: &str) {
+        let started = self.write_started(job);
+        Store::open(self.state)
+            .and_then(|mut store| store.restarted(self.id, &started, because))
+            .logged("note that an agent was started again");
+        self.state.tell_news(self.id);
+    }
+
+    fn write_started(&self, job: &Job) -> Started {
         let me = i32::try_from(std::process::id()).unwrap_or(0);
         let ident = |pid| {
             // A child that has ended already has no start time left to ask for.
@@ -258,10 +312,7 @@ impl Record<'_> {
             pane: std::env::var("TMUX_PANE").ok(),
         };
         self.folder.write_started(&started).logged("write that a session began");
-        Store::open(self.state)
-            .and_then(|mut store| store.started(self.id, &started))
-            .logged("note that a session began");
-        self.state.tell_news(self.id);
+        started
     }
 
     fn ended(&mut self, exit: Exit, cause: Cause) {

@@ -71,7 +71,7 @@ fn of_session(
     agent: Option<&str>,
     prompt: Prompt,
 ) -> Heartbeat {
-    let SessionStatus { seen, verdict } = status;
+    let SessionStatus { seen, verdict, .. } = status;
     let session = &seen.session;
     let status = &verdict.status.without_stopped();
     let is_another = agent.is_some_and(|agent| agent != session.agent);

@@ -150,6 +150,7 @@ impl Player<'_> {
             ours: materials.judged.seen.is_ours(),
             pane: materials.judged.seen.pane_id().map(|pane| pane.to_string()),
             verdict: verdict.unwrap_or(&materials.judged.verdict).clone(),
+            notes: materials.judged.notes.clone(),
         };
         let around = Surroundings { names: self.notes.task.names.clone(), variables: Vec::new() };
         let folder = self.notes.task.reports();

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_core::agent_version::Standing;
 use dogwatch_core::launch::{self, Ask, Launch};
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::record::{Ended, Started};
+use dogwatch_core::startup::Reduced;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{NewSession, Server, SessionFolder, Store, TeamMembership, Wanted};
 use dogwatch_tmux::{Command, PaneId};
@@ -22,6 +24,7 @@ pub use place::{Beside, Place};
 use crate::actions::kill;
 use crate::error::{AgentError, SessionError};
 use crate::observe::arrival;
+use crate::observe::binaries::{self, Binary};
 use crate::observe::snapshot;
 use crate::{Context, Error};
 
@@ -105,6 +108,12 @@ pub struct Spawned {
     pub conversation: Option<String>,
     /// The prompt was too long for an argument: the agent was told to read it from its file.
     pub prompt_in_file: bool,
+    /// The agent's version, where anything depends on it and it could be found out.
+    pub version: Option<String>,
+    /// What a person should know of this version; nothing if it was verified.
+    pub caution: Option<String>,
+    /// Why it runs without what agents are usually given.
+    pub reduced: Option<Reduced>,
 }
 
 /// Starts a session and returns once its program has certainly been executed. On failure nothing of it
@@ -115,6 +124,9 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
     let mut store = context.store()?;
     // Held until the runner has come: whoever finds it unheld may collect it.
     let _handover = folder.create(&plan.launch, request.prompt.as_deref())?;
+    if let Some(reduced) = plan.reduced() {
+        folder.write_reduced(&reduced).logged("note what an agent is started without");
+    }
     let spawned = plan.carry_out(context, request, now, &mut store, &folder);
     if spawned
         .as_ref()
@@ -137,6 +149,7 @@ struct Plan {
     /// The caller insists on the name.
     exact_name: bool,
     launch: Launch,
+    binary: Binary,
 }
 
 impl Plan {
@@ -145,6 +158,8 @@ impl Plan {
         checks::prompt(request.prompt.as_deref())?;
         checks::env(&request.env)?;
         let (profile, program, extra_args) = checks::program(context, &request.what, &request.cwd)?;
+        let binary = binaries::identify(&context.state, &profile, &program, now.timestamp());
+        let profile = binary.fit(&profile);
         checks::prefix(request.prompt.as_deref(), &profile)?;
         let local = now.datetime();
         let name = match (&request.name, &request.story, &request.membership) {
@@ -194,11 +209,17 @@ impl Plan {
             caller_env,
             set_env: request.env.clone(),
         });
+        if let Some(fallback) = &mut launch.fallback {
+            let standing = profile.standing(binary.parsed());
+            fallback.extras.verified = standing == Standing::Verified;
+            fallback.extras.program.clone_from(&binary.file);
+            fallback.extras.version.clone_from(&binary.version);
+        }
         if let What::Script(script) = &request.what {
             launch.files.push((script.file_name().to_owned(), script.text.clone()));
         }
         let exact_name = request.name.is_some();
-        Ok(Self { id, profile, called, conversation, name, exact_name, launch })
+        Ok(Self { id, profile, called, conversation, name, exact_name, launch, binary })
     }
 
     fn carry_out(
@@ -224,7 +245,15 @@ impl Plan {
             cwd: request.cwd.clone(),
             conversation: self.conversation.clone(),
             prompt_in_file: self.launch.prompt_in_file,
+            version: self.binary.version.clone(),
+            caution: self.profile.caution(self.binary.version.as_deref()),
+            reduced: self.reduced(),
         })
+    }
+
+    /// Why the agent is started without what it is usually given.
+    fn reduced(&self) -> Option<Reduced> {
+        self.binary.refused.clone().map(|because| Reduced { because })
     }
 
     /// Registers the session and makes its pane, under the first name that is free in the store and in
