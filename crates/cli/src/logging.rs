@@ -34,6 +34,7 @@ impl Command {
                     | Self::Monitor(_)
                     | Self::Reconcile(_)
                     | Self::Attach(_)
+                    | Self::Next(_)
                     | Self::Deliver(_)
                     | Self::Demo(_)
                     | Self::Lab(_)

@@ -20,6 +20,7 @@
 //! | [`startup`] | that an agent cannot take what it was given, and how it is started without |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
+//! | [`attention`] | which session needs a person first, and when a wait for several is over |
 //! | [`event`] | what happened, in the shape that is told |
 //! | [`fleet`] | what hosts tell each other: topics, orders, the picture of all |
 //! | [`briefing`] | what a new member of a team is told |
@@ -46,6 +47,7 @@ pub use dogwatch_protocol::{event, exit_code, notice, record};
 
 pub mod agent_version;
 pub mod answer;
+pub mod attention;
 pub mod background;
 pub mod briefing;
 mod codex_hooks;

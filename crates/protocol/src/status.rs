@@ -370,7 +370,9 @@ pub struct StatusReport {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct WaitResult {
     pub outcome: WaitOutcome,
-    /// All named sessions; with `impossible`, the one that ended.
+    /// Ids of the sessions that have reached one of the states.
+    pub reached: Vec<SessionId>,
+    /// All sessions of the wait; with `impossible`, the one that ended.
     pub sessions: Vec<StatusReport>,
 }
 

@@ -111,11 +111,27 @@ pub(crate) struct Capture {
 #[command(after_help = "\
 Examples:
   dogwatch attach api
-  dogwatch attach %3")]
+  dogwatch attach %3
+  dogwatch attach --next")]
 pub(crate) struct Attach {
     /// Name, id or pane (%3) of the session
-    pub(crate) session: String,
+    #[arg(required_unless_present = "next")]
+    pub(crate) session: Option<String>,
+    /// The session that needs you, like `dogwatch next`
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) next: bool,
 }
+
+/// Attach to the session that has waited for you longest
+///
+/// Sessions that wait for an answer come first, then those that failed or are stuck. From one of them, it goes on to the
+/// next one. Exits with code 3 if no session needs you.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch next
+  tmux bind-key N run-shell 'dogwatch next'")]
+pub(crate) struct Next {}
 
 /// End a session and everything it started
 ///

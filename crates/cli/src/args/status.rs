@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
+use dogwatch_core::attention::Quorum;
 
 use super::duration;
 
@@ -11,12 +12,14 @@ use super::duration;
 ///
 /// States: working, waiting (for a person), idle, limited, error, stuck and others. They are derived from exit records,
 /// the agent's own report, hooks, transcript, screen and processes. If that evidence is not enough, the state is
-/// `unknown`. `dogwatch why` shows the evidence.
+/// `unknown`. `dogwatch why` shows the evidence. Sessions that wait for a person come first, the longest wait at the top.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch status
   dogwatch status --watch
+  dogwatch status --waiting
+  dogwatch status --state error,stuck --agent claude
   dogwatch status fix --json")]
 pub(crate) struct StatusArgs {
     /// Names, ids or panes (%3) of sessions [default: all]
@@ -24,6 +27,18 @@ pub(crate) struct StatusArgs {
     /// Redraw the table on every change, sessions that need a person first
     #[arg(long, short, conflicts_with = "json")]
     pub(crate) watch: bool,
+    /// Only sessions that wait for a person
+    #[arg(long, conflicts_with = "states")]
+    pub(crate) waiting: bool,
+    /// Only sessions in these states
+    #[arg(long = "state", value_name = "STATE,…", value_delimiter = ',')]
+    pub(crate) states: Vec<String>,
+    /// Only sessions of these agents
+    #[arg(long = "agent", value_name = "AGENT,…", value_delimiter = ',')]
+    pub(crate) agents: Vec<String>,
+    /// Only sessions of the project that this directory belongs to
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "project_only")]
+    pub(crate) project: Option<PathBuf>,
     /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
@@ -69,24 +84,46 @@ pub(crate) struct Watch {
 
 /// Wait until sessions reach a state
 ///
-/// Exit codes: 0 reached, 4 no longer possible because a session has ended, 124 timeout.
+/// Waits for all named sessions, or with `--any` or `--count` for the first ones that get there. Exit codes: 0 reached,
+/// 4 no longer possible because too many sessions have ended, 124 timeout.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   dogwatch wait fix --for idle,waiting --timeout 10m
+  dogwatch wait --any --for waiting
+  dogwatch wait a b c d --count 2 --for idle
   dogwatch wait build --for exited && make install")]
 pub(crate) struct Wait {
-    /// Names, ids or panes (%3) of sessions; all of them must reach one of the states
-    #[arg(required = true)]
+    /// Names, ids or panes (%3) of sessions [default with --any or --count: all, also those started later]
+    #[arg(required_unless_present_any = ["any", "count"])]
     pub(crate) sessions: Vec<String>,
-    /// States to wait for: starting, working, waiting, limited, idle, error, exited, crashed, stuck, lost, unknown
+    /// States to wait for: starting, working, waiting, limited, idle, error, exited, stopped, crashed, stuck, lost, unknown
     #[arg(long = "for", value_name = "STATE,…", required = true, value_delimiter = ',')]
     pub(crate) states: Vec<String>,
+    /// Wait until one of them has reached one of the states
+    #[arg(long, conflicts_with_all = ["count", "all"])]
+    pub(crate) any: bool,
+    /// Wait until all of them have [default]
+    #[arg(long, conflicts_with = "count")]
+    pub(crate) all: bool,
+    /// Wait until N of them have
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) count: Option<u32>,
     /// How long to wait [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     #[arg(from_global)]
     pub(crate) json: bool,
+}
+
+impl Wait {
+    pub(crate) fn quorum(&self) -> Quorum {
+        match (self.any, self.count) {
+            (true, _) => Quorum::AtLeast(1),
+            (false, Some(count)) => Quorum::AtLeast(usize::try_from(count).unwrap_or(usize::MAX)),
+            (false, None) => Quorum::All,
+        }
+    }
 }
 
 /// Inspect how dogwatch reads agents

@@ -50,7 +50,7 @@ use std::process::ExitCode;
 use dogwatch_engine::Error;
 use dogwatch_engine::actions::collect;
 
-use crate::args::{Agents, AgentsVerb, Args, Command, Debug, DebugCommand, Lab, LabTool};
+use crate::args::{Agents, AgentsVerb, Args, Command, Debug, DebugCommand, Lab, LabTool, Next};
 use crate::environment;
 
 /// Runs the command and returns the exit code.
@@ -124,6 +124,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::BugReport(args) => bug_report::bug_report(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),
         Command::Attach(args) => attach::attach(&context, &args),
+        Command::Next(Next {}) => attach::next(&context),
         Command::Kill(args) => kill::kill(&context, &args),
         Command::KillAll(args) => kill_all::kill_all(&context, &args),
         Command::Exists(args) => exists::exists(&context, &args),

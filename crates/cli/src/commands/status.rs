@@ -1,8 +1,10 @@
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anstyle::AnsiColor;
+use dogwatch_core::attention;
 use dogwatch_core::exit_code;
 use dogwatch_core::liveness::how_stopped;
 use dogwatch_core::status::{Basis, Status};
@@ -30,7 +32,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let now = Timestamp::now();
     let mut reader = StatusReader::new(context)?;
     let statuses = look(&mut reader, args, now)?;
-    let is_list = args.sessions.is_empty() && !args.all;
+    let is_list = args.sessions.is_empty() && !args.all && !is_filtered(args);
     let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
     let jobs = observe::jobs::beside(context, &reader, &statuses)?;
     if args.json {
@@ -42,7 +44,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
         return Ok(exit_code::OK);
     }
     if statuses.is_empty() && left_out == 0 {
-        ui::talk(ui::no_sessions(args.project_only));
+        ui::talk(no_sessions(args));
     } else if !statuses.is_empty() {
         ui::line(table(&statuses, &jobs, now));
         if !args.sessions.is_empty() {
@@ -71,11 +73,74 @@ fn look(
         let targets: Vec<&str> = args.sessions.iter().map(String::as_str).collect();
         reader.many(&targets, now)?
     };
-    if args.project_only {
-        let project = environment::project()?;
-        statuses.retain(|one| snapshot::is_of_project(&one.seen, &project));
+    let filter = Filter::new(args)?;
+    statuses.retain(|one| filter.fits(one));
+    // Named sessions keep the order of the names.
+    if args.sessions.is_empty() {
+        sort(&mut statuses);
     }
     Ok(statuses)
+}
+
+/// Who needs a person comes first, who has needed one longest at the top.
+fn sort(all: &mut [SessionStatus]) {
+    all.sort_by_key(|one| attention::order(&one.verdict.status, one.verdict.since));
+}
+
+/// Which sessions are shown.
+struct Filter {
+    states: Vec<String>,
+    agents: Vec<String>,
+    project: Option<PathBuf>,
+}
+
+impl Filter {
+    fn new(args: &StatusArgs) -> Result<Self, Error> {
+        let states = if args.waiting { vec!["waiting".to_owned()] } else { args.states.clone() };
+        known_states(&states)?;
+        let project = match &args.project {
+            Some(folder) => {
+                let folder = folder
+                    .canonicalize()
+                    .map_err(Error::io(format!("read the directory {}", folder.display())))?;
+                Some(environment::project_of(&folder))
+            }
+            None if args.project_only => Some(environment::project()?),
+            None => None,
+        };
+        Ok(Self { states, agents: args.agents.clone(), project })
+    }
+
+    fn fits(&self, one: &SessionStatus) -> bool {
+        let is_one_of =
+            |list: &[String], word: &str| list.is_empty() || list.iter().any(|w| w == word);
+        is_one_of(&self.states, one.verdict.status.as_str())
+            && is_one_of(&self.agents, &one.seen.session.agent)
+            && self.project.as_ref().is_none_or(|root| snapshot::is_of_project(&one.seen, root))
+    }
+}
+
+/// Refuses words that are no states.
+pub(super) fn known_states(states: &[String]) -> Result<(), UsageError> {
+    match states.iter().find(|state| !Status::WORDS.contains(&state.as_str())) {
+        Some(unknown) => {
+            let known = Status::WORDS.join(", ");
+            Err(UsageError::UnknownState { given: unknown.clone(), known })
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_filtered(args: &StatusArgs) -> bool {
+    args.waiting || !args.states.is_empty() || !args.agents.is_empty()
+}
+
+fn no_sessions(args: &StatusArgs) -> &'static str {
+    if is_filtered(args) {
+        "no session matches"
+    } else {
+        ui::no_sessions(args.project_only || args.project.is_some())
+    }
 }
 
 /// Redraws the table on every change, until Ctrl-C.
@@ -87,18 +152,16 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
     let mut watcher = Watcher::new(context, &args.sessions)?;
     let stop = interrupt::flag(watcher.waker())?;
     let mut screen = Screen::open().map_err(Error::io("draw on the terminal"))?;
-    let project = args.project_only.then(environment::project).transpose()?;
+    let filter = Filter::new(args)?;
     while !stop.load(Ordering::Relaxed) {
         // Ages change without an event.
         watcher.next(Duration::from_secs(1), &stop)?;
         let mut statuses: Vec<SessionStatus> = watcher.statuses().cloned().collect();
-        if let Some(project) = &project {
-            statuses.retain(|one| snapshot::is_of_project(&one.seen, project));
-        }
+        statuses.retain(|one| filter.fits(one));
         if args.sessions.is_empty() {
             snapshot::hide_superseded(&mut statuses, |one| &one.seen);
         }
-        statuses.sort_by_key(|one| urgency(&one.verdict.status));
+        sort(&mut statuses);
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
         let (header, rows) = table(&statuses, &watcher.jobs()?, now).blocks();
@@ -120,21 +183,6 @@ pub(super) fn show_options(one: &SessionStatus) {
     }
     if !options.is_empty() {
         ui::line(format_args!("to answer: dogwatch answer {} NUMBER", one.seen.session.name));
-    }
-}
-
-/// Sorts sessions that need a person first.
-fn urgency(status: &Status) -> u8 {
-    match status {
-        Status::Waiting { .. } => 0,
-        Status::Error { .. }
-        | Status::Crashed { .. }
-        | Status::Stuck { .. }
-        | Status::Lost { .. } => 1,
-        Status::Limited { .. } | Status::Unknown { .. } => 2,
-        Status::Idle { .. } => 3,
-        Status::Starting | Status::Working { .. } => 4,
-        Status::Exited | Status::Stopped { .. } => 5,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use dogwatch_testkit::{TestEnv, dogwatch, eventually};
+use dogwatch_testkit::{TestEnv, dogwatch, eventually, process};
+use rustix::process::Signal;
 
 /// A terminal: a tmux server of its own, with a shell in it.
 struct Terminal<'a> {
@@ -45,6 +46,40 @@ fn from_a_terminal_within_another_tmux() {
     env.tmux(&["detach-client", "-s", "=x:"]);
     eventually("the shell is back", || terminal.shows("[detached"));
     assert_eq!(env.seen("x")["state"], "running");
+}
+
+/// From inside the same tmux the client goes to the session that needs a person, and then to the next one.
+#[test]
+fn next_goes_from_one_that_waits_to_the_next() {
+    let env = TestEnv::new();
+    let _ = env.dogwatch(&["next"]).code(3);
+    let first = env.spawn_script("first", "echo welcome aboard; exec sleep 300");
+    let second = env.spawn_script("second", "exec sleep 300");
+    env.tmux(&["new-session", "-d", "-s", "mine", "-x", "80", "-y", "24", "env PS1='$ ' sh"]);
+    let _ = env.dogwatch(&["next"]).code(3);
+    for session in [&first, &second] {
+        process::signal(session.pid, Signal::STOP);
+        let waits = || {
+            env.dogwatch(&["why", &session.name, "--json"]).success().json()["state"] == "waiting"
+        };
+        eventually("it waits", waits);
+    }
+    let terminal = Terminal::open(&env);
+    let attach = format!("env -u TMUX tmux -S {} attach -t =mine:", env.socket().display());
+    terminal.run(&attach);
+    let on_display = || env.tmux(&["list-clients", "-F", "#{session_name}"]);
+    eventually("the terminal is attached", || on_display() == "mine");
+    terminal.run(&format!("{} next", dogwatch()));
+    eventually("it has gone to the one that has waited longest", || on_display() == "first");
+    // From a pane of that session, on to the next one, and round.
+    for (from, to) in [("first", "second"), ("second", "first")] {
+        let pane = env.tmux(&["display-message", "-p", "-t", &format!("={from}:"), "#{pane_id}"]);
+        let mut command = env.command(&["attach", "--next"]);
+        let around = format!("{},1,0", env.socket().display());
+        command.env("TMUX", around).env("TMUX_PANE", pane);
+        let _ = env.run(&mut command).success();
+        eventually("it has gone on", || on_display() == to);
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-use dogwatch_testkit::{TestEnv, dogwatch, eventually};
+use dogwatch_testkit::{Spawned, TestEnv, dogwatch, eventually, process};
+use rustix::process::Signal;
 
 #[test]
 fn of_plain_commands() {
@@ -8,9 +9,81 @@ fn of_plain_commands() {
     env.wait_state("bad", "crashed");
     let told = env.dogwatch(&["status", "--json"]).success().json();
     let states: Vec<_> = told["sessions"].as_array().unwrap().iter().map(|s| &s["state"]).collect();
-    assert_eq!(states, ["working", "crashed"], "{told:#}");
-    assert_eq!(told["sessions"][1]["exit"]["code"], 3);
-    assert_eq!(told["sessions"][1]["reasons"].as_array().unwrap().len(), 7);
+    assert_eq!(states, ["crashed", "working"], "trouble comes first: {told:#}");
+    assert_eq!(told["sessions"][0]["exit"]["code"], 3);
+    assert_eq!(told["sessions"][0]["reasons"].as_array().unwrap().len(), 7);
+}
+
+/// Stopped by the kernel, a command waits for a person.
+fn stop(env: &TestEnv, session: &Spawned) {
+    process::signal(session.pid, Signal::STOP);
+    let status = || env.dogwatch(&["why", &session.name, "--json"]).success().json();
+    eventually("it is seen stopped", || status()["state"] == "waiting");
+}
+
+#[test]
+fn sessions_that_wait_are_listed_first_and_filtered() {
+    let env = TestEnv::new();
+    env.spawn_script("works", "exec sleep 300");
+    env.spawn_script("bad", "exit 3");
+    env.wait_state("bad", "crashed");
+    let waits = env.spawn_script("waits", "exec sleep 300");
+    stop(&env, &waits);
+    let names = |more: &[&str]| -> Vec<String> {
+        let told = env.dogwatch(&[&["status", "--json"], more].concat()).success().json();
+        let names = told["sessions"].as_array().unwrap().iter();
+        names.map(|session| session["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let here = env.work().display().to_string();
+    let other = env.home().display().to_string();
+    let table: [(&[&str], &[&str]); 8] = [
+        (&[], &["waits", "bad", "works"]),
+        (&["works", "waits"], &["works", "waits"]),
+        (&["--waiting"], &["waits"]),
+        (&["--state", "crashed,working"], &["bad", "works"]),
+        (&["--agent", "claude"], &[]),
+        (&["--agent", "command", "--state", "crashed"], &["bad"]),
+        (&["--project", &here], &["waits", "bad", "works"]),
+        (&["--project", &other], &[]),
+    ];
+    for (args, want) in table {
+        assert_eq!(names(args), want, "{args:?}");
+    }
+    let _ = env.dogwatch(&["status", "--state", "tired"]).code(2);
+    assert!(
+        env.dogwatch(&["status", "--agent", "claude"])
+            .success()
+            .stderr
+            .contains("no session matches")
+    );
+}
+
+#[test]
+fn waiting_for_the_first_of_several() {
+    let env = TestEnv::new();
+    for name in ["a", "b", "c"] {
+        env.spawn_script(name, &format!("while [ ! -e go-{name} ]; do sleep 0.05; done; exit 3"));
+    }
+    let any = ["wait", "--any", "--for", "crashed", "--timeout", "30s"];
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| env.dogwatch(&any).code(0));
+        env.write("go-b", "");
+        assert_eq!(waiter.join().unwrap().text(), "b is crashed: exit code 3\n");
+    });
+    let two = ["wait", "a", "b", "c", "--count", "2", "--for", "crashed", "--json"];
+    let short = [&two[..], &["--timeout", "100ms"]].concat();
+    assert_eq!(env.dogwatch(&short).code(124).json()["outcome"], "timeout");
+    env.write("go-a", "");
+    let reached = env.dogwatch(&two).code(0).json();
+    assert_eq!(reached["reached"].as_array().unwrap().len(), 2, "{reached:#}");
+    assert_eq!(reached["sessions"].as_array().unwrap().len(), 3);
+    let four = ["wait", "a", "b", "c", "--count", "4", "--for", "crashed"];
+    let _ = env.dogwatch(&four).code(4);
+    for wrong in
+        [&["wait", "--for", "idle"][..], &["wait", "a", "--any", "--count", "1", "--for", "idle"]]
+    {
+        let _ = env.dogwatch(wrong).code(2);
+    }
 }
 
 #[test]

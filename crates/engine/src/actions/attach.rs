@@ -2,10 +2,14 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process;
 
-use dogwatch_tmux::Target;
+use dogwatch_core::attention;
+use dogwatch_store::Which;
+use dogwatch_tmux::{PaneId, Target};
+use jiff::Timestamp;
 
 use crate::error::SessionError;
 use crate::observe::snapshot::SessionSnapshot;
+use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
 /// Puts the caller's terminal in front of a session: this process becomes the tmux client and does not
@@ -36,6 +40,22 @@ pub fn attach(
         tmux.args(["attach-session", "-t", agent.as_str()]);
     }
     Err(Error::io("start tmux")(tmux.exec()))
+}
+
+/// The session that needs a person most, seen from the pane that the caller sits in.
+pub fn next(context: &Context, here: Option<PaneId>) -> Result<SessionSnapshot, Error> {
+    let now = Timestamp::now();
+    let all = StatusReader::new(context)?.all_of(Which::current(now), now)?;
+    let pane_of = |one: &SessionStatus| one.seen.pane.as_ref().map(|pane| pane.pane_id);
+    let on_display = all.iter().position(|one| here.is_some() && pane_of(one) == here);
+    let sessions: Vec<_> = all
+        .iter()
+        .map(|one| (&one.verdict.status, one.verdict.since, one.seen.pane.is_some()))
+        .collect();
+    match attention::next(&sessions, on_display) {
+        Some(at) => Ok(all[at].seen.clone()),
+        None => Err(SessionError::NoneNeedsYou.into()),
+    }
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -19,6 +19,8 @@ pub enum SessionError {
     },
     #[error("tmux has a session {target:?}, but dogwatch did not start it")]
     NotOurs { target: String },
+    #[error("no session needs you")]
+    NoneNeedsYou,
     #[error("session {name} has ended: {reason}")]
     IsOver { name: String, reason: String },
     #[error("cannot read session {name}: {reason}")]
@@ -46,6 +48,7 @@ codes! { SessionError:
     Self::NameInUse { .. } => Conflict "name_in_use";
     Self::NoSuchSession { .. } => NotFound "no_such_session";
     Self::NotOurs { .. } => NotFound "not_ours";
+    Self::NoneNeedsYou => NotFound "none_needs_you";
     Self::IsOver { .. } => Conflict "is_over";
     Self::NotReachable { .. } => Tmux "not_reachable";
     Self::NoSuchFolder { .. } | Self::NotAFolder { .. } => Usage "bad_cwd";
@@ -74,6 +77,7 @@ impl SessionError {
             Self::NotOurs { .. } => {
                 "dogwatch changes only sessions that it started; use tmux for this one".into()
             }
+            Self::NoneNeedsYou => "`dogwatch status` lists all sessions".into(),
             Self::IsOver { name, .. } => format!("to see its last screen: dogwatch capture {name}"),
             Self::StartNotConfirmed { name, .. } => {
                 format!(

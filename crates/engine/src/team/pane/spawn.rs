@@ -23,10 +23,11 @@ use crate::actions::{escalation, send};
 use crate::error::{SessionError, TeamError};
 use crate::observe::agents;
 use crate::observe::snapshot;
-use crate::observe::wait::{Waited, wait};
+use crate::observe::wait::{Targets, Waited, wait};
 use crate::team::session_file::TeamFile;
 use crate::team::task;
 use crate::{Context, Error};
+use dogwatch_core::attention::Quorum;
 
 const TRIES: u32 = 3;
 /// How long an agent at its prompt may take to accept its task.
@@ -358,17 +359,20 @@ impl Job<'_> {
     fn wait_ready(&self, spawned: &Spawned) -> Result<(), Failure> {
         let target = [spawned.id.to_string()];
         let states = ["idle", "waiting", "limited", "error"].map(ToOwned::to_owned);
-        match wait(self.context, &target, &states, Some(self.request.ready))? {
-            Waited::Happened(statuses) => match statuses.first().map(|one| &one.verdict.status) {
-                Some(Status::Waiting { r#for, question, .. }) => {
-                    let question = question.clone().unwrap_or_default();
-                    Err(Failure::Hopeless(format!(
-                        "it is waiting for you: {} {question}; answer it once by hand",
-                        r#for.as_str()
-                    )))
+        let targets = Targets::Named(&target);
+        match wait(self.context, targets, &states, Quorum::All, Some(self.request.ready))? {
+            Waited::Happened(statuses, _) => {
+                match statuses.first().map(|one| &one.verdict.status) {
+                    Some(Status::Waiting { r#for, question, .. }) => {
+                        let question = question.clone().unwrap_or_default();
+                        Err(Failure::Hopeless(format!(
+                            "it is waiting for you: {} {question}; answer it once by hand",
+                            r#for.as_str()
+                        )))
+                    }
+                    _ => Ok(()),
                 }
-                _ => Ok(()),
-            },
+            }
             Waited::Impossible(one) => {
                 Err(Failure::Again(format!("it ended: {}", one.seen.life.reason)))
             }
