@@ -26,6 +26,8 @@ use window::Window;
 #[derive(Debug, Clone, Default)]
 pub struct Loops {
     window: Window,
+    /// A person's message was met: what is before it does not count.
+    has_begun: bool,
 }
 
 impl Loops {
@@ -38,10 +40,18 @@ impl Loops {
 
     fn take_in(&mut self, heard: Heard) {
         match heard {
-            Heard::Message => self.window.clear(),
+            Heard::Message => {
+                self.window.clear();
+                self.has_begun = true;
+            }
             Heard::Called { id, at, tool, input } => self.window.called(id, at, &tool, input),
             Heard::Answered { id, output } => self.window.answered(id, output),
         }
+    }
+
+    /// Nothing that was written before could make a difference to what is found.
+    pub fn is_enough(&self) -> bool {
+        self.has_begun || self.window.is_full()
     }
 
     /// The loop that the agent is in by now.

@@ -53,6 +53,10 @@ pub(super) struct Window {
 }
 
 impl Window {
+    pub(super) fn is_full(&self) -> bool {
+        self.calls.len() == WINDOW
+    }
+
     pub(super) fn clear(&mut self) {
         self.calls.clear();
     }

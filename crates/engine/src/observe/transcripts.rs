@@ -7,7 +7,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::id::is_id;
 use dogwatch_core::loops::Loops;
 use dogwatch_core::profile::{Profile, TranscriptRules};
-use dogwatch_core::status::evidence::Turn;
+use dogwatch_core::status::evidence::{EdgeKind, Turn};
 use dogwatch_core::status::rollout;
 use dogwatch_core::transcript::{self, Dialect, Entry};
 use dogwatch_store::{Session, Signal};
@@ -171,10 +171,26 @@ impl Reading {
             self.turn = Turn::default();
             let read = self.go_on(dialect, length.saturating_sub(tail), tail);
             if self.turn.turns_begun > 0 || tail >= length || tail >= TAIL {
-                self.loops.fold(dialect, &files::text(&read));
-                return;
+                return self.begin_loops(dialect, length, tail, &read);
             }
             tail *= 4;
+        }
+    }
+
+    /// Of an open turn, reads back to the message that began it, or to as many calls as count: a few calls with long
+    /// results are longer than what shows the turn.
+    fn begin_loops(&mut self, dialect: Dialect, length: u64, mut tail: u64, read: &[u8]) {
+        self.loops.fold(dialect, &files::text(read));
+        let edge = self.turn.edge.as_ref().map(|edge| &edge.what);
+        let is_open = matches!(edge, None | Some(EdgeKind::Began));
+        while is_open && !self.loops.is_enough() && tail < length.min(TAIL) {
+            tail *= 4;
+            let from = length.saturating_sub(tail);
+            // Up to where the turns were read to, so that the next look goes on from there.
+            let most = self.read_to.saturating_sub(from);
+            let bytes = files::read_range(&self.path, from, most).unwrap_or_default();
+            self.loops = Loops::default();
+            self.loops.fold(dialect, &files::text(&bytes));
         }
     }
 
@@ -277,6 +293,35 @@ mod tests {
         assert!(fresh.turns_begun > 0, "the beginning is far from the end");
         fs::write(&path, format!("{}\n", line("task_complete", 9))).unwrap();
         assert_eq!(counts(reading.turns(&path, Dialect::Codex)), (0, 1), "a new, shorter file");
+    }
+
+    /// Also if its calls are longer than what shows that a turn is open.
+    #[test]
+    fn a_loop_is_seen_at_the_first_look() {
+        let tmp = tempfile::tempdir().unwrap();
+        let path = tmp.path().join("t.jsonl");
+        let time = r#""timestamp":"2026-11-16T10:00:00Z""#;
+        let prompt = r#""type":"user","origin":{"kind":"human"},"message":{"content":"go"}"#;
+        let mut text = format!("{{{time},{prompt}}}\n");
+        let long = "x".repeat(40_000);
+        for n in 0..7 {
+            let call = r#""name":"Bash","input":{"command":"make"}"#;
+            text.push_str(&format!(
+                r#"{{{time},"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"t{n}",{call}}}]}}}}
+{{{time},"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t{n}","is_error":true,"content":"{long}"}}]}}}}
+"#
+            ));
+        }
+        fs::write(&path, &text).unwrap();
+        let times = |turn: &Turn| turn.looping.as_ref().map(|looping| looping.times);
+        let mut reading = Reading::default();
+        assert_eq!(times(reading.turns(&path, Dialect::Claude)), Some(7));
+        assert_eq!(times(reading.turns(&path, Dialect::Claude)), Some(7), "and again");
+        let done = format!("{{{time},\"type\":\"system\",\"subtype\":\"turn_duration\"}}\n");
+        fs::write(&path, format!("{text}{done}")).unwrap();
+        let mut later = Reading::default();
+        later.turns(&path, Dialect::Claude);
+        assert_eq!(later.turn.edge.as_ref().map(|e| &e.what), Some(&EdgeKind::Done));
     }
 
     #[test]
