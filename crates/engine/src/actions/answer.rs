@@ -4,8 +4,8 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use dogwatch_core::answer::{self, BadChoice, Chosen, Options};
-use dogwatch_core::status::Status;
 use dogwatch_core::status::evidence::{Screen, Shows};
+use dogwatch_core::status::{Source, Status};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
@@ -217,13 +217,24 @@ impl Hands<'_, '_> {
         until(self.context, self.reader, self.session, patience, has_moved)
     }
 
-    /// The dialog as it is now, if it is still the same.
+    /// The dialog as it is now, if it is still the same. While it is drawn anew it may be in pieces for a moment.
     fn look(&mut self) -> Result<Dialog, Error> {
-        let (judged, dialog) = look(self.reader, self.session)?;
-        dialog.filter(|dialog| dialog.is_same(&self.first)).ok_or_else(|| {
-            let name = judged.seen.session.name;
-            MessageError::OtherDialog { name, question: String::new() }.into()
-        })
+        let first = self.first.clone();
+        let is_same = |dialog: &Option<Dialog>| dialog.as_ref().is_some_and(|d| d.is_same(&first));
+        let mut same = None;
+        let keep = |dialog: &Option<Dialog>| {
+            let found = is_same(dialog);
+            if found {
+                same.clone_from(dialog);
+            }
+            found
+        };
+        until(self.context, self.reader, self.session, A_STEP, keep)?;
+        if let Some(dialog) = same {
+            return Ok(dialog);
+        }
+        let name = self.name()?;
+        Err(MessageError::OtherDialog { name, question: String::new() }.into())
     }
 
     fn name(&mut self) -> Result<String, Error> {
@@ -237,7 +248,7 @@ fn until(
     reader: &mut StatusReader<'_>,
     session: &str,
     patience: Duration,
-    is_so: impl Fn(&Option<Dialog>) -> bool,
+    mut is_so: impl FnMut(&Option<Dialog>) -> bool,
 ) -> Result<bool, Error> {
     context.state.news();
     let begun = Instant::now();
@@ -261,8 +272,10 @@ fn look(
 ) -> Result<(SessionStatus, Option<Dialog>), Error> {
     let judged = reader.one(session, Timestamp::now())?;
     let screen = reader.memory(session).and_then(|memory| memory.screen());
+    // What the screen asks changes with what of the dialog is in sight: only what the agent itself tells counts here.
+    let is_told = matches!(judged.verdict.decided_by(), Some(Source::OwnWord | Source::Hook));
     let told = match &judged.verdict.status {
-        Status::Waiting { question, .. } => question.clone(),
+        Status::Waiting { question, .. } if is_told => question.clone(),
         _ => None,
     };
     let screen = screen.filter(|_| !judged.verdict.status.is_over());

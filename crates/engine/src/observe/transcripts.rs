@@ -302,16 +302,17 @@ mod tests {
         let path = tmp.path().join("t.jsonl");
         let time = r#""timestamp":"2026-11-16T10:00:00Z""#;
         let prompt = r#""type":"user","origin":{"kind":"human"},"message":{"content":"go"}"#;
-        let mut text = format!("{{{time},{prompt}}}\n");
+        let mut lines = vec![format!("{{{time},{prompt}}}\n")];
         let long = "x".repeat(40_000);
         for n in 0..7 {
             let call = r#""name":"Bash","input":{"command":"make"}"#;
-            text.push_str(&format!(
+            lines.push(format!(
                 r#"{{{time},"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"t{n}",{call}}}]}}}}
 {{{time},"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t{n}","is_error":true,"content":"{long}"}}]}}}}
 "#
             ));
         }
+        let text = lines.concat();
         fs::write(&path, &text).unwrap();
         let times = |turn: &Turn| turn.looping.as_ref().map(|looping| looping.times);
         let mut reading = Reading::default();
