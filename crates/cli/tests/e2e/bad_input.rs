@@ -19,7 +19,7 @@ fn an_unknown_agent() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.dogwatch(&["spawn", "cluade", "-p", "x"]), @r#"
     ------- stderr -------
-    error: unknown agent "cluade"; known agents: claude, codex, gemini, opencode, agy
+    error: unknown agent "cluade"; known agents: claude, codex, gemini, opencode, copilot, qwen, kimi, aider, amp, crush, cursor, goose, agy
     hint: `dogwatch agents` lists the agents; `dogwatch spawn -- PROGRAM` runs any program
     [exit code: 7]
     "#);

@@ -252,7 +252,7 @@ fn agents_that_others_started() {
     }
     let status = env.dogwatch(&["status", "--json"]).success().json();
     let names: Vec<_> = status["sessions"].as_array().unwrap().iter().map(|s| &s["name"]).collect();
-    assert_eq!(names, ["ours", "mine"]);
+    assert_eq!(names, ["mine", "ours"], "idle before working");
     // What is not ours is looked at, and not touched.
     let _ = env.dogwatch(&["kill", "mine"]).code(3);
     env.tmux(&["send-keys", "-t", &pane, "C-c"]);

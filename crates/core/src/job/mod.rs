@@ -25,8 +25,8 @@ pub use dogwatch_protocol::job::JobState;
 
 use crate::status::{Basis, Status, Verdict};
 
-/// How long an agent that has a transcript is at its prompt before that alone ends a turn: it tells hooks first, and
-/// writes afterwards.
+/// How long an agent must be at its prompt before that alone ends a turn: one with a transcript calls its hooks first and
+/// writes afterwards, and a screen may show a frame between two states.
 const WRITING: SignedDuration = SignedDuration::from_secs(3);
 
 /// What is to be seen of a job.
@@ -38,6 +38,8 @@ pub struct Sight {
     pub turn: Option<Turn>,
     pub has_transcript: bool,
     pub agent: Agent,
+    /// The status was asserted, not inferred.
+    pub is_asserted: bool,
     /// Who wants it cancelled.
     pub cancelled_by: Option<String>,
 }
@@ -195,7 +197,8 @@ fn next(state: &JobState, sight: &Sight) -> Option<Step> {
                 None => {}
             }
             let began = sight.turn.as_ref().map_or_else(|| delivered(sight), |turn| turn.began);
-            let patience = if sight.has_transcript { WRITING } else { SignedDuration::ZERO };
+            let is_certain = sight.is_asserted && !sight.has_transcript;
+            let patience = if is_certain { SignedDuration::ZERO } else { WRITING };
             let has_settled =
                 |since: Timestamp| since >= began && sight.now.duration_since(since) >= patience;
             match &sight.agent {
@@ -243,6 +246,7 @@ mod tests {
             turn: None,
             has_transcript: true,
             agent: Agent::Unclear,
+            is_asserted: true,
             cancelled_by: None,
         }
     }
@@ -344,6 +348,15 @@ mod tests {
         assert_eq!(words(&JobState::Queued, &mute(idle(9))), "delivered");
         assert_eq!(words(&JobState::Queued, &mute(idle(99))), "delivered → running → done ()");
         assert_eq!(words(&JobState::Running, &mute(Agent::Working)), "");
+        // What the screen shows for a moment between two states ends nothing.
+        let guessed = |agent| Sight { is_asserted: false, ..mute(agent) };
+        let failed = |since| Agent::Failed { since: at(since), because: "other: x".into() };
+        for (agent, ends) in
+            [(idle(99), false), (idle(97), true), (failed(99), false), (failed(97), true)]
+        {
+            let is_over = !words(&JobState::Running, &guessed(agent.clone())).is_empty();
+            assert_eq!(is_over, ends, "{agent:?}");
+        }
     }
 
     #[test]

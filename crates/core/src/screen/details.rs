@@ -15,6 +15,8 @@ use crate::text::shortened;
 const MAX_TEXT: usize = 2_000;
 /// In a pane of fewer lines a dialog may not show all of its options.
 const LOW: u16 = 30;
+/// The left edge of blocks in opencode.
+const RAIL: char = '┃';
 
 /// A screen taken apart.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ impl Details {
             let lines: Vec<_> = lines.iter().map(|line| said(layout, line)).collect();
             lines.join("\n")
         });
+        self.hands.answered = answered(regions);
         let text = |lines: &[Line]| lines.iter().map(Line::text).collect::<Vec<_>>().join("\n");
         self.hands.footer = regions.get(Region::Footer).map(text);
         set(&mut self.todos, todos(layout, regions));
@@ -208,6 +211,20 @@ fn seconds(text: &str) -> Option<u64> {
         total = total.saturating_add(number.saturating_mul(each));
     }
     Some(total)
+}
+
+/// Whether there is something below the last message that is not its own text. That is indented, or has a rail at its left.
+fn answered(regions: &Regions) -> bool {
+    let Some([asked, ..]) = regions.get(Region::Asked) else { return false };
+    let has_rail = |line: &Line| line.text().trim_start().starts_with(RAIL);
+    let is_answer = |line: &Line| {
+        if has_rail(asked) {
+            !line.text().trim().is_empty() && !has_rail(line)
+        } else {
+            line.text().starts_with(|c: char| !c.is_whitespace())
+        }
+    };
+    regions.get(Region::Turn).is_some_and(|lines| lines.iter().any(is_answer))
 }
 
 #[cfg(test)]

@@ -72,6 +72,8 @@ pub struct Hands {
     pub is_low: bool,
     /// The last message of the person in sight.
     pub asked: Option<String>,
+    /// Something is below that message that is not its own text, which is indented.
+    pub answered: bool,
     /// What stands below the box.
     pub footer: Option<String>,
 }

@@ -255,19 +255,21 @@ fn shows_an_end(e: &Evidence) -> bool {
     is_done || shows_failure(e)
 }
 
-/// Whether it is at its prompt, with a message of the person above it. Of a resumed conversation that is an old one.
+/// Whether it is at its prompt, with a message of the person and an answer above it. A message alone is one that it has just
+/// been given. In a resumed conversation it is an old one.
 fn shows_a_turn(e: &Evidence) -> bool {
-    e.screen.as_ref().is_some_and(|screen| {
-        matches!(screen.shows, Shows::Prompt { .. }) && screen.hands.asked.is_some()
-    })
+    e.screen
+        .as_ref()
+        .is_some_and(|screen| matches!(screen.shows, Shows::Prompt { .. }) && screen.hands.answered)
 }
 
-/// Whether it was seen in a turn, or after one. While it starts, a screen may look like work.
+/// Whether it was seen in a turn, or after one. While it starts, a screen may look like work, and a shell that starts an agent
+/// works as well. An agent that is asked for its state at this very moment (opencode) reports work only in a turn.
 fn was_in_a_turn(e: &Evidence) -> bool {
     let Some(before) = &e.before else { return false };
     let has_started =
         e.life.since.is_some_and(|started| before.since.duration_since(started) > YOUNG);
-    let can_be = has_started || matches!(e.own_word, OwnWord::Says(..));
+    let can_be = has_started || matches!(e.own_word, OwnWord::Says(_, None));
     can_be
         && match &before.status {
             Status::Working { .. } | Status::Stuck { .. } | Status::Limited { .. } => true,

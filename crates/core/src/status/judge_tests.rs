@@ -536,13 +536,23 @@ fn fresh_is_asserted_only_by_who_can_know() {
     let hooks = edge(1, EdgeKind::Ready);
     let hooked = Evidence { knows_conversation: false, hooks, ..idle() };
     check("hooks tell", hooked, "idle", of, Asserted);
-    let hands = Hands { asked: Some("x".into()), ..Hands::default() };
+    let hands = Hands { asked: Some("x".into()), answered: true, ..Hands::default() };
     let shown = Screen { hands, ..shows(Shows::Prompt { after_turn: false }).unwrap() };
-    let verdict = judge(&Evidence { screen: Some(shown), ..living() });
+    let verdict = judge(&Evidence { screen: Some(shown.clone()), ..living() });
     assert!(matches!(verdict.status, Status::Idle { after_turn: true, .. }), "{verdict:#?}");
+    let hands = Hands { answered: false, ..shown.hands.clone() };
+    let verdict = judge(&Evidence { screen: Some(Screen { hands, ..shown }), ..idle() });
+    let is_fresh = matches!(verdict.status, Status::Idle { after_turn: false, .. });
+    assert!(is_fresh, "the message has just been given: {verdict:#?}");
     let seen = |second| Some(Before { status: Status::working(None), since: at(second) });
-    let verdict = judge(&Evidence { before: seen(5), knows_conversation: false, ..idle() });
-    assert!(matches!(verdict.status, Status::Idle { after_turn: true, .. }), "{verdict:#?}");
+    for (own_word, expected) in
+        [(OwnWord::Says(Word::Idle, None), true), (OwnWord::Says(Word::Idle, Some(at(6))), false)]
+    {
+        let verdict =
+            judge(&Evidence { before: seen(5), own_word, knows_conversation: false, ..living() });
+        let after = matches!(verdict.status, Status::Idle { after_turn: true, .. });
+        assert_eq!(after, expected, "a shell that starts an agent works too: {verdict:#?}");
+    }
     for (second, expected) in [(5, false), (20, true)] {
         let screen = shows(Shows::Prompt { after_turn: false });
         let verdict = judge(&Evidence { before: seen(second), screen, ..living() });

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, box_text};
 use dogwatch_core::job::{self, Agent, JobState, Sent, Sight, Step, Turn};
+use dogwatch_core::status::Basis;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Job, Message};
 use jiff::Timestamp;
@@ -139,6 +140,7 @@ pub(crate) fn progress(
         turn,
         has_transcript,
         agent,
+        is_asserted: status.is_some_and(|status| status.verdict.basis == Basis::Asserted),
         cancelled_by: job.cancelled_by.clone(),
     };
     let steps = job::steps(&job.state, &sight);
