@@ -204,6 +204,9 @@ fn hooks_and_transcript() {
     let mut same = hooks(edge(20, failure("rate_limit")));
     same.transcript = edge(21, EdgeKind::Done);
     check("the turn's end does not hide its failure", same, "limited", Source::Hook, Asserted);
+    let mut older = hooks(edge(20, EdgeKind::Done));
+    older.transcript = edge(19, failure("rate_limit"));
+    check("a hook that knows no failures", older, "limited", Source::Transcript, Asserted);
     let mut both = hooks(edge(20, failure("server_error")));
     both.transcript = edge(19, failure("overloaded"));
     check("the transcript knows the status", both, "limited", Source::Transcript, Asserted);
