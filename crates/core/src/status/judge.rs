@@ -466,9 +466,8 @@ fn tells_more(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
         }
         // What follows from who spoke last is known from the hook already.
         (EdgeKind::Began | EdgeKind::Done, EdgeKind::Done) if same_turn && !line.told => false,
-        (EdgeKind::Failed(_), EdgeKind::Failed(_)) if same_turn => true,
         // claude before 2.1.78 has no hook for failures: its end of a turn says nothing of how.
-        (EdgeKind::Failed(_), EdgeKind::Done) if same_turn => true,
+        (EdgeKind::Failed(_), EdgeKind::Failed(_) | EdgeKind::Done) if same_turn => true,
         _ => e.is_later(line.at, hook.at),
     }
 }

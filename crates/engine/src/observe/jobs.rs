@@ -136,7 +136,9 @@ pub(crate) fn progress(
     };
     let sight = Sight {
         now,
-        message: message.as_ref().map_or(Sent::Pending, |message| sent(message, now)),
+        message: message
+            .as_ref()
+            .map_or(Sent::Pending, |message| sent(message, now, has_transcript)),
         turn,
         has_transcript,
         agent,
@@ -149,13 +151,18 @@ pub(crate) fn progress(
     Ok(Progress { steps, waiting })
 }
 
-fn sent(message: &Message, now: Timestamp) -> Sent {
+fn sent(message: &Message, now: Timestamp, has_transcript: bool) -> Sent {
     match &message.outcome {
         None | Some(Outcome::Queued { .. }) => Sent::Pending,
         Some(Outcome::Delivered { .. }) => {
             // A turn may begin before the proof of it was found.
             let at = message.submitted.or(message.staged).or(message.done);
             Sent::Delivered(at.unwrap_or(now))
+        }
+        // Of an agent that writes no transcript nothing confirms that it has received what was submitted. What it does next
+        // tells.
+        Some(Outcome::Failed { .. }) if !has_transcript && message.submitted.is_some() => {
+            Sent::Delivered(message.submitted.unwrap_or(now))
         }
         Some(outcome) => {
             let because = outcome.because().unwrap_or_default();
