@@ -69,7 +69,7 @@ impl Launch {
     }
 }
 
-/// What is told of a play, and where.
+/// What a play reports, and where.
 pub(crate) struct Notes<'a> {
     pub(crate) task: &'a Task,
     pub(crate) play: &'static str,

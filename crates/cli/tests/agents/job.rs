@@ -239,7 +239,7 @@ fn who_submits_may_be_killed() {
     assert_eq!(done["result"], "Hello from the double.");
     // Reading it does not record it: the courier does, a moment later.
     eventually("its end is recorded", || lab.told_of_jobs().last().is_some_and(|s| s == "done"));
-    // A turn of a moment may be over before anybody saw it run.
+    // A short turn may end before any process saw it run.
     let told = lab.told_of_jobs();
     let mut in_order = ["queued", "delivered", "running", "done"].iter();
     assert!(told.iter().all(|state| in_order.any(|next| next == state)), "{told:?}");

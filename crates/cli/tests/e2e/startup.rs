@@ -57,7 +57,7 @@ fn remembered(env: &TestEnv) -> Option<String> {
         .find(|text| text.contains("\"refused\":\""))
 }
 
-/// It runs, got its prompt once, and everybody who asks is told why.
+/// It runs and got its prompt once; `status`, `why` and the journal say why it was restarted.
 fn runs_without(env: &TestEnv, why: &str) {
     eventually("it is started again", || starts(env).len() == 2);
     assert_eq!(
@@ -137,7 +137,7 @@ fn it_is_tried_once_and_no_more() {
 #[test]
 fn an_agent_that_is_ended_stays_so() {
     let env = TestEnv::new();
-    // It complains when it is told to end.
+    // It complains when it is asked to end.
     add(
         &env,
         r#"trap "echo \"error: unknown option '--settings'\"; exit 1" TERM INT HUP; echo "took $last"; while :; do sleep 0.1; done"#,

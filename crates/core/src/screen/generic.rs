@@ -309,7 +309,7 @@ impl<'a> Look<'a> {
         idle("prompt at the bottom, no sign of activity", found.text)
     }
 
-    /// Rows of the last box, if somebody can type into it: a prompt sign, a placeholder or nothing is in it.
+    /// Rows of the last box, if it takes input: it holds a prompt sign, a placeholder or nothing.
     fn input_box(&self) -> Option<std::ops::Range<usize>> {
         let edges = |row: &usize| is_edge(self.rows[*row].text().trim());
         let all = self.rows.len();

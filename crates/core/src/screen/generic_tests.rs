@@ -1,4 +1,4 @@
-//! Screens of programs that nobody told us of.
+//! Screens of programs without rules.
 
 use super::super::{Need, Reading, Screen, State, read};
 

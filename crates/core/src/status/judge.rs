@@ -497,7 +497,7 @@ fn idle(e: &Evidence) -> Status {
     });
     let last = newest(e).map(|(edge, _)| &edge.what);
     Status::Idle {
-        // Where nobody tells of turns, a message above the prompt and what was seen before is all there is to go by.
+        // Without hooks and transcript, only the message above the prompt and the earlier status are left as evidence.
         after_turn: told || finished || (last.is_none() && (shows_a_turn(e) || was_in_a_turn(e))),
         // Of a turn that is cut short before its first word nobody tells: it began, and never ended.
         interrupted: match last {

@@ -95,7 +95,7 @@ fn take_in(turn: &mut Turn, at: Timestamp, line: Line) {
     match line {
         Line::Told(what) => told(turn, at, what),
         Line::Asked => {
-            // Where beginnings are told, the message comes after that.
+            // Versions that write the beginning of a turn write the message after it.
             if !turn.edge.as_ref().is_some_and(|edge| edge.told && edge.what == EdgeKind::Began) {
                 begin(turn, at, false);
             }
@@ -130,7 +130,7 @@ fn told(turn: &mut Turn, at: Timestamp, what: EdgeKind) {
         // claude closes a failed turn like any other, right after the error.
         EdgeKind::Done if has_failed(turn) || was_interrupted_before(turn, at) => {}
         EdgeKind::Done => end(turn, at, true),
-        // Where nobody asked, no answer is missing: codex compacts and reviews in turns of their own, and a person's shell
+        // Without a message, no answer is missing: codex compacts and reviews in turns of their own, and a person's shell
         // command is one.
         EdgeKind::Unanswered if !turn.course.asked => end(turn, at, true),
         what => place(turn, at, what, true),
@@ -149,7 +149,7 @@ fn end(turn: &mut Turn, at: Timestamp, told: bool) {
     place(turn, at, EdgeKind::Done, told);
 }
 
-/// The agent is at work: if the last turn has ended, another one goes on whose beginning nobody told.
+/// The agent is working: if the last turn has ended, another one has begun without a line that says so.
 fn go_on(turn: &mut Turn, at: Timestamp, is_last: bool) {
     let is_over = match &turn.edge {
         None => true,

@@ -38,7 +38,7 @@ fn decided_in(reading: &Reading) -> Option<Region> {
     Some(first.region)
 }
 
-/// A dialog is told by its question; the line that gave it away may be any of its options.
+/// A dialog is identified by its question; the line that matched may be any of its options.
 fn because(reading: &Reading) -> String {
     let line = || reading.reasons.first().map_or_else(String::new, |reason| reason.text.clone());
     reading.details.question.clone().unwrap_or_else(line)

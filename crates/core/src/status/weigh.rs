@@ -8,8 +8,8 @@ use super::evidence::{EdgeKind, Evidence, OwnWord, Screen, Shows, Word};
 use super::judge::{LAG, Ruling, newest};
 use super::{Basis, Status};
 
-/// The evidence with what the title claims, where that may be believed. Anybody who writes to the terminal sets titles, and
-/// agents print what others wrote: a title adds to what nobody else tells, and contradicts nobody.
+/// The evidence with what the title claims, where that may be believed. Whatever writes to the terminal can set
+/// the title, agent output included: a title counts only where no other source says anything, and contradicts none.
 pub(super) fn title(e: &Evidence) -> Cow<'_, Evidence> {
     let Some(screen) = e.screen.as_ref() else { return Cow::Borrowed(e) };
     let Some(claim) = screen.title.as_ref().filter(|_| is_credible(e, screen)) else {
@@ -66,7 +66,7 @@ pub(super) fn contradictions(e: &Evidence, ruling: Ruling) -> Ruling {
         Status::Working { .. } => match e.own_word {
             OwnWord::Says(Word::Busy, Some(word)) => ended_after(e, word).is_some(),
             OwnWord::Says(..) => false,
-            // Esc before the first word puts the message back into the box, and nobody tells.
+            // Esc before the first word puts the message back into the box, without hook or transcript line.
             _ => screen.is_some_and(|screen| {
                 matches!(screen.shows, Shows::Prompt { .. }) && screen.draft.is_some()
             }),

@@ -24,7 +24,7 @@ const LEVELS: usize = 4;
 const SMALLEST_PROGRAM: u64 = 1024 * 1024;
 /// How long such a one is believed to start the same version.
 const SCRIPT_FRESH: SignedDuration = SignedDuration::from_hours(1);
-/// How long a program may take to say its version: somebody waits for their session.
+/// How long a program may take to print its version: `spawn` waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Our own version.
 const DOGWATCH: &str = env!("CARGO_PKG_VERSION");

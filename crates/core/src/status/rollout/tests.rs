@@ -151,7 +151,7 @@ fn transcripts_of_many_versions() {
         let (mut asked, mut ended) = (None::<String>, None);
         for line in text.lines() {
             let value: Value = serde_json::from_str(line).unwrap();
-            // The beginning of the next one is told before its message.
+            // The beginning of the next turn is written before its message.
             if value["payload"]["type"] == "task_started" {
                 ended = Some(turn.clone());
             }

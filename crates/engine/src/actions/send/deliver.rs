@@ -56,7 +56,7 @@ pub(super) fn deliver(
         let found = reader.one(&message.session, now);
         let origin = message.session.origin();
         if !origin.is_managed() && !unmanaged::lives(origin) && delivery.is_quitting() {
-            // Its pane is somebody's, so it leaves no exit record; its process is gone.
+            // It was started by hand, so there is no exit record; its process is gone.
             let outcome = Outcome::Delivered { proof: Proof::Exit, while_working: false };
             reader.store.settle(&message.id, &outcome, Timestamp::now())?;
             return Ok(outcome);
