@@ -21,6 +21,18 @@ fn stop(env: &TestEnv, session: &Spawned) {
     eventually("it is seen stopped", || status()["state"] == "waiting");
 }
 
+/// `wait` has watched the screen come to rest, another process has not: both must say the same.
+#[test]
+fn a_process_that_comes_later_knows_how_long_the_screen_has_been_still() {
+    let env = TestEnv::new();
+    // Prints for longer than it takes to start following it, so that the last change is seen by `wait` alone.
+    let script = "for n in 1 2 3 4 5 6 7 8; do echo $n; sleep 0.3; done; printf 'Proceed? [y/N] '; read answer";
+    env.spawn_script("asks", script);
+    let _ = env.dogwatch(&["wait", "asks", "--for", "waiting", "--timeout", "60s"]).success();
+    let told = env.dogwatch(&["status", "asks", "--json"]).success().json();
+    assert_eq!(told["sessions"][0]["state"], "waiting", "{told:#}");
+}
+
 #[test]
 fn sessions_that_wait_are_listed_first_and_filtered() {
     let env = TestEnv::new();

@@ -68,6 +68,8 @@ struct Movement {
     moved: Timestamp,
     /// When it was last written down.
     kept: Timestamp,
+    /// Whether it has moved since then.
+    is_ahead: bool,
 }
 
 impl Memory {
@@ -149,19 +151,25 @@ impl Memory {
         seen.session.started()?;
         let print = format!("{:x}-{:x}", self.sight.print, heard.pulse.unwrap_or_default().used);
         if let Some(last) = &mut self.movement {
+            let is_recent =
+                (SignedDuration::ZERO..MOVEMENT_PACE).contains(&now.duration_since(last.kept));
             if last.print == print && last.moved <= now {
+                // Other processes must not take the last change, which only this one has seen, for a new one.
+                if last.is_ahead && !is_recent {
+                    let session = seen.session.id.to_string();
+                    gatherer.looks.push(Look { session, print, moved: last.moved });
+                    (last.kept, last.is_ahead) = (now, false);
+                }
                 return Some(last.moved);
             }
-            let recently = SignedDuration::ZERO..MOVEMENT_PACE;
-            if recently.contains(&now.duration_since(last.kept)) {
-                last.print = print;
-                last.moved = now;
+            if is_recent {
+                (last.print, last.moved, last.is_ahead) = (print, now, true);
                 return Some(now);
             }
         }
         let (moved, news) = Look::compare(heard.look.as_ref(), &seen.session.id, &print, now);
         gatherer.looks.extend(news);
-        self.movement = Some(Movement { print, moved, kept: now });
+        self.movement = Some(Movement { print, moved, kept: now, is_ahead: false });
         Some(moved)
     }
 }
