@@ -5,6 +5,7 @@ mod escalations;
 mod examples;
 mod fleet;
 mod jobs;
+mod labels;
 mod messages;
 mod monitor;
 mod overview;
@@ -25,6 +26,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 pub(crate) use escalations::*;
 pub(crate) use fleet::*;
 pub(crate) use jobs::*;
+pub(crate) use labels::*;
 pub(crate) use messages::*;
 pub(crate) use monitor::*;
 pub(crate) use registry::*;
@@ -139,6 +141,10 @@ pub(crate) enum Command {
     Kill(Kill),
     KillAll(KillAll),
     Exists(Exists),
+    Tag(Tag),
+    Rename(Rename),
+    Archive(Archive),
+    Unarchive(Unarchive),
     Gc(Gc),
     Doctor(Doctor),
     Agents(Agents),

@@ -20,6 +20,7 @@
 //! | [`startup`] | that an agent cannot take what it was given, and how it is started without |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
+//! | [`label`] | what titles and tags of sessions may be |
 //! | [`attention`] | which session needs a person first, and when a wait for several is over |
 //! | [`event`] | what happened, in the shape that is told |
 //! | [`fleet`] | what hosts tell each other: topics, orders, the picture of all |
@@ -60,6 +61,7 @@ pub use dogwatch_protocol::id;
 pub mod interval;
 pub mod job;
 pub mod kanban;
+pub mod label;
 pub mod launch;
 pub mod liveness;
 pub mod loops;

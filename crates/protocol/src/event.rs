@@ -25,6 +25,12 @@ pub mod kind {
     pub const KILL_REQUESTED: &str = "kill_requested";
     /// It was archived or removed; lists no longer show it.
     pub const DELETED: &str = "deleted";
+    /// It came back from the archive: lists show it again.
+    pub const UNARCHIVED: &str = "unarchived";
+    /// A person gave it a title, or took it away: `{title, from}`.
+    pub const RENAMED: &str = "renamed";
+    /// Its tags changed: `{tags}`.
+    pub const TAGGED: &str = "tagged";
     /// A message to it was accepted, and its outcome is known.
     pub const MESSAGE_POSTED: &str = "message_posted";
     pub const MESSAGE_SETTLED: &str = "message_settled";
@@ -51,7 +57,7 @@ pub mod kind {
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 22] = [
+    pub const ALL: [&str; 25] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -59,6 +65,9 @@ pub mod kind {
         ENDED,
         KILL_REQUESTED,
         DELETED,
+        UNARCHIVED,
+        RENAMED,
+        TAGGED,
         MESSAGE_POSTED,
         MESSAGE_SETTLED,
         DRIFT,

@@ -35,6 +35,24 @@ pub struct Deleted {
     pub because: String,
 }
 
+/// `renamed`: the title that a person gave to a session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Renamed {
+    /// Null if it was removed.
+    pub title: Option<String>,
+    /// The title before.
+    pub from: Option<String>,
+}
+
+/// `tagged`: the tags of a session changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Tagged {
+    /// All that it has now.
+    pub tags: Vec<String>,
+}
+
 /// `restarted`: the agent could not take what dogwatch gave it, and was started again without.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -16,6 +16,7 @@
 //! | [`run`] | runs of a workflow: plan, facts, report |
 //! | [`screen`] | what one screen shows |
 //! | [`bug_report`] | bug reports about a session |
+//! | [`label`] | titles, tags and the archive |
 //! | [`event`] | events: the journal, `dogwatch events`, MQTT |
 //! | [`event_data`] | the data of each kind of event and notification |
 //! | [`notice`] | notifications, as commands and webhooks get them |
@@ -35,6 +36,7 @@ pub mod exit_code;
 pub mod fleet;
 pub mod id;
 pub mod job;
+pub mod label;
 pub mod message;
 pub mod notice;
 pub mod record;

@@ -127,8 +127,11 @@ pub struct Session {
     pub attached: Option<bool>,
     /// When `spawn` was called.
     pub created: Timestamp,
-    /// Ended by `kill` or `kill-all`; listed only with `--all`.
+    /// Archived, or ended by `kill` or `kill-all`; listed only with `--all` or `--archived`.
     pub put_away: bool,
+    /// The title that a person gave it (`dogwatch rename`).
+    pub title: Option<String>,
+    pub tags: Vec<String>,
 }
 
 /// The text that a session shows.

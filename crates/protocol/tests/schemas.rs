@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use dogwatch_protocol::{
-    bug_report, error, escalation, event, event_data, fleet, job, message, notice, record,
+    bug_report, error, escalation, event, event_data, fleet, job, label, message, notice, record,
     registry, run, screen, session, status, team, tools, verification,
 };
 use schemars::generate::SchemaSettings;
@@ -41,6 +41,9 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("ls", printed::<session::Sessions>()),
         ("capture", printed::<session::Capture>()),
         ("kill", printed::<session::KilledSessions>()),
+        ("tag", printed::<label::Labelled>()),
+        ("tag-ls", printed::<label::Tags>()),
+        ("archive", printed::<label::ArchivedSessions>()),
         ("exists", printed::<session::Exists>()),
         ("gc", printed::<session::Collected>()),
         ("status", printed::<status::Statuses>()),
@@ -105,6 +108,8 @@ fn events() -> Vec<(&'static str, Schema)> {
         ("event-created", printed::<event_data::Created>()),
         ("event-restarted", printed::<event_data::Restarted>()),
         ("event-deleted", printed::<event_data::Deleted>()),
+        ("event-renamed", printed::<event_data::Renamed>()),
+        ("event-tagged", printed::<event_data::Tagged>()),
         ("event-message-posted", printed::<event_data::MessagePosted>()),
         ("event-message-settled", printed::<event_data::MessageSettled>()),
         ("event-job", printed::<event_data::JobChanged>()),

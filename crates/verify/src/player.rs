@@ -161,6 +161,7 @@ impl<'w> Player<'w> {
             env: env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             caller_env: world.variables(),
             place: Place::OwnSession,
+            tags: Vec::new(),
             membership: None,
         };
         let spawned = spawn::spawn(&world.context, &request, &Zoned::now())?;

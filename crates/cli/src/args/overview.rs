@@ -6,9 +6,10 @@ use clap::Command;
 use clap::builder::StyledStr;
 
 /// Every command that is not hidden is in one of these (a test checks it).
-const TOPICS: [(&str, &[&str]); 7] = [
+const TOPICS: [(&str, &[&str]); 8] = [
     ("Everyday", &["spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"]),
     ("Watching", &["watch", "wait", "events", "capture", "messages"]),
+    ("Finding", &["tag", "rename", "archive", "unarchive"]),
     ("Jobs, stories and questions", &["job", "story", "escalations"]),
     ("Teams in one tmux window", &["team", "pane", "task", "agent"]),
     (

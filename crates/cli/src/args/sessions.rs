@@ -60,6 +60,9 @@ pub(crate) struct Spawn {
     /// Keep the prompt off the agent's command line, which every user can read; the agent reads it from a file
     #[arg(long, requires = "agent")]
     pub(crate) private_prompt: bool,
+    /// Tag for the session; repeatable
+    #[arg(long = "tag", short = 't', value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
     /// Let the agent act without asking for permission
     #[arg(long, requires = "agent")]
     pub(crate) unattended: bool,
@@ -75,14 +78,21 @@ pub(crate) struct Spawn {
 #[command(after_help = "\
 Examples:
   dogwatch ls
+  dogwatch ls --archived
   dogwatch ls --project-only --json")]
 pub(crate) struct Ls {
     /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Include killed and cleaned-up sessions, and those that ended more than a day ago or are not among the last 100
+    /// Only sessions that have all of these tags
+    #[arg(long = "tag", value_name = "TAG,…", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
+    /// Include archived sessions, and those that ended more than a day ago or are not among the last 100
     #[arg(long, short)]
     pub(crate) all: bool,
+    /// Only archived sessions
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) archived: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
 }

@@ -5,6 +5,7 @@ mod agent;
 mod agents;
 mod agents_verify;
 mod answer;
+mod archive;
 mod attach;
 mod broker;
 mod bug_report;
@@ -33,12 +34,14 @@ mod pane;
 mod reconcile;
 mod registry;
 mod relay;
+mod rename;
 mod resume;
 mod run;
 mod send;
 mod spawn;
 mod status;
 mod story;
+mod tag;
 mod task;
 mod team;
 mod wait;
@@ -128,6 +131,10 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Kill(args) => kill::kill(&context, &args),
         Command::KillAll(args) => kill_all::kill_all(&context, &args),
         Command::Exists(args) => exists::exists(&context, &args),
+        Command::Tag(args) => tag::tag(&context, &args),
+        Command::Rename(args) => rename::rename(&context, &args),
+        Command::Archive(args) => archive::archive(&context, &args),
+        Command::Unarchive(args) => archive::unarchive(&context, &args),
         Command::Gc(args) => gc::gc(&context, &args),
         Command::Agents(Agents { verb: Some(AgentsVerb::Verify(args)), .. }) => {
             agents_verify::verify(&context, &args)

@@ -2,6 +2,7 @@ use std::io::Read;
 use std::path::Path;
 
 use dogwatch_core::exit_code;
+use dogwatch_core::label;
 use dogwatch_core::launch::PRIVATE_PROMPTS;
 use dogwatch_core::name::StoryStep;
 use dogwatch_engine::actions::spawn::{self, Place, Request, Spawned, What};
@@ -70,6 +71,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         env,
         caller_env: std::env::vars_os().collect(),
         place: Place::OwnSession,
+        tags: label::tags(&args.tags)?,
         membership: None,
     })
 }

@@ -32,7 +32,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let now = Timestamp::now();
     let mut reader = StatusReader::new(context)?;
     let statuses = look(&mut reader, args, now)?;
-    let is_list = args.sessions.is_empty() && !args.all && !is_filtered(args);
+    let is_list = args.sessions.is_empty() && !args.all && !args.archived && !is_filtered(args);
     let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
     let jobs = observe::jobs::beside(context, &reader, &statuses)?;
     if args.json {
@@ -63,9 +63,11 @@ fn look(
     now: Timestamp,
 ) -> Result<Vec<SessionStatus>, Error> {
     let mut statuses = if args.sessions.is_empty() {
-        let which = if args.all { Which::All } else { Which::current(now) };
+        let which = if args.all || args.archived { Which::All } else { Which::current(now) };
         let mut all = reader.all_of(which, now)?;
-        if !args.all {
+        if args.archived {
+            all.retain(|one| one.seen.session.archived);
+        } else if !args.all {
             snapshot::hide_superseded(&mut all, |one| &one.seen);
         }
         all
@@ -91,6 +93,7 @@ fn sort(all: &mut [SessionStatus]) {
 struct Filter {
     states: Vec<String>,
     agents: Vec<String>,
+    tags: Vec<String>,
     project: Option<PathBuf>,
 }
 
@@ -108,7 +111,7 @@ impl Filter {
             None if args.project_only => Some(environment::project()?),
             None => None,
         };
-        Ok(Self { states, agents: args.agents.clone(), project })
+        Ok(Self { states, agents: args.agents.clone(), tags: args.tags.clone(), project })
     }
 
     fn fits(&self, one: &SessionStatus) -> bool {
@@ -116,6 +119,7 @@ impl Filter {
             |list: &[String], word: &str| list.is_empty() || list.iter().any(|w| w == word);
         is_one_of(&self.states, one.verdict.status.as_str())
             && is_one_of(&self.agents, &one.seen.session.agent)
+            && self.tags.iter().all(|tag| one.seen.session.tags.contains(tag))
             && self.project.as_ref().is_none_or(|root| snapshot::is_of_project(&one.seen, root))
     }
 }
@@ -132,7 +136,7 @@ pub(super) fn known_states(states: &[String]) -> Result<(), UsageError> {
 }
 
 fn is_filtered(args: &StatusArgs) -> bool {
-    args.waiting || !args.states.is_empty() || !args.agents.is_empty()
+    args.waiting || ![&args.states, &args.agents, &args.tags].iter().all(|list| list.is_empty())
 }
 
 fn no_sessions(args: &StatusArgs) -> &'static str {

@@ -35,6 +35,7 @@ mod json_shapes;
 mod kanban;
 mod kill;
 mod kill_all;
+mod labels;
 mod launchers;
 mod limits;
 mod logging;

@@ -11,6 +11,7 @@ pub mod gc;
 pub mod hook;
 pub mod job;
 pub mod kill;
+pub mod label;
 pub(crate) mod retire;
 pub mod send;
 mod shutdown;

@@ -22,6 +22,7 @@ mod workflow;
 use std::io;
 
 use dogwatch_bmad::StoryError;
+use dogwatch_core::label::LabelError;
 use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
 use dogwatch_core::workflow::BadWorkflow;
@@ -174,6 +175,12 @@ impl Error {
 
 impl From<NameError> for Error {
     fn from(error: NameError) -> Self {
+        SessionError::from(error).into()
+    }
+}
+
+impl From<LabelError> for Error {
+    fn from(error: LabelError) -> Self {
         SessionError::from(error).into()
     }
 }

@@ -308,6 +308,10 @@ impl<'c> StatusReader<'c> {
         now: Timestamp,
     ) -> Result<Vec<SessionStatus>, Error> {
         let list = sights.map(|sights| &sights.list);
+        for session in sessions.iter_mut().filter(|session| !session.origin.is_managed()) {
+            let labels = self.store.labels(&session.id).logged("read labels").unwrap_or_default();
+            (session.title, session.tags) = (labels.title, labels.tags);
+        }
         // Who was listened to was looked into before.
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
         unmanaged::inside(self.context, sessions.iter_mut().filter(is_new));

@@ -130,6 +130,7 @@ pub(super) fn spawn(
         env: env.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         caller_env: ctx.caller_env.clone(),
         place: Place::OwnSession,
+        tags: Vec::new(),
         membership: None,
     };
     match spawn::spawn(ctx.context, &request, &Zoned::now()) {

@@ -51,6 +51,7 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
         ],
         caller_env: ask.caller_env,
         place: spawn::Place::OwnSession,
+        tags: Vec::new(),
         membership: None,
         resume: None,
     };

@@ -53,6 +53,7 @@ pub struct Request {
     pub env: Vec<(String, String)>,
     pub caller_env: Vec<(OsString, OsString)>,
     pub place: Place,
+    pub tags: Vec<String>,
     /// Its place in a team.
     pub membership: Option<TeamMembership>,
 }
@@ -276,6 +277,7 @@ impl Plan {
             command: &self.launch.shown,
             socket: &context.socket,
             created: now.timestamp(),
+            tags: &request.tags,
             membership: request.membership.as_ref(),
         };
         let wanted = if self.exact_name {

@@ -303,6 +303,7 @@ impl Job<'_> {
                 before: last.is_none() && !side.is_first(),
                 layout: self.layout(view, side, last),
             }),
+            tags: Vec::new(),
             membership: Some(TeamMembership {
                 role: self.role.clone(),
                 master: self.master.to_string(),
