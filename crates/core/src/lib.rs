@@ -37,6 +37,8 @@
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
+//! | [`topic`] | what a conversation is about, and how full its context is |
+//! | [`git_head`] | which branch git's files name |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`web_address`] | the address of a webhook |
 //! | [`handover`] | whether an environment on disk can still be taken |
@@ -56,6 +58,7 @@ pub mod config;
 pub mod delivery;
 pub mod escalation;
 pub mod fleet;
+pub mod git_head;
 pub mod handover;
 pub use dogwatch_protocol::id;
 pub mod interval;
@@ -83,6 +86,7 @@ pub mod suggest;
 pub mod superseded;
 pub mod terminal;
 mod text;
+pub mod topic;
 pub mod transcript;
 pub mod web_address;
 pub mod window;

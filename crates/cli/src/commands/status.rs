@@ -13,7 +13,7 @@ use dogwatch_engine::observe::{self, snapshot};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::id::SessionId;
-use dogwatch_protocol::status::{StatusReport, StatusRow, Statuses};
+use dogwatch_protocol::status::{About, StatusReport, StatusRow, Statuses};
 use dogwatch_store::{Job, Which};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -35,10 +35,12 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let is_list = args.sessions.is_empty() && !args.all && !args.archived && !is_filtered(args);
     let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
     let jobs = observe::jobs::beside(context, &reader, &statuses)?;
+    let mut abouts = observe::about::beside(context, &mut reader, &statuses, now);
     if args.json {
         let with_job = |one: &SessionStatus| {
-            let job = jobs.get(&one.seen.session.id).map(jobs::beside);
-            StatusRow { session: shape(one), job }
+            let id = &one.seen.session.id;
+            let job = jobs.get(id).map(jobs::beside);
+            StatusRow { session: shape(one), job, about: abouts.remove(id).unwrap_or_default() }
         };
         ui::json(&Statuses { sessions: statuses.iter().map(with_job).collect(), left_out });
         return Ok(exit_code::OK);
@@ -46,7 +48,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     if statuses.is_empty() && left_out == 0 {
         ui::talk(no_sessions(args));
     } else if !statuses.is_empty() {
-        ui::line(table(&statuses, &jobs, now));
+        ui::line(table(&statuses, &Beside { jobs, abouts }, now));
         if !args.sessions.is_empty() {
             for one in &statuses {
                 show_options(one);
@@ -168,7 +170,8 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         sort(&mut statuses);
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let (header, rows) = table(&statuses, &watcher.jobs()?, now).blocks();
+        let (jobs, abouts) = (watcher.jobs()?, watcher.abouts(&statuses, now));
+        let (header, rows) = table(&statuses, &Beside { jobs, abouts }, now).blocks();
         let words: Vec<&str> = statuses.iter().map(|one| one.verdict.status.as_str()).collect();
         let footer = format!("{clock}, Ctrl-C to exit");
         let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
@@ -190,31 +193,57 @@ pub(super) fn show_options(one: &SessionStatus) {
     }
 }
 
-/// The column of jobs is shown only if there are any.
-fn table(statuses: &[SessionStatus], jobs: &HashMap<SessionId, Job>, now: Timestamp) -> Table {
-    let job_of = |one: &SessionStatus| jobs.get(&one.seen.session.id);
-    let has_jobs = statuses.iter().any(|one| job_of(one).is_some());
-    let mut header = vec!["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"];
-    if has_jobs {
-        header.insert(5, "JOB");
-    }
-    let mut table = ui::table(&header).spare(&["BASIS"]);
-    for one in statuses {
+/// What is known of sessions beside their status.
+struct Beside {
+    jobs: HashMap<SessionId, Job>,
+    abouts: HashMap<SessionId, About>,
+}
+
+/// Columns that say nothing of any session are left out, and so are those that the terminal has no room for.
+fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
+    let cells: Vec<[Cell; 6]> = statuses.iter().map(|one| beside.cells(one)).collect();
+    let optional = ["JOB", "TITLE", "PROJECT", "CONTEXT", "TAGS", "BASIS"];
+    let has: Vec<bool> =
+        (0..optional.len()).map(|at| cells.iter().any(|row| !row[at].is_empty())).collect();
+    let mut header = vec!["NAME", "AGENT", "STATE", "FOR"];
+    header.extend(optional.iter().zip(&has).filter(|(_, has)| **has).map(|(title, _)| *title));
+    header.push("DETAIL");
+    let mut table =
+        ui::table(&header).optional(&["BASIS", "TAGS", "PROJECT", "CONTEXT", "AGENT", "TITLE"]);
+    for (one, more) in statuses.iter().zip(cells) {
         let verdict = &one.verdict;
         let mut row: Vec<Cell> = vec![
             one.seen.session.name.as_str().into(),
             one.seen.session.agent.as_str().into(),
             state(&verdict.status),
             verdict.since.map(|at| ui::age(at, now)).unwrap_or_default().into(),
-            basis(verdict.basis),
-            detail(&verdict.status).into(),
         ];
-        if has_jobs {
-            row.insert(5, job_of(one).map(jobs::state).unwrap_or_default().into());
-        }
+        row.extend(more.into_iter().zip(&has).filter(|(_, has)| **has).map(|(cell, _)| cell));
+        row.push(detail(&verdict.status).into());
         table.row(row);
     }
     table
+}
+
+impl Beside {
+    fn cells(&self, one: &SessionStatus) -> [Cell; 6] {
+        let id = &one.seen.session.id;
+        let job = self.jobs.get(id).map(jobs::state).unwrap_or_default();
+        let about = self.abouts.get(id).cloned().unwrap_or_default();
+        let project = match about.branch {
+            Some(branch) => format!("{}@{branch}", about.project_name),
+            None => about.project_name,
+        };
+        let left = about.context.and_then(|context| context.left);
+        [
+            job.into(),
+            about.title.unwrap_or_default().into(),
+            project.into(),
+            left.map(|left| format!("{left}% left")).unwrap_or_default().into(),
+            about.tags.join(" ").into(),
+            basis(one.verdict.basis),
+        ]
+    }
 }
 
 /// The state in its colour: what needs a person stands out.

@@ -30,6 +30,7 @@ mod status;
 mod stories;
 mod story_automator;
 mod team;
+mod titles;
 mod turns;
 mod verdict;
 mod versions;

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends here")]
 
+mod about;
 mod agents;
 mod arguments;
 mod attach;

@@ -3,6 +3,7 @@
 //! [`snapshot`] joins the database, tmux and the records; [`status`] adds screens and the agents' own files. [`wait`](mod@wait) and
 //! [`watch`] repeat that when something changes.
 
+pub mod about;
 pub mod agents;
 pub mod arrival;
 pub mod background;
@@ -14,6 +15,7 @@ pub mod events;
 pub mod evidence;
 pub mod exists;
 pub mod files;
+pub mod git_head;
 pub mod interests;
 pub mod jobs;
 pub mod listeners;

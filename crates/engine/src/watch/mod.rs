@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::status::{Role, Source, Verdict};
 use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::status::About;
 use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
@@ -29,7 +30,7 @@ use crate::observe::changes::{Changes, Interest, Waker};
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
-use crate::observe::{processes, unmanaged};
+use crate::observe::{about, processes, unmanaged};
 use crate::{Context, Error};
 use line::Line;
 
@@ -147,6 +148,15 @@ impl<'c> Watcher<'c> {
     pub fn jobs(&self) -> Result<HashMap<SessionId, Job>, Error> {
         let jobs = self.reader.store.last_jobs(self.watched.keys().map(SessionId::as_str))?;
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
+    }
+
+    /// What these sessions are about.
+    pub fn abouts(
+        &mut self,
+        statuses: &[SessionStatus],
+        now: Timestamp,
+    ) -> HashMap<SessionId, About> {
+        about::beside(self.context, &mut self.reader, statuses, now)
     }
 
     /// Waits at most `at_most` for changes, or until `stop` is set and the waker called. The first call reports every existing

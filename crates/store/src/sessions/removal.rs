@@ -13,7 +13,7 @@ use crate::{Store, StoreError, journal};
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
 /// Tables about sessions, with their time column.
-const NOTES: [(&str, &str); 8] = [
+const NOTES: [(&str, &str); 9] = [
     ("signals", "at"),
     ("heartbeats", "at"),
     ("looks", "moved"),
@@ -22,6 +22,7 @@ const NOTES: [(&str, &str); 8] = [
     ("jobs", "submitted"),
     ("journal", "at"),
     ("labels", "changed"),
+    ("topics", "seen"),
 ];
 
 impl Store {
