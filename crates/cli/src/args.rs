@@ -15,6 +15,7 @@ mod status;
 mod story;
 mod team;
 mod tools;
+mod usage;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ pub(crate) use status::*;
 pub(crate) use story::*;
 pub(crate) use team::*;
 pub(crate) use tools::*;
+pub(crate) use usage::*;
 
 /// Supervise AI coding agents in tmux and report what each one is really doing
 ///
@@ -109,6 +111,7 @@ pub(crate) enum Command {
     Wait(Wait),
     Watch(Watch),
     Events(Events),
+    Usage(UsageArgs),
     Relay(Relay),
     Fleet(Fleet),
     Broker(Broker),

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::notice::Occasion;
+use crate::usage::{Price, PriceTable};
 pub use mqtt::{Address, FleetTable, MqttTable};
 
 /// Longest time limit of a channel: the sender waits for it.
@@ -23,6 +24,15 @@ pub struct Config {
     pub fleet: FleetTable,
     /// Notification channels. Without any, the terminal's bell.
     pub notify: Vec<Notify>,
+    /// Prices of models, over the built-in ones.
+    pub price: Vec<Spanned<Price>>,
+}
+
+impl Config {
+    /// The built-in prices with the user's over them.
+    pub fn prices(self) -> PriceTable {
+        PriceTable::with(self.price.into_iter().map(Spanned::into_inner).collect())
+    }
 }
 
 /// One notification channel.
@@ -112,6 +122,11 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     for notify in &config.notify {
         if let Some(problem) = problem(notify) {
             return Err(ConfigError::at(text, notify.kind.span().start, problem));
+        }
+    }
+    for price in &config.price {
+        if let Some(problem) = price.get_ref().problem() {
+            return Err(ConfigError::at(text, price.span().start, problem));
         }
     }
     if let Some(mqtt) = &config.mqtt {

@@ -40,6 +40,7 @@
 //! | [`topic`] | what a conversation is about, and how full its context is |
 //! | [`git_head`] | which branch git's files name |
 //! | [`transcript`] | readable text from an agent's own transcript |
+//! | [`usage`] | tokens and costs, from transcripts |
 //! | [`web_address`] | the address of a webhook |
 //! | [`handover`] | whether an environment on disk can still be taken |
 //! | [`terminal`] | what of a text a terminal may see |
@@ -88,6 +89,7 @@ pub mod terminal;
 mod text;
 pub mod topic;
 pub mod transcript;
+pub mod usage;
 pub mod web_address;
 pub mod window;
 pub mod workflow;

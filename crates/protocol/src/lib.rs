@@ -24,6 +24,7 @@
 //! | [`team`] | teams: panes, tasks, members |
 //! | [`registry`] | the registry and its drift |
 //! | [`tools`] | what `doctor`, `agents`, `bug-report` and `monitor` print |
+//! | [`usage`] | tokens and costs |
 //! | [`error`] | what is printed when a command fails |
 //! | [`exit_code`] | exit codes |
 
@@ -47,4 +48,5 @@ pub mod session;
 pub mod status;
 pub mod team;
 pub mod tools;
+pub mod usage;
 pub mod verification;

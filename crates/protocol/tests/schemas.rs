@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, message, notice, record,
-    registry, run, screen, session, status, team, tools, verification,
+    registry, run, screen, session, status, team, tools, usage, verification,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -51,6 +51,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("wait", printed::<status::WaitResult>()),
         ("watch", printed::<status::WatchLine>()),
         ("send", printed::<message::Receipt>()),
+        ("usage", printed::<usage::UsageReport>()),
         ("messages", printed::<message::Messages>()),
         ("messages-cancel", printed::<message::CancelledMessage>()),
         ("answer", printed::<message::Answered>()),

@@ -209,7 +209,7 @@ fn has_long_log(database: &Path) -> bool {
 }
 
 /// The directory is private already; this is for backups that keep the mode.
-fn restrict(path: &Path) {
+pub(crate) fn restrict(path: &Path) {
     std::fs::set_permissions(path, crate::state_dir::private_file())
         .logged("set the mode of a file");
 }

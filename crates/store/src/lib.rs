@@ -6,6 +6,7 @@
 //! - [`edit_shared`]: edits a file that people edit too, without losing their changes.
 //! - [`RegistryFile`]: the registry in YAML, edited without disturbing a person's text and comments.
 //! - [`Store`]: SQLite with sessions, signals, journal and outbox.
+//! - [`UsageCache`]: a database of its own with the tokens that were read from transcripts.
 //! - [`Names`]: the same database for shell completions, read-only.
 //! - [`Mqtt`]: the configured broker with its password.
 //!
@@ -47,6 +48,7 @@ mod signals;
 mod state_dir;
 mod states;
 mod topics;
+mod usage;
 
 pub use binaries::{KnownBinary, stamp};
 pub use claims::Claim;
@@ -85,3 +87,4 @@ pub use signals::{Signal, SignalNo};
 pub use state_dir::StateDir;
 pub use states::{KeptState, StateNews};
 pub use topics::KeptTopic;
+pub use usage::{KnownFile, KnownThread, OpencodeDatabase, OpencodeRow, ReadFile, UsageCache};

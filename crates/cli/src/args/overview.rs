@@ -8,7 +8,7 @@ use clap::builder::StyledStr;
 /// Every command that is not hidden is in one of these (a test checks it).
 const TOPICS: [(&str, &[&str]); 8] = [
     ("Everyday", &["spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"]),
-    ("Watching", &["watch", "wait", "events", "capture", "messages"]),
+    ("Watching", &["watch", "wait", "events", "usage", "capture", "messages"]),
     ("Finding", &["tag", "rename", "archive", "unarchive"]),
     ("Jobs, stories and questions", &["job", "story", "escalations"]),
     ("Teams in one tmux window", &["team", "pane", "task", "agent"]),

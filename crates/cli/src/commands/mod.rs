@@ -44,6 +44,7 @@ mod story;
 mod tag;
 mod task;
 mod team;
+mod usage;
 mod wait;
 mod watch;
 mod why;
@@ -120,6 +121,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),
         Command::Events(args) => events::events(&context, &args),
+        Command::Usage(args) => usage::usage(&context, &args),
         Command::Relay(args) => relay::relay(&context, &args),
         Command::Fleet(args) => fleet::fleet(&context, args),
         Command::Broker(args) => broker::broker(&context, &args),

@@ -33,5 +33,6 @@ pub mod status;
 pub mod tmux_snapshot;
 pub mod transcripts;
 pub mod unmanaged;
+pub mod usage;
 pub mod verifications;
 pub mod wait;

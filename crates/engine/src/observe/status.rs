@@ -1,6 +1,7 @@
 //! What each session is doing: one look at everything, judged.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
@@ -130,6 +131,11 @@ impl<'c> StatusReader<'c> {
         // Of thousands that ended, only how they did is of interest.
         self.is_brief = true;
         Ok(self.look(sessions, None, others, now)?.0)
+    }
+
+    /// The transcript of a session that was judged, as far as it is known.
+    pub fn transcript(&self, session: &Session) -> Option<PathBuf> {
+        self.memories.get(&session.id)?.transcript(self.context, session)
     }
 
     pub fn one(&mut self, target: &str, now: Timestamp) -> Result<SessionStatus, Error> {

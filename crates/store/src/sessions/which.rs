@@ -83,6 +83,11 @@ impl Store {
         self.query(&sql, params![path_text(socket), before.as_millisecond()])
     }
 
+    /// All sessions, on whatever server, oldest first.
+    pub fn every_session(&self) -> Result<Vec<Session>, StoreError> {
+        self.query(&format!("SELECT {COLUMNS} FROM sessions ORDER BY created, id"), params![])
+    }
+
     /// The ids of all sessions, on whatever server.
     pub fn all_ids(&self) -> Result<Vec<String>, StoreError> {
         self.read(|c| {
