@@ -39,6 +39,7 @@
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
 //! | [`topic`] | what a conversation is about, and how full its context is |
 //! | [`git_head`] | which branch git's files name |
+//! | [`report`] | what a session did, and whether what its agent said of tests is borne out |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`usage`] | tokens and costs, from transcripts |
 //! | [`web_address`] | the address of a webhook |
@@ -76,6 +77,7 @@ pub mod process_tree;
 pub mod profile;
 pub mod recording;
 pub mod registry;
+pub mod report;
 pub mod roles;
 pub mod runner;
 pub mod screen;
