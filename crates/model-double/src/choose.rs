@@ -117,6 +117,7 @@ fn estimate(parts: &[Part], usage: Usage) -> Tokens {
         input: usage.input.unwrap_or(1000),
         output: usage.output.unwrap_or((characters as u64 / 4).max(1)),
         cached: usage.cached.unwrap_or(0),
+        written: usage.written.unwrap_or(0),
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::JobBrief;
 use crate::record::{Cause, Exit};
+use crate::usage::Used;
 
 /// What a session is doing. Each state has its own details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -346,6 +347,9 @@ pub struct StatusRow {
     pub job: Option<JobBrief>,
     #[serde(flatten)]
     pub about: About,
+    /// Tokens and cost of its conversation. Missing if its transcript is not known, or not read to its end yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Used>,
 }
 
 /// What a session is about, and where.

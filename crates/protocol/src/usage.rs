@@ -166,3 +166,81 @@ pub struct UsageReport {
     /// Of all rows. With `--by tag` a session that has several tags is in several rows, and here once.
     pub total: Used,
 }
+
+/// What a budget limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetScope {
+    /// Every session by itself.
+    Session,
+    /// All conversations of a project together.
+    Project,
+    /// All agents together, every day anew.
+    Day,
+}
+
+impl BudgetScope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Project => "project",
+            Self::Day => "day",
+        }
+    }
+}
+
+/// What happens when a budget is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetAction {
+    /// An event, of which people can be notified.
+    #[default]
+    Notify,
+    /// That, and further prompts are refused until somebody lifts it.
+    Hold,
+}
+
+/// How much of a budget is used: a row of `dogwatch budget --json`, and the data of the event `budget`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct BudgetStanding {
+    /// Identifies the budget, its subject and its period.
+    pub key: String,
+    pub per: BudgetScope,
+    /// The session's id, the project's root or the day.
+    pub subject: String,
+    /// The same for people.
+    pub name: String,
+    pub action: BudgetAction,
+    pub limit_usd: Option<f64>,
+    pub limit_tokens: Option<u64>,
+    pub used_usd: Option<f64>,
+    /// Without those that were read from the cache.
+    pub used_tokens: u64,
+    /// Some models have no known price: more than `used_usd` was used.
+    pub cost_is_lower_bound: bool,
+    /// For people.
+    pub used_words: String,
+    /// For people.
+    pub limit_words: String,
+    pub is_used_up: bool,
+    /// Somebody has lifted it, so it holds nothing.
+    pub is_lifted: bool,
+}
+
+/// What `dogwatch budget --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Budgets {
+    pub budgets: Vec<BudgetStanding>,
+}
+
+/// What `dogwatch budget lift --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct LiftedBudgets {
+    /// The budgets that were lifted.
+    pub lifted: Vec<BudgetStanding>,
+}

@@ -1,5 +1,7 @@
 //! Titles and tags of sessions, and the archive.
 
+use std::collections::HashMap;
+
 use dogwatch_core::event::{Subject, kind};
 use dogwatch_core::label::{self, LabelError};
 use dogwatch_protocol::event_data::{Nothing, Renamed, Tagged};
@@ -25,6 +27,15 @@ impl Store {
         self.read(|c| {
             let found = c.prepare_cached(sql)?.query_row([session], from_row).optional();
             found.map(Option::unwrap_or_default)
+        })
+    }
+
+    /// The tags of all sessions that have any, by the session's id.
+    pub fn all_tags(&self) -> Result<HashMap<String, Vec<String>>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT title, tags, session FROM labels")?
+                .query_map([], |row| Ok((row.get(2)?, from_row(row)?.tags)))?
+                .collect()
         })
     }
 

@@ -8,12 +8,14 @@ use dogwatch_core::attention;
 use dogwatch_core::exit_code;
 use dogwatch_core::liveness::how_stopped;
 use dogwatch_core::status::{Basis, Status};
+use dogwatch_core::usage::{cost_words, token_words};
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::observe::{self, snapshot};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::status::{About, StatusReport, StatusRow, Statuses};
+use dogwatch_protocol::usage::Used;
 use dogwatch_store::{Job, Which};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -36,11 +38,13 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
     let jobs = observe::jobs::beside(context, &reader, &statuses)?;
     let mut abouts = observe::about::beside(context, &mut reader, &statuses, now);
+    let mut usages = observe::usage::of_sessions(context, &reader, &statuses);
     if args.json {
         let with_job = |one: &SessionStatus| {
             let id = &one.seen.session.id;
             let job = jobs.get(id).map(jobs::beside);
-            StatusRow { session: shape(one), job, about: abouts.remove(id).unwrap_or_default() }
+            let (about, usage) = (abouts.remove(id).unwrap_or_default(), usages.remove(id));
+            StatusRow { session: shape(one), job, about, usage }
         };
         ui::json(&Statuses { sessions: statuses.iter().map(with_job).collect(), left_out });
         return Ok(exit_code::OK);
@@ -48,7 +52,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     if statuses.is_empty() && left_out == 0 {
         ui::talk(no_sessions(args));
     } else if !statuses.is_empty() {
-        ui::line(table(&statuses, &Beside { jobs, abouts }, now));
+        ui::line(table(&statuses, &Beside { jobs, abouts, usages }, now));
         if !args.sessions.is_empty() {
             for one in &statuses {
                 show_options(one);
@@ -171,7 +175,8 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
         let (jobs, abouts) = (watcher.jobs()?, watcher.abouts(&statuses, now));
-        let (header, rows) = table(&statuses, &Beside { jobs, abouts }, now).blocks();
+        let usages = watcher.usages(&statuses);
+        let (header, rows) = table(&statuses, &Beside { jobs, abouts, usages }, now).blocks();
         let words: Vec<&str> = statuses.iter().map(|one| one.verdict.status.as_str()).collect();
         let footer = format!("{clock}, Ctrl-C to exit");
         let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
@@ -197,19 +202,20 @@ pub(super) fn show_options(one: &SessionStatus) {
 struct Beside {
     jobs: HashMap<SessionId, Job>,
     abouts: HashMap<SessionId, About>,
+    usages: HashMap<SessionId, Used>,
 }
 
 /// Columns that say nothing of any session are left out, and so are those that the terminal has no room for.
 fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
-    let cells: Vec<[Cell; 6]> = statuses.iter().map(|one| beside.cells(one)).collect();
-    let optional = ["JOB", "TITLE", "PROJECT", "CONTEXT", "TAGS", "BASIS"];
+    let cells: Vec<[Cell; 8]> = statuses.iter().map(|one| beside.cells(one)).collect();
+    let optional = ["JOB", "TITLE", "PROJECT", "CONTEXT", "TOKENS", "COST", "TAGS", "BASIS"];
     let has: Vec<bool> =
         (0..optional.len()).map(|at| cells.iter().any(|row| !row[at].is_empty())).collect();
     let mut header = vec!["NAME", "AGENT", "STATE", "FOR"];
     header.extend(optional.iter().zip(&has).filter(|(_, has)| **has).map(|(title, _)| *title));
     header.push("DETAIL");
-    let mut table =
-        ui::table(&header).optional(&["BASIS", "TAGS", "PROJECT", "CONTEXT", "AGENT", "TITLE"]);
+    let mut table = ui::table(&header)
+        .optional(&["TOKENS", "BASIS", "COST", "TAGS", "PROJECT", "CONTEXT", "AGENT", "TITLE"]);
     for (one, more) in statuses.iter().zip(cells) {
         let verdict = &one.verdict;
         let mut row: Vec<Cell> = vec![
@@ -226,7 +232,7 @@ fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
 }
 
 impl Beside {
-    fn cells(&self, one: &SessionStatus) -> [Cell; 6] {
+    fn cells(&self, one: &SessionStatus) -> [Cell; 8] {
         let id = &one.seen.session.id;
         let job = self.jobs.get(id).map(jobs::state).unwrap_or_default();
         let about = self.abouts.get(id).cloned().unwrap_or_default();
@@ -234,12 +240,15 @@ impl Beside {
             Some(branch) => format!("{}@{branch}", about.project_name),
             None => about.project_name,
         };
+        let used = self.usages.get(id);
         let left = about.context.and_then(|context| context.left);
         [
             job.into(),
             about.title.unwrap_or_default().into(),
             project.into(),
             left.map(|left| format!("{left}% left")).unwrap_or_default().into(),
+            used.map(|used| token_words(used.tokens.total())).unwrap_or_default().into(),
+            used.map(cost_words).unwrap_or_default().into(),
             about.tags.join(" ").into(),
             basis(one.verdict.basis),
         ]

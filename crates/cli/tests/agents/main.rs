@@ -32,6 +32,7 @@ mod story_automator;
 mod team;
 mod titles;
 mod turns;
+mod usage;
 mod verdict;
 mod versions;
 mod watch;

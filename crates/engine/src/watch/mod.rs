@@ -21,6 +21,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::status::{Role, Source, Verdict};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::status::About;
+use dogwatch_protocol::usage::Used;
 use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
@@ -30,7 +31,7 @@ use crate::observe::changes::{Changes, Interest, Waker};
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
-use crate::observe::{about, processes, unmanaged};
+use crate::observe::{about, processes, unmanaged, usage};
 use crate::{Context, Error};
 use line::Line;
 
@@ -148,6 +149,11 @@ impl<'c> Watcher<'c> {
     pub fn jobs(&self) -> Result<HashMap<SessionId, Job>, Error> {
         let jobs = self.reader.store.last_jobs(self.watched.keys().map(SessionId::as_str))?;
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
+    }
+
+    /// What these sessions have used.
+    pub fn usages(&self, statuses: &[SessionStatus]) -> HashMap<SessionId, Used> {
+        usage::of_sessions(self.context, &self.reader, statuses)
     }
 
     /// What these sessions are about.

@@ -7,7 +7,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
@@ -153,7 +153,7 @@ struct Owners {
     /// By session.
     runs: HashMap<String, String>,
     /// By session.
-    tags: HashMap<String, BTreeSet<String>>,
+    tags: HashMap<String, Vec<String>>,
 }
 
 impl Owners {
@@ -174,6 +174,9 @@ impl Owners {
         }
         if by == By::Run {
             owners.runs = store.runs_of_sessions()?;
+        }
+        if by == By::Tag {
+            owners.tags = store.all_tags()?;
         }
         Ok(owners)
     }
