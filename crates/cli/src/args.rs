@@ -16,6 +16,7 @@ mod story;
 mod team;
 mod tools;
 mod usage;
+mod worktree;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ pub(crate) use story::*;
 pub(crate) use team::*;
 pub(crate) use tools::*;
 pub(crate) use usage::*;
+pub(crate) use worktree::*;
 
 /// Supervise AI coding agents in tmux and report what each one is really doing
 ///
@@ -106,6 +108,11 @@ pub(crate) enum Command {
     Spawn(Box<Spawn>),
     #[command(visible_alias = "list")]
     Ls(Ls),
+    Diff(Diff),
+    Finish(Finish),
+    Pr(Pr),
+    Trust(Trust),
+    Untrust(Untrust),
     Status(StatusArgs),
     Why(Why),
     Wait(Wait),

@@ -26,6 +26,8 @@ pub struct Config {
     pub notify: Vec<Notify>,
     /// Prices of models, over the built-in ones.
     pub price: Vec<Spanned<Price>>,
+    /// Worktrees of sessions.
+    pub worktree: WorktreeTable,
 }
 
 impl Config {
@@ -33,6 +35,13 @@ impl Config {
     pub fn prices(self) -> PriceTable {
         PriceTable::with(self.price.into_iter().map(Spanned::into_inner).collect())
     }
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorktreeTable {
+    /// The folder to make them in; placeholders as in `crate::worktree::names::folder`.
+    pub folder: Option<String>,
 }
 
 /// One notification channel.

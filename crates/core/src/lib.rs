@@ -95,3 +95,4 @@ pub mod usage;
 pub mod web_address;
 pub mod window;
 pub mod workflow;
+pub mod worktree;

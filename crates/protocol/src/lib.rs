@@ -50,3 +50,4 @@ pub mod team;
 pub mod tools;
 pub mod usage;
 pub mod verification;
+pub mod worktree;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, message, notice, record,
-    registry, run, screen, session, status, team, tools, usage, verification,
+    registry, run, screen, session, status, team, tools, usage, verification, worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -44,6 +44,10 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("tag", printed::<label::Labelled>()),
         ("tag-ls", printed::<label::Tags>()),
         ("archive", printed::<label::ArchivedSessions>()),
+        ("diff", printed::<worktree::Diff>()),
+        ("finish", printed::<worktree::Finished>()),
+        ("pr", printed::<worktree::PullRequest>()),
+        ("trust", printed::<worktree::TrustedFile>()),
         ("exists", printed::<session::Exists>()),
         ("gc", printed::<session::Collected>()),
         ("status", printed::<status::Statuses>()),

@@ -49,6 +49,7 @@ mod state_dir;
 mod states;
 mod topics;
 mod usage;
+mod worktrees;
 
 pub use binaries::{KnownBinary, stamp};
 pub use claims::Claim;
@@ -70,7 +71,10 @@ pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
 pub use names::{Candidate, Names};
 pub use opencode::{OpencodeSession, opencode_sessions};
 pub use outbox::{Backlog, MOST_WAITING, Waiting};
-pub use project::{LinkInProject, MOST_TEXT, ProjectFile, Readers, make_project_folder, tidy};
+pub use project::{
+    Allowance, LinkInProject, MOST_TEXT, ProjectFile, Provided, Readers, copy_beneath,
+    link_beneath, make_project_folder, tidy,
+};
 pub use records::keep_record;
 pub use registry::{Act, RegistryFile};
 pub use regular::{
@@ -88,3 +92,4 @@ pub use state_dir::StateDir;
 pub use states::{KeptState, StateNews};
 pub use topics::KeptTopic;
 pub use usage::{KnownFile, KnownThread, OpencodeDatabase, OpencodeRow, ReadFile, UsageCache};
+pub use worktrees::{Finishing, Worktree, WorktreeStage};

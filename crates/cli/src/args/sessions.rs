@@ -20,6 +20,8 @@ Examples:
   git diff | dogwatch spawn claude -
   dogwatch spawn claude --step dev --epic 1 --story 1.2
   dogwatch spawn claude -- --permission-mode plan
+  dogwatch spawn claude 'Fix issue 7' --worktree
+  dogwatch spawn codex --worktree fix-login --base main
   dogwatch spawn --name tests --env CI=1 -- cargo test")]
 pub(crate) struct Spawn {
     /// Agent to start (`dogwatch agents` lists them); without it, the command after `--`
@@ -66,6 +68,15 @@ pub(crate) struct Spawn {
     /// Let the agent act without asking for permission
     #[arg(long, requires = "agent")]
     pub(crate) unattended: bool,
+    /// Make a git worktree and start in it; BRANCH is created if it does not exist [default: dogwatch/NAME]
+    #[arg(long, short, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) worktree: Option<String>,
+    /// What a new branch begins at, and what `dogwatch finish` merges into [default: what is checked out]
+    #[arg(long, value_name = "REF", requires = "worktree", allow_hyphen_values = true)]
+    pub(crate) base: Option<String>,
+    /// Start without the project's .dogwatch.toml: nothing is copied, linked, run or allocated
+    #[arg(long, requires = "worktree")]
+    pub(crate) no_setup: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent, or the command to run
@@ -199,6 +210,9 @@ pub(crate) struct Exists {
 }
 
 /// Remove old ended sessions and their leftovers
+///
+/// Worktrees are removed only if their work is merged or discarded and nothing in them is uncommitted. A session whose worktree
+/// is not finished stays.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -15,10 +15,12 @@ mod create;
 mod debug;
 mod delete;
 mod demo;
+mod diff;
 mod doctor;
 mod escalations;
 mod events;
 mod exists;
+mod finish;
 mod fleet;
 mod gc;
 mod given_text;
@@ -31,6 +33,7 @@ mod man;
 mod messages;
 mod monitor;
 mod pane;
+mod pr;
 mod reconcile;
 mod registry;
 mod relay;
@@ -44,6 +47,7 @@ mod story;
 mod tag;
 mod task;
 mod team;
+mod trust;
 mod usage;
 mod wait;
 mod watch;
@@ -99,6 +103,11 @@ fn carry_out(args: Args) -> Result<u8, Error> {
     match command {
         Command::Spawn(args) => spawn::spawn(&context, *args),
         Command::Ls(args) => ls::ls(&context, &args),
+        Command::Diff(args) => diff::diff(&context, &args),
+        Command::Finish(args) => finish::finish(&context, &args),
+        Command::Pr(args) => pr::pr(&context, &args),
+        Command::Trust(args) => trust::trust(&context, &args),
+        Command::Untrust(args) => trust::untrust(&context, &args),
         Command::Status(args) => status::status(&context, &args),
         Command::Send(args) => send::send(&context, &args),
         Command::Deliver(args) => send::deliver(&context, &args),

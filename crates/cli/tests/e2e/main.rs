@@ -71,3 +71,4 @@ mod tortured;
 mod watch;
 mod witnesses;
 mod workflows;
+mod worktrees;

@@ -2,6 +2,7 @@
 
 mod checks;
 mod place;
+pub mod worktree;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -120,7 +121,21 @@ pub struct Spawned {
 /// Starts a session and returns once its program has certainly been executed. On failure nothing of it
 /// is left.
 pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawned, Error> {
-    let plan = Plan::make(context, request, now)?;
+    spawn_as(context, request, new_id(), now)
+}
+
+fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// The same with an id that was chosen before.
+fn spawn_as(
+    context: &Context,
+    request: &Request,
+    id: String,
+    now: &Zoned,
+) -> Result<Spawned, Error> {
+    let plan = Plan::make(context, request, id, now)?;
     let folder = context.state.session(&plan.id);
     let mut store = context.store()?;
     // Held until the runner has come: whoever finds it unheld may collect it.
@@ -154,7 +169,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn make(context: &Context, request: &Request, now: &Zoned) -> Result<Self, Error> {
+    fn make(context: &Context, request: &Request, id: String, now: &Zoned) -> Result<Self, Error> {
         checks::cwd(&request.cwd)?;
         checks::prompt(request.prompt.as_deref())?;
         checks::env(&request.env)?;
@@ -171,7 +186,6 @@ impl Plan {
         };
         // tmux takes some names for those of its clients.
         dogwatch_tmux::SessionName::new(name.as_str()).map_err(dogwatch_tmux::Error::from)?;
-        let id = uuid::Uuid::now_v7().to_string();
         let folder = context.state.session(&id).path().to_owned();
         let mut caller_env = request.caller_env.clone();
         let mut called = profile.name.clone();
