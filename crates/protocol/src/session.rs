@@ -86,7 +86,7 @@ pub struct Spawned {
     pub caution: Option<String>,
     /// The worktree that was made for it; absent without `--worktree`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub worktree: Option<Worktree>,
+    pub worktree: Option<Box<Worktree>>,
     /// Variables that have a number of their own in this session, such as a port; absent if there are none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, String>,

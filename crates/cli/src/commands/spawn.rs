@@ -46,7 +46,7 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     if as_json {
         let mut shape = shape(&spawned);
         if let Some((worktree, values)) = made {
-            shape.worktree = Some(diff::shape(&worktree));
+            shape.worktree = Some(Box::new(diff::shape(&worktree)));
             shape.values = values.into_iter().collect();
         }
         ui::json(&shape);

@@ -224,14 +224,13 @@ mod tests {
         let lives = Facts { living: vec!["api".into()], ..ready() };
         let kill = Consent { kill: true, discard: true };
         for way in ALL {
-            match way {
-                Way::Keep => assert_eq!(plan(way, &lives, NO), Ok(vec![])),
-                _ => {
-                    let refused = Err(Refusal::Lives { names: vec!["api".into()] });
-                    assert_eq!(plan(way, &lives, YES), refused);
-                    assert_eq!(plan(way, &lives, kill), Ok(vec![Step::Stop]));
-                }
+            if way == Way::Keep {
+                assert_eq!(plan(way, &lives, NO), Ok(vec![]));
+                continue;
             }
+            let refused = Err(Refusal::Lives { names: vec!["api".into()] });
+            assert_eq!(plan(way, &lives, YES), refused);
+            assert_eq!(plan(way, &lives, kill), Ok(vec![Step::Stop]));
         }
         let dirty = Facts { uncommitted: vec!["a".into()], ..lives };
         let refused = plan(Way::Merge, &dirty, kill);

@@ -2,13 +2,19 @@
 //! is found before any work tree is touched.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_base::program::Ended;
 use dogwatch_core::worktree::finish::Way;
 
 use super::repository::{self, Repository};
 use super::step;
 use crate::Error;
+use crate::observe::arrival;
+
+/// How long to wait for another git process's lock.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What to combine.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +66,9 @@ fn commit_tree(
 ) -> Result<String, Error> {
     let tree = format!("{files_of}^{{tree}}");
     let mut args = vec!["commit-tree", &tree, "-m", message];
-    parents.iter().for_each(|parent| args.extend(["-p", parent]));
+    for parent in parents {
+        args.extend(["-p", *parent]);
+    }
     // `commit-tree` does not read this setting by itself.
     let signs = home.run(&["config", "--type=bool", "commit.gpgsign"], b"")?;
     if signs.stdout.bytes.trim_ascii() == b"true" {
@@ -154,7 +162,7 @@ pub fn advance(home: &Repository, branch: &str, from: &str, to: &str) -> Result<
             _ => return Err(repository::failed("update-ref", &home.top, said.complaint())),
         });
     };
-    let said = repository::run(&folder, &["merge", "-q", "--ff-only", to], b"")?;
+    let said = forward(&folder, to)?;
     step();
     if said.is_fine() {
         return Ok(Advanced::Done);
@@ -163,5 +171,21 @@ pub fn advance(home: &Repository, branch: &str, from: &str, to: &str) -> Result<
         Some(tip) if tip == to => Ok(Advanced::Done),
         Some(tip) if tip != from => Ok(Advanced::Moved),
         _ => Ok(Advanced::Refused { folder, said: said.complaint() }),
+    }
+}
+
+/// Moves what is checked out in a work tree forward. Waits for another git process there, such as one that a killed call began.
+fn forward(folder: &Path, to: &str) -> Result<Ended, Error> {
+    let begun = Instant::now();
+    loop {
+        let said = repository::run(folder, &["merge", "-q", "--ff-only", to], b"")?;
+        let is_locked = said.stderr.text().contains("index.lock");
+        if said.is_fine() || !is_locked || begun.elapsed() > PATIENCE {
+            return Ok(said);
+        }
+        let Some(dir) = repository::git_dir(folder)? else { return Ok(said) };
+        let lock = dir.join("index.lock");
+        // A lock that is deleted wakes nobody.
+        arrival::wait_in(&dir, Duration::from_secs(1), || (!lock.exists()).then_some(()));
     }
 }

@@ -220,7 +220,10 @@ mod tests {
         ];
         assert_eq!(shown, wanted);
         assert_eq!(files[2].1.from.as_deref(), Some("old"));
-        let counts = read_counts(b"1\t2\tx y\0-\t-\tbinary\00\t0\t\0old\0moved\03\t0\tnew\0");
+        let counts = read_counts(
+            &[&b"1\t2\tx y"[..], b"-\t-\tbinary", b"0\t0\t", b"old", b"moved", b"3\t0\tnew", b""]
+                .join(&0),
+        );
         let counts: Vec<(&[u8], Lines)> = counts.iter().map(|(p, l)| (p.as_slice(), *l)).collect();
         assert_eq!(
             counts,

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::worktree::names::{self, DEFAULT_FOLDER, Surroundings};
@@ -11,10 +12,13 @@ use dogwatch_store::{Worktree, tidy};
 use super::repository::{self, Repository, is_tree_of};
 use super::{provide, step};
 use crate::error::WorktreeError;
+use crate::observe::arrival;
 use crate::{Context, Error, config};
 
 /// How many names are tried for a branch or a folder.
 const TRIES: usize = 1000;
+/// How long to wait for the git process of a killed maker.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is wanted.
 #[derive(Debug, Clone, Default)]
@@ -182,6 +186,7 @@ pub fn carry_out(plan: &Plan) -> Result<PathBuf, Error> {
 /// Takes back a worktree in which no session was ever started. What a person put in its place, and a branch that has moved, stay.
 pub fn undo(worktree: &Worktree) -> Result<(), Error> {
     let Worktree { home, folder, branch, repository: common, .. } = worktree;
+    wait_for_git(home, folder);
     step();
     if is_tree_of(folder, common) {
         fs::remove_dir_all(folder).logged_unless_missing("remove a folder");
@@ -212,4 +217,14 @@ pub fn undo(worktree: &Worktree) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The git process of a maker that was killed goes on for a moment; it has locked the worktree meanwhile. If it was killed too, the
+/// lock stays.
+fn wait_for_git(home: &Path, folder: &Path) {
+    let is_at_work = || {
+        let listed = repository::list_in(home).logged("list worktrees").unwrap_or_default();
+        listed.iter().any(|one| one.path == folder && one.locked.as_deref() == Some("initializing"))
+    };
+    arrival::wait_in(folder, PATIENCE, || (!is_at_work()).then_some(()));
 }

@@ -228,10 +228,10 @@ fn programs_that_an_agent_put_into_git_do_not_run() {
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     let file = repo.top().join(".git/config");
-    let mut config = fs::read_to_string(&file).unwrap();
+    let config = fs::read_to_string(&file).unwrap();
     let program = program.display();
-    config.push_str(&format!("[core]\n\tfsmonitor = {program}\n[diff]\n\texternal = {program}\n"));
-    fs::write(&file, config).unwrap();
+    let more = format!("[core]\n\tfsmonitor = {program}\n[diff]\n\texternal = {program}\n");
+    fs::write(&file, config + &more).unwrap();
     // With a target that moved on, so that all is used: a scratch tree, a rebase, a fast-forward.
     write(repo.top(), "c", "c\n");
     let mut plain = repo.env.foreign("git");

@@ -169,7 +169,7 @@ impl Finisher<'_> {
             }
             Step::Combine => self.combine(gathered, record)?,
             Step::Advance => return self.advance(gathered, record),
-            Step::Remove { force } => self.remove(gathered, force)?,
+            Step::Remove { force } => self.remove(gathered, force),
             Step::DeleteBranch => self.delete_branch(gathered)?,
         }
         Ok(Next::Step)
@@ -275,7 +275,7 @@ impl Finisher<'_> {
         }
     }
 
-    fn remove(&mut self, gathered: &Gathered, force: bool) -> Result<(), Error> {
+    fn remove(&mut self, gathered: &Gathered, force: bool) {
         let Worktree { repository, folder, session, .. } = &self.finished.worktree;
         let home = &gathered.home.top;
         let one = Removable { home, common: repository, folder, mark: session, force };
@@ -288,7 +288,6 @@ impl Finisher<'_> {
                 self.finished.notes.push(format!("{} stays: {error}", folder.display()));
             }
         }
-        Ok(())
     }
 
     /// Deletes the branch as it was seen, and not if it has moved since.
@@ -382,11 +381,8 @@ fn is_missing(error: &std::io::Error) -> bool {
 /// The first of many files.
 fn shown(files: &[String]) -> String {
     let more = files.len().saturating_sub(SHOWN);
-    let mut text = files[..files.len().min(SHOWN)].join(", ");
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
-    }
-    text
+    let text = files[..files.len().min(SHOWN)].join(", ");
+    if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
 /// What `--discard` would lose, for the question.
