@@ -10,6 +10,7 @@ mod messages;
 mod monitor;
 mod overview;
 mod registry;
+mod rules;
 mod sessions;
 mod status;
 mod story;
@@ -32,6 +33,7 @@ pub(crate) use labels::*;
 pub(crate) use messages::*;
 pub(crate) use monitor::*;
 pub(crate) use registry::*;
+pub(crate) use rules::*;
 pub(crate) use sessions::*;
 pub(crate) use status::*;
 pub(crate) use story::*;
@@ -124,6 +126,7 @@ pub(crate) enum Command {
     Broker(Broker),
     Send(Send),
     Answer(Answer),
+    Rules(Rules),
     Messages(Messages),
     Job(Job),
     Escalations(Escalations),

@@ -35,6 +35,10 @@ pub(crate) enum UsageError {
     UnknownState { given: String, known: String },
     #[error("unknown event kind {given:?}; known kinds: {known}")]
     UnknownEventKind { given: String, known: String },
+    #[error(
+        "no request for permission of {target} is recorded; `dogwatch rules rehearse` lists all"
+    )]
+    NoRequest { target: String },
     #[error("unknown trigger {given:?}; known triggers: {known}")]
     UnknownTrigger { given: String, known: String },
     #[error("--default must be one of the options, 1 to {options}")]

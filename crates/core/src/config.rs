@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::notice::Occasion;
+use crate::rules::{self, Pace, RuleTable};
 use crate::usage::{Price, PriceTable};
 pub use mqtt::{Address, FleetTable, MqttTable};
 
@@ -28,6 +29,10 @@ pub struct Config {
     pub price: Vec<Spanned<Price>>,
     /// Worktrees of sessions.
     pub worktree: WorktreeTable,
+    /// Rules that answer requests for permission.
+    pub rule: Vec<RuleTable>,
+    /// How often they may.
+    pub rules: Pace,
 }
 
 impl Config {
@@ -142,6 +147,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
         mqtt.check(text)?;
     }
     config.fleet.check(text)?;
+    rules::read(&config.rule, text)?;
     Ok(config)
 }
 

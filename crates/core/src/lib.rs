@@ -79,6 +79,7 @@ pub mod recording;
 pub mod registry;
 pub mod report;
 pub mod roles;
+pub mod rules;
 pub mod runner;
 pub mod screen;
 pub mod session_file;

@@ -54,10 +54,17 @@ pub mod kind {
     pub const REQUEST: &str = "request";
     /// Another host's request was refused: `{id, verb, from, because}`.
     pub const REQUEST_REFUSED: &str = "request_refused";
+    /// A rule answered a request for permission: `{tool, asks, answer, rules}`.
+    pub const RULES_ANSWERED: &str = "rules_answered";
+    /// A rule would have answered, but had answered too often: `{tool, asks, because}`.
+    pub const RULES_HELD: &str = "rules_held";
+    /// Rules were paused, and resumed.
+    pub const RULES_PAUSED: &str = "rules_paused";
+    pub const RULES_RESUMED: &str = "rules_resumed";
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 25] = [
+    pub const ALL: [&str; 29] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -82,6 +89,10 @@ pub mod kind {
         HEARTBEAT,
         REQUEST,
         REQUEST_REFUSED,
+        RULES_ANSWERED,
+        RULES_HELD,
+        RULES_PAUSED,
+        RULES_RESUMED,
         NOT_TOLD,
     ];
 }

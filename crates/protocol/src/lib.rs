@@ -13,6 +13,7 @@
 //! | [`message`] | messages to agents, and their outcome |
 //! | [`job`] | jobs and their progress |
 //! | [`escalation`] | questions to a person, and answers |
+//! | [`rules`] | rules that answer requests for permission |
 //! | [`run`] | runs of a workflow: plan, facts, report |
 //! | [`screen`] | what one screen shows |
 //! | [`bug_report`] | bug reports about a session |
@@ -42,6 +43,7 @@ pub mod message;
 pub mod notice;
 pub mod record;
 pub mod registry;
+pub mod rules;
 pub mod run;
 pub mod screen;
 pub mod session;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, message, notice, record,
-    registry, run, screen, session, status, team, tools, usage, verification, worktree,
+    registry, rules, run, screen, session, status, team, tools, usage, verification, worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -61,6 +61,9 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("answer", printed::<message::Answered>()),
         ("job", printed::<job::Job>()),
         ("job-ls", printed::<job::Jobs>()),
+        ("rules", printed::<rules::Rules>()),
+        ("rules-rehearse", printed::<rules::Rehearsal>()),
+        ("rules-explain", printed::<rules::RehearsedRequest>()),
         ("escalation", printed::<escalation::Escalation>()),
         ("escalations-ls", printed::<escalation::Escalations>()),
         ("pane-spawn", printed::<team::SpawnedPane>()),
@@ -115,6 +118,8 @@ fn events() -> Vec<(&'static str, Schema)> {
         ("event-deleted", printed::<event_data::Deleted>()),
         ("event-renamed", printed::<event_data::Renamed>()),
         ("event-tagged", printed::<event_data::Tagged>()),
+        ("event-rules-answered", printed::<rules::RulesAnswered>()),
+        ("event-rules-held", printed::<rules::RulesHeld>()),
         ("event-message-posted", printed::<event_data::MessagePosted>()),
         ("event-message-settled", printed::<event_data::MessageSettled>()),
         ("event-job", printed::<event_data::JobChanged>()),

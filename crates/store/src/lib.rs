@@ -40,6 +40,7 @@ mod registry;
 mod regular;
 mod replace;
 mod requests;
+mod rules;
 mod runs;
 mod sessions;
 mod shared_file;
@@ -82,6 +83,7 @@ pub use regular::{
 };
 pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;
+pub use rules::{PermissionRequest, Requests};
 pub use runs::{Appended, KeptRun, NewRun};
 pub use sessions::{
     MOST_OVER, NewSession, SHOWN_FOR, Server, Session, Stage, TeamMembership, Wanted, Which,

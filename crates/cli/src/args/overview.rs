@@ -6,12 +6,13 @@ use clap::Command;
 use clap::builder::StyledStr;
 
 /// Every command that is not hidden is in one of these (a test checks it).
-const TOPICS: [(&str, &[&str]); 9] = [
+const TOPICS: [(&str, &[&str]); 10] = [
     ("Everyday", &["spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"]),
     ("Watching", &["watch", "wait", "events", "usage", "capture", "messages"]),
     ("Finding", &["tag", "rename", "archive", "unarchive"]),
     ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
     ("Jobs, stories and questions", &["job", "story", "escalations"]),
+    ("Unattended work", &["rules"]),
     ("Teams in one tmux window", &["team", "pane", "task", "agent"]),
     (
         "Registry of long-lived sessions",

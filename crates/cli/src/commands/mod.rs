@@ -39,6 +39,7 @@ mod registry;
 mod relay;
 mod rename;
 mod resume;
+mod rules;
 mod run;
 mod send;
 mod spawn;
@@ -112,6 +113,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Send(args) => send::send(&context, &args),
         Command::Deliver(args) => send::deliver(&context, &args),
         Command::Answer(args) => answer::answer(&context, &args),
+        Command::Rules(args) => rules::rules(&context, &args),
         Command::Messages(args) => messages::messages(&context, &args),
         Command::Job(args) => job::job(&context, &args),
         Command::Escalations(args) => escalations::escalations(&context, &args),

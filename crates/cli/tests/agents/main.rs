@@ -25,6 +25,7 @@ mod prompts;
 mod queue;
 mod record;
 mod registry;
+mod rules;
 mod send;
 mod status;
 mod stories;

@@ -50,6 +50,7 @@ mod prompt;
 mod registry;
 mod registry_closed;
 mod registry_crowd;
+mod rules;
 mod runner;
 mod secrets;
 mod send;

@@ -16,6 +16,7 @@ pub mod kill;
 pub mod label;
 pub mod pull_request;
 pub(crate) mod retire;
+pub mod rules;
 pub mod send;
 mod shutdown;
 pub mod spawn;
