@@ -121,6 +121,7 @@ pub(crate) enum Command {
     Watch(Watch),
     Events(Events),
     Usage(UsageArgs),
+    Budget(Budget),
     Relay(Relay),
     Fleet(Fleet),
     Broker(Broker),

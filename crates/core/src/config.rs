@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use crate::notice::Occasion;
 use crate::rules::{self, Pace, RuleTable};
-use crate::usage::{Price, PriceTable};
+use crate::usage::{BudgetRule, Price, PriceTable};
 pub use mqtt::{Address, FleetTable, MqttTable};
 
 /// Longest time limit of a channel: the sender waits for it.
@@ -33,9 +33,15 @@ pub struct Config {
     pub rule: Vec<RuleTable>,
     /// How often they may.
     pub rules: Pace,
+    /// Limits of tokens and dollars.
+    pub budget: Vec<Spanned<BudgetRule>>,
 }
 
 impl Config {
+    pub fn budgets(&self) -> Vec<BudgetRule> {
+        self.budget.iter().map(|rule| rule.get_ref().clone()).collect()
+    }
+
     /// The built-in prices with the user's over them.
     pub fn prices(self) -> PriceTable {
         PriceTable::with(self.price.into_iter().map(Spanned::into_inner).collect())
@@ -136,6 +142,11 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     for notify in &config.notify {
         if let Some(problem) = problem(notify) {
             return Err(ConfigError::at(text, notify.kind.span().start, problem));
+        }
+    }
+    for rule in &config.budget {
+        if let Some(problem) = rule.get_ref().problem() {
+            return Err(ConfigError::at(text, rule.span().start, problem));
         }
     }
     for price in &config.price {

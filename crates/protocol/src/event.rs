@@ -61,10 +61,12 @@ pub mod kind {
     /// Rules were paused, and resumed.
     pub const RULES_PAUSED: &str = "rules_paused";
     pub const RULES_RESUMED: &str = "rules_resumed";
+    /// A budget is used up, or was lifted.
+    pub const BUDGET: &str = "budget";
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 29] = [
+    pub const ALL: [&str; 30] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -93,6 +95,7 @@ pub mod kind {
         RULES_HELD,
         RULES_PAUSED,
         RULES_RESUMED,
+        BUDGET,
         NOT_TOLD,
     ];
 }

@@ -230,6 +230,21 @@ pub struct BudgetStanding {
     pub is_lifted: bool,
 }
 
+impl BudgetStanding {
+    /// Whether it refuses prompts once it is used up.
+    pub fn holds(&self) -> bool {
+        self.action == BudgetAction::Hold && !self.is_lifted
+    }
+}
+
+/// What a hook answers to an agent whose prompt is held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldPrompt {
+    pub decision: &'static str,
+    /// For people.
+    pub reason: String,
+}
+
 /// What `dogwatch budget --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -14,6 +14,7 @@
 //! atomically or written in one call, and rows change in transactions.
 
 mod binaries;
+mod budgets;
 mod claims;
 mod database;
 mod error;

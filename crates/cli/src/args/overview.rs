@@ -8,7 +8,7 @@ use clap::builder::StyledStr;
 /// Every command that is not hidden is in one of these (a test checks it).
 const TOPICS: [(&str, &[&str]); 10] = [
     ("Everyday", &["spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"]),
-    ("Watching", &["watch", "wait", "events", "usage", "capture", "messages"]),
+    ("Watching", &["watch", "wait", "events", "usage", "budget", "capture", "messages"]),
     ("Finding", &["tag", "rename", "archive", "unarchive"]),
     ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
     ("Jobs, stories and questions", &["job", "story", "escalations"]),

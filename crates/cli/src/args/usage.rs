@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use dogwatch_protocol::usage::By;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -38,6 +38,43 @@ pub(crate) struct UsageArgs {
     /// Write a bar chart to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "csv"])]
     pub(crate) svg: Option<PathBuf>,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
+/// Show budgets, and how much of each is used
+///
+/// Budgets are `[[budget]]` tables in config.toml (docs/usage.md). One that is used up is an event, `budget`; with `action = "hold"`
+/// further prompts are refused until somebody lifts it.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch budget
+  dogwatch budget --json
+  dogwatch budget lift")]
+pub(crate) struct Budget {
+    #[arg(from_global)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) verb: Option<BudgetVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BudgetVerb {
+    Lift(BudgetLift),
+}
+
+/// Let prompts through although a budget is used up
+///
+/// Until the period of the budget ends, or its limit is changed.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch budget lift
+  dogwatch budget lift api")]
+pub(crate) struct BudgetLift {
+    /// Name, id or pane (%3) of the session that is held [default: all budgets]
+    pub(crate) session: Option<String>,
     #[arg(from_global)]
     pub(crate) json: bool,
 }

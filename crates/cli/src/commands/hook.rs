@@ -2,7 +2,7 @@
 //!
 //! Agents read the exit code and standard output as a decision. Claude Code and Codex take code 2 for *block*: the
 //! prompt or the tool call is dropped. So this is read without clap, ends with 0 whatever happens, and prints
-//! nothing but a statusline, and the answer of a rule to a request for permission.
+//! nothing but a statusline, the answer of a rule to a request for permission, and why a budget holds a prompt.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -13,10 +13,12 @@ use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::exit_code;
-use dogwatch_core::status::payload::{self, Around};
+use dogwatch_core::status::payload::{self, Around, TurnOf};
 use dogwatch_engine::actions::hook::{self, Payload};
-use dogwatch_engine::actions::{rules, statusline};
+use dogwatch_engine::actions::{budget, rules, statusline};
+use dogwatch_engine::observe::usage::Named;
 use dogwatch_protocol::rules::HookOutput;
+use dogwatch_protocol::usage::HeldPrompt;
 use jiff::Timestamp;
 
 use crate::{environment, logging};
@@ -109,6 +111,18 @@ impl Call {
     fn carry_out(self, payload: &Payload) {
         logging::begin(true, self.state_dir.as_deref());
         let agent = self.agent.clone().or_else(environment::own_agent).unwrap_or_default();
+        let about = if self.statusline { None } else { payload::turn(&payload.text) };
+        let budget = || budget_of(about.as_ref()?, self.state_dir.clone());
+        // A prompt that is held begins no turn: it is as if it had not come.
+        if about.as_ref().is_some_and(|about| about.is_prompt)
+            && let Some(reason) = budget()
+        {
+            let answer = HeldPrompt { decision: "block", reason };
+            if let Some(answer) = serde_json::to_vec(&answer).logged("write JSON") {
+                say(&answer);
+            }
+            return;
+        }
         let keep = || {
             let session = environment::own_session()?;
             let now = Timestamp::now();
@@ -126,6 +140,9 @@ impl Call {
             answer
         };
         let answer = keep();
+        if about.as_ref().is_some_and(|about| !about.is_prompt) {
+            let _reported = budget();
+        }
         if self.statusline {
             let config = environment::claude_config();
             let now = environment::local_time();
@@ -155,6 +172,14 @@ impl Call {
 /// What cannot be printed is no reason to fail.
 fn say(bytes: &[u8]) {
     io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()).logged("answer an agent");
+}
+
+/// Checks the user's budgets, if there are any; why they hold the session's prompts, if they do.
+fn budget_of(about: &TurnOf, state_dir: Option<PathBuf>) -> Option<String> {
+    let session = environment::own_session()?;
+    let context = environment::context(None, state_dir).logged("read the environment")?;
+    let named = Named { session: &session, conversation: &about.conversation };
+    budget::check(&context, named).logged("check the budgets").flatten()
 }
 
 /// `--name` and `--name=value`; no name for a word that is no option.

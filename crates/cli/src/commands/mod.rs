@@ -8,6 +8,7 @@ mod answer;
 mod archive;
 mod attach;
 mod broker;
+mod budget;
 mod bug_report;
 mod capture;
 mod completions;
@@ -133,6 +134,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Watch(args) => watch::watch(&context, &args),
         Command::Events(args) => events::events(&context, &args),
         Command::Usage(args) => usage::usage(&context, &args),
+        Command::Budget(args) => budget::budget(&context, &args),
         Command::Relay(args) => relay::relay(&context, &args),
         Command::Fleet(args) => fleet::fleet(&context, args),
         Command::Broker(args) => broker::broker(&context, &args),

@@ -158,3 +158,56 @@ fn status_has_tokens_and_costs() {
 fn numbers_or_none(tokens: &Value) -> Option<[u64; 4]> {
     tokens.is_object().then(|| numbers(tokens))
 }
+
+/// Puts a budget into the user's configuration.
+fn configure(lab: &Lab, text: &str) {
+    let folder = lab.env.home().join(".config/dogwatch");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
+/// A prompt that is typed by hand once the budget is used up: the agent says why, the model gets nothing, and `status` knows of no
+/// turn. Then it is lifted.
+#[test]
+fn a_budget_holds_the_next_prompt() {
+    for agent in [Agent::Claude, Agent::Codex] {
+        let Some(lab) = lab(agent) else { return };
+        configure(&lab, "[[budget]]\nper = \"session\"\ntokens = 1000\naction = \"hold\"\n");
+        let session = lab.spawn(&["--unattended", "--prompt", "work with a tool"]);
+        lab.wait_event(&session, "Stop");
+        let events = || {
+            let said = lab.dogwatch(&["events", "--kind", "budget", "--json"]).success();
+            said.text().lines().filter(|line| line.contains("used_tokens")).count()
+        };
+        eventually("it is reported", || events() == 1);
+        let asked = lab.asked().len();
+        // By dogwatch: refused, and nothing is typed.
+        let refused = lab.dogwatch(&["send", "a", "go on"]);
+        assert_eq!(refused.code, Some(4), "{}", refused.stderr);
+        assert!(refused.stderr.contains("dogwatch budget lift"), "{}", refused.stderr);
+        let refused = lab.dogwatch(&["job", "submit", "a", "go on"]);
+        assert_eq!(refused.code, Some(4), "{}", refused.stderr);
+        // By hand.
+        let pane = session.pane.as_str();
+        lab.env.tmux(&["send-keys", "-t", pane, "-l", "please continue"]);
+        eventually("it is typed", || lab.env.screen("a").contains("please continue"));
+        lab.env.tmux(&["send-keys", "-t", pane, "Enter"]);
+        eventually("the agent says why", || lab.env.screen("a").contains("is used up"));
+        assert_eq!(lab.asked().len(), asked, "the model got nothing");
+        eventually("it is idle", || {
+            let row = lab.dogwatch(&["status", "a", "--json"]).success().json();
+            row["sessions"][0]["state"] == "idle"
+        });
+        assert_eq!(events(), 1, "reported once");
+        let lifted = lab.dogwatch(&["budget", "lift", "a", "--json"]).success().json();
+        assert_eq!(lifted["lifted"][0]["name"], "a", "{lifted:#}");
+        // Claude Code has put the prompt back into its input box.
+        if agent == Agent::Claude {
+            lab.env.tmux(&["send-keys", "-t", pane, "Enter"]);
+        } else {
+            let _sent = lab.dogwatch(&["send", "a", "now continue"]).success();
+        }
+        eventually("the model gets it", || lab.asked().len() > asked);
+        lab.end(&[]);
+    }
+}

@@ -4,6 +4,7 @@
 //! it grows, and again in the transcript of a resumed or forked conversation. All copies have the same key, and the one with the
 //! most tokens counts. So a transcript may be read again at any time.
 
+mod budget;
 mod chart;
 mod claude;
 mod codex;
@@ -18,6 +19,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use budget::{BudgetAction, BudgetRule, BudgetScope, BudgetStanding, Period, held_words};
 pub use chart::{cost_words, svg, token_words};
 pub use dogwatch_protocol::usage::{By, Tokens};
 pub use opencode::OpencodeMessage;

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod attach;
+pub mod budget;
 pub mod bug_report;
 pub(crate) mod close_panes;
 pub mod collect;

@@ -16,6 +16,10 @@ pub enum MessageError {
     NoDialog { name: String, state: &'static str },
     #[error("{name} has another dialog open than the one given by --dialog{}", if question.is_empty() { String::new() } else { format!(": {question}") })]
     OtherDialog { name: String, question: String },
+    #[error(
+        "a budget holds {name}: {used} of {limit} used; `dogwatch budget lift {name}` lets prompts through"
+    )]
+    Held { name: String, used: String, limit: String },
     #[error(transparent)]
     BadText(#[from] BadText),
     #[error("{name} runs a plain command, which cannot receive messages")]
@@ -36,6 +40,7 @@ codes! { MessageError:
     Self::Busy { .. } => Conflict "busy";
     Self::NoDialog { .. } => Conflict "no_dialog";
     Self::OtherDialog { .. } => Conflict "other_dialog";
+    Self::Held { .. } => Conflict "budget_used_up";
     Self::BadText(_) | Self::PlainCommand { .. } | Self::BadChoice(_) => Usage BAD_ARGUMENT;
     Self::SelectionHidden { .. } | Self::SelectionStuck => Failed "not_answered";
 }

@@ -16,6 +16,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::safe_text::{self, Change, SafeText};
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::profile;
+use dogwatch_core::usage::BudgetStanding;
 use dogwatch_store::{Message, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ pub use deliverer::look_after;
 
 use crate::error::MessageError;
 use crate::observe::status::StatusReader;
-use crate::observe::{agents, processes};
+use crate::observe::{agents, processes, usage};
 use crate::{Context, Error};
 
 /// What is to be sent.
@@ -101,6 +102,12 @@ pub(crate) fn send_as(
     Ok(Receipt { name: session.name, message, outcome, terms, has_runner })
 }
 
+/// The budget that holds this session.
+fn holding(context: &Context, session: &Session) -> Option<BudgetStanding> {
+    let store = context.store().logged("open the database")?;
+    usage::holding(context, &store, session)
+}
+
 /// The text as it can be put into this agent's box.
 pub(crate) fn checked(
     context: &Context,
@@ -109,6 +116,12 @@ pub(crate) fn checked(
 ) -> Result<SafeText, Error> {
     if session.agent == profile::COMMAND {
         return Err(MessageError::PlainCommand { name: session.name.clone() }.into());
+    }
+    // A command of the agent's own, such as the one that ends it, uses no tokens.
+    let holding = if request.slash { None } else { holding(context, session) };
+    if let Some(budget) = holding {
+        let (used, limit) = (budget.used_words, budget.limit_words);
+        return Err(MessageError::Held { name: session.name.clone(), used, limit }.into());
     }
     let rules = agents::profile(context, &session.agent)?.input;
     let text = if request.slash {

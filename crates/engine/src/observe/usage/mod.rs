@@ -1,6 +1,7 @@
 //! Tokens and costs from the transcripts of all agents. What was read is kept in a cache (`usage.db`), and a transcript is read on
 //! from where it was last left.
 
+mod budgets;
 mod reading;
 mod sessions;
 mod sources;
@@ -20,6 +21,7 @@ use jiff::tz::TimeZone;
 use crate::observe::project;
 use crate::{Context, Error, config};
 
+pub use budgets::{Named, holding, is_about, standings};
 pub use reading::read_all;
 pub use sessions::of_sessions;
 
