@@ -27,6 +27,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 
 pub(crate) use escalations::*;
+#[cfg(test)]
+pub(crate) use examples::assert_can_be_pasted;
 pub(crate) use fleet::*;
 pub(crate) use jobs::*;
 pub(crate) use labels::*;
@@ -125,6 +127,8 @@ pub(crate) enum Command {
     Relay(Relay),
     Fleet(Fleet),
     Broker(Broker),
+    Mcp(Mcp),
+    InstallSkill(InstallSkill),
     Send(Send),
     Answer(Answer),
     Rules(Rules),
@@ -187,6 +191,7 @@ impl Command {
             Self::Demo(_) => "demo",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
+            Self::Mcp(_) => "mcp",
             Self::Run(_) => "run",
             Self::Deliver(_) => "deliver",
             Self::Lab(_) => "lab",

@@ -38,6 +38,7 @@ impl Command {
                     | Self::Deliver(_)
                     | Self::Demo(_)
                     | Self::Lab(_)
+                    | Self::Mcp(_)
             ),
         }
     }

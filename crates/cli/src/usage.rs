@@ -19,6 +19,8 @@ pub(crate) enum UsageError {
     MissingOption { options: usize },
     #[error("missing input: pass --agent and --screen, or --report")]
     MissingScreen,
+    #[error("HOME is not set to an absolute path")]
+    NoHome,
     #[error("the text is not valid UTF-8 (byte {at})")]
     NotUtf8 { at: usize },
     #[error("{option} {given:?} is not of the form {form}")]

@@ -1,6 +1,7 @@
 //! The configuration file; `engine/config.rs` reads it. An unknown word is an error with its
 //! position: a misspelt setting must not be ignored.
 
+mod mcp;
 mod mqtt;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use toml::Spanned;
 use crate::notice::Occasion;
 use crate::rules::{self, Pace, RuleTable};
 use crate::usage::{BudgetRule, Price, PriceTable};
+pub use mcp::McpTable;
 pub use mqtt::{Address, FleetTable, MqttTable};
 
 /// Longest time limit of a channel: the sender waits for it.
@@ -23,6 +25,8 @@ pub struct Config {
     pub mqtt: Option<MqttTable>,
     /// What other hosts may request.
     pub fleet: FleetTable,
+    /// What agents may do by `dogwatch mcp`.
+    pub mcp: McpTable,
     /// Notification channels. Without any, the terminal's bell.
     pub notify: Vec<Notify>,
     /// Prices of models, over the built-in ones.
@@ -159,6 +163,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     }
     config.fleet.check(text)?;
     rules::read(&config.rule, text)?;
+    config.mcp.check(text)?;
     Ok(config)
 }
 

@@ -46,6 +46,9 @@
 //! | [`handover`] | whether an environment on disk can still be taken |
 //! | [`terminal`] | what of a text a terminal may see |
 //! | [`mask`] | what others must not see of a recording |
+//! | [`mcp`] | what an agent may do by MCP |
+//! | [`callback`] | what an agent is told of work that it gave to another one |
+//! | [`skill`] | which skill files dogwatch wrote |
 //! | [`recording`] | what a recording is |
 
 pub use dogwatch_protocol::{event, exit_code, notice, record};
@@ -55,6 +58,7 @@ pub mod answer;
 pub mod attention;
 pub mod background;
 pub mod briefing;
+pub mod callback;
 mod codex_hooks;
 pub mod config;
 pub mod delivery;
@@ -71,6 +75,7 @@ pub mod launch;
 pub mod liveness;
 pub mod loops;
 pub mod mask;
+pub mod mcp;
 pub mod name;
 pub mod permissions;
 pub mod process_tree;
@@ -84,6 +89,7 @@ pub mod runner;
 pub mod screen;
 pub mod session_file;
 pub mod shutdown;
+pub mod skill;
 pub mod startup;
 pub mod status;
 pub mod suggest;

@@ -63,10 +63,12 @@ pub mod kind {
     pub const RULES_RESUMED: &str = "rules_resumed";
     /// A budget is used up, or was lifted.
     pub const BUDGET: &str = "budget";
+    /// An agent called a tool of `dogwatch mcp`: `{tool, by, outcome}`.
+    pub const TOOL_CALL: &str = "tool_call";
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 30] = [
+    pub const ALL: [&str; 31] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -96,6 +98,7 @@ pub mod kind {
         RULES_PAUSED,
         RULES_RESUMED,
         BUDGET,
+        TOOL_CALL,
         NOT_TOLD,
     ];
 }

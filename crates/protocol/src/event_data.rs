@@ -225,6 +225,18 @@ pub struct OrderRefused {
     pub because: String,
 }
 
+/// `tool_call`: an agent called a tool of `dogwatch mcp`. Without its arguments, which may be private. The event's session is the
+/// one that the call is about, if it names one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct ToolCall {
+    pub tool: String,
+    /// Who called it: `agent NAME`, or the client and the user.
+    pub by: String,
+    /// `ok`, or the code of the error.
+    pub outcome: String,
+}
+
 /// `not_told`: a notification failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -22,6 +22,7 @@
 //! | [`event_data`] | the data of each kind of event and notification |
 //! | [`notice`] | notifications, as commands and webhooks get them |
 //! | [`fleet`] | what hosts exchange over MQTT |
+//! | [`mcp`] | what the tools of `dogwatch mcp` return |
 //! | [`team`] | teams: panes, tasks, members |
 //! | [`registry`] | the registry and its drift |
 //! | [`tools`] | what `doctor`, `agents`, `bug-report` and `monitor` print |
@@ -39,6 +40,7 @@ pub mod fleet;
 pub mod id;
 pub mod job;
 pub mod label;
+pub mod mcp;
 pub mod message;
 pub mod notice;
 pub mod record;

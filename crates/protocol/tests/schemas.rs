@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use dogwatch_protocol::{
-    bug_report, error, escalation, event, event_data, fleet, job, label, message, notice, record,
-    registry, rules, run, screen, session, status, team, tools, usage, verification, worktree,
+    bug_report, error, escalation, event, event_data, fleet, job, label, mcp, message, notice,
+    record, registry, rules, run, screen, session, status, team, tools, usage, verification,
+    worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -102,6 +103,13 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("monitor", printed::<tools::MonitorLine>()),
         ("bug-report-meta", printed::<bug_report::Meta>()),
         ("bug-report-signal", printed::<bug_report::RecordedSignal>()),
+        ("install-skill", printed::<tools::SkillFiles>()),
+        ("mcp-sessions", printed::<mcp::SessionList>()),
+        ("mcp-spawn", printed::<mcp::Spawned>()),
+        ("mcp-send", printed::<mcp::Sent>()),
+        ("mcp-job", printed::<mcp::JobAnswer>()),
+        ("mcp-since", printed::<mcp::Changes>()),
+        ("mcp-ask-person", printed::<mcp::Asked>()),
         ("debug-screen", printed::<screen::Reading>()),
     ]
 }
@@ -151,6 +159,7 @@ fn events() -> Vec<(&'static str, Schema)> {
         ("event-request", printed::<event_data::RequestTaken>()),
         ("event-request-refused", printed::<event_data::RequestRefused>()),
         ("event-order-refused", printed::<event_data::OrderRefused>()),
+        ("event-tool-call", printed::<event_data::ToolCall>()),
         ("event-not-told", printed::<event_data::NotTold>()),
         ("notice-escalation", printed::<event_data::EscalationNotice>()),
         ("notice-job", printed::<event_data::JobNotice>()),

@@ -15,6 +15,7 @@
 
 mod binaries;
 mod budgets;
+mod callbacks;
 mod claims;
 mod database;
 mod error;
@@ -54,6 +55,7 @@ mod usage;
 mod worktrees;
 
 pub use binaries::{KnownBinary, stamp};
+pub use callbacks::{Callback, CallbackNews, NewCallback};
 pub use claims::Claim;
 pub use database::Store;
 pub use error::StoreError;

@@ -6,7 +6,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 
 /// Every command that is not hidden is in one of these (a test checks it).
-const TOPICS: [(&str, &[&str]); 10] = [
+const TOPICS: [(&str, &[&str]); 11] = [
     ("Everyday", &["spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"]),
     ("Watching", &["watch", "wait", "events", "usage", "budget", "capture", "messages"]),
     ("Finding", &["tag", "rename", "archive", "unarchive"]),
@@ -18,6 +18,7 @@ const TOPICS: [(&str, &[&str]); 10] = [
         "Registry of long-lived sessions",
         &["create", "resume", "delete", "adopt", "registry", "reconcile", "monitor"],
     ),
+    ("Agents as users", &["mcp", "install-skill"]),
     ("Other hosts, over MQTT", &["fleet", "relay", "broker"]),
     (
         "Maintenance",

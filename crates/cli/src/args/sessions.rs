@@ -77,6 +77,9 @@ pub(crate) struct Spawn {
     /// Start without the project's .dogwatch.toml: nothing is copied, linked, run or allocated
     #[arg(long, requires = "worktree")]
     pub(crate) no_setup: bool,
+    /// Send a message to your own session when the work is done, failed, waits or is limited (for agents)
+    #[arg(long, requires = "agent")]
+    pub(crate) notify_me: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent, or the command to run

@@ -26,11 +26,13 @@ mod fleet;
 mod gc;
 mod given_text;
 pub(crate) mod hook;
+mod install_skill;
 mod job;
 mod kill;
 mod kill_all;
 mod ls;
 mod man;
+mod mcp;
 mod messages;
 mod monitor;
 mod pane;
@@ -60,7 +62,9 @@ use std::process::ExitCode;
 use dogwatch_engine::Error;
 use dogwatch_engine::actions::collect;
 
-use crate::args::{Agents, AgentsVerb, Args, Command, Debug, DebugCommand, Lab, LabTool, Next};
+use crate::args::{
+    Agents, AgentsVerb, Args, Command, Debug, DebugCommand, Lab, LabTool, Mcp, Next,
+};
 use crate::environment;
 
 /// Runs the command and returns the exit code.
@@ -95,6 +99,9 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         }
         command => command,
     };
+    if matches!(command, Command::Mcp(_)) {
+        mcp::complete_environment();
+    }
     let context = environment::context(args.socket.as_deref(), args.state_dir);
     if let Command::Doctor(args) = &command {
         return Ok(doctor::doctor(&context, args));
@@ -138,6 +145,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Relay(args) => relay::relay(&context, &args),
         Command::Fleet(args) => fleet::fleet(&context, args),
         Command::Broker(args) => broker::broker(&context, &args),
+        Command::InstallSkill(args) => install_skill::install_skill(&context, &args),
+        Command::Mcp(Mcp {}) => mcp::mcp(context),
         Command::Why(args) => why::why(&context, &args),
         Command::BugReport(args) => bug_report::bug_report(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),

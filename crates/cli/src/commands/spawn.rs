@@ -6,6 +6,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::label;
 use dogwatch_core::launch::PRIVATE_PROMPTS;
 use dogwatch_core::name::StoryStep;
+use dogwatch_engine::actions::callback;
 use dogwatch_engine::actions::spawn::worktree::{self, InWorktree, SpawnedInWorktree};
 use dogwatch_engine::actions::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::error::SessionError;
@@ -21,6 +22,7 @@ use crate::{environment, ui};
 
 pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     let as_json = args.json;
+    let subscriber = args.notify_me.then(|| callback::subscriber(context)).transpose()?;
     let place = in_worktree(&args);
     let request = request(args)?;
     let now = environment::local_time();
@@ -37,6 +39,9 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
             (spawned, Some((worktree, values)))
         }
     };
+    if let Some(subscriber) = &subscriber {
+        callback::subscribe(context, subscriber, &spawned.id, None)?;
+    }
     if spawned.prompt_in_file {
         ui::talk("note: the prompt is not on the command line; the agent reads it from a file");
     }

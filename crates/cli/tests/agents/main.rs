@@ -19,6 +19,7 @@ mod hooks;
 mod job;
 mod kanban;
 mod loops;
+mod mcp;
 mod opencode;
 mod permissions;
 mod prompts;

@@ -10,6 +10,8 @@ pub enum MessageError {
     NoSuchMessage { id: String },
     #[error("message {id} is already being delivered or finished")]
     TooLate { id: String },
+    #[error("--notify-me works only inside a session of dogwatch: there is no session to notify")]
+    NoOwnSession,
     #[error("another process is typing into {name}")]
     Busy { name: String },
     #[error("{name} has no open dialog; its state is {state}")]
@@ -36,6 +38,7 @@ pub enum MessageError {
 
 codes! { MessageError:
     Self::NoSuchMessage { .. } => NotFound "no_such_message";
+    Self::NoOwnSession => Usage "no_own_session";
     Self::TooLate { .. } => Conflict "too_late";
     Self::Busy { .. } => Conflict "busy";
     Self::NoDialog { .. } => Conflict "no_dialog";

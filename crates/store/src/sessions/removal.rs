@@ -13,7 +13,9 @@ use crate::{Store, StoreError, journal};
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
 /// Tables about sessions, with their time column.
-const NOTES: [(&str, &str); 9] = [
+const NOTES: [(&str, &str); 11] = [
+    ("callbacks", "created"),
+    ("callback_news", "at"),
     ("signals", "at"),
     ("heartbeats", "at"),
     ("looks", "moved"),

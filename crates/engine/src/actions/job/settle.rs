@@ -11,7 +11,7 @@ use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
 /// Records how far the job has come, and notifies if it ended.
-pub(super) fn settle(
+pub(in crate::actions) fn settle(
     context: &Context,
     reader: &mut StatusReader<'_>,
     job: Job,

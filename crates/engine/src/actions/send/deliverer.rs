@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use super::deliver::{self, Pace};
+use crate::actions::callback;
 use crate::observe::messages::not_delivered;
 use crate::observe::processes;
 use crate::observe::snapshot;
@@ -71,6 +72,7 @@ pub(crate) fn deliver_waiting(
 /// Records of messages to sessions that have ended that they were not delivered, and has the runners of the others deliver theirs: for
 /// those that a killed process left behind.
 pub fn look_after(context: &Context) -> Result<(), Error> {
+    callback::look_after(context)?;
     let mut store = context.store()?;
     for session in store.awaited()? {
         let Some(seen) = snapshot::find(context, &session).logged("find a session") else {

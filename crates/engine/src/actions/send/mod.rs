@@ -68,11 +68,7 @@ pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> 
 
 /// Sends a message under an id of the caller's own. One that is known by that id is brought there from where it is, and not
 /// sent again.
-pub(crate) fn send_as(
-    context: &Context,
-    request: &Request<'_>,
-    id: &str,
-) -> Result<Receipt, Error> {
+pub fn send_as(context: &Context, request: &Request<'_>, id: &str) -> Result<Receipt, Error> {
     let mut reader = StatusReader::new(context)?;
     let now = Timestamp::now();
     let judged = reader.one(request.target, now)?;
