@@ -38,3 +38,4 @@ mod usage;
 mod verdict;
 mod versions;
 mod watch;
+mod worktree;

@@ -1,6 +1,7 @@
 //! Puts the commits of a branch on another one: first as a commit that no branch has, then by moving the target to it. A conflict
 //! is found before any work tree is touched.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use crate::observe::arrival;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What to combine.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Combination<'a> {
     pub way: Way,
     /// The commit of the branch.
@@ -27,6 +28,19 @@ pub struct Combination<'a> {
     pub message: &'a str,
     /// A folder that does not exist, for a work tree to combine them in.
     pub scratch: &'a Path,
+    /// May resolve the conflicts of a merge in that work tree, and commit it; returns whether it did.
+    pub resolve: Option<&'a dyn Fn(&Path) -> Result<bool, Error>>,
+}
+
+impl fmt::Debug for Combination<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { way, tip, onto, .. } = self;
+        f.debug_struct("Combination")
+            .field("way", way)
+            .field("tip", tip)
+            .field("onto", onto)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +93,7 @@ fn commit_tree(
 
 /// Combines them in a work tree of its own, as git does everywhere else: with its merge drivers and strategies.
 fn in_scratch(home: &Repository, what: Combination<'_>) -> Result<Combined, Error> {
-    let Combination { way, tip, onto, message, scratch } = what;
+    let Combination { way, tip, onto, message, scratch, resolve } = what;
     let begin = if way == Way::Rebase { tip } else { onto };
     if let Some(parent) = scratch.parent() {
         std::fs::create_dir_all(parent).map_err(Error::io(format!("make {}", parent.display())))?;
@@ -104,7 +118,11 @@ fn in_scratch(home: &Repository, what: Combination<'_>) -> Result<Combined, Erro
         said = repository::run(scratch, &args, b"")?;
     }
     step();
-    if said.is_fine() {
+    let is_resolved = match resolve {
+        Some(resolve) if !said.is_fine() => resolve(scratch)?,
+        _ => false,
+    };
+    if said.is_fine() || is_resolved {
         return repository::ask(scratch, &["rev-parse", "HEAD"]).map(Combined::Commit);
     }
     let names = ["diff", "--name-only", "--diff-filter=U", "-z"];
@@ -171,6 +189,24 @@ pub fn advance(home: &Repository, branch: &str, from: &str, to: &str) -> Result<
         Some(tip) if tip == to => Ok(Advanced::Done),
         Some(tip) if tip != from => Ok(Advanced::Moved),
         _ => Ok(Advanced::Refused { folder, said: said.complaint() }),
+    }
+}
+
+/// The same for whatever is checked out here, a branch or not.
+pub fn advance_here(home: &Repository, from: &str, to: &str) -> Result<Advanced, Error> {
+    let head = || home.commit("HEAD");
+    match head()? {
+        Some(now) if now == to => return Ok(Advanced::Done),
+        Some(now) if now == from => {}
+        _ => return Ok(Advanced::Moved),
+    }
+    step();
+    let said = forward(&home.top, to)?;
+    step();
+    match head()? {
+        Some(now) if now == to => Ok(Advanced::Done),
+        Some(now) if now != from => Ok(Advanced::Moved),
+        _ => Ok(Advanced::Refused { folder: home.top.clone(), said: said.complaint() }),
     }
 }
 

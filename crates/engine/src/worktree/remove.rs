@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::git::status::Change;
-use dogwatch_base::log::LoggedIo as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 
 use super::repository::{self, is_tree_of};
 use super::step;
@@ -82,6 +82,24 @@ pub fn remove(one: Removable<'_>) -> Result<Removal, Error> {
     }
     step();
     Ok(Removal::Gone)
+}
+
+/// Removes whatever is at a place that only dogwatch uses, below its state directory: a worktree, or what a killed process left of
+/// one.
+pub fn clear(home: &Path, common: &Path, folder: &Path) {
+    let mark = folder.file_name().unwrap_or_default().to_string_lossy();
+    let one = Removable { home, common, folder, mark: &mark, force: true };
+    remove(one).logged("remove a worktree");
+    fs::remove_dir_all(folder).logged_unless_missing("remove a folder");
+    let listed = repository::list_in(home).logged("list worktrees").unwrap_or_default();
+    if listed.iter().any(|listed| listed.path == folder) {
+        // Twice: git locks a worktree that it is making.
+        let args = ["worktree", "remove", "--force", "--force"];
+        let with = |command: &mut std::process::Command| {
+            command.arg(folder);
+        };
+        repository::run_with(home, &args, with, b"").logged("remove a worktree");
+    }
 }
 
 /// The name of a folder that is about to be deleted, beside it.

@@ -6,6 +6,7 @@ use dogwatch_core::worktree::settings::{self, FILE, MOST_BYTES, Settings};
 use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
 
+use super::Repository;
 use crate::error::WorktreeError;
 use crate::observe::project;
 use crate::{Context, Error};
@@ -69,9 +70,16 @@ pub fn settings(context: &Context, top: &Path) -> Result<Settings, Error> {
     }
 }
 
+/// The work tree that a directory is in, where `spawn --worktree` reads the file; outside of git, the project.
+fn top_of(dir: &Path) -> PathBuf {
+    let top = Repository::of(dir).map(|found| found.top);
+    let top = top.unwrap_or_else(|_| project::root(None, dir));
+    top.canonicalize().unwrap_or(top)
+}
+
 /// The file of the project that a directory is in; it must exist.
 pub fn of(context: &Context, dir: &Path) -> Result<Found, Error> {
-    let top = project::root(None, dir);
+    let top = top_of(dir);
     let none = || WorktreeError::NoSettings { path: top.join(FILE) };
     Ok(find(context, &top)?.ok_or_else(none)?)
 }
@@ -91,7 +99,7 @@ pub fn trust(context: &Context, dir: &Path) -> Result<Found, Error> {
 
 /// The path, and whether it was trusted before. The file need not exist any more.
 pub fn untrust(context: &Context, dir: &Path) -> Result<(PathBuf, bool), Error> {
-    let path = project::root(None, dir).join(FILE);
+    let path = top_of(dir).join(FILE);
     let was = context.store()?.untrust(&path)?;
     Ok((path, was))
 }

@@ -205,6 +205,7 @@ impl Finisher<'_> {
             onto: &onto,
             message: &message,
             scratch: &scratch,
+            resolve: None,
         };
         let combined = combine::combine(&gathered.home, what);
         if !matches!(combined, Ok(Combined::Commit(_))) {

@@ -62,7 +62,7 @@ fn collect_one(
                 return Ok(true);
             }
             let _lock = make::lock(context, repository)?;
-            Ok(remove(one)? == Removal::Gone)
+            Ok(is_unchanged(store, &worktree)? && remove(one)? == Removal::Gone)
         }
         WorktreeStage::Ready | WorktreeStage::Finishing(_) => {
             if !is_over_since(context, store, &worktree, before)? {
@@ -82,11 +82,19 @@ fn collect_one(
                 return Ok(true);
             }
             let _lock = make::lock(context, &worktree.repository)?;
+            if !is_unchanged(store, &worktree)? {
+                return Ok(false);
+            }
             let consent = Consent::default();
             let request = Request { way: Way::Merge, into: None, message: None, consent };
             Ok(finish::finish_locked(context, worktree, &request)?.folder_removed)
         }
     }
+}
+
+/// Looked at again under the lock: another command may have been first.
+fn is_unchanged(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
+    Ok(store.worktree(&worktree.session)?.as_ref() == Some(worktree))
 }
 
 fn is_over_since(

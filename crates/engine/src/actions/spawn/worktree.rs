@@ -133,6 +133,10 @@ pub fn recover(context: &Context) -> Result<(), Error> {
     for worktree in store.worktrees()? {
         if !processes::is_alive(worktree.maker) && is_abandoned(&store, &worktree)? {
             let _lock = make::lock(context, &worktree.repository)?;
+            // Another process may have done it, and its folder and branch may be those of a new one.
+            if store.worktree(&worktree.session)?.as_ref() != Some(&worktree) {
+                continue;
+            }
             take_back(context, &worktree).logged("remove a worktree that was not completed");
         }
     }
