@@ -17,6 +17,9 @@ use crate::observe::arrival;
 /// How long to wait for another git process's lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Resolves the conflicts in a work tree, or not.
+pub type Resolve<'a> = dyn Fn(&Path) -> Result<bool, Error> + 'a;
+
 /// What to combine.
 #[derive(Clone, Copy)]
 pub struct Combination<'a> {
@@ -29,7 +32,7 @@ pub struct Combination<'a> {
     /// A folder that does not exist, for a work tree to combine them in.
     pub scratch: &'a Path,
     /// May resolve the conflicts of a merge in that work tree, and commit it; returns whether it did.
-    pub resolve: Option<&'a dyn Fn(&Path) -> Result<bool, Error>>,
+    pub resolve: Option<&'a Resolve<'a>>,
 }
 
 impl fmt::Debug for Combination<'_> {
