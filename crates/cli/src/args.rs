@@ -1,5 +1,6 @@
 //! The command line. The doc comments in these files are the help texts.
 
+mod dashboard;
 mod escalations;
 #[cfg(test)]
 mod examples;
@@ -26,6 +27,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 
+pub(crate) use dashboard::*;
 pub(crate) use escalations::*;
 #[cfg(test)]
 pub(crate) use examples::assert_can_be_pasted;
@@ -68,7 +70,10 @@ pub(crate) struct Args {
 
 impl Args {
     /// Like [`Parser::parse_from`], in half the time: of some forty commands only the called one is built.
-    pub(crate) fn read(words: Vec<OsString>) -> Self {
+    pub(crate) fn read(mut words: Vec<OsString>) -> Self {
+        if names_no_command(&words) {
+            words.push("top".into());
+        }
         let mut matches = Self::command_for(&words).get_matches_from(words);
         let args = Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit());
         if let Some(name) = args.command.without_json().filter(|_| args.json) {
@@ -117,6 +122,10 @@ pub(crate) enum Command {
     Pr(Pr),
     Trust(Trust),
     Untrust(Untrust),
+    Top(Top),
+    Popup(Popup),
+    Sidebar(Sidebar),
+    TmuxStatus(TmuxStatus),
     Status(StatusArgs),
     Why(Why),
     Wait(Wait),
@@ -186,6 +195,9 @@ impl Command {
         Some(match self {
             Self::Relay(_) => "relay",
             Self::Broker(_) => "broker",
+            Self::Popup(_) => "popup",
+            Self::Sidebar(_) => "sidebar",
+            Self::TmuxStatus(_) => "tmux-status",
             Self::Attach(_) => "attach",
             Self::Next(_) => "next",
             Self::Demo(_) => "demo",

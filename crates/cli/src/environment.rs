@@ -133,6 +133,11 @@ pub(crate) fn own_pane(context: &Context) -> Option<PaneId> {
     std::env::var("TMUX_PANE").ok()?.parse().ok()
 }
 
+/// The pane that this process runs in, of whichever server.
+pub(crate) fn own_pane_id() -> Option<PaneId> {
+    std::env::var("TMUX_PANE").ok()?.parse().ok()
+}
+
 /// What is known of where the session file of a project is.
 pub(crate) fn whereabouts(told: Option<&Path>, project: PathBuf) -> Result<Whereabouts, Error> {
     let here = current_dir()?;
@@ -155,6 +160,12 @@ pub(crate) fn own_spawner() -> Option<String> {
 pub(crate) fn tmux_around() -> Option<PathBuf> {
     let value = std::env::var("TMUX").ok()?;
     value.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Whether colours are wanted: `NO_COLOR` is not set, and the terminal has some.
+pub(crate) fn has_colours() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 pub(crate) fn home() -> Option<PathBuf> {

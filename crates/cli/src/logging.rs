@@ -30,6 +30,7 @@ impl Command {
             _ => matches!(
                 self,
                 Self::Watch(_)
+                    | Self::Top(_)
                     | Self::Relay(_)
                     | Self::Monitor(_)
                     | Self::Reconcile(_)

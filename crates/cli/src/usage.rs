@@ -51,6 +51,8 @@ pub(crate) enum UsageError {
     NeedsTerminal { instead: &'static str },
     #[error("kill-all needs --yes when standard input is not a terminal")]
     NotConfirmed,
+    #[error("not inside tmux; run this in a tmux pane or from a key binding of tmux")]
+    NotInTmux,
     #[error("not inside tmux; run this in a tmux pane or pass --master")]
     NoMaster,
     #[error("not inside tmux; run this in the agent's pane or pass --pane %ID")]

@@ -29,6 +29,7 @@ mod labels;
 mod leftovers;
 mod local_broker;
 mod log_index;
+mod looked_at;
 mod looks;
 mod messages;
 mod monitors;

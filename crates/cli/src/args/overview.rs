@@ -6,8 +6,12 @@ use clap::Command;
 use clap::builder::StyledStr;
 
 /// Every command that is not hidden is in one of these (a test checks it).
-const TOPICS: [(&str, &[&str]); 11] = [
-    ("Everyday", &["spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"]),
+const TOPICS: [(&str, &[&str]); 12] = [
+    (
+        "Everyday",
+        &["top", "spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"],
+    ),
+    ("Inside tmux", &["popup", "sidebar", "tmux-status"]),
     ("Watching", &["watch", "wait", "events", "usage", "budget", "capture", "messages"]),
     ("Finding", &["tag", "rename", "archive", "unarchive"]),
     ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
@@ -42,6 +46,7 @@ pub(super) const AFTER: &str = "\
 Examples:
   dogwatch spawn claude 'Fix the failing test'   # start an agent
   dogwatch spawn --name build -- make -j4        # or any command
+  dogwatch top                                   # the dashboard
   dogwatch status                                # what each session is doing
   dogwatch wait NAME --for idle,waiting          # until it is idle or needs you
   dogwatch send NAME 'Now write the tests'       # send a message, with proof

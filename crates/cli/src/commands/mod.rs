@@ -26,6 +26,7 @@ mod fleet;
 mod gc;
 mod given_text;
 pub(crate) mod hook;
+mod in_tmux;
 mod install_skill;
 mod job;
 mod kill;
@@ -51,6 +52,7 @@ mod story;
 mod tag;
 mod task;
 mod team;
+mod top;
 mod trust;
 mod usage;
 mod wait;
@@ -117,6 +119,10 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Pr(args) => pr::pr(&context, &args),
         Command::Trust(args) => trust::trust(&context, &args),
         Command::Untrust(args) => trust::untrust(&context, &args),
+        Command::Popup(args) => in_tmux::popup(&context, &args),
+        Command::Sidebar(args) => in_tmux::sidebar(&context, &args),
+        Command::TmuxStatus(args) => in_tmux::status(&context, &args),
+        Command::Top(args) => top::top(&context, &args),
         Command::Status(args) => status::status(&context, &args),
         Command::Send(args) => send::send(&context, &args),
         Command::Deliver(args) => send::deliver(&context, &args),

@@ -17,6 +17,9 @@ const LONGEST: Duration = Duration::from_mins(1);
 
 pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     let mut watcher = Watcher::new(context, &args.sessions)?;
+    if args.sessions.is_empty() {
+        watcher.label_panes();
+    }
     let stop = interrupt::flag(watcher.waker())?;
     if !args.json {
         ui::talk("watching; Ctrl-C to stop");

@@ -17,6 +17,7 @@ mod capture;
 mod completions;
 mod crash_proof;
 mod crowd;
+mod dashboard;
 mod debug_screen;
 mod demo;
 mod disk;

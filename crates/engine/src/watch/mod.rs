@@ -8,6 +8,8 @@
 //!
 //! The verdicts come from [`crate::observe::status`] and the same evidence as without a watcher.
 
+mod focus;
+pub mod labels;
 pub(crate) mod line;
 mod pace;
 
@@ -28,11 +30,15 @@ use jiff::Timestamp;
 
 use crate::actions::{job, send};
 use crate::observe::changes::{Changes, Interest, Waker};
+use crate::observe::evidence::Memory;
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{about, processes, unmanaged, usage};
 use crate::{Context, Error};
+use focus::Focus;
+pub use focus::Followed;
+use labels::Labels;
 use line::Line;
 
 /// How often sessions whose status depends on time are judged again.
@@ -63,6 +69,8 @@ enum WakeUp {
     /// Sessions were added or archived.
     Sessions,
     Session(SessionId, Voice),
+    /// The screen that is followed has moved.
+    Focus,
 }
 
 /// Watches all sessions of one server, or some of them.
@@ -78,6 +86,11 @@ pub struct Watcher<'c> {
     /// Listed, but not judged yet.
     new: BTreeMap<SessionId, Session>,
     snapshot: Result<TmuxSnapshot, dogwatch_tmux::Error>,
+    focus: Focus,
+    /// Options of panes, if they are to be set.
+    labels: Option<Labels>,
+    /// Sessions that were judged or removed since [`Watcher::take_touched`].
+    touched: BTreeSet<SessionId>,
     last_round: Instant,
     last_list: Option<Instant>,
     /// Whether tmux answered before: an error on the first call is fatal, later ones may pass.
@@ -126,6 +139,9 @@ impl<'c> Watcher<'c> {
             watched: BTreeMap::new(),
             new: BTreeMap::new(),
             snapshot: Err(dogwatch_tmux::Error::NoServer),
+            focus: Focus::default(),
+            labels: None,
+            touched: BTreeSet::new(),
             last_round: Instant::now(),
             last_list: None,
             has_answered: false,
@@ -143,6 +159,38 @@ impl<'c> Watcher<'c> {
     /// The last status of each session, in the order of their creation (ids sort by time).
     pub fn statuses(&self) -> impl Iterator<Item = &SessionStatus> {
         self.watched.values().map(|watched| &watched.status)
+    }
+
+    /// The last status of one session.
+    pub fn status(&self, session: &str) -> Option<&SessionStatus> {
+        self.watched.get(session).map(|watched| &watched.status)
+    }
+
+    /// What was last read off a session's screen.
+    pub fn memory(&self, session: &str) -> Option<&Memory> {
+        self.reader.memory(session)
+    }
+
+    /// Sessions that were judged again or are gone since the last call, whether their status changed or not.
+    pub fn take_touched(&mut self) -> BTreeSet<SessionId> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// How many panes tmux has, and which watched sessions a client shows; `None` while tmux does not answer.
+    pub fn panes(&self) -> Option<(usize, BTreeSet<SessionId>)> {
+        let snapshot = self.snapshot.as_ref().ok()?;
+        let shown: BTreeSet<PaneId> = snapshot
+            .faces
+            .iter()
+            .filter(|face| face.row.session_attached > 0)
+            .map(|face| face.row.pane_id)
+            .collect();
+        let is_shown = |watched: &&Watched| {
+            watched.status.seen.pane_id().is_some_and(|pane| shown.contains(&pane))
+        };
+        let ids = self.watched.values().filter(is_shown);
+        let ids = ids.map(|watched| watched.status.seen.session.id.clone()).collect();
+        Some((snapshot.faces.len(), ids))
     }
 
     /// The newest job of each session.
@@ -171,7 +219,8 @@ impl<'c> Watcher<'c> {
         let until = Instant::now() + at_most;
         loop {
             let changes = self.turn()?;
-            if !changes.is_empty() || Instant::now() >= until || stop.load(Ordering::Relaxed) {
+            let is_news = !changes.is_empty() || self.focus.is_new();
+            if is_news || Instant::now() >= until || stop.load(Ordering::Relaxed) {
                 return Ok(changes);
             }
             self.wait(until.min(self.next_look()));
@@ -186,6 +235,7 @@ impl<'c> Watcher<'c> {
         for stir in stirred {
             match stir {
                 WakeUp::Sessions => self.last_list = None,
+                WakeUp::Focus => self.focus.stir(now),
                 WakeUp::Session(id, voice) => {
                     if let Some(watched) = self.watched.get_mut(&id) {
                         watched.stir(voice, now);
@@ -200,7 +250,10 @@ impl<'c> Watcher<'c> {
 
     fn next_look(&self) -> Instant {
         let dues = self.watched.values().filter_map(|watched| Some(watched.due?.at));
-        dues.chain([self.last_round + ROUND]).min().unwrap_or(self.last_round)
+        dues.chain(self.focus.due())
+            .chain([self.last_round + ROUND])
+            .min()
+            .unwrap_or(self.last_round)
     }
 
     /// Lists and judges what is due now.
@@ -222,6 +275,8 @@ impl<'c> Watcher<'c> {
             }
         }
         changes.extend(self.look(due, now)?);
+        self.look_at_focus(now);
+        self.update_labels(now);
         Ok(changes)
     }
 
@@ -282,8 +337,16 @@ impl<'c> Watcher<'c> {
 
     fn remove(&mut self, id: &str) -> Option<Change> {
         let watched = self.watched.remove(id)?;
+        self.touch(watched.status.seen.session.id.clone());
         self.reader.forget(id);
         Some(Change { at: Timestamp::now(), what: What::Gone, status: watched.status })
+    }
+
+    fn touch(&mut self, session: SessionId) {
+        if let Some(labels) = &mut self.labels {
+            labels.touch(&session);
+        }
+        self.touched.insert(session);
     }
 
     /// Removes and returns the due sessions, with the source that woke them.
@@ -416,6 +479,10 @@ impl<'c> Watcher<'c> {
             // Events between the reading and the new subscription were missed: read again soon.
             due: if is_same { before.and_then(|b| b.due) } else { Some(Due::soon(now)) },
         };
+        if self.focus.is(&id) {
+            self.focus.stir(now);
+        }
+        self.touch(id.clone());
         self.watched.insert(id, watched);
         (change, is_same)
     }
@@ -427,7 +494,14 @@ impl<'c> Watcher<'c> {
             let stir = move |voice: &Voice| WakeUp::Session(id.clone(), *voice);
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
         });
-        self.changes.set(sessions.chain([listed]).collect());
+        let focus = self.focus_interest().map(|interest| (interest, WakeUp::Focus));
+        self.changes.set(sessions.chain([listed]).chain(focus).collect());
+    }
+}
+
+impl Drop for Watcher<'_> {
+    fn drop(&mut self) {
+        self.remove_labels();
     }
 }
 
