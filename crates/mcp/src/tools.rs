@@ -2,9 +2,9 @@
 
 use dogwatch_core::mcp::Right;
 use dogwatch_protocol::{mcp, message, session, status};
-use rmcp::handler::server::tool::schema_for_output;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use rmcp::schemars::JsonSchema;
+use rmcp::schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::arguments::{
@@ -112,9 +112,10 @@ fn described<A: JsonSchema + 'static, R: JsonSchema + 'static>(
     about: &'static str,
 ) -> Tool {
     let input = Tool::new(tool.as_str(), about, JsonObject::new()).with_input_schema::<A>();
-    let output = JsonObject::clone(&schema_for_output::<R>());
-    let short = short(Value::Object(output));
-    let Value::Object(output) = short else { return input };
+    // Of what is written: a field that may be left out is not required.
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let output = settings.into_generator().into_root_schema_for::<R>().to_value();
+    let Value::Object(output) = short(output) else { return input };
     let input_schema = short_input(&input.input_schema);
     let mut tool = input.with_raw_output_schema(output.into());
     tool.input_schema = input_schema.into();
@@ -173,6 +174,10 @@ mod tests {
             assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
             let output = tool.output_schema.as_ref().unwrap();
             assert_eq!(output["type"], "object", "{}", tool.name);
+            let required = output["required"].as_array().unwrap();
+            for optional in ["left_out", "more", "missed", "repeated", "notes"] {
+                assert!(!required.iter().any(|name| name == optional), "{}: {optional}", tool.name);
+            }
             assert!(tool.annotations.as_ref().unwrap().read_only_hint.is_some());
         }
         // Of what a model gets to read: name, description and input. About four characters are a token.
