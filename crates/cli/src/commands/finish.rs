@@ -47,10 +47,15 @@ fn is_confirmed(context: &Context, args: &Finish) -> Result<bool, Error> {
         return Err(WorktreeError::NotConfirmed.into());
     }
     let (found, commits, files) = finish::at_stake(context, &args.session)?;
+    let counted = |count: usize, what: &str| {
+        if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    };
     let question = format!(
-        "Remove {} and the branch {}, with {commits} commits that no other branch has and {files} uncommitted files?",
+        "Remove {} and the branch {}, with {} in no other branch and {}?",
         ui::short_path(&found.folder),
-        found.branch
+        found.branch,
+        counted(commits, "commit"),
+        counted(files, "uncommitted file"),
     );
     Ok(ui::confirm(&question))
 }

@@ -56,8 +56,9 @@ pub fn open(context: &Context, target: &str, request: &Request) -> Result<Opened
     if is_tree_of(&worktree.folder, &worktree.repository) {
         let left = uncommitted(&worktree.folder)?.len();
         if left > 0 {
+            let files = if left == 1 { "file is" } else { "files are" };
             notes.push(format!(
-                "{left} changed files are not committed, and so not in the pull request"
+                "{left} changed {files} not committed, and so not in the pull request"
             ));
         }
     }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use dogwatch_testkit::dogwatch;
+
 use super::{Repo, commit, git, refused, write};
 
 #[test]
@@ -302,4 +304,28 @@ fn gc_removes_only_what_is_merged() {
     assert_eq!(repo.branches(), "dogwatch/dirty\ndogwatch/living\ndogwatch/open\nmain");
     let _ = repo.finish(&["open", "--merge"]).success();
     assert_eq!(gc(&[])["sessions"], serde_json::json!(["open"]));
+}
+
+/// On a terminal, a person is told what would be lost, and asked.
+#[test]
+fn discarding_is_confirmed_by_a_person() {
+    let repo = Repo::new();
+    let tree = repo.worked("x", "b", "b\n");
+    write(&tree.folder, "draft", "d\n");
+    let cwd = repo.top().to_str().unwrap();
+    let ask = |name: &str| {
+        let asked = ["--name", name, "--cwd", cwd, "--", dogwatch(), "finish", "x", "--discard"];
+        let asker = repo.env.spawn(&asked);
+        repo.env.wait_screen(name, "1 commit in no other branch and 1 uncommitted file?");
+        asker
+    };
+    let no = ask("no");
+    repo.env.keys(&no, &["n", "Enter"]);
+    repo.env.wait_state("no", "crashed");
+    assert!(tree.folder.join("draft").exists());
+    let yes = ask("yes");
+    repo.env.keys(&yes, &["y", "Enter"]);
+    repo.env.wait_state("yes", "exited");
+    assert!(!tree.folder.exists());
+    assert_eq!((repo.branches().as_str(), repo.trees()), ("main", 1));
 }

@@ -59,7 +59,7 @@ fn a_pull_request_is_opened_once() {
     commit(&repo.env, &tree.folder, "more");
     write(&tree.folder, "draft", "d\n");
     let again = pr(&[], true).success();
-    assert!(again.stderr.contains("1 changed files are not committed"), "{again}");
+    assert!(again.stderr.contains("1 changed file is not committed"), "{again}");
     assert_eq!(again.json()["opened"], false);
     assert!(pushed().starts_with(&repo.git(&["rev-parse", "dogwatch/x"])));
     assert_eq!(fs::read_to_string(&log).unwrap().matches("pr create").count(), 2);

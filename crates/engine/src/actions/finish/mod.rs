@@ -392,7 +392,8 @@ pub fn at_stake(context: &Context, target: &str) -> Result<(Worktree, usize, usi
     let home = diff::repository(&worktree)?;
     let commits = match home.tip(&worktree.branch)? {
         Some(tip) => {
-            let own = format!("--exclude=refs/heads/{}", worktree.branch);
+            // Without `refs/heads`: it belongs to `--branches`.
+            let own = format!("--exclude={}", worktree.branch);
             let text = home.ask(&[
                 "rev-list",
                 "--count",
