@@ -1,15 +1,15 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
-use dogwatch_core::rules::{Answer, Rule};
-use dogwatch_engine::actions::rules::{self, Rehearsed};
+use dogwatch_core::rules::Answer;
+use dogwatch_engine::actions::rules::{self, Rehearsed, Written};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::rules::{self as printed, ListedRule, Rehearsal, RehearsedRequest};
 use jiff::Timestamp;
 
 use crate::args::{Rules, RulesVerb};
 use crate::table::Cell;
-use crate::ui;
 use crate::usage::UsageError;
+use crate::{environment, ui};
 
 pub(crate) fn rules(context: &Context, args: &Rules) -> Result<u8, Error> {
     match &args.verb {
@@ -22,15 +22,14 @@ pub(crate) fn rules(context: &Context, args: &Rules) -> Result<u8, Error> {
 }
 
 fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
-    let rules = rules::list(context)?;
+    let rules = rules::list(context, &environment::current_dir()?)?;
     let paused_since = context.store()?.rules_paused()?;
     if as_json {
-        let file = context.config.as_deref().unwrap_or_else(|| "".as_ref()).display().to_string();
-        let shape = |rule: &Rule| ListedRule {
+        let shape = |(rule, file): &Written| ListedRule {
             name: rule.name.clone(),
             answer: rule.answer,
             about: rule.about(),
-            file: file.clone(),
+            file: file.display().to_string(),
         };
         ui::json(&printed::Rules { paused_since, rules: rules.iter().map(shape).collect() });
         return Ok(exit_code::OK);
@@ -39,7 +38,7 @@ fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
         ui::talk("no rules; a person is asked everything. Write [[rule]] in config.toml");
     } else {
         let mut table = ui::table(&["RULE", "ANSWER", "ABOUT"]);
-        for rule in &rules {
+        for (rule, _) in &rules {
             table.row([rule.name.as_str().into(), cell(rule.answer), rule.about().into()]);
         }
         ui::line(table);

@@ -37,6 +37,25 @@ fn rules_are_listed_and_mistakes_are_named() {
     let _ = env.dogwatch(&["rules", "explain", "7"]).code(2);
 }
 
+#[test]
+fn rules_of_a_project_count_once_it_is_trusted() {
+    let env = TestEnv::new();
+    let _ = env.run(Command::new("git").args(["init", "-q"]).arg(env.work())).success();
+    let file = env.work().join(".dogwatch.toml");
+    fs::write(&file, "[[rule]]\nanswer = \"allow\"\ncommand = \"make *\"\n").unwrap();
+    let count = || {
+        let listed = env.dogwatch(&["rules", "--json"]).success().json();
+        listed["rules"].as_array().unwrap().len()
+    };
+    assert_eq!(count(), 0);
+    let _ = env.dogwatch(&["trust"]).success();
+    assert_eq!(count(), 1);
+    fs::write(&file, "[[rule]]\nanswer = \"allow\"\ncommand = \"rm *\"\n").unwrap();
+    assert_eq!(count(), 0, "what is written there now was never trusted");
+    fs::write(&file, "[[rule]]\nanswer = \"allow\"\n").unwrap();
+    let _ = env.dogwatch(&["trust"]).code(2);
+}
+
 /// The words that bash gives to the command, which it does not find and so hands to us.
 fn by_bash(line: &str) -> Option<Vec<String>> {
     // By a descriptor of its own: the line may send its output away.

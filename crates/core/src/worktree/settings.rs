@@ -1,4 +1,4 @@
-//! `.dogwatch.toml`: what a new worktree of a project needs besides its files in git.
+//! `.dogwatch.toml`: what a new worktree of a project needs besides its files in git, and the project's rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
 use crate::config::ConfigError;
+use crate::rules::{self, Rule, RuleTable};
 
 /// The file's name, at the top of the work tree.
 pub const FILE: &str = ".dogwatch.toml";
@@ -29,6 +30,7 @@ struct File {
     setup: Option<Spanned<String>>,
     setup_timeout: Option<Spanned<u64>>,
     values: BTreeMap<String, Spanned<String>>,
+    rule: Vec<RuleTable>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,11 +89,21 @@ pub fn hash(content: &[u8]) -> String {
     })
 }
 
-pub fn parse(text: &str) -> Result<Settings, ConfigError> {
-    let file: File = toml::from_str(text).map_err(|error| {
+fn read(text: &str) -> Result<File, ConfigError> {
+    toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         ConfigError::at(text, offset, error.message())
-    })?;
+    })
+}
+
+/// The project's rules that answer requests for permission.
+pub fn rules(text: &str) -> Result<Vec<Rule>, ConfigError> {
+    rules::read(&read(text)?.rule, text)
+}
+
+pub fn parse(text: &str) -> Result<Settings, ConfigError> {
+    let file = read(text)?;
+    rules::read(&file.rule, text)?;
     let at = |offset: usize, problem: String| Err(ConfigError::at(text, offset, problem));
     let mut seen = BTreeSet::new();
     for path in file.copy.iter().chain(&file.link) {

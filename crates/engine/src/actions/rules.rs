@@ -3,6 +3,7 @@
 //! The answer is given by the hook that the agent calls for this very request, and waits for: it cannot reach another one, whatever the
 //! screen shows by then. An agent that has no such hook is not answered.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -15,7 +16,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::actions::hook::Payload;
-use crate::observe::status;
+use crate::observe::{project, status};
+use crate::worktree::trust;
 use crate::{Context, Error, config};
 
 /// The event of a request for permission.
@@ -39,9 +41,31 @@ pub struct Rehearsed {
     pub was_answered: bool,
 }
 
-/// The user's rules, as they are written now.
-pub fn list(context: &Context) -> Result<Vec<Rule>, Error> {
-    Ok(read(&config::read(context)?))
+/// A rule, and the file that it is written in.
+pub type Written = (Rule, PathBuf);
+
+/// The user's rules, and those of the project that a directory is in, as they are written now.
+pub fn list(context: &Context, dir: &Path) -> Result<Vec<Written>, Error> {
+    let file = context.config.clone().unwrap_or_default();
+    let mut all: Vec<Written> =
+        read(&config::read(context)?).into_iter().map(|rule| (rule, file.clone())).collect();
+    if let Some(found) = trust::find(context, &project::root(None, dir))? {
+        let of_project = found.trusted_rules()?.into_iter();
+        all.extend(of_project.map(|rule| (rule, found.path.clone())));
+    }
+    Ok(all)
+}
+
+/// The rules that hold for a session. An agent may write the files of its worktree: those of the work tree that it was made from count.
+fn of_session(context: &Context, store: &Store, config: &Config, session: &Session) -> Vec<Rule> {
+    let mut all = read(config);
+    let home = store.worktree(&session.id).logged("read a worktree").flatten();
+    let dir = home.map_or_else(|| session.cwd.clone(), |worktree| worktree.home);
+    let found = trust::find(context, &project::root(None, &dir)).logged("read a project's rules");
+    // A file that cannot be read answers nothing; `dogwatch rules` says why.
+    let rules = found.flatten().and_then(|found| found.trusted_rules().logged("read rules"));
+    all.extend(rules.unwrap_or_default());
+    all
 }
 
 fn read(config: &Config) -> Vec<Rule> {
@@ -57,8 +81,7 @@ pub fn answer(
     now: Timestamp,
 ) -> Result<Option<HookOutput>, Error> {
     let config = config::read(context)?;
-    let rules = read(&config);
-    if rules.is_empty() || payload.is_cut {
+    if payload.is_cut {
         return Ok(None);
     }
     let Ok(value) = serde_json::from_str::<Value>(&payload.text) else { return Ok(None) };
@@ -68,7 +91,7 @@ pub fn answer(
     }
     let Some(session) = store.by_id(session)? else { return Ok(None) };
     let Some((request, asks)) = request(&session, &value) else { return Ok(None) };
-    let decision = rules::decide(&rules, &request);
+    let decision = rules::decide(&of_session(context, &store, &config, &session), &request);
     let message = match decision.answer {
         Answer::Ask => return Ok(None),
         Answer::Allow => None,
@@ -91,21 +114,22 @@ pub fn answer(
 
 /// What the rules of today say to requests since a time, oldest first.
 pub fn rehearse(context: &Context, since: Option<Timestamp>) -> Result<Vec<Rehearsed>, Error> {
-    let rules = list(context)?;
+    let config = config::read(context)?;
     let mut store = context.store()?;
     let found = store.permission_requests(Requests {
         since,
         most: MOST_REHEARSED,
         ..Requests::default()
     })?;
-    let mut all: Vec<_> = found.iter().filter_map(|one| rehearsed(&store, &rules, one)).collect();
+    let mut past = Past { context, store: &store, config: &config, rules: BTreeMap::new() };
+    let mut all: Vec<_> = found.iter().filter_map(|one| past.rehearse(one)).collect();
     all.reverse();
     Ok(all)
 }
 
 /// What the rules say to one request: by its number, or the last one of a session.
 pub fn explain(context: &Context, target: &str) -> Result<Option<Rehearsed>, Error> {
-    let rules = list(context)?;
+    let config = config::read(context)?;
     let mut store = context.store()?;
     let by_number = target.parse().ok();
     let session = match by_number {
@@ -114,35 +138,45 @@ pub fn explain(context: &Context, target: &str) -> Result<Option<Rehearsed>, Err
     };
     let which = Requests { number: by_number, session: session.as_deref(), most: 1, since: None };
     let found = store.permission_requests(which)?;
-    Ok(found.first().and_then(|one| rehearsed(&store, &rules, one)))
+    let mut past = Past { context, store: &store, config: &config, rules: BTreeMap::new() };
+    Ok(found.first().and_then(|one| past.rehearse(one)))
 }
 
-fn rehearsed(store: &Store, rules: &[Rule], one: &PermissionRequest) -> Option<Rehearsed> {
-    let signal = &one.signal;
-    let session = store.by_id(&signal.session).logged("read a session").flatten()?;
-    let payload: Value = serde_json::from_str(&signal.payload).logged("read JSON")?;
-    let (request, asks) = request(&session, &payload)?;
-    let is_cut = signal.payload.contains("bytes left out]");
-    let decision = if is_cut {
-        Decision {
-            answer: Answer::Ask,
-            rules: vec![],
-            because: "too long to be kept whole".to_owned(),
-        }
-    } else {
-        rules::decide(rules, &request)
-    };
-    Some(Rehearsed {
-        number: one.number,
-        at: signal.at,
-        session: session.id.to_string(),
-        name: session.name,
-        agent: request.agent,
-        tool: request.tool,
-        asks,
-        decision,
-        was_answered: signal.event != REQUEST,
-    })
+/// Requests of the past, and the rules of their sessions.
+struct Past<'a> {
+    context: &'a Context,
+    store: &'a Store,
+    config: &'a Config,
+    rules: BTreeMap<String, Vec<Rule>>,
+}
+
+impl Past<'_> {
+    fn rehearse(&mut self, one: &PermissionRequest) -> Option<Rehearsed> {
+        let signal = &one.signal;
+        let session = self.store.by_id(&signal.session).logged("read a session").flatten()?;
+        let payload: Value = serde_json::from_str(&signal.payload).logged("read JSON")?;
+        let (request, asks) = request(&session, &payload)?;
+        let is_cut = signal.payload.contains("bytes left out]");
+        let decision = if is_cut {
+            let because = "too long to be kept whole".to_owned();
+            Decision { answer: Answer::Ask, rules: vec![], because }
+        } else {
+            let rules = || of_session(self.context, self.store, self.config, &session);
+            let rules = self.rules.entry(signal.session.clone()).or_insert_with(rules);
+            rules::decide(rules, &request)
+        };
+        Some(Rehearsed {
+            number: one.number,
+            at: signal.at,
+            session: session.id.to_string(),
+            name: session.name,
+            agent: request.agent,
+            tool: request.tool,
+            asks,
+            decision,
+            was_answered: signal.event != REQUEST,
+        })
+    }
 }
 
 /// What is asked for, with its paths as they are on disk, and for people.

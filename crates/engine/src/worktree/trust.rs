@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use dogwatch_core::rules::Rule;
 use dogwatch_core::worktree::settings::{self, FILE, MOST_BYTES, Settings};
 use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
@@ -32,6 +33,17 @@ impl Found {
     pub fn settings(&self) -> Result<Settings, Error> {
         let text = String::from_utf8_lossy(&self.content);
         settings::parse(&text).map_err(|problem| {
+            WorktreeError::BadSettings { path: self.path.clone(), problem }.into()
+        })
+    }
+
+    /// Its rules, if it is trusted.
+    pub fn trusted_rules(&self) -> Result<Vec<Rule>, Error> {
+        if self.trust != Trust::Trusted {
+            return Ok(vec![]);
+        }
+        let text = String::from_utf8_lossy(&self.content);
+        settings::rules(&text).map_err(|problem| {
             WorktreeError::BadSettings { path: self.path.clone(), problem }.into()
         })
     }
