@@ -62,6 +62,9 @@ enum Command {
     Growth(growth::Args),
 }
 
+/// Sessions whose runners are measured.
+const RUNNERS: usize = 50;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Job {
     Start,
@@ -76,6 +79,7 @@ enum Job {
     Told,
     Relay,
     Watching,
+    Runners,
     StoryAutomator,
 }
 
@@ -183,6 +187,12 @@ fn measure(args: &Args) -> Result<Report, Error> {
         let world = World::make(args.dogwatch.as_deref())?;
         claude::install(&world)?;
         costs.extend(cases::watching::measure(&world, most)?);
+        finish(world);
+    }
+    if wanted(Job::Runners) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        costs.extend(cases::runners::measure(&world, RUNNERS)?);
         finish(world);
     }
     Ok(Report { machine, groups, costs })

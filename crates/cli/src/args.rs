@@ -9,6 +9,7 @@ mod jobs;
 mod labels;
 mod messages;
 mod monitor;
+mod notify;
 mod overview;
 mod registry;
 mod rules;
@@ -36,6 +37,7 @@ pub(crate) use jobs::*;
 pub(crate) use labels::*;
 pub(crate) use messages::*;
 pub(crate) use monitor::*;
+pub(crate) use notify::*;
 pub(crate) use registry::*;
 pub(crate) use rules::*;
 pub(crate) use sessions::*;
@@ -144,6 +146,7 @@ pub(crate) enum Command {
     Messages(Messages),
     Job(Job),
     Escalations(Escalations),
+    Notify(NotifyArgs),
     Create(Box<Create>),
     Resume(Resume),
     Delete(Delete),

@@ -41,6 +41,10 @@ pub(crate) enum UsageError {
         "no request for permission of {target} is recorded; `dogwatch rules rehearse` lists all"
     )]
     NoRequest { target: String },
+    #[error(
+        "no notification channel has the name or kind {given:?}; see [[notify]] in config.toml"
+    )]
+    UnknownChannel { given: String },
     #[error("unknown trigger {given:?}; known triggers: {known}")]
     UnknownTrigger { given: String, known: String },
     #[error("--default must be one of the options, 1 to {options}")]

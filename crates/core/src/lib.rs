@@ -34,6 +34,7 @@
 //! | [`interval`] | what is due every so often, whatever the clocks do |
 //! | [`kanban`] | what the command line of Hermes Kanban says |
 //! | [`notice`] | what a person is told by bell, desktop, command or webhook |
+//! | [`notify`] | which notification is sent where, and when |
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
@@ -77,6 +78,7 @@ pub mod loops;
 pub mod mask;
 pub mod mcp;
 pub mod name;
+pub mod notify;
 pub mod permissions;
 pub mod process_tree;
 pub mod profile;

@@ -35,6 +35,7 @@ mod messages;
 mod monitors;
 mod mqtt;
 mod names;
+mod notify;
 mod opencode;
 mod outbox;
 mod project;
@@ -74,6 +75,7 @@ pub use messages::{Message, NewMessage};
 pub use monitors::{Assignment, JournalDrift};
 pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
 pub use names::{Candidate, Names};
+pub use notify::{ChannelHealth, DeliveryOutcome, NotifyEvent, NotifyWhat, TakenDelivery};
 pub use opencode::{OpencodeSession, opencode_sessions};
 pub use outbox::{Backlog, MOST_WAITING, Waiting};
 pub use project::{

@@ -15,7 +15,7 @@ const TOPICS: [(&str, &[&str]); 12] = [
     ("Watching", &["watch", "wait", "events", "usage", "budget", "capture", "messages"]),
     ("Finding", &["tag", "rename", "archive", "unarchive"]),
     ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
-    ("Jobs, stories and questions", &["job", "story", "escalations"]),
+    ("Jobs, stories and questions", &["job", "story", "escalations", "notify"]),
     ("Unattended work", &["rules"]),
     ("Teams in one tmux window", &["team", "pane", "task", "agent"]),
     (

@@ -36,6 +36,7 @@ mod man;
 mod mcp;
 mod messages;
 mod monitor;
+mod notify;
 mod pane;
 mod pr;
 mod reconcile;
@@ -131,6 +132,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Messages(args) => messages::messages(&context, &args),
         Command::Job(args) => job::job(&context, &args),
         Command::Escalations(args) => escalations::escalations(&context, &args),
+        Command::Notify(args) => notify::notify(&context, &args),
         Command::Create(args) => create::create(&context, *args),
         Command::Resume(args) => resume::resume(&context, &args),
         Command::Delete(args) => delete::delete(&context, &args),

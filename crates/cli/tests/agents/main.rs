@@ -20,6 +20,7 @@ mod job;
 mod kanban;
 mod loops;
 mod mcp;
+mod notify;
 mod opencode;
 mod permissions;
 mod prompts;

@@ -47,6 +47,7 @@ mod mistaken;
 mod monitor;
 mod names;
 mod nested;
+mod notify;
 mod panes;
 mod places;
 mod prompt;

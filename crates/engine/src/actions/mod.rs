@@ -11,6 +11,7 @@ pub mod courier;
 pub mod diff;
 pub mod escalation;
 pub mod finish;
+pub mod follow;
 pub mod gc;
 pub mod hook;
 pub mod job;

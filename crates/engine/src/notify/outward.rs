@@ -34,6 +34,7 @@ pub fn notice(notice: &Notice) -> Notice {
         title: text(&notice.title),
         text: text(&notice.text),
         data: json(notice.data.clone()),
+        several: notice.several.iter().map(self::notice).collect(),
         ..notice.clone()
     }
 }

@@ -11,6 +11,7 @@
 mod focus;
 pub mod labels;
 pub(crate) mod line;
+mod notifier;
 mod pace;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -40,6 +41,7 @@ use focus::Focus;
 pub use focus::Followed;
 use labels::Labels;
 use line::Line;
+use notifier::Notifier;
 
 /// How often sessions whose status depends on time are judged again.
 const ROUND: Duration = Duration::from_secs(1);
@@ -80,6 +82,7 @@ pub struct Watcher<'c> {
     reader: StatusReader<'c>,
     changes: Changes<WakeUp>,
     line: Line,
+    notifier: Notifier,
     /// Only these ids; `None` watches all sessions.
     only: Option<BTreeSet<SessionId>>,
     watched: BTreeMap<SessionId, Watched>,
@@ -135,6 +138,7 @@ impl<'c> Watcher<'c> {
             reader,
             changes,
             line,
+            notifier: Notifier::start(context),
             only: (!ids.is_empty()).then_some(ids),
             watched: BTreeMap::new(),
             new: BTreeMap::new(),
@@ -400,6 +404,8 @@ impl<'c> Watcher<'c> {
         if !is_same {
             self.listen();
         }
+        let changed = changes.iter().filter(|change| !matches!(change.what, What::Gone));
+        self.notifier.show(changed.map(|change| change.status.clone()).collect());
         Ok(changes)
     }
 
