@@ -12,6 +12,7 @@ mod machine;
 mod race;
 mod real_claude;
 mod report;
+mod search;
 mod timing;
 mod world;
 
@@ -60,6 +61,7 @@ struct Args {
 enum Command {
     /// How times, memory and disk grow with ended and living sessions, hooks and events
     Growth(growth::Args),
+    Search(search::Args),
 }
 
 /// Sessions whose runners are measured.
@@ -85,8 +87,12 @@ enum Job {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    if let Some(Command::Growth(args)) = &args.command {
-        return match growth::measure(args) {
+    if let Some(command) = &args.command {
+        let measured = match command {
+            Command::Growth(args) => growth::measure(args),
+            Command::Search(args) => search::measure(args),
+        };
+        return match measured {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 report::complain(&error);

@@ -13,6 +13,7 @@ mod notify;
 mod overview;
 mod registry;
 mod rules;
+mod search;
 mod sessions;
 mod status;
 mod story;
@@ -40,6 +41,7 @@ pub(crate) use monitor::*;
 pub(crate) use notify::*;
 pub(crate) use registry::*;
 pub(crate) use rules::*;
+pub(crate) use search::*;
 pub(crate) use sessions::*;
 pub(crate) use status::*;
 pub(crate) use story::*;
@@ -171,6 +173,7 @@ pub(crate) enum Command {
     Kill(Kill),
     KillAll(KillAll),
     Exists(Exists),
+    Search(Search),
     Tag(Tag),
     Rename(Rename),
     Archive(Archive),

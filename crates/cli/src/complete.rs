@@ -108,9 +108,7 @@ fn offered(path: &str, arg: &str) -> Option<Values> {
         (_, "session" | "sessions")
         | ("messages" | "job ls" | "pane verify" | "team", "target")
         | ("exists" | "adopt", "name") => Values::Sessions,
-        ("tag ls" | "status" | "ls" | "spawn" | "tag add" | "tag rm" | "search", "tags") => {
-            Values::Tags
-        }
+        ("tag ls" | "status" | "ls" | "spawn" | "tag add" | "tag rm", "tags") => Values::Tags,
         (_, "agent" | "agents" | "fallback") => Values::Agents,
         (_, "run") => Values::Runs,
         ("job show" | "job wait" | "job cancel", "id") => Values::Jobs,

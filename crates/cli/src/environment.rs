@@ -62,6 +62,14 @@ pub(crate) fn project() -> Result<PathBuf, Error> {
     Ok(project_of(&current_dir()?))
 }
 
+/// The project of a folder that a person named.
+pub(crate) fn project_given(folder: &Path) -> Result<PathBuf, Error> {
+    let folder = folder
+        .canonicalize()
+        .map_err(Error::io(format!("read the directory {}", folder.display())))?;
+    Ok(project_of(&folder))
+}
+
 pub(crate) fn project_of(cwd: &Path) -> PathBuf {
     dogwatch_engine::observe::project::root(path_variable("PROJECT_ROOT").as_deref(), cwd)
 }

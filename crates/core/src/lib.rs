@@ -38,6 +38,7 @@
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
+//! | [`search`] | what of conversations is searched, and how a question is asked |
 //! | [`topic`] | what a conversation is about, and how full its context is |
 //! | [`git_head`] | which branch git's files name |
 //! | [`report`] | what a session did, and whether what its agent said of tests is borne out |
@@ -89,6 +90,7 @@ pub mod roles;
 pub mod rules;
 pub mod runner;
 pub mod screen;
+pub mod search;
 pub mod session_file;
 pub mod shutdown;
 pub mod skill;

@@ -49,7 +49,7 @@ impl Topic {
         }
     }
 
-    fn fold_line(&mut self, dialect: Dialect, line: &Value) {
+    pub(crate) fn fold_line(&mut self, dialect: Dialect, line: &Value) {
         match dialect {
             Dialect::Claude => self.claude(line),
             Dialect::Codex => self.codex(line),

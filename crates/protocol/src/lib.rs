@@ -17,6 +17,7 @@
 //! | [`run`] | runs of a workflow: plan, facts, report |
 //! | [`screen`] | what one screen shows |
 //! | [`bug_report`] | bug reports about a session |
+//! | [`search`] | what `search` found |
 //! | [`label`] | titles, tags and the archive |
 //! | [`event`] | events: the journal, `dogwatch events`, MQTT |
 //! | [`event_data`] | the data of each kind of event and notification |
@@ -48,6 +49,7 @@ pub mod registry;
 pub mod rules;
 pub mod run;
 pub mod screen;
+pub mod search;
 pub mod session;
 pub mod status;
 pub mod team;

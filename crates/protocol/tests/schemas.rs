@@ -6,8 +6,8 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, mcp, message, notice,
-    record, registry, rules, run, screen, session, status, team, tools, usage, verification,
-    worktree,
+    record, registry, rules, run, screen, search, session, status, team, tools, usage,
+    verification, worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -49,6 +49,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("finish", printed::<worktree::Finished>()),
         ("pr", printed::<worktree::PullRequest>()),
         ("trust", printed::<worktree::TrustedFile>()),
+        ("search", printed::<search::SearchResults>()),
         ("exists", printed::<session::Exists>()),
         ("gc", printed::<session::Collected>()),
         ("status", printed::<status::Statuses>()),

@@ -46,6 +46,7 @@ mod replace;
 mod requests;
 mod rules;
 mod runs;
+mod search;
 mod sessions;
 mod shared_file;
 mod shrink;
@@ -76,7 +77,10 @@ pub use monitors::{Assignment, JournalDrift};
 pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
 pub use names::{Candidate, Names};
 pub use notify::{ChannelHealth, DeliveryOutcome, NotifyEvent, NotifyWhat, TakenDelivery};
-pub use opencode::{OpencodeSession, opencode_sessions};
+pub use opencode::{
+    OpencodeConversation, OpencodeSession, opencode_conversations, opencode_sessions,
+    opencode_texts,
+};
 pub use outbox::{Backlog, MOST_WAITING, Waiting};
 pub use project::{
     Allowance, LinkInProject, MOST_TEXT, ProjectFile, Provided, Readers, copy_beneath,
@@ -91,6 +95,7 @@ pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;
 pub use rules::{PermissionRequest, Requests};
 pub use runs::{Appended, KeptRun, NewRun};
+pub use search::{Addition, Doc, Found, Question, SearchIndex, Source as SearchSource};
 pub use sessions::{
     MOST_OVER, NewSession, SHOWN_FOR, Server, Session, Stage, TeamMembership, Wanted, Which,
 };

@@ -38,6 +38,56 @@ fn read(database: &Path, folder: &str, since: Timestamp) -> rusqlite::Result<Vec
     statement.query_map(params![folder, since.as_millisecond()], row)?.collect()
 }
 
+/// A conversation as it is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpencodeConversation {
+    pub id: String,
+    pub title: String,
+    pub folder: String,
+    /// Milliseconds since 1970.
+    pub updated: i64,
+}
+
+/// All conversations, without those of subagents.
+pub fn opencode_conversations(database: &Path) -> Vec<OpencodeConversation> {
+    let read = || -> rusqlite::Result<Vec<OpencodeConversation>> {
+        let connection = open(database)?;
+        let sql = "SELECT id, title, directory, time_updated FROM session WHERE parent_id IS NULL";
+        let row = |row: &rusqlite::Row<'_>| {
+            Ok(OpencodeConversation {
+                id: row.get(0)?,
+                title: row.get(1)?,
+                folder: row.get(2)?,
+                updated: row.get(3)?,
+            })
+        };
+        connection.prepare(sql)?.query_map([], row)?.collect()
+    };
+    if database.is_file() { read().unwrap_or_default() } else { Vec::new() }
+}
+
+/// What was said in a conversation, oldest first: who said it (`user`, `assistant`, `tool`), when, and what. At most so many.
+pub fn opencode_texts(
+    database: &Path,
+    conversation: &str,
+    most: u32,
+) -> Vec<(String, i64, String)> {
+    let read = || -> rusqlite::Result<Vec<(String, i64, String)>> {
+        let connection = open(database)?;
+        let sql = "SELECT CASE json_extract(part.data, '$.type') WHEN 'tool' THEN 'tool' ELSE json_extract(message.data, '$.role') END, \
+             part.time_created, coalesce(json_extract(part.data, '$.text'), json_extract(part.data, '$.tool') || ' ' || \
+             coalesce(json_extract(part.data, '$.state.input.command'), json_extract(part.data, '$.state.input.filePath'), '')) \
+             FROM part JOIN message ON message.id = part.message_id WHERE part.session_id = ?1 \
+             AND json_extract(part.data, '$.type') IN ('text', 'tool') ORDER BY part.time_created, part.id LIMIT ?2";
+        let row = |row: &rusqlite::Row<'_>| {
+            let text: Option<String> = row.get(2)?;
+            Ok((row.get(0)?, row.get(1)?, text.unwrap_or_default()))
+        };
+        connection.prepare(sql)?.query_map(params![conversation, most], row)?.collect()
+    };
+    read().unwrap_or_default()
+}
+
 pub(crate) fn open(database: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;

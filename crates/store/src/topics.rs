@@ -1,5 +1,6 @@
 //! What transcripts told of conversations, so that only what was added to them need be read.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use dogwatch_base::log::Logged as _;
@@ -59,6 +60,20 @@ impl Store {
                 .map(drop)
             })
         })
+    }
+
+    /// Sessions by the path of their transcript, as far as it is known.
+    pub fn transcripts(&self) -> Result<HashMap<String, String>, StoreError> {
+        let sql = "SELECT path, session FROM topics WHERE path <> ''";
+        self.read(|c| {
+            c.prepare_cached(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })
+    }
+
+    /// The payload of the last hook call of a session, which most often names its transcript.
+    pub fn last_payload(&self, session: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT payload FROM signals WHERE session = ? ORDER BY id DESC LIMIT 1";
+        self.read(|c| c.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional())
     }
 
     /// The last call of a session's statusline, as the agent made it.

@@ -13,7 +13,7 @@ const TOPICS: [(&str, &[&str]); 12] = [
     ),
     ("Inside tmux", &["popup", "sidebar", "tmux-status"]),
     ("Watching", &["watch", "wait", "events", "usage", "budget", "capture", "messages"]),
-    ("Finding", &["tag", "rename", "archive", "unarchive"]),
+    ("Finding", &["search", "tag", "rename", "archive", "unarchive"]),
     ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
     ("Jobs, stories and questions", &["job", "story", "escalations", "notify"]),
     ("Unattended work", &["rules"]),

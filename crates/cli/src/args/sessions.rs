@@ -56,6 +56,9 @@ pub(crate) struct Spawn {
     /// Environment variable for the session; repeatable
     #[arg(long, short, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
+    /// Resume this conversation of the agent, by its id
+    #[arg(long, value_name = "ID", requires = "agent")]
+    pub(crate) resume: Option<String>,
     /// Model for the agent
     #[arg(long, short, requires = "agent")]
     pub(crate) model: Option<String>,

@@ -46,6 +46,7 @@ mod rename;
 mod resume;
 mod rules;
 mod run;
+mod search;
 mod send;
 mod spawn;
 mod status;
@@ -163,6 +164,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Kill(args) => kill::kill(&context, &args),
         Command::KillAll(args) => kill_all::kill_all(&context, &args),
         Command::Exists(args) => exists::exists(&context, &args),
+        Command::Search(args) => search::search(&context, &args),
         Command::Tag(args) => tag::tag(&context, &args),
         Command::Rename(args) => rename::rename(&context, &args),
         Command::Archive(args) => archive::archive(&context, &args),

@@ -102,7 +102,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         project: environment::project_of(&cwd),
         cwd,
         model: args.model,
-        resume: None,
+        resume: args.resume,
         unattended: args.unattended,
         env,
         caller_env: std::env::vars_os().collect(),

@@ -108,12 +108,7 @@ impl Filter {
         let states = if args.waiting { vec!["waiting".to_owned()] } else { args.states.clone() };
         known_states(&states)?;
         let project = match &args.project {
-            Some(folder) => {
-                let folder = folder
-                    .canonicalize()
-                    .map_err(Error::io(format!("read the directory {}", folder.display())))?;
-                Some(environment::project_of(&folder))
-            }
+            Some(folder) => Some(environment::project_given(folder)?),
             None if args.project_only => Some(environment::project()?),
             None => None,
         };

@@ -42,3 +42,39 @@ fn codex_titles_and_context() {
     });
     lab.end(&[]);
 }
+
+/// What a real agent and a person said is found, and the conversation goes on where it was found.
+fn is_found(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    let session = lab.spawn(&["--unattended", "--prompt", "[hello] Greet the xylophone"]);
+    lab.wait_event(&session, "Stop");
+    let hit = |word: &str| {
+        let told = lab.dogwatch(&["search", word, "--json"]).json();
+        told["hits"][0].clone()
+    };
+    eventually("the prompt is found", || hit("xylophone")["session"]["name"] == "a");
+    let prompt = hit("xylophone");
+    assert_eq!(prompt["open"], serde_json::json!(["dogwatch", "attach", "a"]), "{prompt:#}");
+    eventually("the answer is found", || hit("double")["found_in"] == "agent");
+    lab.end(&[]);
+    let found = hit("double");
+    let conversation = found["conversation"].as_str().unwrap();
+    assert_eq!(found["open"][2], agent.name(), "{found:#}");
+    assert_eq!((&found["open"][3], &found["open"][4]), (&"--resume".into(), &conversation.into()));
+    let open: Vec<&str> =
+        found["open"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+    let name = ["--name", "again"];
+    let _ = lab.dogwatch(&[&open[1..], &name].concat()).success();
+    lab.env.wait_screen("again", "Greet the xylophone");
+    let _ = lab.dogwatch(&["kill", "again"]).success();
+}
+
+#[test]
+fn claude_conversations_are_found() {
+    is_found(Agent::Claude);
+}
+
+#[test]
+fn codex_conversations_are_found() {
+    is_found(Agent::Codex);
+}

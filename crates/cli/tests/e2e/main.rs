@@ -56,6 +56,7 @@ mod registry_closed;
 mod registry_crowd;
 mod rules;
 mod runner;
+mod search;
 mod secrets;
 mod send;
 mod servers;

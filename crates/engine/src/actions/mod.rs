@@ -20,6 +20,7 @@ pub mod label;
 pub mod pull_request;
 pub(crate) mod retire;
 pub mod rules;
+pub mod search;
 pub mod send;
 mod shutdown;
 pub mod skill;

@@ -5,13 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dogwatch_base::log::LoggedIo as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::liveness::State;
 use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::actions::{close_panes, collect, kill, retire, send, stale_sockets};
+use crate::actions::{close_panes, collect, kill, retire, search, send, stale_sockets};
 use crate::observe::process_table::Census;
 use crate::observe::processes;
 use crate::observe::snapshot::{self, SessionSnapshot};
@@ -94,6 +94,9 @@ pub fn gc(
         store.forget_strangers(before)?;
         store.forget_settled(before)?;
         store.trim_signals()?;
+        // The index can be made again: it must not keep anything else from being cleaned up.
+        let known: HashSet<String> = store.all_ids()?.into_iter().collect();
+        search::forget_gone(context, &known).logged("clean up the index of `search`");
         // What story-automator kept of sessions that were not ours.
         context.state.remove_old_stories(older_than, |name| name.ends_with(".txt"));
         for id in &collected.folders {
