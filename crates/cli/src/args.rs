@@ -12,6 +12,7 @@ mod monitor;
 mod notify;
 mod overview;
 mod registry;
+mod report;
 mod rules;
 mod search;
 mod sessions;
@@ -40,6 +41,7 @@ pub(crate) use messages::*;
 pub(crate) use monitor::*;
 pub(crate) use notify::*;
 pub(crate) use registry::*;
+pub(crate) use report::*;
 pub(crate) use rules::*;
 pub(crate) use search::*;
 pub(crate) use sessions::*;
@@ -135,6 +137,7 @@ pub(crate) enum Command {
     Wait(Wait),
     Watch(Watch),
     Events(Events),
+    Report(ReportArgs),
     Usage(UsageArgs),
     Budget(Budget),
     Relay(Relay),

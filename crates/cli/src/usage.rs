@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use dogwatch_core::recording;
+use dogwatch_core::report::since;
 use dogwatch_engine::Error;
 
 /// Why a command line cannot be carried out. Nothing was changed.
@@ -45,6 +46,10 @@ pub(crate) enum UsageError {
         "no notification channel has the name or kind {given:?}; see [[notify]] in config.toml"
     )]
     UnknownChannel { given: String },
+    #[error("--since {given:?} is not a time; write for example {}", since::FORMS)]
+    NotATime { given: String },
+    #[error("--since {given:?} is in the future")]
+    InTheFuture { given: String },
     #[error("unknown trigger {given:?}; known triggers: {known}")]
     UnknownTrigger { given: String, known: String },
     #[error("--default must be one of the options, 1 to {options}")]

@@ -24,6 +24,7 @@
 //! | [`notice`] | notifications, as commands and webhooks get them |
 //! | [`fleet`] | what hosts exchange over MQTT |
 //! | [`mcp`] | what the tools of `dogwatch mcp` return |
+//! | [`report`] | what sessions did in a period |
 //! | [`team`] | teams: panes, tasks, members |
 //! | [`registry`] | the registry and its drift |
 //! | [`tools`] | what `doctor`, `agents`, `bug-report` and `monitor` print |
@@ -46,6 +47,7 @@ pub mod message;
 pub mod notice;
 pub mod record;
 pub mod registry;
+pub mod report;
 pub mod rules;
 pub mod run;
 pub mod screen;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, mcp, message, notice,
-    record, registry, rules, run, screen, search, session, status, team, tools, usage,
+    record, registry, report, rules, run, screen, search, session, status, team, tools, usage,
     verification, worktree,
 };
 use schemars::generate::SchemaSettings;
@@ -53,6 +53,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("exists", printed::<session::Exists>()),
         ("gc", printed::<session::Collected>()),
         ("status", printed::<status::Statuses>()),
+        ("report", printed::<report::Report>()),
         ("why", printed::<status::StatusReport>()),
         ("wait", printed::<status::WaitResult>()),
         ("watch", printed::<status::WatchLine>()),

@@ -43,6 +43,7 @@ mod reconcile;
 mod registry;
 mod relay;
 mod rename;
+mod report;
 mod resume;
 mod rules;
 mod run;
@@ -151,6 +152,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Events(args) => events::events(&context, &args),
         Command::Usage(args) => usage::usage(&context, &args),
         Command::Budget(args) => budget::budget(&context, &args),
+        Command::Report(args) => report::report(&context, &args),
         Command::Relay(args) => relay::relay(&context, &args),
         Command::Fleet(args) => fleet::fleet(&context, args),
         Command::Broker(args) => broker::broker(&context, &args),

@@ -27,6 +27,7 @@ mod prompts;
 mod queue;
 mod record;
 mod registry;
+mod report;
 mod rules;
 mod send;
 mod status;

@@ -103,7 +103,7 @@ pub struct Account {
     /// `git commit` calls: when they were called, and answered.
     pub commits: Vec<(Timestamp, Timestamp)>,
     /// When lines were written, in their order.
-    pub times: Vec<Timestamp>,
+    pub times: Vec<(Timestamp, Line)>,
     /// Something was too much to keep.
     pub is_cut: bool,
     /// The runs of calls that were not answered yet, by id of the call.
@@ -130,7 +130,7 @@ impl Account {
         self.take_in_edge(dialect, number, &line);
         let (at, items) = lines::items(dialect, &line);
         if let Some(at) = at {
-            self.keep_time(at);
+            self.keep_time(at, number);
         }
         for item in items {
             match item {
@@ -141,11 +141,12 @@ impl Account {
         }
     }
 
-    fn keep_time(&mut self, at: Timestamp) {
+    fn keep_time(&mut self, at: Timestamp, line: Line) {
         // A line a second is as good as a hundred.
-        let is_new = self.times.last().is_none_or(|last| at.duration_since(*last).as_secs() != 0);
+        let is_new =
+            self.times.last().is_none_or(|(last, _)| at.duration_since(*last).as_secs() != 0);
         if is_new && self.times.len() < MOST_TIMES {
-            self.times.push(at);
+            self.times.push((at, line));
         }
     }
 
@@ -163,12 +164,6 @@ impl Account {
             Some(last) => *last = edge,
             None => keep(&mut self.edges, edge, &mut self.is_cut),
         }
-    }
-
-    /// How many turns began since then.
-    pub fn turns_since(&self, since: Timestamp) -> Vec<&TurnEdge> {
-        let began = self.edges.iter().filter(|edge| edge.what == EdgeKind::Began);
-        began.filter(|edge| edge.at >= since).collect()
     }
 
     fn called(&mut self, at: Option<Timestamp>, line: Line, call: Call) {

@@ -14,4 +14,5 @@ mod programs;
 #[cfg(test)]
 mod set_tests;
 mod shell;
+pub mod since;
 pub mod timeline;

@@ -20,6 +20,11 @@ static MASKS: LazyLock<Masks> = LazyLock::new(|| {
     Masks::outward(secret_values(pairs))
 });
 
+/// The rules themselves.
+pub fn masks() -> &'static Masks {
+    &MASKS
+}
+
 pub fn json(value: Value) -> Value {
     MASKS.json(value)
 }

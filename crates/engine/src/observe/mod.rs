@@ -26,6 +26,7 @@ pub mod proc_files;
 pub mod process_table;
 pub mod processes;
 pub mod project;
+pub mod report;
 pub mod screens;
 pub mod self_report;
 pub mod snapshot;
