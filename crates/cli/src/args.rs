@@ -7,6 +7,7 @@ mod examples;
 mod fleet;
 mod jobs;
 mod labels;
+mod limits;
 mod messages;
 mod monitor;
 mod notify;
@@ -37,6 +38,7 @@ pub(crate) use examples::assert_can_be_pasted;
 pub(crate) use fleet::*;
 pub(crate) use jobs::*;
 pub(crate) use labels::*;
+pub(crate) use limits::*;
 pub(crate) use messages::*;
 pub(crate) use monitor::*;
 pub(crate) use notify::*;
@@ -178,6 +180,7 @@ pub(crate) enum Command {
     Exists(Exists),
     Search(Search),
     Tag(Tag),
+    Limits(Limits),
     Rename(Rename),
     Archive(Archive),
     Unarchive(Unarchive),

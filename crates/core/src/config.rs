@@ -2,6 +2,7 @@
 //! position: a misspelt setting must not be ignored.
 
 mod heartbeat;
+mod limits;
 mod mcp;
 mod mqtt;
 mod notify;
@@ -14,6 +15,7 @@ use crate::rules::{self, Pace, RuleTable};
 use crate::usage::{BudgetRule, Price, PriceTable};
 pub use heartbeat::Heartbeat;
 use heartbeat::HeartbeatTable;
+pub use limits::LimitsTable;
 pub use mcp::McpTable;
 pub use mqtt::{Address, FleetTable, MqttTable};
 pub use notify::{NotifyTable, Way};
@@ -31,6 +33,8 @@ pub struct Config {
     pub notify: Vec<NotifyTable>,
     /// Called again and again while dogwatch runs, so that somebody notices when it does not.
     heartbeat: Option<HeartbeatTable>,
+    /// What to do about usage limits.
+    pub limits: LimitsTable,
     /// Prices of models, over the built-in ones.
     pub price: Vec<Spanned<Price>>,
     /// Worktrees of sessions.
@@ -123,6 +127,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     config.fleet.check(text)?;
     rules::read(&config.rule, text)?;
     config.mcp.check(text)?;
+    config.limits.check(text)?;
     Ok(config)
 }
 

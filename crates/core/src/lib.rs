@@ -37,6 +37,7 @@
 //! | [`notify`] | which notification is sent where, and when |
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
+//! | [`limits`] | what to do about a usage limit, and when |
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
 //! | [`search`] | what of conversations is searched, and how a question is asked |
 //! | [`topic`] | what a conversation is about, and how full its context is |
@@ -74,6 +75,7 @@ pub mod job;
 pub mod kanban;
 pub mod label;
 pub mod launch;
+pub mod limits;
 pub mod liveness;
 pub mod loops;
 pub mod mask;

@@ -74,6 +74,7 @@ pub(crate) fn spawn(shared: &Shared, args: &SpawnArgs) -> Reply {
         caller_env: options.env.clone(),
         place: Place::OwnSession,
         membership: None,
+        when_limited: None,
     };
     let spawned = sessions::spawn(context, &request, &(options.clock)())?;
     if let Some(subscriber) = &subscriber {

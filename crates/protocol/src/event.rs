@@ -65,10 +65,15 @@ pub mod kind {
     pub const BUDGET: &str = "budget";
     /// An agent called a tool of `dogwatch mcp`: `{tool, by, outcome}`.
     pub const TOOL_CALL: &str = "tool_call";
+    /// A usage limit is to be waited for, was acted on, or was left to a person: `{action, account, …}`.
+    pub const LIMIT: &str = "limit";
+    /// Automatic continuation after limits was paused, and resumed: `{by}`.
+    pub const LIMITS_PAUSED: &str = "limits_paused";
+    pub const LIMITS_RESUMED: &str = "limits_resumed";
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 31] = [
+    pub const ALL: [&str; 34] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -99,6 +104,9 @@ pub mod kind {
         RULES_RESUMED,
         BUDGET,
         TOOL_CALL,
+        LIMIT,
+        LIMITS_PAUSED,
+        LIMITS_RESUMED,
         NOT_TOLD,
     ];
 }
@@ -128,7 +136,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// One of these, or one of a newer dogwatch.
-    #[cfg_attr(feature = "schemas", schemars(extend("examples" = kind::ALL)))]
+    #[cfg_attr(feature = "schemas", schemars(extend("examples" = kind::ALL.as_slice())))]
     pub kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Subject>,

@@ -10,6 +10,7 @@
 //! | [`session`] | sessions: listed, started, captured, ended |
 //! | [`status`] | what a session is doing, with the evidence |
 //! | [`record`] | the runner's records: started, ended |
+//! | [`limits`] | usage limits and what is done about them |
 //! | [`message`] | messages to agents, and their outcome |
 //! | [`job`] | jobs and their progress |
 //! | [`escalation`] | questions to a person, and answers |
@@ -42,6 +43,7 @@ pub mod fleet;
 pub mod id;
 pub mod job;
 pub mod label;
+pub mod limits;
 pub mod mcp;
 pub mod message;
 pub mod notice;

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use dogwatch_protocol::{
-    bug_report, error, escalation, event, event_data, fleet, job, label, mcp, message, notice,
-    record, registry, report, rules, run, screen, search, session, status, team, tools, usage,
-    verification, worktree,
+    bug_report, error, escalation, event, event_data, fleet, job, label, limits, mcp, message,
+    notice, record, registry, report, rules, run, screen, search, session, status, team, tools,
+    usage, verification, worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -50,6 +50,9 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("pr", printed::<worktree::PullRequest>()),
         ("trust", printed::<worktree::TrustedFile>()),
         ("search", printed::<search::SearchResults>()),
+        ("limits", printed::<limits::Limits>()),
+        ("limits-set", printed::<limits::LimitPolicySet>()),
+        ("limits-pause", printed::<limits::LimitsPaused>()),
         ("exists", printed::<session::Exists>()),
         ("gc", printed::<session::Collected>()),
         ("status", printed::<status::Statuses>()),
@@ -136,6 +139,8 @@ fn events() -> Vec<(&'static str, Schema)> {
         ("event-tagged", printed::<event_data::Tagged>()),
         ("event-rules-answered", printed::<rules::RulesAnswered>()),
         ("event-rules-held", printed::<rules::RulesHeld>()),
+        ("event-limit", printed::<event_data::LimitChanged>()),
+        ("event-limits-paused", printed::<event_data::Paused>()),
         ("event-message-posted", printed::<event_data::MessagePosted>()),
         ("event-message-settled", printed::<event_data::MessageSettled>()),
         ("event-job", printed::<event_data::JobChanged>()),

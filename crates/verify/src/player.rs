@@ -163,6 +163,7 @@ impl<'w> Player<'w> {
             place: Place::OwnSession,
             tags: Vec::new(),
             membership: None,
+            when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
         };
         let spawned = spawn::spawn(&world.context, &request, &Zoned::now())?;
         self.target = spawned.id.to_string();

@@ -12,7 +12,10 @@ const TOPICS: [(&str, &[&str]); 12] = [
         &["top", "spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"],
     ),
     ("Inside tmux", &["popup", "sidebar", "tmux-status"]),
-    ("Watching", &["watch", "wait", "events", "report", "usage", "budget", "capture", "messages"]),
+    (
+        "Watching",
+        &["watch", "wait", "events", "report", "usage", "limits", "budget", "capture", "messages"],
+    ),
     ("Finding", &["search", "tag", "rename", "archive", "unarchive"]),
     ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
     ("Jobs, stories and questions", &["job", "story", "escalations", "notify"]),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueHint};
+use dogwatch_core::limits::WhenLimited;
 
 use super::duration;
 
@@ -83,6 +84,9 @@ pub(crate) struct Spawn {
     /// Send a message to your own session when the work is done, failed, waits or is limited (for agents)
     #[arg(long, requires = "agent")]
     pub(crate) notify_me: bool,
+    /// What to do at a usage limit: notify, wait, switch:MODEL or fallback:AGENT [default: when_limited of the configuration]
+    #[arg(long, value_name = "POLICY", requires = "agent", value_parser = WhenLimited::parse)]
+    pub(crate) when_limited: Option<WhenLimited>,
     #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent, or the command to run

@@ -31,6 +31,7 @@ mod install_skill;
 mod job;
 mod kill;
 mod kill_all;
+mod limits;
 mod ls;
 mod man;
 mod mcp;
@@ -167,6 +168,7 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::KillAll(args) => kill_all::kill_all(&context, &args),
         Command::Exists(args) => exists::exists(&context, &args),
         Command::Search(args) => search::search(&context, &args),
+        Command::Limits(args) => limits::limits(&context, &args),
         Command::Tag(args) => tag::tag(&context, &args),
         Command::Rename(args) => rename::rename(&context, &args),
         Command::Archive(args) => archive::archive(&context, &args),

@@ -10,10 +10,12 @@ use dogwatch_engine::actions::callback;
 use dogwatch_engine::actions::spawn::worktree::{self, InWorktree, SpawnedInWorktree};
 use dogwatch_engine::actions::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::error::SessionError;
+use dogwatch_engine::observe::limits::clock;
 use dogwatch_engine::worktree::make::Wish;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::session;
 use dogwatch_store::{open_given, read_up_to};
+use jiff::Timestamp;
 
 use crate::args::Spawn;
 use crate::commands::diff;
@@ -47,6 +49,10 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     }
     if let Some(caution) = caution(&spawned) {
         ui::talk(format_args!("note: {caution}"));
+    }
+    if let Some(until) = spawned.held_until {
+        let clock = clock(until, Timestamp::now());
+        ui::talk(format_args!("note: its account is limited; the prompt is delivered at {clock}"));
     }
     if as_json {
         let mut shape = shape(&spawned);
@@ -109,6 +115,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         place: Place::OwnSession,
         tags: label::tags(&args.tags)?,
         membership: None,
+        when_limited: args.when_limited,
     })
 }
 

@@ -220,7 +220,7 @@ fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
             verdict.since.map(|at| ui::age(at, now)).unwrap_or_default().into(),
         ];
         row.extend(more.into_iter().zip(&has).filter(|(_, has)| **has).map(|(cell, _)| cell));
-        row.push(detail(&verdict.status).into());
+        row.push(detail_and_notes(one).into());
         table.row(row);
     }
     table
@@ -270,6 +270,17 @@ fn basis(basis: Basis) -> Cell {
     match basis {
         Basis::Asserted => basis.as_str().into(),
         Basis::Inferred | Basis::Stale => Cell::painted(basis.as_str(), AnsiColor::BrightBlack),
+    }
+}
+
+/// What a limited session does next comes first.
+fn detail_and_notes(one: &SessionStatus) -> String {
+    let detail = detail(&one.verdict.status);
+    match &one.verdict.status {
+        Status::Limited { .. } if !one.notes.is_empty() => {
+            format!("{}; {detail}", one.notes.join("; "))
+        }
+        _ => detail,
     }
 }
 

@@ -10,6 +10,7 @@
 )]
 
 mod lab;
+mod limits;
 
 mod agents_verify;
 mod answer;

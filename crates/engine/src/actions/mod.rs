@@ -17,6 +17,7 @@ pub mod hook;
 pub mod job;
 pub mod kill;
 pub mod label;
+pub mod limits;
 pub mod pull_request;
 pub(crate) mod retire;
 pub mod rules;

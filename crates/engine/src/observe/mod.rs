@@ -18,6 +18,7 @@ pub mod files;
 pub mod git_head;
 pub mod interests;
 pub mod jobs;
+pub mod limits;
 pub mod listeners;
 pub mod loopback;
 pub mod messages;

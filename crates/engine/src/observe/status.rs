@@ -7,7 +7,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
 use dogwatch_core::startup::Reduced;
 use dogwatch_core::status::trust::unless_distrusted;
-use dogwatch_core::status::{Verdict, judge};
+use dogwatch_core::status::{Status, Verdict, judge};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{KeptState, Session, Store, Which};
 use dogwatch_tmux::{PaneFace, PaneId, SessionName};
@@ -20,7 +20,7 @@ use crate::observe::evidence::{Gatherer, Memory, PaneSight};
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::tmux_snapshot::{Asked, TmuxSnapshot};
 use crate::observe::verifications::Trust;
-use crate::observe::{background, interests, unmanaged};
+use crate::observe::{background, interests, limits, unmanaged};
 use crate::{Context, Error};
 
 /// What else to know of a session.
@@ -337,7 +337,10 @@ impl<'c> StatusReader<'c> {
                     verdict = unless_distrusted(verdict, trust.distrusted(context, &seen.session));
                 }
                 news.extend(date(before, &seen, &mut verdict, now));
-                let notes = notes(context, &seen);
+                let mut notes = notes(context, &seen);
+                if matches!(verdict.status, Status::Limited { .. }) {
+                    notes.extend(limits::note(store, &seen.session.id));
+                }
                 SessionStatus { seen, verdict, notes }
             };
             seen.into_iter().zip(sights).map(judge).collect()

@@ -94,6 +94,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
             place: Place::OwnSession,
             tags: Vec::new(),
             membership: None,
+            when_limited: None,
         };
         announce(self.managed, name)?;
         let spawned = spawn::spawn(context, &request, now)?;

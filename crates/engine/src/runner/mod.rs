@@ -161,8 +161,8 @@ impl Driver<'_> {
                     self.mail.came(self.record.state, self.record.id);
                     continue;
                 }
-                Happened::OtherGone(pid) => {
-                    self.mail.gone(pid, self.record.state, self.record.id);
+                Happened::OtherGone { pid, well } => {
+                    self.mail.gone(pid, well, self.record.state, self.record.id);
                     continue;
                 }
                 Happened::ChildGone => Event::Left(self.record.family().len()),

@@ -27,6 +27,7 @@ fn request(world: &World) -> Request {
         place: Place::OwnSession,
         tags: Vec::new(),
         membership: None,
+        when_limited: None,
     }
 }
 

@@ -133,6 +133,7 @@ pub(super) fn spawn(
         place: Place::OwnSession,
         tags: Vec::new(),
         membership: None,
+        when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
     };
     match spawn::spawn(ctx.context, &request, &Zoned::now()) {
         Ok(spawned) => Ok(spawned.id.into()),

@@ -13,7 +13,7 @@ use crate::{Store, StoreError, journal};
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
 /// Tables about sessions, with their time column.
-const NOTES: [(&str, &str); 11] = [
+const NOTES: [(&str, &str); 13] = [
     ("callbacks", "created"),
     ("callback_news", "at"),
     ("signals", "at"),
@@ -25,6 +25,8 @@ const NOTES: [(&str, &str); 11] = [
     ("journal", "at"),
     ("labels", "changed"),
     ("topics", "seen"),
+    ("limit_policies", "changed"),
+    ("limits", "began"),
 ];
 
 impl Store {

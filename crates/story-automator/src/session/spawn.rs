@@ -53,6 +53,7 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
         place: spawn::Place::OwnSession,
         tags: Vec::new(),
         membership: None,
+        when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
         resume: None,
     };
     let spawned = spawn::spawn(context, &request, now)?;

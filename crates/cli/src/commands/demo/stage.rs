@@ -81,6 +81,7 @@ impl Stage {
             place: Place::OwnSession,
             tags: Vec::new(),
             membership: None,
+            when_limited: None,
         };
         let spawned = spawn::spawn(&self.context, &request, &Zoned::now())?;
         Ok(Watched::new(name, spawned.id.into()))

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use deliverer::look_after;
 
+use crate::actions::limits::Guard;
 use crate::error::MessageError;
 use crate::observe::status::StatusReader;
 use crate::observe::{agents, processes, usage};
@@ -59,6 +60,15 @@ pub struct Terms {
     pub until: Option<Timestamp>,
     #[serde(default)]
     pub changes: Vec<Change>,
+    /// It continues a limited session, and only while that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Guard>,
+}
+
+impl Terms {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).logged("write JSON").unwrap_or_default()
+    }
 }
 
 /// Sends a message and waits for what becomes of it.
@@ -80,14 +90,14 @@ pub fn send_as(context: &Context, request: &Request<'_>, id: &str) -> Result<Rec
         return go_on(context, &mut reader, (session.name, has_runner), message, until);
     }
     let text = checked(context, &session, request)?;
-    let terms = Terms { when: request.when, until, changes: text.changes };
+    let terms = Terms { when: request.when, until, changes: text.changes, guard: None };
     let me = processes::myself()?;
     reader.store.post(&NewMessage {
         id,
         session: &session.id,
         text: &text.text,
         slash: request.slash,
-        terms: &serde_json::to_value(&terms).logged("write JSON").unwrap_or_default(),
+        terms: &terms.to_json(),
         sender: me,
         posted: now,
     })?;

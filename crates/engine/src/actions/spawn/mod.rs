@@ -1,6 +1,7 @@
 //! Starting a session: an agent or a command, in a pane that runs our runner.
 
 mod checks;
+mod limits;
 mod place;
 pub mod worktree;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::agent_version::Standing;
 use dogwatch_core::launch::{self, Ask, Launch};
+use dogwatch_core::limits::WhenLimited;
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::record::{Ended, Started};
@@ -57,6 +59,8 @@ pub struct Request {
     pub tags: Vec<String>,
     /// Its place in a team.
     pub membership: Option<TeamMembership>,
+    /// What to do when it meets a usage limit; without it, what the configuration says.
+    pub when_limited: Option<WhenLimited>,
 }
 
 #[derive(Debug, Clone)]
@@ -116,6 +120,8 @@ pub struct Spawned {
     pub caution: Option<String>,
     /// Why it runs without what agents are usually given.
     pub reduced: Option<Reduced>,
+    /// Its account is limited until then, and the prompt waits.
+    pub held_until: Option<Timestamp>,
 }
 
 /// Starts a session and returns once its program has certainly been executed. On failure nothing of it
@@ -135,6 +141,8 @@ fn spawn_as(
     id: String,
     now: &Zoned,
 ) -> Result<Spawned, Error> {
+    let limits = limits::Limits::of(context, request, now)?;
+    let request = &limits.without_held_prompt(request);
     let plan = Plan::make(context, request, id, now)?;
     let folder = context.state.session(&plan.id);
     let mut store = context.store()?;
@@ -151,7 +159,10 @@ fn spawn_as(
         store.unregister(&plan.id).logged("forget a session");
         folder.remove();
     }
-    spawned
+    let mut spawned = spawned?;
+    limits.record(&mut store, &spawned)?;
+    spawned.held_until = limits.held_until;
+    Ok(spawned)
 }
 
 /// Everything checked and decided before anything is changed.
@@ -263,6 +274,7 @@ impl Plan {
             version: self.binary.version.clone(),
             caution: self.profile.caution(self.binary.version.as_deref()),
             reduced: self.reduced(),
+            held_until: None,
         })
     }
 

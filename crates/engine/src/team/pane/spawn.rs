@@ -310,6 +310,7 @@ impl Job<'_> {
                 spawner: self.spawner.to_string(),
                 session_file: file,
             }),
+            when_limited: None,
         }
     }
 
