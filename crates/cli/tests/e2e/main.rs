@@ -74,6 +74,7 @@ mod story_checks;
 mod terminal;
 mod tmux_versions;
 mod tortured;
+mod usage;
 mod watch;
 mod witnesses;
 mod workflows;
