@@ -223,31 +223,6 @@ impl Store {
     }
 }
 
-pub(crate) fn insert(tx: &Transaction<'_>, new: &NewMessage<'_>) -> rusqlite::Result<()> {
-    tx.execute(
-        "INSERT INTO messages (id, session, text, slash, terms, posted, sender_pid, sender_start, phase, heard) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
-        params![
-            new.id,
-            new.session,
-            new.text,
-            new.slash,
-            new.terms.to_string(),
-            new.posted.as_millisecond(),
-            new.sender.pid,
-            new.sender.start.cast_signed(),
-            word(Phase::Before),
-        ],
-    )?;
-    journal::append(
-        tx,
-        new.posted,
-        new.session,
-        kind::MESSAGE_POSTED,
-        &MessagePosted { id: new.id.into() },
-    )
-}
-
 fn word(phase: Phase) -> &'static str {
     match phase {
         Phase::Before => "before",
