@@ -113,7 +113,7 @@ fn an_end_is_recorded_though_the_disk_has_filled_up() {
     disk.fill();
     env.write("go", "");
     let ended = env.session_dir(&session).join("ended");
-    dogwatch_testkit::eventually("the end is recorded", || {
+    eventually("the end is recorded", || {
         fs::read_to_string(&ended).is_ok_and(|text| text.contains(r#""code":3"#))
     });
     // Nothing can be looked up without room for the database's own files; that is said as such.
