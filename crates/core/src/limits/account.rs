@@ -1,6 +1,6 @@
 //! Whose limit it is: the account that an agent works with, as far as its environment tells.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -65,8 +65,11 @@ impl fmt::Display for Account {
 }
 
 fn fingerprint(key: &str) -> String {
-    let hash = Sha256::digest(key.as_bytes());
-    let mut print: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut print = String::new();
+    for byte in Sha256::digest(key.as_bytes()) {
+        // Writing to a string cannot fail.
+        let _ = write!(print, "{byte:02x}");
+    }
     print.truncate(LETTERS);
     print
 }

@@ -152,13 +152,12 @@ fn arm(facts: &Facts<'_>, since: Timestamp, until: Option<Timestamp>) -> Decisio
     }
     let given = until.filter(|until| makes_sense(*until, since));
     let ends = given.max(facts.account_until.filter(|until| makes_sense(*until, since)));
-    let due = match ends {
-        Some(ends) => later(ends, MARGIN),
-        None => {
-            let doubled = 2_i32.saturating_pow(facts.in_a_row.min(10));
-            let wait = facts.retry_after.saturating_mul(doubled);
-            later(since, wait.min(MOST_GUESSED.max(facts.retry_after)))
-        }
+    let due = if let Some(ends) = ends {
+        later(ends, MARGIN)
+    } else {
+        let doubled = 2_i32.saturating_pow(facts.in_a_row.min(10));
+        let wait = facts.retry_after.saturating_mul(doubled);
+        later(since, wait.min(MOST_GUESSED.max(facts.retry_after)))
     };
     Decision::Arm { due, guessed: ends.is_none() }
 }

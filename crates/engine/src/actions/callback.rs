@@ -122,7 +122,7 @@ pub(super) fn attend(
     let rules = agents::profile(context, &status.seen.session.agent)?.input;
     let safe =
         safe_text::message(&callback::message(&texts), &rules).map_err(MessageError::from)?;
-    let terms = Terms { when: When::Idle, until: None, changes: safe.changes };
+    let terms = Terms { when: When::Idle, until: None, changes: safe.changes, guard: None };
     let message = NewMessage {
         id: &uuid::Uuid::now_v7().to_string(),
         session: subscriber,

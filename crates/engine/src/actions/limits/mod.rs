@@ -103,7 +103,6 @@ fn perform(
         return settle(reader, known, LimitAction::Asked, &problem.to_string(), now);
     }
     match (decision, known) {
-        (Decision::Nothing, _) => Ok(None),
         (Decision::Wait { until }, _) => Ok(Some(until)),
         (Decision::Arm { due, guessed }, _) => {
             arm(reader, judged, policy, facts, due, guessed)?;
@@ -162,7 +161,8 @@ fn perform(
             }
         }
         // Only a known limit is acted on.
-        (Decision::Continue | Decision::Switch(_) | Decision::Fallback(_), None) => Ok(None),
+        (Decision::Nothing, _)
+        | (Decision::Continue | Decision::Switch(_) | Decision::Fallback(_), None) => Ok(None),
     }
 }
 
@@ -300,21 +300,21 @@ pub(crate) fn confirm(
     reader: &StatusReader<'_>,
     guard: &Guard,
     judged: &SessionStatus,
-) -> Result<bool, Error> {
+) -> bool {
     let Status::Waiting { question: Some(question), dialog: Some(dialog), .. } =
         &judged.verdict.status
     else {
-        return Ok(false);
+        return false;
     };
     let id = &judged.seen.session.id;
     let profile = reader.memory(id).and_then(|memory| memory.profile());
     let known = profile.and_then(|profile| profile.slash.model_dialog.as_ref());
     let Some(known) = known.filter(|known| guard.after.is_some() && *question == known.question)
     else {
-        return Ok(false);
+        return false;
     };
     let answered = answer::answer(context, id, &known.choose, Some(dialog));
-    Ok(answered.logged("confirm the switch of a model").is_some_and(|answered| answered.is_proven))
+    answered.logged("confirm the switch of a model").is_some_and(|answered| answered.is_proven)
 }
 
 /// Whether a message that nobody waits for is held back, because the session or its account is limited.
@@ -354,7 +354,7 @@ pub(crate) fn look_after(context: &Context) -> Result<(), Error> {
         let Some(seen) = snapshot::find(context, &limit.session).logged("find a session") else {
             continue;
         };
-        crate::actions::send::deliverer::tell_runner(&seen);
+        send::deliverer::tell_runner(&seen);
     }
     Ok(())
 }
@@ -388,6 +388,6 @@ pub fn set(context: &Context, target: &str, policy: WhenLimited) -> Result<Sessi
     };
     store.set_limit_policy(&policy, Timestamp::now())?;
     context.state.tell_news(&seen.session.id);
-    crate::actions::send::deliverer::tell_runner(&seen);
+    send::deliverer::tell_runner(&seen);
     Ok(seen.session)
 }

@@ -68,7 +68,7 @@ pub(super) fn deliver(
         };
         if delivery.phase() == Phase::Before
             && let Some(guard) = limits::guard(message)
-            && limits::confirm(context, reader, &guard, &judged)?
+            && limits::confirm(context, reader, &guard, &judged)
         {
             continue;
         }

@@ -87,7 +87,7 @@ fn count_lines(file: &mut impl Read, bytes: u64) -> std::io::Result<u64> {
         if read.is_empty() {
             return Ok(count);
         }
-        count += u64::try_from(read.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
+        count += u64::try_from(memchr::memchr_iter(b'\n', read).count()).unwrap_or(0);
         let length = read.len();
         reader.consume(length);
     }
