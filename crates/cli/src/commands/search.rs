@@ -46,7 +46,7 @@ fn show(answer: &Answer, args: &Search, now: Timestamp) {
         show_hit(hit, now);
     }
     if answer.is_more {
-        ui::talk(format_args!("there are more; --limit N shows them"));
+        ui::talk("there are more; --limit N shows them");
     }
     let progress = &answer.progress;
     if answer.hits.is_empty() && !args.text.is_empty() {

@@ -84,7 +84,7 @@ impl Indexer<'_> {
                     progress.took = begun.elapsed();
                     told(&progress);
                 })?,
-                Kind::Whole(texts) => self.whole(piece, &texts(), known.as_ref())?,
+                Kind::Whole(texts) => self.whole(piece, &texts())?,
             };
             progress.done += usize::from(is_whole);
         }
@@ -167,7 +167,6 @@ impl Indexer<'_> {
         &mut self,
         piece: &Piece,
         texts: &[(&'static str, Option<i64>, String)],
-        _known: Option<&SearchSource>,
     ) -> Result<bool, Error> {
         let mut docs = Vec::new();
         for (said, at, text) in texts {
