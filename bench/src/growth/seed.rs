@@ -37,7 +37,6 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
             command: &["true".to_owned()],
             socket: &socket,
             created: at,
-            tags: &[],
             membership: None,
         };
         let launch = Launch {

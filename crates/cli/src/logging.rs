@@ -30,7 +30,6 @@ impl Command {
             _ => matches!(
                 self,
                 Self::Watch(_)
-                    | Self::Top(_)
                     | Self::Relay(_)
                     | Self::Monitor(_)
                     | Self::Reconcile(_)
@@ -39,7 +38,6 @@ impl Command {
                     | Self::Deliver(_)
                     | Self::Demo(_)
                     | Self::Lab(_)
-                    | Self::Mcp(_)
             ),
         }
     }

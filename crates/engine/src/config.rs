@@ -1,7 +1,6 @@
 //! The configuration file. None is as good as an empty one.
 
 use std::io;
-use std::path::Path;
 
 use dogwatch_core::config::{Config, parse};
 use dogwatch_store::read_regular;
@@ -13,11 +12,7 @@ const MOST_BYTES: u64 = 1024 * 1024;
 
 /// What the user has set up.
 pub fn read(context: &Context) -> Result<Config, Error> {
-    context.config.as_deref().map_or_else(|| Ok(Config::default()), read_file)
-}
-
-/// What this file says.
-pub(crate) fn read_file(path: &Path) -> Result<Config, Error> {
+    let Some(path) = &context.config else { return Ok(Config::default()) };
     let bytes = match read_regular(path, MOST_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Config::default()),
@@ -25,6 +20,6 @@ pub(crate) fn read_file(path: &Path) -> Result<Config, Error> {
     };
     let text = String::from_utf8_lossy(&bytes);
     parse(&text).map_err(|problem| {
-        Error::Configuration(ConfigurationError::BadConfig { path: path.to_owned(), problem })
+        Error::Configuration(ConfigurationError::BadConfig { path: path.clone(), problem })
     })
 }

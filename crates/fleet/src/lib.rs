@@ -21,7 +21,6 @@ pub mod doctor;
 mod link;
 mod orders;
 mod probe;
-mod publish;
 mod publisher;
 mod push;
 mod relay;
@@ -31,7 +30,6 @@ mod view;
 
 pub use ask::ask;
 pub use probe::{Probe, Trust, probe};
-pub use publish::publish;
 pub use publisher::{Host, Notice, Publisher};
 pub use push::BrokerPush;
 pub use subscription::{Subscription, Update};

@@ -10,7 +10,6 @@
 )]
 
 mod lab;
-mod limits;
 
 mod agents_verify;
 mod answer;
@@ -20,25 +19,18 @@ mod hooks;
 mod job;
 mod kanban;
 mod loops;
-mod mcp;
-mod notify;
 mod opencode;
 mod permissions;
 mod prompts;
 mod queue;
 mod record;
 mod registry;
-mod report;
-mod rules;
 mod send;
 mod status;
 mod stories;
 mod story_automator;
 mod team;
-mod titles;
 mod turns;
-mod usage;
 mod verdict;
 mod versions;
 mod watch;
-mod worktree;

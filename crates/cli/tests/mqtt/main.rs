@@ -15,7 +15,6 @@ mod relay;
 mod broker;
 mod delivery;
 mod fleet;
-mod notify;
 mod orders;
 mod presence;
 mod subscription;

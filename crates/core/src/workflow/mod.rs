@@ -21,6 +21,7 @@ pub mod spending;
 pub mod state;
 #[cfg(test)]
 mod tests;
+pub mod until;
 
 use std::sync::OnceLock;
 

@@ -20,11 +20,6 @@ static MASKS: LazyLock<Masks> = LazyLock::new(|| {
     Masks::outward(secret_values(pairs))
 });
 
-/// The rules themselves.
-pub fn masks() -> &'static Masks {
-    &MASKS
-}
-
 pub fn json(value: Value) -> Value {
     MASKS.json(value)
 }
@@ -39,7 +34,6 @@ pub fn notice(notice: &Notice) -> Notice {
         title: text(&notice.title),
         text: text(&notice.text),
         data: json(notice.data.clone()),
-        several: notice.several.iter().map(self::notice).collect(),
         ..notice.clone()
     }
 }

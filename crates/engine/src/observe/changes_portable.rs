@@ -43,10 +43,6 @@ impl Kernel {
         self.bell.clone()
     }
 
-    pub(super) fn is_told(&self) -> bool {
-        false
-    }
-
     pub(super) fn is_complete(&self) -> bool {
         true
     }

@@ -3,7 +3,6 @@
 //! [`snapshot`] joins the database, tmux and the records; [`status`] adds screens and the agents' own files. [`wait`](mod@wait) and
 //! [`watch`] repeat that when something changes.
 
-pub mod about;
 pub mod agents;
 pub mod arrival;
 pub mod background;
@@ -15,10 +14,8 @@ pub mod events;
 pub mod evidence;
 pub mod exists;
 pub mod files;
-pub mod git_head;
 pub mod interests;
 pub mod jobs;
-pub mod limits;
 pub mod listeners;
 pub mod loopback;
 pub mod messages;
@@ -27,7 +24,6 @@ pub mod proc_files;
 pub mod process_table;
 pub mod processes;
 pub mod project;
-pub mod report;
 pub mod screens;
 pub mod self_report;
 pub mod snapshot;
@@ -35,6 +31,5 @@ pub mod status;
 pub mod tmux_snapshot;
 pub mod transcripts;
 pub mod unmanaged;
-pub mod usage;
 pub mod verifications;
 pub mod wait;

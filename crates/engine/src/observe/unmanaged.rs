@@ -172,8 +172,6 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
             pane: Some(pane),
         }),
         archived: false,
-        title: None,
-        tags: Vec::new(),
         membership: None,
     })
 }

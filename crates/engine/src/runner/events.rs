@@ -25,11 +25,8 @@ pub(super) enum Happened {
     WantsTerminal,
     /// Messages wait for the agent.
     Mail,
-    /// A child that is not the agent has ended while that runs, by itself or not.
-    OtherGone {
-        pid: i32,
-        well: bool,
-    },
+    /// A child that is not the agent has ended while that runs.
+    OtherGone(i32),
     /// Something that the agent left behind, and that we inherited, has ended.
     ChildGone,
 }
@@ -107,8 +104,7 @@ fn watch_agent(agent: ChildPid, sender: &Sender<Happened>) {
                 of_the_agent(status)
             }
             Ok(Some((pid, status))) if status.exited() || status.signaled() => {
-                let well = status.exit_status() == Some(0);
-                Some(Happened::OtherGone { pid: pid.as_raw_nonzero().get(), well })
+                Some(Happened::OtherGone(pid.as_raw_nonzero().get()))
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => None,
             Err(_) => return,

@@ -6,7 +6,6 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::transcript::{Entry, Speaker};
-use dogwatch_core::usage::PriceTable;
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::{
     Failure, How, Job, Prompt, Spent, Step, Subject, Verifier, Work, failed, session_end, spending,
@@ -23,7 +22,7 @@ use crate::error::{AgentError, SessionError};
 use crate::observe::changes::Changes;
 use crate::observe::snapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
-use crate::observe::{agents, capture, transcripts, usage};
+use crate::observe::{agents, capture, transcripts};
 use crate::workflow::run_context::RunContext;
 
 /// How often to check for changes that no event reports.
@@ -131,9 +130,7 @@ pub(super) fn spawn(
         env: env.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         caller_env: ctx.caller_env.clone(),
         place: Place::OwnSession,
-        tags: Vec::new(),
         membership: None,
-        when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
     };
     match spawn::spawn(ctx.context, &request, &Zoned::now()) {
         Ok(spawned) => Ok(spawned.id.into()),
@@ -230,9 +227,8 @@ pub(super) fn save_output(
         let told = transcripts::path_told(&signals);
         if let Some(path) = transcripts::locate(ctx.context, &seen.session, &rules, told) {
             let text = transcripts::last_lines(&path, TRANSCRIPT).unwrap_or_default();
-            let table = usage::prices(ctx.context).logged("read the configuration");
-            let table = table.unwrap_or_else(|| PriceTable::with(Vec::new()));
-            spent = spending::spent(rules.dialect, &text, ctx.settings.prices, &table);
+            spent = spending::spent(rules.dialect, &text);
+            spent.micro_usd = ctx.settings.prices.of(spent);
             said = written_out(&transcripts::tail(&path, rules.dialect));
         }
     }

@@ -249,5 +249,4 @@ pub struct Usage {
     pub input: Option<u64>,
     pub output: Option<u64>,
     pub cached: Option<u64>,
-    pub written: Option<u64>,
 }

@@ -23,7 +23,6 @@ fn new(id: &str) -> NewSession<'_> {
         command: &[],
         socket: Path::new("/s"),
         created: Timestamp::UNIX_EPOCH,
-        tags: &[],
         membership: None,
     }
 }

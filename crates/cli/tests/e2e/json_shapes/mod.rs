@@ -30,4 +30,3 @@ mod stories;
 mod streams;
 mod teams;
 mod tools;
-mod worktrees;
