@@ -24,10 +24,9 @@ pub(super) fn timeline(
     let mut points: Vec<Point<Source>> =
         history.of_kind(kind::STATE).filter_map(seen_in_journal).collect();
     for one in &read.all {
-        points.extend(one.account.edges.iter().filter_map(|edge| {
-            let doing = of_edge(&edge.what)?;
-            let source = line(one, edge.line);
-            Some(Point { since: edge.at, seen: edge.at, doing: Some(doing), source })
+        points.extend(one.account.edges.iter().map(|edge| {
+            let (doing, source) = (Some(of_edge(&edge.what)), line(one, edge.line));
+            Point { since: edge.at, seen: edge.at, doing, source }
         }));
     }
     points.sort_by_key(|point| (point.since, point.seen));
@@ -62,16 +61,18 @@ fn seen_in_journal(entry: &Entry) -> Option<Point<Source>> {
     })
 }
 
-fn of_edge(what: &EdgeKind) -> Option<Doing> {
+fn of_edge(what: &EdgeKind) -> Doing {
     match what {
-        EdgeKind::Began => Some(Doing::Working),
+        EdgeKind::Began => Doing::Working,
         EdgeKind::Done | EdgeKind::Interrupted | EdgeKind::Unanswered | EdgeKind::Ready => {
-            Some(Doing::Idle)
+            Doing::Idle
         }
-        EdgeKind::Failed(failure) => {
-            let is_limit = failure.kind.contains("limit") || failure.kind == "overloaded";
-            Some(if is_limit { Doing::Limited } else { Doing::Trouble })
+        EdgeKind::Failed(failure)
+            if failure.kind.contains("limit") || failure.kind == "overloaded" =>
+        {
+            Doing::Limited
         }
+        EdgeKind::Failed(_) => Doing::Trouble,
     }
 }
 
