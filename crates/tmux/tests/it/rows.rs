@@ -97,7 +97,7 @@ fn titles_paths_and_commands_may_contain_anything() {
         let path = tmux.path().join(OsStr::from_bytes(dir));
         fs::create_dir(&path).unwrap();
         let path = path.canonicalize().unwrap();
-        // `exec`: dash, which tmux takes where nobody names a shell, would stay in front of it.
+        // `exec`: dash, which tmux uses if SHELL is not set, would stay in front of it.
         let new = new_session(&format!("s{at}")).option('c', escape_format(&path)).arg("exec cat");
         let pane: PaneId = tmux.server.run_one(new).unwrap().first_line().parse().unwrap();
         let set = Command::new("select-pane").option('T', escape_format(title)).target(pane);
