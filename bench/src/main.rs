@@ -12,6 +12,7 @@ mod machine;
 mod race;
 mod real_claude;
 mod report;
+mod search;
 mod timing;
 mod world;
 
@@ -60,7 +61,11 @@ struct Args {
 enum Command {
     /// How times, memory and disk grow with ended and living sessions, hooks and events
     Growth(growth::Args),
+    Search(search::Args),
 }
+
+/// Sessions whose runners are measured.
+const RUNNERS: usize = 50;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Job {
@@ -76,13 +81,18 @@ enum Job {
     Told,
     Relay,
     Watching,
+    Runners,
     StoryAutomator,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    if let Some(Command::Growth(args)) = &args.command {
-        return match growth::measure(args) {
+    if let Some(command) = &args.command {
+        let measured = match command {
+            Command::Growth(args) => growth::measure(args),
+            Command::Search(args) => search::measure(args),
+        };
+        return match measured {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 report::complain(&error);
@@ -183,6 +193,12 @@ fn measure(args: &Args) -> Result<Report, Error> {
         let world = World::make(args.dogwatch.as_deref())?;
         claude::install(&world)?;
         costs.extend(cases::watching::measure(&world, most)?);
+        finish(world);
+    }
+    if wanted(Job::Runners) {
+        let world = World::make(args.dogwatch.as_deref())?;
+        claude::install(&world)?;
+        costs.extend(cases::runners::measure(&world, RUNNERS)?);
         finish(world);
     }
     Ok(Report { machine, groups, costs })

@@ -5,6 +5,7 @@ pub(crate) mod hook;
 pub(crate) mod look;
 pub(crate) mod reconcile;
 pub(crate) mod relay;
+pub(crate) mod runners;
 pub(crate) mod send;
 pub(crate) mod spawn;
 pub(crate) mod status;

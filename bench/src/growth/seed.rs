@@ -37,6 +37,7 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
             command: &["true".to_owned()],
             socket: &socket,
             created: at,
+            tags: &[],
             membership: None,
         };
         let launch = Launch {

@@ -1,19 +1,28 @@
 //! The command line. The doc comments in these files are the help texts.
 
+mod dashboard;
 mod escalations;
 #[cfg(test)]
 mod examples;
 mod fleet;
 mod jobs;
+mod labels;
+mod limits;
 mod messages;
 mod monitor;
+mod notify;
 mod overview;
 mod registry;
+mod report;
+mod rules;
+mod search;
 mod sessions;
 mod status;
 mod story;
 mod team;
 mod tools;
+mod usage;
+mod worktree;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,17 +31,28 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 
+pub(crate) use dashboard::*;
 pub(crate) use escalations::*;
+#[cfg(test)]
+pub(crate) use examples::assert_can_be_pasted;
 pub(crate) use fleet::*;
 pub(crate) use jobs::*;
+pub(crate) use labels::*;
+pub(crate) use limits::*;
 pub(crate) use messages::*;
 pub(crate) use monitor::*;
+pub(crate) use notify::*;
 pub(crate) use registry::*;
+pub(crate) use report::*;
+pub(crate) use rules::*;
+pub(crate) use search::*;
 pub(crate) use sessions::*;
 pub(crate) use status::*;
 pub(crate) use story::*;
 pub(crate) use team::*;
 pub(crate) use tools::*;
+pub(crate) use usage::*;
+pub(crate) use worktree::*;
 
 /// Supervise AI coding agents in tmux and report what each one is really doing
 ///
@@ -58,7 +78,10 @@ pub(crate) struct Args {
 
 impl Args {
     /// Like [`Parser::parse_from`], in half the time: of some forty commands only the called one is built.
-    pub(crate) fn read(words: Vec<OsString>) -> Self {
+    pub(crate) fn read(mut words: Vec<OsString>) -> Self {
+        if names_no_command(&words) {
+            words.push("top".into());
+        }
         let mut matches = Self::command_for(&words).get_matches_from(words);
         let args = Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit());
         if let Some(name) = args.command.without_json().filter(|_| args.json) {
@@ -102,19 +125,35 @@ pub(crate) enum Command {
     Spawn(Box<Spawn>),
     #[command(visible_alias = "list")]
     Ls(Ls),
+    Diff(Diff),
+    Finish(Finish),
+    Pr(Pr),
+    Trust(Trust),
+    Untrust(Untrust),
+    Top(Top),
+    Popup(Popup),
+    Sidebar(Sidebar),
+    TmuxStatus(TmuxStatus),
     Status(StatusArgs),
     Why(Why),
     Wait(Wait),
     Watch(Watch),
     Events(Events),
+    Report(ReportArgs),
+    Usage(UsageArgs),
+    Budget(Budget),
     Relay(Relay),
     Fleet(Fleet),
     Broker(Broker),
+    Mcp(Mcp),
+    InstallSkill(InstallSkill),
     Send(Send),
     Answer(Answer),
+    Rules(Rules),
     Messages(Messages),
     Job(Job),
     Escalations(Escalations),
+    Notify(NotifyArgs),
     Create(Box<Create>),
     Resume(Resume),
     Delete(Delete),
@@ -139,6 +178,12 @@ pub(crate) enum Command {
     Kill(Kill),
     KillAll(KillAll),
     Exists(Exists),
+    Search(Search),
+    Tag(Tag),
+    Limits(Limits),
+    Rename(Rename),
+    Archive(Archive),
+    Unarchive(Unarchive),
     Gc(Gc),
     Doctor(Doctor),
     Agents(Agents),
@@ -162,11 +207,15 @@ impl Command {
         Some(match self {
             Self::Relay(_) => "relay",
             Self::Broker(_) => "broker",
+            Self::Popup(_) => "popup",
+            Self::Sidebar(_) => "sidebar",
+            Self::TmuxStatus(_) => "tmux-status",
             Self::Attach(_) => "attach",
             Self::Next(_) => "next",
             Self::Demo(_) => "demo",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
+            Self::Mcp(_) => "mcp",
             Self::Run(_) => "run",
             Self::Deliver(_) => "deliver",
             Self::Lab(_) => "lab",

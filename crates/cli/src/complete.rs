@@ -87,6 +87,9 @@ enum Values {
     Registered,
     Roles,
     Runs,
+    /// Archived sessions.
+    Archived,
+    Tags,
     /// Sessions, those that have not ended first.
     Sessions,
     States,
@@ -100,18 +103,20 @@ fn offered(path: &str, arg: &str) -> Option<Values> {
             "session" | "sessions" | "target",
         )
         | (_, "master") => Values::Living,
+        ("unarchive", "sessions") => Values::Archived,
         ("delete", "name") | ("resume", "names") => Values::Registered,
         (_, "session" | "sessions")
         | ("messages" | "job ls" | "pane verify" | "team", "target")
         | ("exists" | "adopt", "name") => Values::Sessions,
-        (_, "agent" | "fallback") => Values::Agents,
+        ("tag ls" | "status" | "ls" | "spawn" | "tag add" | "tag rm", "tags") => Values::Tags,
+        (_, "agent" | "agents" | "fallback") => Values::Agents,
         (_, "run") => Values::Runs,
         ("job show" | "job wait" | "job cancel", "id") => Values::Jobs,
         ("escalations show" | "escalations answer" | "escalations wait", "id") => {
             Values::Escalations
         }
         (_, "role") if path != "create" && path != "adopt" => Values::Roles,
-        ("wait", "states") => Values::States,
+        ("wait" | "status", "states") => Values::States,
         ("events", "kind") => Values::EventKinds,
         _ => return None,
     })
@@ -147,6 +152,8 @@ fn list(values: Values) -> Vec<Candidate> {
             all.extend(names.sessions(&context.socket, true));
             all
         }
+        Values::Archived => names.archived(&context.socket),
+        Values::Tags => names.tags(),
         Values::Runs => names.runs(),
         Values::Jobs => names.jobs(),
         _ => names.escalations(),
@@ -187,6 +194,10 @@ mod tests {
         collect(&command(), "", &mut found);
         for (path, arg) in [
             ("kill", "sessions"),
+            ("unarchive", "sessions"),
+            ("rename", "session"),
+            ("tag add", "tags"),
+            ("status", "tags"),
             ("attach", "session"),
             ("send", "target"),
             ("spawn", "agent"),

@@ -62,6 +62,14 @@ pub(crate) fn project() -> Result<PathBuf, Error> {
     Ok(project_of(&current_dir()?))
 }
 
+/// The project of a folder that a person named.
+pub(crate) fn project_given(folder: &Path) -> Result<PathBuf, Error> {
+    let folder = folder
+        .canonicalize()
+        .map_err(Error::io(format!("read the directory {}", folder.display())))?;
+    Ok(project_of(&folder))
+}
+
 pub(crate) fn project_of(cwd: &Path) -> PathBuf {
     dogwatch_engine::observe::project::root(path_variable("PROJECT_ROOT").as_deref(), cwd)
 }
@@ -133,6 +141,11 @@ pub(crate) fn own_pane(context: &Context) -> Option<PaneId> {
     std::env::var("TMUX_PANE").ok()?.parse().ok()
 }
 
+/// The pane that this process runs in, of whichever server.
+pub(crate) fn own_pane_id() -> Option<PaneId> {
+    std::env::var("TMUX_PANE").ok()?.parse().ok()
+}
+
 /// What is known of where the session file of a project is.
 pub(crate) fn whereabouts(told: Option<&Path>, project: PathBuf) -> Result<Whereabouts, Error> {
     let here = current_dir()?;
@@ -155,6 +168,12 @@ pub(crate) fn own_spawner() -> Option<String> {
 pub(crate) fn tmux_around() -> Option<PathBuf> {
     let value = std::env::var("TMUX").ok()?;
     value.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Whether colours are wanted: `NO_COLOR` is not set, and the terminal has some.
+pub(crate) fn has_colours() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 pub(crate) fn home() -> Option<PathBuf> {

@@ -30,6 +30,7 @@ impl Command {
             _ => matches!(
                 self,
                 Self::Watch(_)
+                    | Self::Top(_)
                     | Self::Relay(_)
                     | Self::Monitor(_)
                     | Self::Reconcile(_)
@@ -38,6 +39,7 @@ impl Command {
                     | Self::Deliver(_)
                     | Self::Demo(_)
                     | Self::Lab(_)
+                    | Self::Mcp(_)
             ),
         }
     }

@@ -24,9 +24,11 @@ const INDENT: usize = 2;
 const NARROWEST: usize = 12;
 /// The least room in which it makes sense to read on beside the other columns.
 const LAST_COLUMN: usize = 24;
+/// The least room for a text beside columns that could be left out.
+const TEXT_COLUMN: usize = 20;
 /// Columns of paths, and of what people wrote.
 const PATHS: [&str; 2] = ["FOLDER", "PROGRAM"];
-const TEXTS: [&str; 2] = ["TEXT", "PROMPT"];
+const TEXTS: [&str; 4] = ["TEXT", "PROMPT", "TITLE", "PROJECT"];
 
 /// A text in one cell, perhaps in a colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,10 @@ pub(crate) struct Cell {
 impl Cell {
     pub(crate) fn painted(text: impl Into<String>, colour: AnsiColor) -> Self {
         Self { text: ui::harmless(text.into()), colour: Some(colour) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
     }
 
     fn style(&self) -> Style {
@@ -65,6 +71,8 @@ pub(crate) struct Table {
     width: Option<usize>,
     /// Columns that may be left out, the first of them first.
     spare: Vec<String>,
+    /// Columns that are shown only where all others keep a readable width, the first of them left out first.
+    optional: Vec<String>,
 }
 
 /// Where the columns go.
@@ -90,12 +98,19 @@ impl Table {
     /// Fitted to `width`; without it nothing is cut.
     pub(crate) fn new(header: &[&str], width: Option<usize>) -> Self {
         let header = header.iter().map(|&title| title.to_owned()).collect();
-        Self { header, rows: Vec::new(), width, spare: Vec::new() }
+        Self { header, rows: Vec::new(), width, spare: Vec::new(), optional: Vec::new() }
     }
 
     /// Columns that are left out where there is no room, the first of them first.
     pub(crate) fn spare(mut self, titles: &[&str]) -> Self {
         self.spare = titles.iter().map(|&title| title.to_owned()).collect();
+        self
+    }
+
+    /// Columns that are shown only where the others have room, the first of them left out first. Other than [spare](Self::spare)
+    /// ones they stay if the last column has to go on in further lines.
+    pub(crate) fn optional(mut self, titles: &[&str]) -> Self {
+        self.optional = titles.iter().map(|&title| title.to_owned()).collect();
         self
     }
 
@@ -144,6 +159,14 @@ impl Table {
                 widths.remove(at);
             }
         }
+        for optional in &self.optional {
+            let least = self.least(&columns, &widths);
+            let at = columns.iter().position(|column| self.header[*column] == *optional);
+            if let Some(at) = at.filter(|_| least > width) {
+                columns.remove(at);
+                widths.remove(at);
+            }
+        }
         let last = columns.len().saturating_sub(1);
         let wanted = |widths: &[usize]| {
             let rest = widths[last].saturating_sub(LAST_COLUMN);
@@ -151,7 +174,7 @@ impl Table {
                 !self.is_one_of(&columns, last, &PATHS) && !self.is_one_of(&columns, last, &TEXTS);
             total(widths) - if bends { rest } else { 0 }
         };
-        for kinds in [&TEXTS, &PATHS] {
+        for kinds in [&TEXTS[..], &PATHS[..]] {
             for at in (0..columns.len()).filter(|at| self.is_one_of(&columns, *at, kinds)) {
                 let over = wanted(&widths).saturating_sub(width);
                 widths[at] = widths[at].saturating_sub(over).max(widths[at].min(NARROWEST));
@@ -169,6 +192,23 @@ impl Table {
             Place::Stacked
         };
         Layout { columns, widths, place }
+    }
+
+    /// The least width in which these columns can be read.
+    fn least(&self, columns: &[usize], widths: &[usize]) -> usize {
+        let last = columns.len().saturating_sub(1);
+        let of = |(at, width): (usize, &usize)| {
+            let is_text = self.is_one_of(columns, at, &TEXTS);
+            let most = if at == last {
+                LAST_COLUMN
+            } else if is_text {
+                TEXT_COLUMN
+            } else {
+                usize::MAX
+            };
+            GAP + (*width).min(most)
+        };
+        widths.iter().enumerate().map(of).sum::<usize>() - GAP
     }
 
     fn is_one_of(&self, columns: &[usize], at: usize, titles: &[&str]) -> bool {

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use dogwatch_core::recording;
+use dogwatch_core::report::since;
 use dogwatch_engine::Error;
 
 /// Why a command line cannot be carried out. Nothing was changed.
@@ -19,6 +20,8 @@ pub(crate) enum UsageError {
     MissingOption { options: usize },
     #[error("missing input: pass --agent and --screen, or --report")]
     MissingScreen,
+    #[error("HOME is not set to an absolute path")]
+    NoHome,
     #[error("the text is not valid UTF-8 (byte {at})")]
     NotUtf8 { at: usize },
     #[error("{option} {given:?} is not of the form {form}")]
@@ -35,6 +38,18 @@ pub(crate) enum UsageError {
     UnknownState { given: String, known: String },
     #[error("unknown event kind {given:?}; known kinds: {known}")]
     UnknownEventKind { given: String, known: String },
+    #[error(
+        "no request for permission of {target} is recorded; `dogwatch rules rehearse` lists all"
+    )]
+    NoRequest { target: String },
+    #[error(
+        "no notification channel has the name or kind {given:?}; see [[notify]] in config.toml"
+    )]
+    UnknownChannel { given: String },
+    #[error("--since {given:?} is not a time; write for example {}", since::FORMS)]
+    NotATime { given: String },
+    #[error("--since {given:?} is in the future")]
+    InTheFuture { given: String },
     #[error("unknown trigger {given:?}; known triggers: {known}")]
     UnknownTrigger { given: String, known: String },
     #[error("--default must be one of the options, 1 to {options}")]
@@ -45,6 +60,8 @@ pub(crate) enum UsageError {
     NeedsTerminal { instead: &'static str },
     #[error("kill-all needs --yes when standard input is not a terminal")]
     NotConfirmed,
+    #[error("not inside tmux; run this in a tmux pane or from a key binding of tmux")]
+    NotInTmux,
     #[error("not inside tmux; run this in a tmux pane or pass --master")]
     NoMaster,
     #[error("not inside tmux; run this in the agent's pane or pass --pane %ID")]

@@ -49,6 +49,83 @@ pub fn order(status: &Status, since: Option<Timestamp>) -> (Attention, bool, i64
     (needed, since.is_none(), at)
 }
 
+/// The place of a session in the queue of the dashboard; the first comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// It waits for an answer.
+    Answer,
+    /// It failed, ended badly or shows no sign of life.
+    Trouble,
+    /// A limit that passes by itself.
+    Limit,
+    /// Its turn finished, and no person has looked at it since.
+    Unseen,
+    Working,
+    /// Idle, and a person knows.
+    Idle,
+    /// Unknown, or ended as it should.
+    Rest,
+}
+
+impl Place {
+    /// `is_seen`: whether a person has looked at the session since its status began.
+    pub fn of(status: &Status, is_seen: bool) -> Self {
+        match status {
+            Status::Waiting { .. } => Self::Answer,
+            Status::Error { .. }
+            | Status::Crashed { .. }
+            | Status::Stuck { .. }
+            | Status::Lost { .. } => Self::Trouble,
+            Status::Limited { .. } => Self::Limit,
+            Status::Idle { after_turn: true, interrupted: false, .. } if !is_seen => Self::Unseen,
+            Status::Starting | Status::Working { .. } => Self::Working,
+            Status::Idle { .. } => Self::Idle,
+            Status::Unknown { .. } | Status::Exited | Status::Stopped { .. } => Self::Rest,
+        }
+    }
+
+    /// Whether a person has to do something.
+    pub fn needs_you(self) -> bool {
+        self <= Self::Trouble
+    }
+}
+
+/// The order of the queue. What needs a person comes with the longest need first. The others stay in the order in which they
+/// were created: a row that moves without a reason is hard to follow.
+pub fn queue_order(
+    place: Place,
+    since: Option<Timestamp>,
+    created: Timestamp,
+) -> (Place, bool, i64, i64) {
+    let created = created.as_millisecond();
+    match place {
+        Place::Answer | Place::Trouble | Place::Limit | Place::Unseen => {
+            let at = since.map_or(0, Timestamp::as_millisecond);
+            (place, since.is_none(), at, created)
+        }
+        Place::Working | Place::Idle | Place::Rest => (place, false, created, created),
+    }
+}
+
+/// How many sessions there are of each kind, for a status line: `!2 *5 x1`. Kinds without any are left out.
+pub fn badge(places: impl Iterator<Item = Place>) -> String {
+    let signs = [
+        ('!', Place::Answer),
+        ('*', Place::Working),
+        ('x', Place::Trouble),
+        ('%', Place::Limit),
+        ('+', Place::Unseen),
+    ];
+    let mut counts = [0_usize; 5];
+    for place in places {
+        if let Some(at) = signs.iter().position(|(_, known)| *known == place) {
+            counts[at] += 1;
+        }
+    }
+    let parts = signs.iter().zip(counts).filter(|(_, count)| *count > 0);
+    parts.map(|((sign, _), count)| format!("{sign}{count}")).collect::<Vec<_>>().join(" ")
+}
+
 /// Which session to show next: the one that has needed a person longest. From one that is on display itself it goes on to the
 /// next in order, and from the last back to the first. `sessions` are status, time and whether it can be shown, in any order.
 pub fn next(
@@ -161,6 +238,67 @@ mod tests {
 
     fn idle() -> Status {
         Status::Idle { after_turn: true, interrupted: false, background: 0, draft: None }
+    }
+
+    #[test]
+    fn the_queue_of_the_dashboard() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let waiting = Status::Waiting {
+            r#for: crate::status::WaitFor::Permission,
+            question: None,
+            options: Vec::new(),
+            dialog: None,
+        };
+        let working = Status::Working { task: None, looping: None };
+        let interrupted =
+            Status::Idle { after_turn: true, interrupted: true, background: 0, draft: None };
+        let limited = Status::Limited { until: None, text: String::new() };
+        let (stuck, lost) =
+            (Status::Stuck { silent_since: at(0) }, Status::Lost { last_seen: None });
+        // Name, status, since, created, seen by a person.
+        let mut list = [
+            ("exited", Status::Exited, 1, 1, true),
+            ("idle, seen", idle(), 2, 2, true),
+            ("interrupted", interrupted, 2, 3, false),
+            ("older work", working.clone(), 90, 4, false),
+            ("newer work", working, 10, 5, false),
+            ("idle, not seen", idle(), 80, 6, false),
+            ("limited", limited, 70, 7, false),
+            ("lost", lost, 9, 8, false),
+            ("stuck", stuck, 5, 9, false),
+            ("waits", waiting.clone(), 50, 10, false),
+            ("waits longer", waiting, 20, 11, false),
+            ("unknown", Status::Unknown { missing: String::new() }, 3, 12, false),
+        ];
+        list.sort_by_key(|(_, status, since, created, is_seen)| {
+            queue_order(Place::of(status, *is_seen), Some(at(*since)), at(*created))
+        });
+        assert_eq!(
+            list.map(|(name, ..)| name),
+            [
+                "waits longer",
+                "waits",
+                "stuck",
+                "lost",
+                "limited",
+                "idle, not seen",
+                "older work",
+                "newer work",
+                "idle, seen",
+                "interrupted",
+                "exited",
+                "unknown"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_badge_is_short() {
+        use Place::{Answer, Idle, Rest, Trouble, Unseen, Working};
+        let of = |places: &[Place]| badge(places.iter().copied());
+        assert_eq!(of(&[Working, Answer, Trouble, Answer, Working, Idle, Rest]), "!2 *2 x1");
+        assert_eq!(of(&[Unseen]), "+1");
+        assert_eq!(of(&[]), "");
     }
 
     #[test]

@@ -1,18 +1,24 @@
 //! The configuration file; `engine/config.rs` reads it. An unknown word is an error with its
 //! position: a misspelt setting must not be ignored.
 
+mod heartbeat;
+mod limits;
+mod mcp;
 mod mqtt;
-
-use std::time::Duration;
+mod notify;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::notice::Occasion;
+use crate::notify::Rule;
+use crate::rules::{self, Pace, RuleTable};
+use crate::usage::{BudgetRule, Price, PriceTable};
+pub use heartbeat::Heartbeat;
+use heartbeat::HeartbeatTable;
+pub use limits::LimitsTable;
+pub use mcp::McpTable;
 pub use mqtt::{Address, FleetTable, MqttTable};
-
-/// Longest time limit of a channel: the sender waits for it.
-const MAX_SECONDS: u64 = 30;
+pub use notify::{NotifyTable, Way};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -21,64 +27,51 @@ pub struct Config {
     pub mqtt: Option<MqttTable>,
     /// What other hosts may request.
     pub fleet: FleetTable,
+    /// What agents may do by `dogwatch mcp`.
+    pub mcp: McpTable,
     /// Notification channels. Without any, the terminal's bell.
-    pub notify: Vec<Notify>,
+    pub notify: Vec<NotifyTable>,
+    /// Called again and again while dogwatch runs, so that somebody notices when it does not.
+    heartbeat: Option<HeartbeatTable>,
+    /// What to do about usage limits.
+    pub limits: LimitsTable,
+    /// Prices of models, over the built-in ones.
+    pub price: Vec<Spanned<Price>>,
+    /// Worktrees of sessions.
+    pub worktree: WorktreeTable,
+    /// Rules that answer requests for permission.
+    pub rule: Vec<RuleTable>,
+    /// How often they may.
+    pub rules: Pace,
+    /// Limits of tokens and dollars.
+    pub budget: Vec<Spanned<BudgetRule>>,
 }
 
-/// One notification channel.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Notify {
-    pub kind: Spanned<Way>,
-    /// The occasions to notify of.
-    #[serde(default = "raised_only")]
-    pub on: Vec<Occasion>,
-    /// For a command: its words. The notification is on its standard input.
-    #[serde(default)]
-    pub command: Vec<String>,
-    /// For a webhook.
-    pub url: Option<String>,
-    /// The variable with the webhook's bearer token.
-    pub token_env: Option<String>,
-    /// The file with it, readable only for its owner.
-    pub token_file: Option<String>,
-    /// Time limit in seconds.
-    #[serde(default = "five")]
-    pub timeout: u64,
-}
+impl Config {
+    pub fn budgets(&self) -> Vec<BudgetRule> {
+        self.budget.iter().map(|rule| rule.get_ref().clone()).collect()
+    }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    Bell,
-    Desktop,
-    Command,
-    Webhook,
-}
+    /// The built-in prices with the user's over them.
+    pub fn prices(self) -> PriceTable {
+        PriceTable::with(self.price.into_iter().map(Spanned::into_inner).collect())
+    }
 
-impl Way {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bell => "bell",
-            Self::Desktop => "desktop",
-            Self::Command => "command",
-            Self::Webhook => "webhook",
-        }
+    /// The rules for notifications; they were checked when the file was read.
+    pub fn notify_rules(&self) -> Vec<Rule> {
+        self.notify.iter().filter_map(|table| table.rule().ok()).collect()
+    }
+
+    pub fn heartbeat(&self) -> Option<Heartbeat> {
+        self.heartbeat.as_ref()?.read().ok()
     }
 }
 
-fn raised_only() -> Vec<Occasion> {
-    vec![Occasion::EscalationRaised]
-}
-
-fn five() -> u64 {
-    5
-}
-
-impl Notify {
-    pub fn limit(&self) -> Duration {
-        Duration::from_secs(self.timeout)
-    }
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorktreeTable {
+    /// The folder to make them in; placeholders as in `crate::worktree::names::folder`.
+    pub folder: Option<String>,
 }
 
 /// A problem in the configuration file, and its position.
@@ -110,62 +103,47 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
         ConfigError::at(text, offset, problem)
     })?;
     for notify in &config.notify {
-        if let Some(problem) = problem(notify) {
+        if let Err(problem) = notify.rule() {
             return Err(ConfigError::at(text, notify.kind.span().start, problem));
         }
+    }
+    for rule in &config.budget {
+        if let Some(problem) = rule.get_ref().problem() {
+            return Err(ConfigError::at(text, rule.span().start, problem));
+        }
+    }
+    for price in &config.price {
+        if let Some(problem) = price.get_ref().problem() {
+            return Err(ConfigError::at(text, price.span().start, problem));
+        }
+    }
+    if let Some(Err(problem)) = config.heartbeat.as_ref().map(HeartbeatTable::read) {
+        let offset = text.find("heartbeat").unwrap_or(0);
+        return Err(ConfigError::at(text, offset, problem));
     }
     if let Some(mqtt) = &config.mqtt {
         mqtt.check(text)?;
     }
     config.fleet.check(text)?;
+    rules::read(&config.rule, text)?;
+    config.mcp.check(text)?;
+    config.limits.check(text)?;
     Ok(config)
-}
-
-/// Settings that contradict each other.
-fn problem(notify: &Notify) -> Option<String> {
-    let way = *notify.kind.get_ref();
-    let word = way.as_str();
-    let has_token = notify.token_env.is_some() || notify.token_file.is_some();
-    match way {
-        Way::Command if notify.command.is_empty() => {
-            return Some("kind \"command\" needs command = [\"program\", \"argument\", …]".into());
-        }
-        Way::Webhook => match notify.url.as_deref() {
-            None => return Some("kind \"webhook\" needs url = \"http…\"".into()),
-            Some(url) => {
-                if let Err(problem) = crate::web_address::parse(url) {
-                    return Some(format!("url: {problem}"));
-                }
-            }
-        },
-        _ => {}
-    }
-    if way != Way::Command && !notify.command.is_empty() {
-        return Some(format!("kind {word:?} does not take command"));
-    }
-    if way != Way::Webhook && (notify.url.is_some() || has_token) {
-        return Some(format!("kind {word:?} does not take url or token"));
-    }
-    if notify.token_env.is_some() && notify.token_file.is_some() {
-        return Some("set token_env or token_file, not both".into());
-    }
-    if !(1..=MAX_SECONDS).contains(&notify.timeout) {
-        return Some(format!("timeout must be from 1 to {MAX_SECONDS} seconds"));
-    }
-    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notify::On;
+    use std::time::Duration;
 
     #[test]
     fn valid_settings_are_read() {
         let text = "[[notify]]\nkind = 'bell'\n\n[[notify]]\nkind = 'webhook'\nurl = 'http://localhost:9/x'\n\
                     token_env = 'T'\non = ['escalation_raised', 'job_failed']\ntimeout = 3\n";
-        let config = parse(text).unwrap();
-        assert_eq!(config.notify[0].on, [Occasion::EscalationRaised]);
-        assert_eq!(config.notify[1].limit(), Duration::from_secs(3));
+        let rules = parse(text).unwrap().notify_rules();
+        assert_eq!(rules[0].on, [On::EscalationRaised]);
+        assert_eq!(rules[1].limit, Duration::from_secs(3));
         assert!(parse("").unwrap().notify.is_empty());
     }
 

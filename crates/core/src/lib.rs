@@ -20,6 +20,7 @@
 //! | [`startup`] | that an agent cannot take what it was given, and how it is started without |
 //! | [`status`] | what an agent is doing, from all sources, with the reasons |
 //! | [`screen`] | what an agent's screen shows, and what that means |
+//! | [`label`] | what titles and tags of sessions may be |
 //! | [`attention`] | which session needs a person first, and when a wait for several is over |
 //! | [`event`] | what happened, in the shape that is told |
 //! | [`fleet`] | what hosts tell each other: topics, orders, the picture of all |
@@ -33,14 +34,24 @@
 //! | [`interval`] | what is due every so often, whatever the clocks do |
 //! | [`kanban`] | what the command line of Hermes Kanban says |
 //! | [`notice`] | what a person is told by bell, desktop, command or webhook |
+//! | [`notify`] | which notification is sent where, and when |
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
+//! | [`limits`] | what to do about a usage limit, and when |
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
+//! | [`search`] | what of conversations is searched, and how a question is asked |
+//! | [`topic`] | what a conversation is about, and how full its context is |
+//! | [`git_head`] | which branch git's files name |
+//! | [`report`] | what a session did, and whether what its agent said of tests is borne out |
 //! | [`transcript`] | readable text from an agent's own transcript |
+//! | [`usage`] | tokens and costs, from transcripts |
 //! | [`web_address`] | the address of a webhook |
 //! | [`handover`] | whether an environment on disk can still be taken |
 //! | [`terminal`] | what of a text a terminal may see |
 //! | [`mask`] | what others must not see of a recording |
+//! | [`mcp`] | what an agent may do by MCP |
+//! | [`callback`] | what an agent is told of work that it gave to another one |
+//! | [`skill`] | which skill files dogwatch wrote |
 //! | [`recording`] | what a recording is |
 
 pub use dogwatch_protocol::{event, exit_code, notice, record};
@@ -50,38 +61,51 @@ pub mod answer;
 pub mod attention;
 pub mod background;
 pub mod briefing;
+pub mod callback;
 mod codex_hooks;
 pub mod config;
 pub mod delivery;
 pub mod escalation;
 pub mod fleet;
+pub mod git_head;
 pub mod handover;
 pub use dogwatch_protocol::id;
 pub mod interval;
 pub mod job;
 pub mod kanban;
+pub mod label;
 pub mod launch;
+pub mod limits;
 pub mod liveness;
 pub mod loops;
 pub mod mask;
+pub mod mcp;
 pub mod name;
+pub mod notify;
 pub mod permissions;
 pub mod process_tree;
 pub mod profile;
 pub mod recording;
 pub mod registry;
+pub mod report;
 pub mod roles;
+pub mod rules;
 pub mod runner;
 pub mod screen;
+pub mod search;
 pub mod session_file;
 pub mod shutdown;
+pub mod skill;
 pub mod startup;
 pub mod status;
 pub mod suggest;
 pub mod superseded;
 pub mod terminal;
 mod text;
+pub mod topic;
 pub mod transcript;
+pub mod usage;
 pub mod web_address;
 pub mod window;
 pub mod workflow;
+pub mod worktree;

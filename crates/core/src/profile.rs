@@ -73,6 +73,23 @@ pub struct Profile {
     /// Where its conversations are on disk; without it they are looked for as transcripts.
     #[serde(default)]
     pub conversations: Option<ConversationRules>,
+    /// What tells its accounts apart; without it they are unknown.
+    #[serde(default)]
+    pub account: Option<AccountRules>,
+}
+
+/// What tells the accounts of an agent apart.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccountRules {
+    /// Variables with an API key, the first that counts first. Only a fingerprint of the value is kept.
+    #[serde(default)]
+    pub keys: Vec<String>,
+    /// The folder with its login, in the home folder.
+    pub root: String,
+    /// The variable that names another one.
+    #[serde(default)]
+    pub root_variable: Option<String>,
 }
 
 /// Where an agent keeps its conversations.
@@ -107,7 +124,19 @@ pub struct SlashCommands {
     pub color: Option<String>,
     /// Names the conversation `@name@`.
     pub rename: Option<String>,
+    /// Switches to `@model@`.
+    pub model: Option<String>,
+    /// The dialog that may come up then, and the beginning of the option that confirms it.
+    pub model_dialog: Option<ModelDialog>,
     pub exit: Option<String>,
+}
+
+/// A dialog that confirms another model.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelDialog {
+    pub question: String,
+    pub choose: String,
 }
 
 /// Where an agent says of itself what it is doing.

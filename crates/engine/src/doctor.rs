@@ -1,6 +1,7 @@
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_core::notify::Rule;
 use dogwatch_protocol::verification::{Totals, Verification};
-use dogwatch_store::{StateDir, Store, StoreError};
+use dogwatch_store::{ChannelHealth, StateDir, Store, StoreError};
 use dogwatch_tmux::{Fault, Server, Version};
 
 use crate::observe::{agents, verifications};
@@ -141,6 +142,34 @@ pub fn configuration(context: &Context) -> Vec<Check> {
         Ok(_) => check("configuration", Health::Good, found, None),
         Err(error) => failed("configuration", &error),
     }]
+}
+
+/// Whether the configured channels took what was sent lately.
+pub fn notifications(context: &Context) -> Vec<Check> {
+    let rules =
+        config::read(context).logged("read the configuration").unwrap_or_default().notify_rules();
+    let Some(store) = context.store().logged("open the database") else { return Vec::new() };
+    let health = store.channel_health().logged("read notifications").unwrap_or_default();
+    let mut labels: Vec<String> = rules.iter().map(Rule::label).collect();
+    labels.sort();
+    labels.dedup();
+    let failing: Vec<Check> = health.iter().filter_map(failing).collect();
+    if !failing.is_empty() || labels.is_empty() {
+        return failing;
+    }
+    vec![check("notifications", Health::Good, labels.join(", "), None)]
+}
+
+/// A channel whose last try failed.
+fn failing(channel: &ChannelHealth) -> Option<Check> {
+    let ChannelHealth { label, tried, because, waiting, next, failed } = channel;
+    let because = because.as_deref()?;
+    let again = next.map(|next| format!("; {waiting} to be tried again, next at {next:.0}"));
+    let given_up = if *failed > 0 { format!("; {failed} given up") } else { String::new() };
+    let again = again.unwrap_or_default();
+    let found = format!("{label}: {because} (at {tried:.0}){again}{given_up}");
+    let remedy = "`dogwatch notify test` tries all channels; `dogwatch notify log --failed` lists what was not sent";
+    Some(check("notifications", Health::Warning, found, Some(remedy.to_owned())))
 }
 
 /// The agents on this machine.

@@ -4,6 +4,7 @@
 //!
 //! - [`observe`] looks: one snapshot of sessions, panes, processes and agents, and the status of each. It changes nothing.
 //! - [`notify`] tells people: bell, desktop, command, webhook, Kanban. It knows none of the modules below.
+//! - [`worktree`] makes, compares, combines and removes git worktrees. Actions and workflows use it.
 //! - [`actions`] changes something, one verb a file, each step verified before the next.
 //! - [`runner`] is the pane's command: it starts the agent, waits, and records how it ended.
 //! - [`registry`], [`team`] and [`workflow`] are built from actions; none of them knows the others.
@@ -26,6 +27,7 @@ pub mod team;
 mod tests;
 pub mod watch;
 pub mod workflow;
+pub mod worktree;
 
 pub use context::Context;
 pub use error::Error;

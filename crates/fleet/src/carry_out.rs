@@ -85,7 +85,9 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
         env: Vec::new(),
         caller_env: host.env.clone(),
         place: Place::OwnSession,
+        tags: Vec::new(),
         membership: None,
+        when_limited: None,
         resume: None,
     };
     let spawned = spawn::spawn(&host.context, &request, &(host.clock)())?;

@@ -21,6 +21,7 @@ pub mod doctor;
 mod link;
 mod orders;
 mod probe;
+mod publish;
 mod publisher;
 mod push;
 mod relay;
@@ -30,6 +31,7 @@ mod view;
 
 pub use ask::ask;
 pub use probe::{Probe, Trust, probe};
+pub use publish::publish;
 pub use publisher::{Host, Notice, Publisher};
 pub use push::BrokerPush;
 pub use subscription::{Subscription, Update};

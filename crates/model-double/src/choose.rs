@@ -87,14 +87,34 @@ fn compose(actions: &[&Action], facts: &Facts) -> Answer {
             | Action::Ask(_)
             | Action::Subagent(_)
             | Action::ExitPlan(_)
-            | Action::Tool(_) => match tools::calls(action, &facts.tools) {
-                Ok(calls) => parts.extend(calls.into_iter().map(Part::Call)),
-                Err(missing) => parts.push(Part::Text(missing.to_string().into())),
-            },
+            | Action::Tool(_) => {
+                let filled = filled(action, &facts.thread.human);
+                match tools::calls(filled.as_ref().unwrap_or(action), &facts.tools) {
+                    Ok(calls) => parts.extend(calls.into_iter().map(Part::Call)),
+                    Err(missing) => parts.push(Part::Text(missing.to_string().into())),
+                }
+            }
         }
     }
     let tokens = estimate(&parts, usage);
     Answer::Reply(Reply { parts, tokens })
+}
+
+/// A call with what the message says in the place of `$after WORD`: the word after that one.
+fn filled(action: &Action, human: &str) -> Option<Action> {
+    let Action::Tool(raw) = action else { return None };
+    let mut raw = raw.clone();
+    for value in raw.args.values_mut() {
+        let wanted = value.as_str().and_then(|text| text.strip_prefix("$after "));
+        let found = wanted.and_then(|word| {
+            let mut words = human.split_whitespace().skip_while(|one| *one != word);
+            words.nth(1)
+        });
+        if let Some(found) = found {
+            *value = found.into();
+        }
+    }
+    Some(Action::Tool(raw))
 }
 
 fn pause_of(part: Part) -> Option<Pause> {
@@ -117,6 +137,7 @@ fn estimate(parts: &[Part], usage: Usage) -> Tokens {
         input: usage.input.unwrap_or(1000),
         output: usage.output.unwrap_or((characters as u64 / 4).max(1)),
         cached: usage.cached.unwrap_or(0),
+        written: usage.written.unwrap_or(0),
     }
 }
 

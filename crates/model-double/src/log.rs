@@ -12,6 +12,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::reply::Tokens;
+
 /// One request to the double; control requests are not counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Request {
@@ -26,6 +28,9 @@ pub struct Request {
     /// Present when the request asked a model for a reply.
     #[serde(flatten)]
     pub question: Option<Question>,
+    /// What the reply said it used; present when there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
     /// Only when bodies are wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::scenario::{Failure, Gate, Speech};
@@ -63,11 +64,13 @@ impl ToolCall {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Tokens {
     pub input: u64,
     pub output: u64,
     pub cached: u64,
+    /// Written to the cache; only one protocol tells of it.
+    pub written: u64,
 }
 
 impl Reply {

@@ -19,7 +19,7 @@ use crate::dialect::{self, Dialect};
 use crate::facts::Facts;
 use crate::gates::Gates;
 use crate::log::{EndNote, Journal, Outcome, Question, Request};
-use crate::reply::{Answer, Mint, Part, Pause, Refusal, Reply};
+use crate::reply::{Answer, Mint, Part, Pause, Refusal, Reply, Tokens};
 use crate::scenario::Scenario;
 
 /// Everything the handlers share.
@@ -133,7 +133,13 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn record(&self, status: u16, question: Option<Question>, body: Option<Value>) -> EndNote {
+    fn record(
+        &self,
+        status: u16,
+        question: Option<Question>,
+        tokens: Option<Tokens>,
+        body: Option<Value>,
+    ) -> EndNote {
         self.stage.journal.add(Request {
             number: 0,
             at: Timestamp::now(),
@@ -142,12 +148,13 @@ impl Call<'_> {
             status,
             outcome: Outcome::Open,
             question,
+            tokens,
             body,
         })
     }
 
     fn plain(&self, status: StatusCode, document: Option<Value>) -> Response {
-        self.record(status.as_u16(), None, None).ended(Outcome::Sent);
+        self.record(status.as_u16(), None, None, None).ended(Outcome::Sent);
         json_response(status, &[], document)
     }
 
@@ -165,7 +172,7 @@ impl Call<'_> {
             Answer::Refuse { pauses, failure } => {
                 let refusal = dialect.refusal(&failure, now);
                 let question = question(dialect, facts);
-                let mut note = self.record(refusal.status, Some(question), Some(body));
+                let mut note = self.record(refusal.status, Some(question), None, Some(body));
                 for pause in &pauses {
                     self.stage.pause(pause).await;
                 }
@@ -174,12 +181,22 @@ impl Call<'_> {
             }
             Answer::Reply(reply) if facts.streaming => {
                 let beats = dialect.stream(&facts, &reply, &mut mint);
-                let note = self.record(200, Some(question(dialect, facts)), Some(body));
+                let note = self.record(
+                    200,
+                    Some(question(dialect, facts)),
+                    Some(reply.tokens),
+                    Some(body),
+                );
                 play::events(Arc::clone(self.stage), beats, note)
             }
             Answer::Reply(reply) => {
                 let document = dialect.whole(&facts, &reply, &mut mint);
-                let mut note = self.record(200, Some(question(dialect, facts)), Some(body));
+                let mut note = self.record(
+                    200,
+                    Some(question(dialect, facts)),
+                    Some(reply.tokens),
+                    Some(body),
+                );
                 for part in &reply.parts {
                     match part {
                         Part::Pause(pause) => self.stage.pause(pause).await,

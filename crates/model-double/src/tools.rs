@@ -51,8 +51,30 @@ impl Offer<'_> {
     }
 
     fn raw(&self, name: &str, args: &Map<String, Value>) -> ToolCall {
-        let unknown = OfferedTool::function(name);
-        call(self.find(name).unwrap_or(&unknown), Value::Object(args.clone()))
+        let unknown = self.of_no_list(name);
+        let found = self.find(name).or_else(|| self.of_server(name));
+        call(found.unwrap_or(&unknown), Value::Object(args.clone()))
+    }
+
+    /// A tool that is not listed. Codex has the model search for the tools of MCP servers, and knows all of them when they are called.
+    fn of_no_list(&self, name: &str) -> OfferedTool {
+        match name.split_once('/') {
+            Some((server, tool)) if self.find("tool_search").is_some() => OfferedTool {
+                namespace: Some(format!("mcp__{server}")),
+                ..OfferedTool::function(tool)
+            },
+            _ => OfferedTool::function(name),
+        }
+    }
+
+    /// `server/tool`: each agent puts the name of an MCP server before that of its tool in its own way.
+    fn of_server(&self, name: &str) -> Option<&OfferedTool> {
+        let (server, tool) = name.split_once('/')?;
+        self.0.iter().find(|offered| {
+            let space = offered.namespace.as_deref().unwrap_or_default();
+            let whole = format!("{space}__{}", offered.name);
+            whole.contains(server) && whole.ends_with(&format!("__{tool}"))
+        })
     }
 
     fn shell(&self, shell: &Shell) -> Calls {

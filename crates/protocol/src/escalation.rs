@@ -21,10 +21,11 @@ pub enum Trigger {
     SessionIncomplete,
     Budget,
     Permission,
+    Asked,
 }
 
 impl Trigger {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ReviewLoop,
         Self::OutputUnclear,
         Self::SpawnFailed,
@@ -35,6 +36,7 @@ impl Trigger {
         Self::SessionIncomplete,
         Self::Budget,
         Self::Permission,
+        Self::Asked,
     ];
 
     pub fn number(self) -> u32 {
@@ -49,6 +51,7 @@ impl Trigger {
             Self::SessionIncomplete => 8,
             Self::Budget => 9,
             Self::Permission => 10,
+            Self::Asked => 11,
         }
     }
 
@@ -65,6 +68,7 @@ impl Trigger {
             Self::SessionIncomplete => "session_incomplete",
             Self::Budget => "budget",
             Self::Permission => "permission",
+            Self::Asked => "asked",
         }
     }
 
@@ -85,6 +89,7 @@ impl Trigger {
             Self::SessionIncomplete => "the session ended, but its work could not be verified",
             Self::Budget => "the budget is used up",
             Self::Permission => "an agent asks for permission",
+            Self::Asked => "an agent asks you",
         }
     }
 }
@@ -206,6 +211,9 @@ pub struct Situation {
     /// The dialog that the answer is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialog: Option<Dialog>,
+    /// The answers that the agent that asks can use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
 }
 
 /// A name and a value: `cycle 3`, `found 2, fixed 1`.
@@ -230,6 +238,7 @@ impl Situation {
             facts: Vec::new(),
             offer: None,
             dialog: None,
+            answers: Vec::new(),
         }
     }
 
@@ -320,7 +329,7 @@ pub struct Escalation {
     pub id: String,
     /// Identifies the question for the process that raised it.
     pub key: String,
-    /// 1 to 10, see `docs/escalations.md`.
+    /// 1 to 11, see `docs/escalations.md`.
     pub trigger: u32,
     pub kind: Kind,
     /// One line for people: the subject and the problem.

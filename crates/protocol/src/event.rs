@@ -25,6 +25,12 @@ pub mod kind {
     pub const KILL_REQUESTED: &str = "kill_requested";
     /// It was archived or removed; lists no longer show it.
     pub const DELETED: &str = "deleted";
+    /// It came back from the archive: lists show it again.
+    pub const UNARCHIVED: &str = "unarchived";
+    /// A person gave it a title, or took it away: `{title, from}`.
+    pub const RENAMED: &str = "renamed";
+    /// Its tags changed: `{tags}`.
+    pub const TAGGED: &str = "tagged";
     /// A message to it was accepted, and its outcome is known.
     pub const MESSAGE_POSTED: &str = "message_posted";
     pub const MESSAGE_SETTLED: &str = "message_settled";
@@ -48,10 +54,26 @@ pub mod kind {
     pub const REQUEST: &str = "request";
     /// Another host's request was refused: `{id, verb, from, because}`.
     pub const REQUEST_REFUSED: &str = "request_refused";
+    /// A rule answered a request for permission: `{tool, asks, answer, rules}`.
+    pub const RULES_ANSWERED: &str = "rules_answered";
+    /// A rule would have answered, but had answered too often: `{tool, asks, because}`.
+    pub const RULES_HELD: &str = "rules_held";
+    /// Rules were paused, and resumed.
+    pub const RULES_PAUSED: &str = "rules_paused";
+    pub const RULES_RESUMED: &str = "rules_resumed";
+    /// A budget is used up, or was lifted.
+    pub const BUDGET: &str = "budget";
+    /// An agent called a tool of `dogwatch mcp`: `{tool, by, outcome}`.
+    pub const TOOL_CALL: &str = "tool_call";
+    /// A usage limit is to be waited for, was acted on, or was left to a person: `{action, account, …}`.
+    pub const LIMIT: &str = "limit";
+    /// Automatic continuation after limits was paused, and resumed: `{by}`.
+    pub const LIMITS_PAUSED: &str = "limits_paused";
+    pub const LIMITS_RESUMED: &str = "limits_resumed";
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 22] = [
+    pub const ALL: [&str; 34] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -59,6 +81,9 @@ pub mod kind {
         ENDED,
         KILL_REQUESTED,
         DELETED,
+        UNARCHIVED,
+        RENAMED,
+        TAGGED,
         MESSAGE_POSTED,
         MESSAGE_SETTLED,
         DRIFT,
@@ -73,6 +98,15 @@ pub mod kind {
         HEARTBEAT,
         REQUEST,
         REQUEST_REFUSED,
+        RULES_ANSWERED,
+        RULES_HELD,
+        RULES_PAUSED,
+        RULES_RESUMED,
+        BUDGET,
+        TOOL_CALL,
+        LIMIT,
+        LIMITS_PAUSED,
+        LIMITS_RESUMED,
         NOT_TOLD,
     ];
 }
@@ -102,7 +136,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// One of these, or one of a newer dogwatch.
-    #[cfg_attr(feature = "schemas", schemars(extend("examples" = kind::ALL)))]
+    #[cfg_attr(feature = "schemas", schemars(extend("examples" = kind::ALL.as_slice())))]
     pub kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Subject>,

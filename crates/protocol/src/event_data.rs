@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::escalation::{Choice, Kind, Settlement, Situation};
@@ -14,7 +15,7 @@ use crate::registry::Drift;
 use crate::run::Fact;
 use crate::session::KilledBy;
 
-/// Empty: `started`, `kill_requested`, and `deleted` of a session that was killed.
+/// Empty: `started`, `kill_requested`, `rules_paused`, `rules_resumed`, and `deleted` of a session that was killed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Nothing {}
@@ -33,6 +34,24 @@ pub struct Created {
 pub struct Deleted {
     /// For people.
     pub because: String,
+}
+
+/// `renamed`: the title that a person gave to a session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Renamed {
+    /// Null if it was removed.
+    pub title: Option<String>,
+    /// The title before.
+    pub from: Option<String>,
+}
+
+/// `tagged`: the tags of a session changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Tagged {
+    /// All that it has now.
+    pub tags: Vec<String>,
 }
 
 /// `restarted`: the agent could not take what dogwatch gave it, and was started again without.
@@ -65,6 +84,88 @@ pub struct JobChanged {
     pub id: JobId,
     #[serde(flatten)]
     pub state: JobState,
+}
+
+/// `limit`: what dogwatch does about a usage limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct LimitChanged {
+    pub action: LimitAction,
+    /// Agent and folder, or the fingerprint of a key; `AGENT unknown` if that is not known.
+    pub account: String,
+    /// When the turn failed.
+    pub began: Timestamp,
+    /// When it ends, by what the agent said.
+    pub until: Option<Timestamp>,
+    /// When dogwatch acts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+    /// For people.
+    pub because: Option<String>,
+    /// The message that continues it, or the session that was started instead.
+    pub message: Option<String>,
+}
+
+/// What dogwatch does about a usage limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LimitAction {
+    /// It is waited for.
+    Armed,
+    /// It is acted on now.
+    Acting,
+    /// The agent took the message that continues it.
+    Continued,
+    /// The same, with another model.
+    Switched,
+    /// Another agent was started.
+    FellBack,
+    /// A person has it in hand.
+    Left,
+    /// The message was not delivered.
+    Failed,
+    /// A person must decide.
+    Asked,
+}
+
+impl LimitAction {
+    const ALL: [Self; 8] = [
+        Self::Armed,
+        Self::Acting,
+        Self::Continued,
+        Self::Switched,
+        Self::FellBack,
+        Self::Left,
+        Self::Failed,
+        Self::Asked,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Armed => "armed",
+            Self::Acting => "acting",
+            Self::Continued => "continued",
+            Self::Switched => "switched",
+            Self::FellBack => "fell_back",
+            Self::Left => "left",
+            Self::Failed => "failed",
+            Self::Asked => "asked",
+        }
+    }
+
+    /// A word of a newer version means that nothing is left to do here.
+    pub fn parse(word: &str) -> Self {
+        Self::ALL.into_iter().find(|action| action.as_str() == word).unwrap_or(Self::Left)
+    }
+}
+
+/// `limits_paused`, `limits_resumed`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Paused {
+    /// Who did.
+    pub by: String,
 }
 
 /// `escalation_raised`.
@@ -205,6 +306,18 @@ pub struct OrderRefused {
     pub id: String,
     pub verb: String,
     pub because: String,
+}
+
+/// `tool_call`: an agent called a tool of `dogwatch mcp`. Without its arguments, which may be private. The event's session is the
+/// one that the call is about, if it names one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct ToolCall {
+    pub tool: String,
+    /// Who called it: `agent NAME`, or the client and the user.
+    pub by: String,
+    /// `ok`, or the code of the error.
+    pub outcome: String,
 }
 
 /// `not_told`: a notification failed.

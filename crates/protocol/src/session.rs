@@ -1,11 +1,14 @@
 //! Sessions: how they are listed, started, captured and ended.
 
+use std::collections::BTreeMap;
+
 use crate::id::SessionId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ErrorDetail;
 use crate::record::{Cause, Exit};
+use crate::worktree::Worktree;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
@@ -81,6 +84,12 @@ pub struct Spawned {
     /// What to know of this version, for people: it is outside of what dogwatch was verified with, or could not take what
     /// dogwatch gives to agents. Null if there is nothing.
     pub caution: Option<String>,
+    /// The worktree that was made for it; absent without `--worktree`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Box<Worktree>>,
+    /// Variables that have a number of their own in this session, such as a port; absent if there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
 }
 
 /// Sessions, oldest first.
@@ -127,8 +136,11 @@ pub struct Session {
     pub attached: Option<bool>,
     /// When `spawn` was called.
     pub created: Timestamp,
-    /// Ended by `kill` or `kill-all`; listed only with `--all`.
+    /// Archived, or ended by `kill` or `kill-all`; listed only with `--all` or `--archived`.
     pub put_away: bool,
+    /// The title that a person gave it (`dogwatch rename`).
+    pub title: Option<String>,
+    pub tags: Vec<String>,
 }
 
 /// The text that a session shows.
@@ -241,6 +253,8 @@ pub struct Collected {
     pub folders: Vec<String>,
     /// Processes that outlived their session and were killed.
     pub processes: Vec<i32>,
+    /// Worktrees whose work is merged or was discarded.
+    pub worktrees: Vec<String>,
     /// Incomplete files, locks without a session, sockets of tmux servers that are gone.
     pub files: Vec<String>,
     /// Why the database file could not be shrunk.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::JobBrief;
 use crate::record::{Cause, Exit};
+use crate::usage::Used;
 
 /// What a session is doing. Each state has its own details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -344,6 +345,57 @@ pub struct StatusRow {
     #[serde(flatten)]
     pub session: StatusReport,
     pub job: Option<JobBrief>,
+    #[serde(flatten)]
+    pub about: About,
+    /// Tokens and cost of its conversation. Missing if its transcript is not known, or not read to its end yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Used>,
+}
+
+/// What a session is about, and where.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct About {
+    /// What it is about; null if nothing says.
+    pub title: Option<String>,
+    /// Where the title comes from; null with it.
+    pub title_from: Option<TitleFrom>,
+    /// In alphabetical order.
+    pub tags: Vec<String>,
+    /// Root of the project.
+    pub project: String,
+    /// Name of the project: of the repository's folder, also in a worktree of it, else of the root's.
+    pub project_name: String,
+    /// The branch that is checked out in its folder, or the beginning of the commit if there is none. Null outside of git.
+    pub branch: Option<String>,
+    pub cwd: String,
+    /// How full the model's context is; null if nothing is known.
+    pub context: Option<ContextUse>,
+}
+
+/// Where a title comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TitleFrom {
+    /// A person gave it: `dogwatch rename`.
+    Rename,
+    /// The agent's own title of the conversation.
+    Agent,
+    /// The first line of the first prompt.
+    Prompt,
+}
+
+/// How full a model's context is, as the agent last said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct ContextUse {
+    /// Tokens in it after the last reply.
+    pub used: Option<u64>,
+    /// Tokens that the model can take; null if the agent does not say.
+    pub window: Option<u64>,
+    /// Percent that are left; null without a window.
+    pub left: Option<u8>,
 }
 
 /// What one session is doing, with the evidence.

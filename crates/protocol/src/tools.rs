@@ -58,6 +58,22 @@ pub enum Agent {
     },
 }
 
+/// What `install-skill` did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SkillFiles {
+    pub files: Vec<SkillFile>,
+}
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SkillFile {
+    pub path: String,
+    /// `written`, `unchanged`, `removed` or `missing`.
+    pub done: String,
+}
+
 /// What `bug-report` wrote.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

@@ -33,6 +33,17 @@ impl Store {
         })
     }
 
+    /// The task that a pane holds, in whichever session file.
+    pub fn claimed_by(&self, pane: &str, server: Server) -> Result<Option<u32>, StoreError> {
+        let sql = "SELECT task FROM claims WHERE pane = ? AND server_pid = ? AND server_start = ? \
+                   AND over IS NULL ORDER BY at DESC LIMIT 1";
+        self.read(|c| {
+            c.prepare_cached(sql)?
+                .query_row(params![pane, server.pid, server.start], |row| row.get(0))
+                .optional()
+        })
+    }
+
     /// When a task was last claimed.
     pub fn claimed_at(&self, file: &Path, task: u32) -> Result<Option<Timestamp>, StoreError> {
         let sql = "SELECT at FROM claims WHERE file = ? AND task = ?";

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
 /// One entry per schema version, applied in order. Never change a released one: add another.
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 20] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -28,6 +28,15 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("schema/9.sql"),
     include_str!("schema/10.sql"),
     include_str!("schema/11.sql"),
+    include_str!("schema/12.sql"),
+    include_str!("schema/13.sql"),
+    include_str!("schema/14.sql"),
+    include_str!("schema/15.sql"),
+    include_str!("schema/16.sql"),
+    include_str!("schema/17.sql"),
+    include_str!("schema/18.sql"),
+    include_str!("schema/19.sql"),
+    include_str!("schema/20.sql"),
 ];
 
 /// The database of dogwatch's own state. Safe for many processes at the same time.
@@ -207,7 +216,7 @@ fn has_long_log(database: &Path) -> bool {
 }
 
 /// The directory is private already; this is for backups that keep the mode.
-fn restrict(path: &Path) {
+pub(crate) fn restrict(path: &Path) {
     std::fs::set_permissions(path, crate::state_dir::private_file())
         .logged("set the mode of a file");
 }
@@ -217,7 +226,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    const NEWEST: i64 = 11;
+    const NEWEST: i64 = 19;
 
     #[test]
     fn an_older_schema_is_updated() {

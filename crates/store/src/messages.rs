@@ -7,7 +7,7 @@ use dogwatch_core::record::ProcessIdent;
 use dogwatch_protocol::event_data::{MessagePosted, MessageSettled};
 use dogwatch_protocol::id::{MessageId, SessionId};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 
 use crate::{SignalNo, Store, StoreError, journal};
@@ -44,26 +44,30 @@ pub struct Message {
 
 const COLUMNS: &str = "id, session, text, slash, terms, sender_pid, sender_start, posted, phase, heard, staged, submitted, outcome, done";
 
+/// Adds a message, with its event.
+pub(crate) fn insert(tx: &Transaction<'_>, new: &NewMessage<'_>) -> rusqlite::Result<()> {
+    tx.execute(
+        "INSERT INTO messages (id, session, text, slash, terms, posted, sender_pid, sender_start, phase, heard) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        params![
+            new.id,
+            new.session,
+            new.text,
+            new.slash,
+            new.terms.to_string(),
+            new.posted.as_millisecond(),
+            new.sender.pid,
+            new.sender.start.cast_signed(),
+            word(Phase::Before),
+        ],
+    )?;
+    let data = MessagePosted { id: new.id.into() };
+    journal::append(tx, new.posted, new.session, kind::MESSAGE_POSTED, &data)
+}
+
 impl Store {
     pub fn post(&mut self, new: &NewMessage<'_>) -> Result<(), StoreError> {
-        self.transaction(|tx| {
-            tx.execute(
-                "INSERT INTO messages (id, session, text, slash, terms, posted, sender_pid, sender_start, phase, heard) \
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
-                params![
-                    new.id,
-                    new.session,
-                    new.text,
-                    new.slash,
-                    new.terms.to_string(),
-                    new.posted.as_millisecond(),
-                    new.sender.pid,
-                    new.sender.start.cast_signed(),
-                    word(Phase::Before),
-                ],
-            )?;
-            journal::append(tx, new.posted, new.session, kind::MESSAGE_POSTED, &MessagePosted { id: new.id.into() })
-        })
+        self.transaction(|tx| insert(tx, new))
     }
 
     /// The next message for a session. One that is being delivered comes first, then those that may be delivered

@@ -1,5 +1,6 @@
 //! Names for shell completions. Opens the database read-only: it creates nothing, changes nothing and does not wait.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -33,6 +34,23 @@ impl Names {
              ORDER BY created DESC LIMIT {MOST}"
         );
         self.list(&sql, [socket.to_string_lossy()])
+    }
+
+    /// Archived sessions on one tmux server with their agents, the last archived first.
+    pub fn archived(&self, socket: &Path) -> Vec<Candidate> {
+        let sql = format!(
+            "SELECT name, agent FROM sessions WHERE socket = ?1 AND put_away IS NOT NULL \
+             ORDER BY put_away DESC LIMIT {MOST}"
+        );
+        self.list(&sql, [socket.to_string_lossy()])
+    }
+
+    /// Every tag that a session has, in alphabetical order.
+    pub fn tags(&self) -> Vec<Candidate> {
+        let lists = self.list("SELECT tags, '' FROM labels WHERE tags <> ''", []);
+        let tags: BTreeSet<String> =
+            lists.iter().flat_map(|(tags, _)| tags.split(' ')).map(ToOwned::to_owned).collect();
+        tags.into_iter().map(|tag| (tag, String::new())).collect()
     }
 
     /// Runs with their workflows, newest first.

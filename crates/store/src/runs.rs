@@ -1,6 +1,7 @@
 //! Runs of workflows and their journals. A journal is append-only, and the state of a run is computed from it.
 
 use dogwatch_protocol::event_data::{RunFact, RunPlanned};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
@@ -127,6 +128,15 @@ impl Store {
             c.prepare_cached(&format!("SELECT {COLUMNS} FROM runs WHERE id = ?"))?
                 .query_row([id], from_row)
                 .optional()
+        })
+    }
+
+    /// The run of each session that a run has started, by the session's id.
+    pub fn runs_of_sessions(&self) -> Result<HashMap<String, String>, StoreError> {
+        self.read(|c| {
+            let sql = "SELECT json_extract(fact, '$.session'), run FROM run_facts \
+                       WHERE json_extract(fact, '$.fact') = 'spawned'";
+            c.prepare_cached(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })
     }
 

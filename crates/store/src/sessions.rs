@@ -59,6 +59,10 @@ pub struct Session {
     pub stage: Stage,
     /// Killed or cleaned up on purpose; lists do not show it.
     pub archived: bool,
+    /// What a person calls it.
+    pub title: Option<String>,
+    /// In alphabetical order.
+    pub tags: Vec<String>,
     pub membership: Option<TeamMembership>,
 }
 
@@ -140,6 +144,7 @@ pub struct NewSession<'a> {
     pub command: &'a [String],
     pub socket: &'a Path,
     pub created: Timestamp,
+    pub tags: &'a [String],
     pub membership: Option<&'a TeamMembership>,
 }
 

@@ -159,6 +159,18 @@ impl Store {
         })
     }
 
+    /// What the session's statusline was last given, and when.
+    pub fn statusline(&self, session: &str) -> Result<Option<(Timestamp, String)>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT at, payload FROM heartbeats WHERE session = ?")?
+                .query_row([session], |row| {
+                    let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or_default();
+                    Ok((at, row.get(1)?))
+                })
+                .optional()
+        })
+    }
+
     /// When the session's statusline was last refreshed.
     pub fn last_heartbeat(&self, session: &str) -> Result<Option<Timestamp>, StoreError> {
         self.read(|c| {

@@ -66,6 +66,11 @@ impl StateDir {
         self.root.join("dogwatch.db-wal")
     }
 
+    /// What was read from transcripts about tokens; may be deleted at any time.
+    pub fn usage(&self) -> PathBuf {
+        self.root.join("usage.db")
+    }
+
     /// The directory of one session, which may not exist.
     pub fn session(&self, id: &str) -> SessionFolder {
         let id = name_of(id);

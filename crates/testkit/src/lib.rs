@@ -4,6 +4,7 @@
 //! - [`eventually`] and similar: wait for a condition, never for a fixed time.
 //! - [`process`]: processes as the kernel reports them.
 //! - [`Project`] and [`story`]: a repository with a workflow; and a workflow for tests that kill it repeatedly.
+//! - [`McpClient`]: a client of `dogwatch mcp`.
 //! - [`skip`]: how a test reports that it did not run.
 
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails here")]
@@ -11,6 +12,7 @@
 
 mod env;
 mod isolate;
+mod mcp;
 mod output;
 mod private_tmux;
 pub mod process;
@@ -21,6 +23,7 @@ mod wait;
 
 pub use env::{Spawned, TestEnv, dogwatch, is_root};
 pub use isolate::{free_port, isolate};
+pub use mcp::McpClient;
 pub use output::CommandOutput;
 pub use private_tmux::{Exit, PrivateTmux, is_since, name, new_session, print};
 pub use project::Project;

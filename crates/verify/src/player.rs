@@ -161,7 +161,9 @@ impl<'w> Player<'w> {
             env: env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             caller_env: world.variables(),
             place: Place::OwnSession,
+            tags: Vec::new(),
             membership: None,
+            when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
         };
         let spawned = spawn::spawn(&world.context, &request, &Zoned::now())?;
         self.target = spawned.id.to_string();

@@ -126,6 +126,26 @@ pub fn command(folder: &Path) -> Command {
     command
 }
 
+/// The same, without programs that files in the repository's directory name: no hooks, no file system monitor, no maintenance.
+/// Agents can write there, and what they wrote must not run by our hand. It takes no lock that it can do without: the agent's own
+/// git must not fail because we look.
+pub fn quiet_command(folder: &Path) -> Command {
+    let mut command = command(folder);
+    for setting in [
+        "core.hooksPath=/dev/null",
+        "core.fsmonitor=false",
+        "core.quotePath=off",
+        "gc.auto=0",
+        "maintenance.auto=false",
+        "submodule.recurse=false",
+        "advice.detachedHead=false",
+    ] {
+        command.args(["-c", setting]);
+    }
+    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_EDITOR", "true").env("LC_ALL", "C.UTF-8");
+    command
+}
+
 fn git(folder: &Path, words: &[&str], input: &[u8]) -> io::Result<Ended> {
     let mut command = command(folder);
     command.args(words);

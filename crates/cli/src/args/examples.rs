@@ -36,16 +36,21 @@ fn examples(command: &mut clap::Command, found: &mut Vec<String>) {
     }
 }
 
+/// Fails unless the line is a call of dogwatch that would be understood.
+pub(crate) fn assert_can_be_pasted(line: &str) {
+    let words = words(line);
+    let read = Args::command_for(&words.iter().map(Into::into).collect::<Vec<_>>())
+        .try_get_matches_from(&words);
+    assert!(read.is_ok(), "{line}\n{words:?}\n{}", read.unwrap_err());
+}
+
 #[test]
 fn examples_can_be_pasted() {
     let mut found = Vec::new();
     examples(&mut Args::command(), &mut found);
     assert!(found.len() > 100, "{found:#?}");
     for line in found {
-        let words = words(&line);
-        let read = Args::command_for(&words.iter().map(Into::into).collect::<Vec<_>>())
-            .try_get_matches_from(&words);
-        assert!(read.is_ok(), "{line}\n{words:?}\n{}", read.unwrap_err());
+        assert_can_be_pasted(&line);
         let loose = line.split(" #").next().unwrap_or_default();
         assert!(!loose.trim().contains("   "), "a comment without #: {line}");
     }

@@ -184,7 +184,7 @@ pub(crate) struct FleetCommon {
     pub(crate) json: bool,
 }
 
-fn since(text: &str) -> Result<Timestamp, String> {
+pub(super) fn since(text: &str) -> Result<Timestamp, String> {
     if let Ok(time) = text.parse::<Timestamp>() {
         return Ok(time);
     }

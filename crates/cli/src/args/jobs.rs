@@ -54,6 +54,9 @@ pub(crate) struct JobSubmit {
     /// Wait until the job has ended and print the result
     #[arg(long)]
     pub(crate) wait: bool,
+    /// Send a message to your own session when the work is done, failed, waits or is limited (for agents)
+    #[arg(long)]
+    pub(crate) notify_me: bool,
     /// How long to wait in total [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,

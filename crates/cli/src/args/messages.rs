@@ -36,6 +36,9 @@ pub(crate) struct Send {
     /// Type the text as a slash command of the agent
     #[arg(long)]
     pub(crate) slash: bool,
+    /// Send a message to your own session when the work is done, failed, waits or is limited (for agents)
+    #[arg(long, conflicts_with = "slash")]
+    pub(crate) notify_me: bool,
     /// How long to wait until the agent is ready [default: no limit]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,

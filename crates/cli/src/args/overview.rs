@@ -6,15 +6,26 @@ use clap::Command;
 use clap::builder::StyledStr;
 
 /// Every command that is not hidden is in one of these (a test checks it).
-const TOPICS: [(&str, &[&str]); 7] = [
-    ("Everyday", &["spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"]),
-    ("Watching", &["watch", "wait", "events", "capture", "messages"]),
-    ("Jobs, stories and questions", &["job", "story", "escalations"]),
+const TOPICS: [(&str, &[&str]); 12] = [
+    (
+        "Everyday",
+        &["top", "spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"],
+    ),
+    ("Inside tmux", &["popup", "sidebar", "tmux-status"]),
+    (
+        "Watching",
+        &["watch", "wait", "events", "report", "usage", "limits", "budget", "capture", "messages"],
+    ),
+    ("Finding", &["search", "tag", "rename", "archive", "unarchive"]),
+    ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
+    ("Jobs, stories and questions", &["job", "story", "escalations", "notify"]),
+    ("Unattended work", &["rules"]),
     ("Teams in one tmux window", &["team", "pane", "task", "agent"]),
     (
         "Registry of long-lived sessions",
         &["create", "resume", "delete", "adopt", "registry", "reconcile", "monitor"],
     ),
+    ("Agents as users", &["mcp", "install-skill"]),
     ("Other hosts, over MQTT", &["fleet", "relay", "broker"]),
     (
         "Maintenance",
@@ -38,6 +49,7 @@ pub(super) const AFTER: &str = "\
 Examples:
   dogwatch spawn claude 'Fix the failing test'   # start an agent
   dogwatch spawn --name build -- make -j4        # or any command
+  dogwatch top                                   # the dashboard
   dogwatch status                                # what each session is doing
   dogwatch wait NAME --for idle,waiting          # until it is idle or needs you
   dogwatch send NAME 'Now write the tests'       # send a message, with proof

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueHint};
+use dogwatch_core::limits::WhenLimited;
 
 use super::duration;
 
@@ -20,6 +21,8 @@ Examples:
   git diff | dogwatch spawn claude -
   dogwatch spawn claude --step dev --epic 1 --story 1.2
   dogwatch spawn claude -- --permission-mode plan
+  dogwatch spawn claude 'Fix issue 7' --worktree
+  dogwatch spawn codex --worktree fix-login --base main
   dogwatch spawn --name tests --env CI=1 -- cargo test")]
 pub(crate) struct Spawn {
     /// Agent to start (`dogwatch agents` lists them); without it, the command after `--`
@@ -54,15 +57,36 @@ pub(crate) struct Spawn {
     /// Environment variable for the session; repeatable
     #[arg(long, short, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
+    /// Resume this conversation of the agent, by its id
+    #[arg(long, value_name = "ID", requires = "agent")]
+    pub(crate) resume: Option<String>,
     /// Model for the agent
     #[arg(long, short, requires = "agent")]
     pub(crate) model: Option<String>,
     /// Keep the prompt off the agent's command line, which every user can read; the agent reads it from a file
     #[arg(long, requires = "agent")]
     pub(crate) private_prompt: bool,
+    /// Tag for the session; repeatable
+    #[arg(long = "tag", short = 't', value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
     /// Let the agent act without asking for permission
     #[arg(long, requires = "agent")]
     pub(crate) unattended: bool,
+    /// Make a git worktree and start in it; BRANCH is created if it does not exist [default: dogwatch/NAME]
+    #[arg(long, short, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) worktree: Option<String>,
+    /// What a new branch begins at, and what `dogwatch finish` merges into [default: what is checked out]
+    #[arg(long, value_name = "REF", requires = "worktree", allow_hyphen_values = true)]
+    pub(crate) base: Option<String>,
+    /// Start without the project's .dogwatch.toml: nothing is copied, linked, run or allocated
+    #[arg(long, requires = "worktree")]
+    pub(crate) no_setup: bool,
+    /// Send a message to your own session when the work is done, failed, waits or is limited (for agents)
+    #[arg(long, requires = "agent")]
+    pub(crate) notify_me: bool,
+    /// What to do at a usage limit: notify, wait, switch:MODEL or fallback:AGENT [default: when_limited of the configuration]
+    #[arg(long, value_name = "POLICY", requires = "agent", value_parser = WhenLimited::parse)]
+    pub(crate) when_limited: Option<WhenLimited>,
     #[arg(from_global)]
     pub(crate) json: bool,
     /// More arguments for the agent, or the command to run
@@ -75,14 +99,21 @@ pub(crate) struct Spawn {
 #[command(after_help = "\
 Examples:
   dogwatch ls
+  dogwatch ls --archived
   dogwatch ls --project-only --json")]
 pub(crate) struct Ls {
     /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Include killed and cleaned-up sessions, and those that ended more than a day ago or are not among the last 100
+    /// Only sessions that have all of these tags
+    #[arg(long = "tag", value_name = "TAG,…", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
+    /// Include archived sessions, and those that ended more than a day ago or are not among the last 100
     #[arg(long, short)]
     pub(crate) all: bool,
+    /// Only archived sessions
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) archived: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
 }
@@ -189,6 +220,9 @@ pub(crate) struct Exists {
 }
 
 /// Remove old ended sessions and their leftovers
+///
+/// Worktrees are removed only if their work is merged or discarded and nothing in them is uncommitted. A session whose worktree
+/// is not finished stays.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -20,6 +20,7 @@ Examples:
   dogwatch status --watch
   dogwatch status --waiting
   dogwatch status --state error,stuck --agent claude
+  dogwatch status --tag urgent
   dogwatch status fix --json")]
 pub(crate) struct StatusArgs {
     /// Names, ids or panes (%3) of sessions [default: all]
@@ -36,15 +37,21 @@ pub(crate) struct StatusArgs {
     /// Only sessions of these agents
     #[arg(long = "agent", value_name = "AGENT,…", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
+    /// Only sessions that have all of these tags
+    #[arg(long = "tag", value_name = "TAG,…", value_delimiter = ',')]
+    pub(crate) tags: Vec<String>,
     /// Only sessions of the project that this directory belongs to
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "project_only")]
     pub(crate) project: Option<PathBuf>,
     /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Include killed and cleaned-up sessions, and those that ended more than a day ago or are not among the last 100
+    /// Include archived sessions, and those that ended more than a day ago or are not among the last 100
     #[arg(long, short, conflicts_with_all = ["sessions", "watch"])]
     pub(crate) all: bool,
+    /// Only archived sessions: archived by `archive`, or ended by `kill`
+    #[arg(long, conflicts_with_all = ["sessions", "watch", "all"])]
+    pub(crate) archived: bool,
     #[arg(from_global)]
     pub(crate) json: bool,
 }

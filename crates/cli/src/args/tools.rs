@@ -106,6 +106,53 @@ impl ShellArg {
     }
 }
 
+/// Serve agents over MCP on standard input and output
+///
+/// For agents that supervise other agents. Ten tools: sessions, why, spawn, send, job_submit, job_result, since, answer,
+/// ask_person, capture. What an agent may do is set in config.toml, below [mcp]; every call is an event (`dogwatch events
+/// --kind tool_call`). The agent starts this command by itself.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  claude mcp add dogwatch -- dogwatch mcp
+  codex mcp add dogwatch -- dogwatch mcp
+  gemini mcp add dogwatch dogwatch mcp
+  dogwatch mcp < requests.jsonl")]
+pub(crate) struct Mcp {}
+
+/// Install dogwatch's skill for an agent, or remove it
+///
+/// The skill tells an agent when and how to supervise other agents with dogwatch. A file that dogwatch did not write, or that
+/// was changed since, is left alone.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch install-skill claude
+  dogwatch install-skill codex --project
+  dogwatch install-skill gemini --remove")]
+pub(crate) struct InstallSkill {
+    /// Agent to install it for
+    pub(crate) agent: SkillAgent,
+    /// For all projects of this user [default]
+    #[arg(long, conflicts_with = "project")]
+    pub(crate) user: bool,
+    /// For the current directory's project
+    #[arg(long)]
+    pub(crate) project: bool,
+    /// Remove it
+    #[arg(long)]
+    pub(crate) remove: bool,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SkillAgent {
+    Claude,
+    Codex,
+    Gemini,
+}
+
 /// Write the man pages to a directory
 ///
 /// Creates the directory if needed, and prints the files.

@@ -28,7 +28,9 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
         env: spawn::variables(&args.env)?,
         caller_env: std::env::vars_os().collect(),
         place: Place::OwnSession,
+        tags: Vec::new(),
         membership: None,
+        when_limited: None,
     };
     let creation = Creation { request, workspace, role: args.role };
     let spawned = create::create(&managed, &creation, &environment::local_time())?;

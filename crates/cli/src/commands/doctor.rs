@@ -16,6 +16,7 @@ pub(crate) fn doctor(context: &Result<Context, Error>, args: &Doctor) -> u8 {
             let mut checks = doctor::tmux(context);
             checks.extend(doctor::state(&context.state));
             checks.extend(doctor::configuration(context));
+            checks.extend(doctor::notifications(context));
             checks
                 .extend(dogwatch_fleet::doctor::broker(&context.state, environment::mqtt(context)));
             checks.extend(doctor::agents(context));

@@ -85,6 +85,10 @@ pub(super) fn detail(event: &Event) -> String {
             let about = word("job").or(word("item")).map(|it| format!(" {it}")).unwrap_or_default();
             word("fact").map(|fact| format!("{}{about} {fact}", word("run").unwrap_or_default()))
         }
+        kind::TOOL_CALL => {
+            let said = |key: &str| word(key).unwrap_or_default();
+            Some(format!("{} by {}: {}", said("tool"), said("by"), said("outcome")))
+        }
         kind::JOB => word("state").map(ToOwned::to_owned),
         kind::ESCALATION_RAISED => {
             let problem = data["situation"]["problem"].as_str().unwrap_or_default();

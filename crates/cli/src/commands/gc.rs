@@ -15,6 +15,7 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
             sessions: collected.sessions.into_iter().map(|session| session.name).collect(),
             folders: collected.folders,
             processes: collected.processes,
+            worktrees: collected.worktrees.iter().map(|folder| ui::path(folder)).collect(),
             files: collected.files.iter().map(|file| ui::path(file)).collect(),
             not_shrunk: collected.not_shrunk,
         });
@@ -32,6 +33,9 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
     for folder in &collected.folders {
         ui::line(format_args!("{verb} the directory {folder}, which belongs to no session"));
     }
+    for folder in &collected.worktrees {
+        ui::line(format_args!("{verb} the worktree {}", ui::short_path(folder)));
+    }
     for file in &collected.files {
         ui::line(format_args!("{verb} {}, which is unused", file.display()));
     }
@@ -41,6 +45,7 @@ pub(crate) fn gc(context: &Context, args: &Gc) -> Result<u8, Error> {
     if collected.sessions.is_empty()
         && collected.processes.is_empty()
         && collected.folders.is_empty()
+        && collected.worktrees.is_empty()
         && collected.files.is_empty()
     {
         ui::talk("nothing to clean up");

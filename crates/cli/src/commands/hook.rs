@@ -2,7 +2,7 @@
 //!
 //! Agents read the exit code and standard output as a decision. Claude Code and Codex take code 2 for *block*: the
 //! prompt or the tool call is dropped. So this is read without clap, ends with 0 whatever happens, and prints
-//! nothing but a statusline.
+//! nothing but a statusline, the answer of a rule to a request for permission, and why a budget holds a prompt.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -13,9 +13,12 @@ use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::exit_code;
-use dogwatch_core::status::payload::{self, Around};
+use dogwatch_core::status::payload::{self, Around, TurnOf};
 use dogwatch_engine::actions::hook::{self, Payload};
-use dogwatch_engine::actions::statusline;
+use dogwatch_engine::actions::{budget, rules, statusline};
+use dogwatch_engine::observe::usage::Named;
+use dogwatch_protocol::rules::HookOutput;
+use dogwatch_protocol::usage::HeldPrompt;
 use jiff::Timestamp;
 
 use crate::{environment, logging};
@@ -42,8 +45,8 @@ pub(crate) fn called(words: &[OsString]) -> Option<ExitCode> {
     if let Some(call) = Call::read(words) {
         end_well_even_in_a_panic();
         end_in_time(if call.statusline { STATUSLINE_LIMIT } else { LIMIT });
-        let payload = call.payload.clone().unwrap_or_else(|| from_stdin().text);
-        call.carry_out(&payload);
+        let given = call.payload.clone().map(|text| Payload { text, is_cut: false });
+        call.carry_out(&given.unwrap_or_else(from_stdin));
         return Some(ExitCode::from(exit_code::OK));
     }
     // Claude Code 2.1.84 to 2.1.138 run a hook's `command` without its `args`, and sessions with such settings may
@@ -62,7 +65,7 @@ pub(crate) fn called(words: &[OsString]) -> Option<ExitCode> {
     end_well_even_in_a_panic();
     end_in_time(LIMIT);
     if payload::names_its_event(&payload.text) {
-        Call::default().carry_out(&payload.text);
+        Call::default().carry_out(&payload);
     }
     Some(ExitCode::from(exit_code::OK))
 }
@@ -105,31 +108,78 @@ impl Call {
         }
     }
 
-    fn carry_out(self, payload: &str) {
+    fn carry_out(self, payload: &Payload) {
         logging::begin(true, self.state_dir.as_deref());
-        let agent = self.agent.or_else(environment::own_agent).unwrap_or_default();
+        let agent = self.agent.clone().or_else(environment::own_agent).unwrap_or_default();
+        let about = if self.statusline { None } else { payload::turn(&payload.text) };
+        let budget = || budget_of(about.as_ref()?, self.state_dir.clone());
+        // A prompt that is held begins no turn: it is as if it had not come.
+        if about.as_ref().is_some_and(|about| about.is_prompt)
+            && let Some(reason) = budget()
+        {
+            let answer = HeldPrompt { decision: "block", reason };
+            if let Some(answer) = serde_json::to_vec(&answer).logged("write JSON") {
+                say(&answer);
+            }
+            return;
+        }
         let keep = || {
             let session = environment::own_session()?;
-            let state =
-                environment::state_dir(self.state_dir).logged("open the state directory")?;
             let now = Timestamp::now();
+            let state = environment::state_dir(self.state_dir.clone())
+                .logged("open the state directory")?;
             if self.statusline {
-                hook::keep_heartbeat(&state, &session, payload, now).logged("keep a heartbeat")
-            } else {
-                hook::keep_signal(&state, &session, &agent, payload, now).logged("keep a signal")
+                hook::keep_heartbeat(&state, &session, &payload.text, now)
+                    .logged("keep a heartbeat");
+                return None;
             }
+            let answer = self.answer_by_rule(&session, payload, now);
+            let answered = answer.is_some();
+            hook::keep_signal(&state, &session, &agent, &payload.text, answered, now)
+                .logged("keep a signal");
+            answer
         };
-        let _: Option<()> = keep();
+        let answer = keep();
+        if about.as_ref().is_some_and(|about| !about.is_prompt) {
+            let _reported = budget();
+        }
         if self.statusline {
             let config = environment::claude_config();
-            let line = statusline::line(config.as_deref(), payload, &environment::local_time());
-            // A statusline that cannot be shown is no reason to fail.
-            io::stdout()
-                .write_all(&line)
-                .and_then(|()| io::stdout().flush())
-                .logged("show a statusline");
+            let now = environment::local_time();
+            say(&statusline::line(config.as_deref(), &payload.text, &now));
+        }
+        if let Some(answer) = answer.and_then(|a| serde_json::to_vec(&a).logged("write JSON")) {
+            say(&answer);
         }
     }
+
+    /// What the user's rules answer to a request for permission.
+    fn answer_by_rule(
+        &self,
+        session: &str,
+        payload: &Payload,
+        now: Timestamp,
+    ) -> Option<HookOutput> {
+        if payload::digest(&payload.text).0 != rules::REQUEST {
+            return None;
+        }
+        let context = dogwatch_engine::environment::context(None, self.state_dir.clone())
+            .logged("read the environment")?;
+        rules::answer(&context, session, payload, now).logged("answer by a rule")?
+    }
+}
+
+/// What cannot be printed is no reason to fail.
+fn say(bytes: &[u8]) {
+    io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()).logged("answer an agent");
+}
+
+/// Checks the user's budgets, if there are any; why they hold the session's prompts, if they do.
+fn budget_of(about: &TurnOf, state_dir: Option<PathBuf>) -> Option<String> {
+    let session = environment::own_session()?;
+    let context = environment::context(None, state_dir).logged("read the environment")?;
+    let named = Named { session: &session, conversation: &about.conversation };
+    budget::check(&context, named).logged("check the budgets").flatten()
 }
 
 /// `--name` and `--name=value`; no name for a word that is no option.

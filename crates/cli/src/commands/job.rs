@@ -3,7 +3,7 @@ use std::time::Instant;
 use dogwatch_core::delivery::safe_text::MOST_BYTES;
 use dogwatch_core::exit_code;
 use dogwatch_core::job::JobState;
-use dogwatch_engine::actions::job;
+use dogwatch_engine::actions::{callback, job};
 use dogwatch_engine::observe::jobs;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::job::{self as printed, JobBrief};
@@ -61,7 +61,9 @@ fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     let begun = Instant::now();
     let prompt = given_text::text(args.prompt.as_deref(), args.file.as_deref(), MOST_BYTES)?;
     let prompt = prompt.ok_or(UsageError::MissingPrompt)?;
-    let submitted = job::submit(context, &args.target, &prompt, args.timeout)?;
+    let subscriber = args.notify_me.then(|| callback::subscriber(context)).transpose()?;
+    let submitted =
+        job::submit_for(context, &args.target, &prompt, args.timeout, subscriber.as_ref())?;
     if let Some(trouble) = &submitted.trouble {
         ui::talk(format_args!("warning: not delivered yet: {trouble}"));
     }

@@ -9,15 +9,21 @@ use crate::args::Ls;
 use crate::{environment, ui};
 
 pub(crate) fn ls(context: &Context, args: &Ls) -> Result<u8, Error> {
-    let (mut seen, mut left_out) =
-        if args.all { (snapshot::look(context, Which::All)?, 0) } else { snapshot::list(context)? };
-    if !args.all {
+    let (mut seen, mut left_out) = if args.all || args.archived {
+        (snapshot::look(context, Which::All)?, 0)
+    } else {
+        snapshot::list(context)?
+    };
+    if args.archived {
+        seen.retain(|one| one.session.archived);
+    } else if !args.all {
         left_out += snapshot::hide_superseded(&mut seen, |one| one);
     }
     if args.project_only {
         let project = environment::project()?;
         seen.retain(|s| snapshot::is_of_project(s, &project));
     }
+    seen.retain(|one| args.tags.iter().all(|tag| one.session.tags.contains(tag)));
     if args.json {
         ui::json(&Sessions { sessions: seen.iter().map(shape).collect(), left_out });
         return Ok(exit_code::OK);
@@ -71,5 +77,7 @@ fn shape(seen: &SessionSnapshot) -> Session {
         attached: seen.pane.map(|pane| pane.attached > 0),
         created: session.created,
         put_away: session.archived,
+        title: session.title.clone(),
+        tags: session.tags.clone(),
     }
 }

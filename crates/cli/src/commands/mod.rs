@@ -5,8 +5,10 @@ mod agent;
 mod agents;
 mod agents_verify;
 mod answer;
+mod archive;
 mod attach;
 mod broker;
+mod budget;
 mod bug_report;
 mod capture;
 mod completions;
@@ -14,33 +16,49 @@ mod create;
 mod debug;
 mod delete;
 mod demo;
+mod diff;
 mod doctor;
 mod escalations;
 mod events;
 mod exists;
+mod finish;
 mod fleet;
 mod gc;
 mod given_text;
 pub(crate) mod hook;
+mod in_tmux;
+mod install_skill;
 mod job;
 mod kill;
 mod kill_all;
+mod limits;
 mod ls;
 mod man;
+mod mcp;
 mod messages;
 mod monitor;
+mod notify;
 mod pane;
+mod pr;
 mod reconcile;
 mod registry;
 mod relay;
+mod rename;
+mod report;
 mod resume;
+mod rules;
 mod run;
+mod search;
 mod send;
 mod spawn;
 mod status;
 mod story;
+mod tag;
 mod task;
 mod team;
+mod top;
+mod trust;
+mod usage;
 mod wait;
 mod watch;
 mod why;
@@ -50,7 +68,9 @@ use std::process::ExitCode;
 use dogwatch_engine::Error;
 use dogwatch_engine::actions::collect;
 
-use crate::args::{Agents, AgentsVerb, Args, Command, Debug, DebugCommand, Lab, LabTool, Next};
+use crate::args::{
+    Agents, AgentsVerb, Args, Command, Debug, DebugCommand, Lab, LabTool, Mcp, Next,
+};
 use crate::environment;
 
 /// Runs the command and returns the exit code.
@@ -85,6 +105,9 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         }
         command => command,
     };
+    if matches!(command, Command::Mcp(_)) {
+        mcp::complete_environment();
+    }
     let context = environment::context(args.socket.as_deref(), args.state_dir);
     if let Command::Doctor(args) = &command {
         return Ok(doctor::doctor(&context, args));
@@ -95,13 +118,24 @@ fn carry_out(args: Args) -> Result<u8, Error> {
     match command {
         Command::Spawn(args) => spawn::spawn(&context, *args),
         Command::Ls(args) => ls::ls(&context, &args),
+        Command::Diff(args) => diff::diff(&context, &args),
+        Command::Finish(args) => finish::finish(&context, &args),
+        Command::Pr(args) => pr::pr(&context, &args),
+        Command::Trust(args) => trust::trust(&context, &args),
+        Command::Untrust(args) => trust::untrust(&context, &args),
+        Command::Popup(args) => in_tmux::popup(&context, &args),
+        Command::Sidebar(args) => in_tmux::sidebar(&context, &args),
+        Command::TmuxStatus(args) => in_tmux::status(&context, &args),
+        Command::Top(args) => top::top(&context, &args),
         Command::Status(args) => status::status(&context, &args),
         Command::Send(args) => send::send(&context, &args),
         Command::Deliver(args) => send::deliver(&context, &args),
         Command::Answer(args) => answer::answer(&context, &args),
+        Command::Rules(args) => rules::rules(&context, &args),
         Command::Messages(args) => messages::messages(&context, &args),
         Command::Job(args) => job::job(&context, &args),
         Command::Escalations(args) => escalations::escalations(&context, &args),
+        Command::Notify(args) => notify::notify(&context, &args),
         Command::Create(args) => create::create(&context, *args),
         Command::Resume(args) => resume::resume(&context, &args),
         Command::Delete(args) => delete::delete(&context, &args),
@@ -117,9 +151,14 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Wait(args) => wait::wait(&context, &args),
         Command::Watch(args) => watch::watch(&context, &args),
         Command::Events(args) => events::events(&context, &args),
+        Command::Usage(args) => usage::usage(&context, &args),
+        Command::Budget(args) => budget::budget(&context, &args),
+        Command::Report(args) => report::report(&context, &args),
         Command::Relay(args) => relay::relay(&context, &args),
         Command::Fleet(args) => fleet::fleet(&context, args),
         Command::Broker(args) => broker::broker(&context, &args),
+        Command::InstallSkill(args) => install_skill::install_skill(&context, &args),
+        Command::Mcp(Mcp {}) => mcp::mcp(context),
         Command::Why(args) => why::why(&context, &args),
         Command::BugReport(args) => bug_report::bug_report(&context, &args),
         Command::Capture(args) => capture::capture(&context, &args),
@@ -128,6 +167,12 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Kill(args) => kill::kill(&context, &args),
         Command::KillAll(args) => kill_all::kill_all(&context, &args),
         Command::Exists(args) => exists::exists(&context, &args),
+        Command::Search(args) => search::search(&context, &args),
+        Command::Limits(args) => limits::limits(&context, &args),
+        Command::Tag(args) => tag::tag(&context, &args),
+        Command::Rename(args) => rename::rename(&context, &args),
+        Command::Archive(args) => archive::archive(&context, &args),
+        Command::Unarchive(args) => archive::unarchive(&context, &args),
         Command::Gc(args) => gc::gc(&context, &args),
         Command::Agents(Agents { verb: Some(AgentsVerb::Verify(args)), .. }) => {
             agents_verify::verify(&context, &args)

@@ -21,6 +21,7 @@ pub(crate) fn relay(context: &Context, args: &Relay) -> Result<u8, Error> {
     let mqtt = environment::broker(context)?;
     let mut watcher = Watcher::new(context, &[])?;
     let stop = interrupt::flag(watcher.waker())?;
+    let _heartbeat = super::watch::heartbeat(context);
     // After the first listing, so that sessions that were published before are not published as gone.
     let shown = watcher.next(Duration::ZERO, &stop)?;
     let publisher = publisher(context, mqtt, &shown)?;

@@ -2,6 +2,7 @@ use dogwatch_core::delivery::safe_text::MOST_BYTES;
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::exit_code;
 use dogwatch_engine::actions::send::{self, Receipt, Request};
+use dogwatch_engine::actions::{callback, job};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::message;
 
@@ -23,7 +24,11 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
         },
         timeout: args.timeout,
     };
-    let receipt = send::send(context, &request)?;
+    let receipt = if args.notify_me {
+        job::send_tracked(context, &request, &callback::subscriber(context)?)?
+    } else {
+        send::send(context, &request)?
+    };
     if args.json {
         ui::json(&shape(&receipt));
     } else {

@@ -1,35 +1,78 @@
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
 use dogwatch_core::exit_code;
+use dogwatch_core::label;
 use dogwatch_core::launch::PRIVATE_PROMPTS;
 use dogwatch_core::name::StoryStep;
+use dogwatch_engine::actions::callback;
+use dogwatch_engine::actions::spawn::worktree::{self, InWorktree, SpawnedInWorktree};
 use dogwatch_engine::actions::spawn::{self, Place, Request, Spawned, What};
 use dogwatch_engine::error::SessionError;
+use dogwatch_engine::observe::limits::clock;
+use dogwatch_engine::worktree::make::Wish;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::session;
 use dogwatch_store::{open_given, read_up_to};
+use jiff::Timestamp;
 
 use crate::args::Spawn;
+use crate::commands::diff;
 use crate::usage::UsageError;
 use crate::{environment, ui};
 
 pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     let as_json = args.json;
+    let subscriber = args.notify_me.then(|| callback::subscriber(context)).transpose()?;
+    let place = in_worktree(&args);
     let request = request(args)?;
-    let spawned = spawn::spawn(context, &request, &environment::local_time())?;
+    let now = environment::local_time();
+    let (spawned, made) = match place {
+        None => (spawn::spawn(context, &request, &now)?, None),
+        Some(place) => {
+            let SpawnedInWorktree { spawned, worktree, values, notes } =
+                worktree::spawn(context, &request, &place, &now)?;
+            for note in notes {
+                ui::talk(format_args!("note: {note}"));
+            }
+            let folder = ui::short_path(&worktree.folder);
+            ui::talk(format_args!("worktree {folder} on branch {}", worktree.branch));
+            (spawned, Some((worktree, values)))
+        }
+    };
+    if let Some(subscriber) = &subscriber {
+        callback::subscribe(context, subscriber, &spawned.id, None)?;
+    }
     if spawned.prompt_in_file {
         ui::talk("note: the prompt is not on the command line; the agent reads it from a file");
     }
     if let Some(caution) = caution(&spawned) {
         ui::talk(format_args!("note: {caution}"));
     }
+    if let Some(until) = spawned.held_until {
+        let clock = clock(until, Timestamp::now());
+        ui::talk(format_args!("note: its account is limited; the prompt is delivered at {clock}"));
+    }
     if as_json {
-        ui::json(&shape(&spawned));
+        let mut shape = shape(&spawned);
+        if let Some((worktree, values)) = made {
+            shape.worktree = Some(Box::new(diff::shape(&worktree)));
+            shape.values = values.into_iter().collect();
+        }
+        ui::json(&shape);
     } else {
         ui::line(&spawned.name);
     }
     Ok(exit_code::OK)
+}
+
+/// The worktree that is asked for.
+fn in_worktree(args: &Spawn) -> Option<InWorktree> {
+    let branch = args.worktree.clone()?;
+    let branch = Some(branch).filter(|branch| !branch.is_empty());
+    let wish = Wish { branch, base: args.base.clone() };
+    Some(InWorktree { wish, no_setup: args.no_setup })
 }
 
 fn request(mut args: Spawn) -> Result<Request, Error> {
@@ -65,12 +108,14 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         project: environment::project_of(&cwd),
         cwd,
         model: args.model,
-        resume: None,
+        resume: args.resume,
         unattended: args.unattended,
         env,
         caller_env: std::env::vars_os().collect(),
         place: Place::OwnSession,
+        tags: label::tags(&args.tags)?,
         membership: None,
+        when_limited: args.when_limited,
     })
 }
 
@@ -124,6 +169,8 @@ pub(super) fn shape(spawned: &Spawned) -> session::Spawned {
         prompt_in_file: spawned.prompt_in_file,
         version: spawned.version.clone(),
         caution: caution(spawned),
+        worktree: None,
+        values: BTreeMap::new(),
     }
 }
 

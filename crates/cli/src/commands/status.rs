@@ -8,12 +8,14 @@ use dogwatch_core::attention;
 use dogwatch_core::exit_code;
 use dogwatch_core::liveness::how_stopped;
 use dogwatch_core::status::{Basis, Status};
+use dogwatch_core::usage::{cost_words, token_words};
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::observe::{self, snapshot};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::id::SessionId;
-use dogwatch_protocol::status::{StatusReport, StatusRow, Statuses};
+use dogwatch_protocol::status::{About, StatusReport, StatusRow, Statuses};
+use dogwatch_protocol::usage::Used;
 use dogwatch_store::{Job, Which};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -32,13 +34,17 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let now = Timestamp::now();
     let mut reader = StatusReader::new(context)?;
     let statuses = look(&mut reader, args, now)?;
-    let is_list = args.sessions.is_empty() && !args.all && !is_filtered(args);
+    let is_list = args.sessions.is_empty() && !args.all && !args.archived && !is_filtered(args);
     let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
     let jobs = observe::jobs::beside(context, &reader, &statuses)?;
+    let mut abouts = observe::about::beside(context, &mut reader, &statuses, now);
+    let mut usages = observe::usage::of_sessions(context, &reader, &statuses);
     if args.json {
         let with_job = |one: &SessionStatus| {
-            let job = jobs.get(&one.seen.session.id).map(jobs::beside);
-            StatusRow { session: shape(one), job }
+            let id = &one.seen.session.id;
+            let job = jobs.get(id).map(jobs::beside);
+            let (about, usage) = (abouts.remove(id).unwrap_or_default(), usages.remove(id));
+            StatusRow { session: shape(one), job, about, usage }
         };
         ui::json(&Statuses { sessions: statuses.iter().map(with_job).collect(), left_out });
         return Ok(exit_code::OK);
@@ -46,7 +52,7 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     if statuses.is_empty() && left_out == 0 {
         ui::talk(no_sessions(args));
     } else if !statuses.is_empty() {
-        ui::line(table(&statuses, &jobs, now));
+        ui::line(table(&statuses, &Beside { jobs, abouts, usages }, now));
         if !args.sessions.is_empty() {
             for one in &statuses {
                 show_options(one);
@@ -63,9 +69,11 @@ fn look(
     now: Timestamp,
 ) -> Result<Vec<SessionStatus>, Error> {
     let mut statuses = if args.sessions.is_empty() {
-        let which = if args.all { Which::All } else { Which::current(now) };
+        let which = if args.all || args.archived { Which::All } else { Which::current(now) };
         let mut all = reader.all_of(which, now)?;
-        if !args.all {
+        if args.archived {
+            all.retain(|one| one.seen.session.archived);
+        } else if !args.all {
             snapshot::hide_superseded(&mut all, |one| &one.seen);
         }
         all
@@ -91,6 +99,7 @@ fn sort(all: &mut [SessionStatus]) {
 struct Filter {
     states: Vec<String>,
     agents: Vec<String>,
+    tags: Vec<String>,
     project: Option<PathBuf>,
 }
 
@@ -99,16 +108,11 @@ impl Filter {
         let states = if args.waiting { vec!["waiting".to_owned()] } else { args.states.clone() };
         known_states(&states)?;
         let project = match &args.project {
-            Some(folder) => {
-                let folder = folder
-                    .canonicalize()
-                    .map_err(Error::io(format!("read the directory {}", folder.display())))?;
-                Some(environment::project_of(&folder))
-            }
+            Some(folder) => Some(environment::project_given(folder)?),
             None if args.project_only => Some(environment::project()?),
             None => None,
         };
-        Ok(Self { states, agents: args.agents.clone(), project })
+        Ok(Self { states, agents: args.agents.clone(), tags: args.tags.clone(), project })
     }
 
     fn fits(&self, one: &SessionStatus) -> bool {
@@ -116,6 +120,7 @@ impl Filter {
             |list: &[String], word: &str| list.is_empty() || list.iter().any(|w| w == word);
         is_one_of(&self.states, one.verdict.status.as_str())
             && is_one_of(&self.agents, &one.seen.session.agent)
+            && self.tags.iter().all(|tag| one.seen.session.tags.contains(tag))
             && self.project.as_ref().is_none_or(|root| snapshot::is_of_project(&one.seen, root))
     }
 }
@@ -132,7 +137,7 @@ pub(super) fn known_states(states: &[String]) -> Result<(), UsageError> {
 }
 
 fn is_filtered(args: &StatusArgs) -> bool {
-    args.waiting || !args.states.is_empty() || !args.agents.is_empty()
+    args.waiting || ![&args.states, &args.agents, &args.tags].iter().all(|list| list.is_empty())
 }
 
 fn no_sessions(args: &StatusArgs) -> &'static str {
@@ -164,7 +169,9 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         sort(&mut statuses);
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let (header, rows) = table(&statuses, &watcher.jobs()?, now).blocks();
+        let (jobs, abouts) = (watcher.jobs()?, watcher.abouts(&statuses, now));
+        let usages = watcher.usages(&statuses);
+        let (header, rows) = table(&statuses, &Beside { jobs, abouts, usages }, now).blocks();
         let words: Vec<&str> = statuses.iter().map(|one| one.verdict.status.as_str()).collect();
         let footer = format!("{clock}, Ctrl-C to exit");
         let picture = screen::fit(&header, &rows, &words, &footer, Screen::height());
@@ -186,31 +193,61 @@ pub(super) fn show_options(one: &SessionStatus) {
     }
 }
 
-/// The column of jobs is shown only if there are any.
-fn table(statuses: &[SessionStatus], jobs: &HashMap<SessionId, Job>, now: Timestamp) -> Table {
-    let job_of = |one: &SessionStatus| jobs.get(&one.seen.session.id);
-    let has_jobs = statuses.iter().any(|one| job_of(one).is_some());
-    let mut header = vec!["NAME", "AGENT", "STATE", "FOR", "BASIS", "DETAIL"];
-    if has_jobs {
-        header.insert(5, "JOB");
-    }
-    let mut table = ui::table(&header).spare(&["BASIS"]);
-    for one in statuses {
+/// What is known of sessions beside their status.
+struct Beside {
+    jobs: HashMap<SessionId, Job>,
+    abouts: HashMap<SessionId, About>,
+    usages: HashMap<SessionId, Used>,
+}
+
+/// Columns that say nothing of any session are left out, and so are those that the terminal has no room for.
+fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
+    let cells: Vec<[Cell; 8]> = statuses.iter().map(|one| beside.cells(one)).collect();
+    let optional = ["JOB", "TITLE", "PROJECT", "CONTEXT", "TOKENS", "COST", "TAGS", "BASIS"];
+    let has: Vec<bool> =
+        (0..optional.len()).map(|at| cells.iter().any(|row| !row[at].is_empty())).collect();
+    let mut header = vec!["NAME", "AGENT", "STATE", "FOR"];
+    header.extend(optional.iter().zip(&has).filter(|(_, has)| **has).map(|(title, _)| *title));
+    header.push("DETAIL");
+    let mut table = ui::table(&header)
+        .optional(&["TOKENS", "BASIS", "COST", "TAGS", "PROJECT", "CONTEXT", "AGENT", "TITLE"]);
+    for (one, more) in statuses.iter().zip(cells) {
         let verdict = &one.verdict;
         let mut row: Vec<Cell> = vec![
             one.seen.session.name.as_str().into(),
             one.seen.session.agent.as_str().into(),
             state(&verdict.status),
             verdict.since.map(|at| ui::age(at, now)).unwrap_or_default().into(),
-            basis(verdict.basis),
-            detail(&verdict.status).into(),
         ];
-        if has_jobs {
-            row.insert(5, job_of(one).map(jobs::state).unwrap_or_default().into());
-        }
+        row.extend(more.into_iter().zip(&has).filter(|(_, has)| **has).map(|(cell, _)| cell));
+        row.push(detail_and_notes(one).into());
         table.row(row);
     }
     table
+}
+
+impl Beside {
+    fn cells(&self, one: &SessionStatus) -> [Cell; 8] {
+        let id = &one.seen.session.id;
+        let job = self.jobs.get(id).map(jobs::state).unwrap_or_default();
+        let about = self.abouts.get(id).cloned().unwrap_or_default();
+        let project = match about.branch {
+            Some(branch) => format!("{}@{branch}", about.project_name),
+            None => about.project_name,
+        };
+        let used = self.usages.get(id);
+        let left = about.context.and_then(|context| context.left);
+        [
+            job.into(),
+            about.title.unwrap_or_default().into(),
+            project.into(),
+            left.map(|left| format!("{left}% left")).unwrap_or_default().into(),
+            used.map(|used| token_words(used.tokens.total())).unwrap_or_default().into(),
+            used.map(cost_words).unwrap_or_default().into(),
+            about.tags.join(" ").into(),
+            basis(one.verdict.basis),
+        ]
+    }
 }
 
 /// The state in its colour: what needs a person stands out.
@@ -233,6 +270,17 @@ fn basis(basis: Basis) -> Cell {
     match basis {
         Basis::Asserted => basis.as_str().into(),
         Basis::Inferred | Basis::Stale => Cell::painted(basis.as_str(), AnsiColor::BrightBlack),
+    }
+}
+
+/// What a limited session does next comes first.
+fn detail_and_notes(one: &SessionStatus) -> String {
+    let detail = detail(&one.verdict.status);
+    match &one.verdict.status {
+        Status::Limited { .. } if !one.notes.is_empty() => {
+            format!("{}; {detail}", one.notes.join("; "))
+        }
+        _ => detail,
     }
 }
 

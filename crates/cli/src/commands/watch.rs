@@ -3,6 +3,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dogwatch_core::exit_code;
+use dogwatch_engine::notify::heartbeat::{self, Beating};
 use dogwatch_engine::watch::{Change, Watcher, What};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::status::{WatchEvent, WatchLine};
@@ -17,10 +18,14 @@ const LONGEST: Duration = Duration::from_mins(1);
 
 pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
     let mut watcher = Watcher::new(context, &args.sessions)?;
+    if args.sessions.is_empty() {
+        watcher.label_panes();
+    }
     let stop = interrupt::flag(watcher.waker())?;
     if !args.json {
         ui::talk("watching; Ctrl-C to stop");
     }
+    let _heartbeat = heartbeat(context);
     let mut publisher = None;
     let mut is_first = true;
     while !stop.load(Ordering::Relaxed) {
@@ -43,6 +48,18 @@ pub(crate) fn watch(context: &Context, args: &Watch) -> Result<u8, Error> {
         }
     }
     Ok(exit_code::OK)
+}
+
+/// Calls the address of `heartbeat` in the configuration, until it is dropped.
+pub(super) fn heartbeat(context: &Context) -> Option<Beating> {
+    let trouble = |problem: Option<&str>| match problem {
+        Some(problem) => ui::talk(format_args!("warning: the heartbeat fails: {problem}")),
+        None => ui::talk("the heartbeat works again"),
+    };
+    // The configuration is reported by whoever needs it.
+    heartbeat::start(context, trouble)
+        .inspect_err(|error| ui::talk(format_args!("note: no heartbeat: {error}")))
+        .ok()?
 }
 
 /// A closed output is a normal end; the watcher cleans up.

@@ -58,7 +58,15 @@ impl Lab {
         if !is_installed(other) {
             return None;
         }
-        let mut lab = Self::new(agent)?;
+        Self::new(agent)?.joined_by(other)
+    }
+
+    /// With the home of a second agent beside the first.
+    pub(crate) fn joined_by(self, other: Agent) -> Option<Self> {
+        if !is_installed(other) {
+            return None;
+        }
+        let mut lab = self;
         let place = Place { home: lab.env.home(), project: lab.env.work(), url: &lab.double.url() };
         let others = other.write_home(place).unwrap();
         let path = format!("{}:{}", lab.environment["PATH"], others["PATH"]);

@@ -10,6 +10,7 @@
 )]
 
 mod lab;
+mod limits;
 
 mod agents_verify;
 mod answer;
@@ -19,18 +20,25 @@ mod hooks;
 mod job;
 mod kanban;
 mod loops;
+mod mcp;
+mod notify;
 mod opencode;
 mod permissions;
 mod prompts;
 mod queue;
 mod record;
 mod registry;
+mod report;
+mod rules;
 mod send;
 mod status;
 mod stories;
 mod story_automator;
 mod team;
+mod titles;
 mod turns;
+mod usage;
 mod verdict;
 mod versions;
 mod watch;
+mod worktree;

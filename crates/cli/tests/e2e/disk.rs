@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use dogwatch_testkit::{TestEnv, is_root, skip};
+use dogwatch_testkit::{TestEnv, eventually, is_root, skip};
 
 /// A small disk of its own for the state. Unmounted on drop, after the test's processes are gone.
 struct SmallDisk {
@@ -60,7 +60,7 @@ fn unmount(path: &Path) {
 
 #[test]
 fn nothing_can_be_started_on_a_full_disk() {
-    let Some(disk) = SmallDisk::mount("512k") else { return };
+    let Some(disk) = SmallDisk::mount("1m") else { return };
     let env = &disk.env;
     let _ = env.dogwatch(&["ls"]).success();
     disk.fill();
@@ -113,7 +113,7 @@ fn an_end_is_recorded_though_the_disk_has_filled_up() {
     disk.fill();
     env.write("go", "");
     let ended = env.session_dir(&session).join("ended");
-    dogwatch_testkit::eventually("the end is recorded", || {
+    eventually("the end is recorded", || {
         fs::read_to_string(&ended).is_ok_and(|text| text.contains(r#""code":3"#))
     });
     // Nothing can be looked up without room for the database's own files; that is said as such.
@@ -124,4 +124,27 @@ fn an_end_is_recorded_though_the_disk_has_filled_up() {
     disk.make_room();
     assert_eq!(env.wait_state("x", "crashed")["exit"]["code"], 3);
     assert_eq!(env.wait_state("y", "crashed")["exit"]["signal"], 9);
+}
+
+#[test]
+fn a_crash_on_a_full_disk_is_told() {
+    let Some(disk) = SmallDisk::mount("4m") else { return };
+    let env = &disk.env;
+    let folder = env.home().join(".config/dogwatch");
+    fs::create_dir_all(&folder).unwrap();
+    let script = env.write("told.sh", "cat >> \"$1\"\n");
+    let told = env.root().join("told");
+    let command = format!("command = ['sh', '{}', '{}']", script.display(), told.display());
+    let rule = format!("[[notify]]\nkind = 'command'\n{command}\non = ['crashed']\n");
+    fs::write(folder.join("config.toml"), rule).unwrap();
+    env.spawn_script("x", "read line; exit 3");
+    disk.fill();
+    env.tmux(&["send-keys", "-t", "=x:", "Enter"]);
+    eventually("somebody is told", || {
+        fs::read_to_string(&told).is_ok_and(|told| told.contains("x: crashed, exit code 3"))
+    });
+    disk.make_room();
+    let log = env.dogwatch(&["notify", "log", "--json"]).success().json();
+    let sent = log["deliveries"].as_array().unwrap();
+    assert!(sent.iter().all(|one| one["state"] == "sent"), "{log:#}");
 }

@@ -31,6 +31,7 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
             command: &[],
             socket: &socket,
             created: at,
+            tags: &[],
             membership: None,
         };
         let launch = Launch {

@@ -10,21 +10,21 @@ use dogwatch_testkit::TestEnv;
 const QUESTION: &str = "100 <b>of</b> \"100\" \\ & used";
 
 /// An authority of one's own, and a certificate of localhost by it.
-const CERTIFICATES: &str = "set -e\n\
+pub(crate) const CERTIFICATES: &str = "set -e\n\
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj '/CN=test authority' -keyout ca.key -out ca.pem\n\
     openssl req -newkey rsa:2048 -nodes -subj '/CN=localhost' -keyout web.key -out web.csr\n\
     printf 'subjectAltName=DNS:localhost,IP:127.0.0.1\\n' > names\n\
     openssl x509 -req -in web.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out web.pem\n";
 
 /// A server that gives one answer to whoever connects first.
-struct Secure {
+pub(crate) struct Secure {
     child: Child,
     out: BufReader<std::process::ChildStdout>,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Secure {
-    fn start(env: &TestEnv, answer: &str) -> Self {
+    pub(crate) fn start(env: &TestEnv, answer: &str) -> Self {
         let mut command = env.foreign("openssl");
         command.args(["s_server", "-accept", "127.0.0.1:0", "-naccept", "1"]);
         command.args(["-cert", "web.pem", "-key", "web.key"]);
@@ -44,7 +44,7 @@ impl Secure {
     }
 
     /// All that was sent to it.
-    fn heard(mut self) -> String {
+    pub(crate) fn heard(mut self) -> String {
         let mut heard = Vec::new();
         self.out.read_to_end(&mut heard).unwrap();
         self.child.wait().unwrap();

@@ -339,3 +339,34 @@ commit = "work: {item}"
     places.dedup();
     assert_eq!(places.len(), 3, "{places:?}");
 }
+
+/// Worktrees of stories get what the project's settings name, once these are trusted.
+#[test]
+fn stories_side_by_side_have_what_the_project_needs() {
+    let project = Project::new(
+        r#"
+name = "settings"
+items = ["a", "b"]
+[[step]]
+id = "write"
+run = ["sh", "-c", "cat .env setup.txt > {item}.txt"]
+verify = [{ kind = "files", glob = "{item}.txt" }]
+[[step]]
+id = "commit"
+commit = "work: {item}"
+"#,
+    );
+    project.env.write(".gitignore", ".env\nsetup.txt\n");
+    project.env.write(".dogwatch.toml", "copy = ['.env']\nsetup = 'echo ready > setup.txt'\n");
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-q", "-m", "settings"]);
+    project.env.write(".env", "KEY=1\n");
+    let refused = project.run(&["--max-parallel", "2", "--json"]).code(4);
+    assert!(refused.text().contains("settings_not_trusted"), "{refused}");
+    let _ = project.env.dogwatch(&["trust"]).success();
+    let _ = project.run(&["--max-parallel", "2"]).success();
+    for item in ["a.txt", "b.txt"] {
+        assert_eq!(fs::read_to_string(project.env.work().join(item)).unwrap(), "KEY=1\nready\n");
+    }
+    assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
+}

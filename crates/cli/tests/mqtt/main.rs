@@ -15,6 +15,7 @@ mod relay;
 mod broker;
 mod delivery;
 mod fleet;
+mod notify;
 mod orders;
 mod presence;
 mod subscription;

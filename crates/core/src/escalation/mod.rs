@@ -12,6 +12,7 @@
 //! | 8 | a session ended and its work could not be verified, in every attempt | critical |
 //! | 9 | the budget is used up | critical |
 //! | 10 | an agent asks for permission | preference |
+//! | 11 | an agent asks something of its own | preference |
 //!
 //! A critical question stops the run until it is answered; with a preference other stories continue.
 
@@ -35,9 +36,10 @@ pub struct Gravity {
 /// Whether a question of this trigger is critical.
 pub fn kind(trigger: Trigger, gravity: Gravity) -> Kind {
     match trigger {
-        Trigger::OutputUnclear | Trigger::DependencyConflict | Trigger::Permission => {
-            Kind::Preference
-        }
+        Trigger::OutputUnclear
+        | Trigger::DependencyConflict
+        | Trigger::Permission
+        | Trigger::Asked => Kind::Preference,
         Trigger::DevFailed if !gravity.blocking || gravity.retries_left > 0 => Kind::Preference,
         Trigger::ReviewLoop
         | Trigger::SpawnFailed
@@ -73,6 +75,7 @@ mod tests {
             (Trigger::SessionIncomplete, Kind::Critical),
             (Trigger::Budget, Kind::Critical),
             (Trigger::Permission, Kind::Preference),
+            (Trigger::Asked, Kind::Preference),
         ];
         assert_eq!(table.map(|(trigger, _)| trigger), Trigger::ALL);
         for (trigger, kind) in table {

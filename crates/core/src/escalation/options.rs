@@ -9,6 +9,10 @@ pub fn choices(situation: &Situation) -> Vec<Choice> {
         let choose = |label: &String| Choice { action: Action::Choose, label: label.clone() };
         return dialog.options.iter().map(choose).collect();
     }
+    if !situation.answers.is_empty() {
+        let choose = |label: &String| Choice { action: Action::Choose, label: label.clone() };
+        return situation.answers.iter().map(choose).collect();
+    }
     let words = Words::of(situation);
     let mut offered: Vec<Action> = usual(situation).to_vec();
     // For a question raised by a script, only the trigger is known.
@@ -43,7 +47,7 @@ fn usual(situation: &Situation) -> &'static [Action] {
             &[A::FixByHand, A::Retry, A::OtherAgent, A::SkipStory, A::Pause]
         }
         Trigger::Budget => &[A::RaiseBudget, A::Pause, A::AbortRun],
-        Trigger::Permission => &[A::Accept, A::Leave, A::Pause],
+        Trigger::Permission | Trigger::Asked => &[A::Accept, A::Leave, A::Pause],
     }
 }
 
@@ -96,6 +100,9 @@ impl Words {
             (_, Action::Retry) => format!("Run the step again{with_agent}"),
             (_, Action::OtherAgent) => format!("Run the step again with {with_other}"),
             (Trigger::Permission, Action::Accept) => "Allow it".into(),
+            (Trigger::Asked, Action::Accept) => "Yes".into(),
+            (Trigger::Asked, Action::Leave) => "No".into(),
+            (Trigger::Asked, Action::Pause) => "Stop, and wait for me".into(),
             (_, Action::Choose) => String::new(),
             (Trigger::OutputUnclear, Action::Accept) => "Accept it as done and continue".into(),
             (_, Action::Accept) => format!("Accept {item} as is and continue"),
@@ -203,6 +210,16 @@ mod tests {
         let offered = choices(&situation);
         assert!(offered.iter().all(|choice| choice.action == Action::Choose));
         assert_eq!(offered.into_iter().map(|choice| choice.label).collect::<Vec<_>>(), options);
+    }
+
+    #[test]
+    fn an_agent_that_asks_offers_its_own_answers() {
+        let answers = vec!["PostgreSQL".to_owned(), "SQLite".to_owned()];
+        let asked = Situation { answers: answers.clone(), ..Situation::new(Trigger::Asked, "p") };
+        let labels: Vec<String> = choices(&asked).into_iter().map(|choice| choice.label).collect();
+        assert_eq!(labels, answers);
+        let bare = choices(&Situation::new(Trigger::Asked, "p"));
+        assert_eq!(bare[0].label, "Yes");
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl Topics {
         }
     }
 
+    /// A topic below that of a host.
+    pub fn below_host(&self, host: &str, topic: &str) -> String {
+        format!("{}/{host}/{topic}", self.prefix)
+    }
+
     pub fn status(&self, host: &str) -> String {
         format!("{}/{host}/status", self.prefix)
     }

@@ -173,7 +173,7 @@ fn failed(terminal: &Terminal, rule: &Rule, text: &str) -> State {
     }
 }
 
-fn until(terminal: &Terminal, text: &str) -> Option<String> {
+pub(super) fn until(terminal: &Terminal, text: &str) -> Option<String> {
     let found = terminal.until.captures(text)?;
     Some(found.name("until")?.as_str().trim().to_owned())
 }

@@ -107,6 +107,11 @@ pub fn kind_of_failure(text: &str) -> Option<&'static str> {
     Some(&known.kind)
 }
 
+/// When a limit ends, as a text says it.
+pub fn end_of_limit(text: &str) -> Option<String> {
+    detect::until(&TERMINAL, text)
+}
+
 /// Reads a screen with a user's own markers, and where they are silent, by its structure.
 pub fn read_with(markers: &Markers, screen: &Screen) -> Reading {
     detect::read(&TERMINAL, markers, screen)

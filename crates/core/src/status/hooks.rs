@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::WaitFor;
 use super::evidence::{Asked, Edge, EdgeKind, Failure, Turn};
 
+/// A request for permission that a rule of the user has answered: nobody is asked. Stored by our own hook.
+pub const PERMISSION_ANSWERED: &str = "PermissionAnswered";
+
 /// Takes in one event that was held up on its way: one that a later edge or question has overtaken must not undo it.
 pub fn fold_late(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
     let edge = turn.edge.as_ref().map(|edge| edge.at);
@@ -40,7 +43,9 @@ pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
                 turn.edge = edge(EdgeKind::Began);
             }
         }
-        "PostToolUse" | "PostToolUseFailure" | "AfterTool" => turn.waiting = None,
+        "PostToolUse" | "PostToolUseFailure" | "AfterTool" | PERMISSION_ANSWERED => {
+            turn.waiting = None;
+        }
         "PermissionRequest" => turn.waiting = Some(asked(payload, at)),
         "Stop" | "AfterAgent" | "agent-turn-complete" => {
             turn.waiting = None;

@@ -479,7 +479,9 @@ fn failed(e: &Evidence, failure: &Failure) -> Status {
             Some(Shows::Limit(_, until)) => until.clone(),
             _ => None,
         };
-        Status::Limited { until: failure.until.clone().or(shown), text: failure.text.clone() }
+        let written = || crate::screen::end_of_limit(&failure.text);
+        let until = failure.until.clone().or(shown).or_else(written);
+        Status::Limited { until, text: failure.text.clone() }
     } else {
         error(&failure.kind, &failure.text)
     }

@@ -92,6 +92,34 @@ fn shorten(value: &mut Value, room: &mut usize) {
     }
 }
 
+/// The beginning or the end of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnOf {
+    /// The agent's own id.
+    pub conversation: String,
+    /// A prompt that the agent asks about before it takes it, and obeys an answer.
+    pub is_prompt: bool,
+}
+
+/// Whether a hook tells of the beginning or the end of a turn.
+pub fn turn(payload: &str) -> Option<TurnOf> {
+    #[derive(serde::Deserialize)]
+    struct Told {
+        hook_event_name: String,
+        session_id: String,
+    }
+    if !payload.contains("UserPromptSubmit") && !payload.contains("\"Stop\"") {
+        return None;
+    }
+    let told: Told = serde_json::from_str(payload).ok()?;
+    let is_prompt = match told.hook_event_name.as_str() {
+        "UserPromptSubmit" => true,
+        "Stop" => false,
+        _ => return None,
+    };
+    Some(TurnOf { conversation: told.session_id, is_prompt })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

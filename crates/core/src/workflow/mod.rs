@@ -21,7 +21,6 @@ pub mod spending;
 pub mod state;
 #[cfg(test)]
 mod tests;
-pub mod until;
 
 use std::sync::OnceLock;
 

@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Zoned};
 
-use super::until::moment;
 use super::{Failure, How};
+use crate::limits::until::moment;
 use crate::status::{Basis, Status, Verdict, WaitFor};
 
 /// How long an agent may wait for a person before that is a failure: a person may be at its terminal.

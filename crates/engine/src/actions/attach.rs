@@ -12,6 +12,14 @@ use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
+/// How a terminal is put in front of a session.
+#[derive(Debug)]
+pub struct Way {
+    pub tmux: process::Command,
+    /// The client that is there moves over, and the caller's own pane stays behind it.
+    pub is_switch: bool,
+}
+
 /// Puts the caller's terminal in front of a session: this process becomes the tmux client and does not
 /// return. `around` is the socket of the tmux that the caller sits in, if any. Within the session's own
 /// server the client that is there moves over; any other is only a terminal.
@@ -20,6 +28,17 @@ pub fn attach(
     seen: &SessionSnapshot,
     around: Option<&Path>,
 ) -> Result<(), Error> {
+    let mut way = way(context, seen, around, None)?;
+    Err(Error::io("start tmux")(way.tmux.exec()))
+}
+
+/// The tmux command that does it, with a message that the client shows for some seconds.
+pub fn way(
+    context: &Context,
+    seen: &SessionSnapshot,
+    around: Option<&Path>,
+    message: Option<(&str, &str)>,
+) -> Result<Way, Error> {
     seen.must_be_known()?;
     let name = &seen.session.name;
     let Some(pane) = &seen.pane else {
@@ -31,7 +50,8 @@ pub fn attach(
     let mut tmux = process::Command::new(&context.tmux.program);
     dogwatch_base::program::withhold_secrets(&mut tmux);
     tmux.arg("-u").arg("-S").arg(&context.socket);
-    if around.is_some_and(|socket| is_same(socket, &context.socket)) {
+    let is_switch = around.is_some_and(|socket| is_same(socket, &context.socket));
+    if is_switch {
         // By `TMUX_PANE` tmux knows which of its clients asks.
         tmux.args(["switch-client", "-t", agent.as_str()]);
     } else {
@@ -39,7 +59,11 @@ pub fn attach(
         tmux.env_remove("TMUX").env_remove("TMUX_PANE");
         tmux.args(["attach-session", "-t", agent.as_str()]);
     }
-    Err(Error::io("start tmux")(tmux.exec()))
+    if let Some((switched, attached)) = message {
+        let message = if is_switch { switched } else { attached };
+        tmux.args([";", "display-message", message]);
+    }
+    Ok(Way { tmux, is_switch })
 }
 
 /// The session that needs a person most, seen from the pane that the caller sits in.

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::actions::answer;
 use crate::error::{MessageError, QuestionError};
-use crate::notify::channels;
+use crate::notify::{channels, outbox};
 use crate::observe::changes::{Changes, Interest};
 use crate::{Context, Error};
 
@@ -66,7 +66,8 @@ pub fn raise(context: &Context, request: &Request<'_>) -> Result<Raised, Error> 
     let mut problems = Vec::new();
     // Also one that was raised by somebody who was killed before anybody was told.
     if escalation.settled.is_none() && escalation.notified.is_none() {
-        problems = channels::notify(context, &notice(&escalation, Occasion::EscalationRaised));
+        let key = format!("escalation/{}/raised", escalation.id);
+        problems = outbox::tell(context, &key, notice(&escalation, Occasion::EscalationRaised));
         store.set_notified(&escalation.id, Timestamp::now())?;
     }
     Ok(Raised { escalation, problems })
@@ -99,7 +100,8 @@ pub fn answer(
             context.state.tell_news(NEWS);
             let notice = notice(&escalation, Occasion::EscalationAnswered);
             let pressed = carry_out(context, &escalation);
-            let problems = channels::notify(context, &notice);
+            let key = format!("escalation/{}/answered", escalation.id);
+            let problems = outbox::tell(context, &key, notice);
             pressed?;
             Ok(Raised { escalation, problems })
         }

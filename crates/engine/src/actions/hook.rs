@@ -1,6 +1,7 @@
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use dogwatch_core::status::hooks::PERMISSION_ANSWERED;
 use dogwatch_core::status::payload::digest;
 use dogwatch_store::{Signal, StateDir, Store, StoreError};
 use jiff::Timestamp;
@@ -56,15 +57,17 @@ fn is_whole(payload: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(payload).is_ok()
 }
 
-/// Writes down what an agent told through a hook.
+/// Writes down what an agent told through a hook, and whether a rule has answered it.
 pub fn keep_signal(
     state: &StateDir,
     session: &str,
     agent: &str,
     payload: &str,
+    answered: bool,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (event, payload) = digest(payload);
+    let event = if answered { PERMISSION_ANSWERED.to_owned() } else { event };
     let signal = Signal {
         session: session.to_owned(),
         at: now,

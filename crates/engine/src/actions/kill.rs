@@ -92,6 +92,19 @@ pub fn kill_all(
     Ok(killed)
 }
 
+/// Archives a session that is over: its pane is closed, and what it shows is kept.
+pub(crate) fn put_away(
+    context: &Context,
+    seen: &SessionSnapshot,
+    now: Timestamp,
+) -> Result<(), Error> {
+    keep_screen(context, seen);
+    if let Some(pane) = seen.pane_id() {
+        close_panes::close_one(&context.tmux, pane)?;
+    }
+    Ok(context.store()?.archive(&seen.session.id, now)?)
+}
+
 fn agent(seen: &SessionSnapshot) -> Option<ProcessIdent> {
     seen.session.started().map(|started| started.agent)
 }

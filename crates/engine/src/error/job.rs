@@ -7,6 +7,8 @@ pub enum JobError {
     NoSuchJob { target: String },
     #[error("job {id} is already {state}")]
     JobOver { id: String, state: &'static str },
+    #[error("the key was used before, for another prompt (job {id})")]
+    KeyReused { id: String },
     #[error("cannot cancel job {id}: {reason}")]
     NotCancelled { id: String, reason: String },
 }
@@ -14,6 +16,7 @@ pub enum JobError {
 codes! { JobError:
     Self::NoSuchJob { .. } => NotFound "no_such_job";
     Self::JobOver { .. } => Conflict "job_over";
+    Self::KeyReused { .. } => Conflict "key_reused";
     Self::NotCancelled { .. } => Failed "not_cancelled";
 }
 
@@ -21,6 +24,7 @@ impl JobError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoSuchJob { .. } => Some("`dogwatch job ls` lists all jobs".into()),
+            Self::KeyReused { .. } => Some("use a new key for new work".into()),
             Self::JobOver { .. } | Self::NotCancelled { .. } => None,
         }
     }

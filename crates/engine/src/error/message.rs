@@ -10,12 +10,18 @@ pub enum MessageError {
     NoSuchMessage { id: String },
     #[error("message {id} is already being delivered or finished")]
     TooLate { id: String },
+    #[error("--notify-me works only inside a session of dogwatch: there is no session to notify")]
+    NoOwnSession,
     #[error("another process is typing into {name}")]
     Busy { name: String },
     #[error("{name} has no open dialog; its state is {state}")]
     NoDialog { name: String, state: &'static str },
     #[error("{name} has another dialog open than the one given by --dialog{}", if question.is_empty() { String::new() } else { format!(": {question}") })]
     OtherDialog { name: String, question: String },
+    #[error(
+        "a budget holds {name}: {used} of {limit} used; `dogwatch budget lift {name}` lets prompts through"
+    )]
+    Held { name: String, used: String, limit: String },
     #[error(transparent)]
     BadText(#[from] BadText),
     #[error("{name} runs a plain command, which cannot receive messages")]
@@ -32,10 +38,12 @@ pub enum MessageError {
 
 codes! { MessageError:
     Self::NoSuchMessage { .. } => NotFound "no_such_message";
+    Self::NoOwnSession => Usage "no_own_session";
     Self::TooLate { .. } => Conflict "too_late";
     Self::Busy { .. } => Conflict "busy";
     Self::NoDialog { .. } => Conflict "no_dialog";
     Self::OtherDialog { .. } => Conflict "other_dialog";
+    Self::Held { .. } => Conflict "budget_used_up";
     Self::BadText(_) | Self::PlainCommand { .. } | Self::BadChoice(_) => Usage BAD_ARGUMENT;
     Self::SelectionHidden { .. } | Self::SelectionStuck => Failed "not_answered";
 }

@@ -18,10 +18,12 @@ mod team;
 #[cfg(test)]
 mod tests;
 mod workflow;
+mod worktree;
 
 use std::io;
 
 use dogwatch_bmad::StoryError;
+use dogwatch_core::label::LabelError;
 use dogwatch_core::name::NameError;
 use dogwatch_core::profile::ProfileError;
 use dogwatch_core::workflow::BadWorkflow;
@@ -41,6 +43,7 @@ pub use session::SessionError;
 pub use system::SystemError;
 pub use team::TeamError;
 pub use workflow::WorkflowError;
+pub use worktree::WorktreeError;
 
 use kind::codes;
 
@@ -60,6 +63,7 @@ pub enum Error {
     Team(#[from] TeamError),
     Workflow(#[from] WorkflowError),
     Project(#[from] ProjectError),
+    Worktree(#[from] WorktreeError),
     Fleet(#[from] FleetError),
     Configuration(#[from] ConfigurationError),
     System(#[from] SystemError),
@@ -88,7 +92,7 @@ codes! { dogwatch_tmux::Error:
 
 impl Error {
     /// All kinds and codes of all domains.
-    pub const CODES: [&'static [(ErrorKind, &'static str)]; 16] = [
+    pub const CODES: [&'static [(ErrorKind, &'static str)]; 17] = [
         &[(ErrorKind::Usage, BAD_ARGUMENT)],
         StoreError::CODES,
         dogwatch_tmux::Error::CODES,
@@ -102,6 +106,7 @@ impl Error {
         TeamError::CODES,
         WorkflowError::CODES,
         ProjectError::CODES,
+        WorktreeError::CODES,
         FleetError::CODES,
         ConfigurationError::CODES,
         SystemError::CODES,
@@ -131,6 +136,7 @@ impl Error {
             Self::Team(error) => error.kind_and_code(),
             Self::Workflow(error) => error.kind_and_code(),
             Self::Project(error) => error.kind_and_code(),
+            Self::Worktree(error) => error.kind_and_code(),
             Self::Fleet(error) => error.kind_and_code(),
             Self::Configuration(error) => error.kind_and_code(),
             Self::System(error) => error.kind_and_code(),
@@ -164,6 +170,7 @@ impl Error {
             Self::Team(error) => error.hint(),
             Self::Workflow(error) => error.hint(),
             Self::Project(error) => error.hint(),
+            Self::Worktree(error) => error.hint(),
             Self::Fleet(error) => error.hint(),
             Self::Configuration(error) => error.hint(),
             Self::System(error) => error.hint(),
@@ -174,6 +181,12 @@ impl Error {
 
 impl From<NameError> for Error {
     fn from(error: NameError) -> Self {
+        SessionError::from(error).into()
+    }
+}
+
+impl From<LabelError> for Error {
+    fn from(error: LabelError) -> Self {
         SessionError::from(error).into()
     }
 }

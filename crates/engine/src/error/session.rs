@@ -1,5 +1,6 @@
 use std::path::PathBuf;
 
+use dogwatch_core::label::LabelError;
 use dogwatch_core::name::NameError;
 
 use super::kind::{BAD_ARGUMENT, codes};
@@ -23,6 +24,10 @@ pub enum SessionError {
     NoneNeedsYou,
     #[error("session {name} has ended: {reason}")]
     IsOver { name: String, reason: String },
+    #[error("session {name} is running")]
+    IsRunning { name: String },
+    #[error(transparent)]
+    Label(#[from] LabelError),
     #[error("cannot read session {name}: {reason}")]
     NotReachable { name: String, reason: String },
     #[error("the directory {} does not exist", path.display())]
@@ -50,6 +55,8 @@ codes! { SessionError:
     Self::NotOurs { .. } => NotFound "not_ours";
     Self::NoneNeedsYou => NotFound "none_needs_you";
     Self::IsOver { .. } => Conflict "is_over";
+    Self::IsRunning { .. } => Conflict "is_running";
+    Self::Label(_) => Usage "bad_label";
     Self::NotReachable { .. } => Tmux "not_reachable";
     Self::NoSuchFolder { .. } | Self::NotAFolder { .. } => Usage "bad_cwd";
     Self::BadPrompt { .. } => Usage "bad_prompt";
@@ -79,6 +86,11 @@ impl SessionError {
             }
             Self::NoneNeedsYou => "`dogwatch status` lists all sessions".into(),
             Self::IsOver { name, .. } => format!("to see its last screen: dogwatch capture {name}"),
+            Self::IsRunning { name } => {
+                format!(
+                    "only ended sessions can be archived; to end and archive it: dogwatch kill {name}"
+                )
+            }
             Self::StartNotConfirmed { name, .. } => {
                 format!(
                     "to see its screen: dogwatch capture {name}; to end it: dogwatch kill {name}"

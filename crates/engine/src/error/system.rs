@@ -12,12 +12,18 @@ pub enum SystemError {
     NotRead { path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}", path.display())]
     NotWritten { path: PathBuf, source: io::Error },
+    #[error("{} was not written by dogwatch; it was not changed", path.display())]
+    NotOurFile { path: PathBuf },
+    #[error("{} was changed since dogwatch wrote it; it was not changed", path.display())]
+    SkillChanged { path: PathBuf },
     #[error("cannot write {what} as JSON: {source}")]
     NotSerialized { what: &'static str, source: serde_json::Error },
 }
 
 codes! { SystemError:
     Self::Io { .. } | Self::NotRead { .. } | Self::NotWritten { .. } => Failed "io";
+    Self::NotOurFile { .. } => Conflict "not_our_file";
+    Self::SkillChanged { .. } => Conflict "skill_changed";
     Self::NotSerialized { .. } => Internal INTERNAL;
 }
 
@@ -25,6 +31,10 @@ impl SystemError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Io { source, .. } if is_at_limit(source) => Some(LIMIT.to_owned()),
+            Self::NotOurFile { .. } => Some("move it away first".to_owned()),
+            Self::SkillChanged { .. } => {
+                Some("move it away, or remove it by hand; then run this again".to_owned())
+            }
             _ => None,
         }
     }

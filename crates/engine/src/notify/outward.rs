@@ -20,6 +20,11 @@ static MASKS: LazyLock<Masks> = LazyLock::new(|| {
     Masks::outward(secret_values(pairs))
 });
 
+/// The rules themselves.
+pub fn masks() -> &'static Masks {
+    &MASKS
+}
+
 pub fn json(value: Value) -> Value {
     MASKS.json(value)
 }
@@ -34,6 +39,7 @@ pub fn notice(notice: &Notice) -> Notice {
         title: text(&notice.title),
         text: text(&notice.text),
         data: json(notice.data.clone()),
+        several: notice.several.iter().map(self::notice).collect(),
         ..notice.clone()
     }
 }

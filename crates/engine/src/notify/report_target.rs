@@ -3,7 +3,7 @@
 use dogwatch_core::notice::Notice;
 use dogwatch_store::Assignment;
 
-use crate::notify::channels;
+use crate::notify::outbox;
 use crate::{Context, Error};
 
 /// Takes reports of drift and heartbeats, and may ask the monitor to stop.
@@ -47,8 +47,10 @@ impl ReportTarget for People<'_> {
     }
 
     fn report(&mut self, notice: &Notice) -> Result<(), Trouble> {
-        // The journal records channels that failed; repeating the notification on the others would be worse.
-        channels::notify(self.context, notice);
+        // A channel that failed is tried again.
+        let session = notice.session.as_deref().unwrap_or_default();
+        let key = format!("drift/{session}/{}/{}", notice.at.as_millisecond(), notice.title);
+        outbox::tell(self.context, &key, notice.clone());
         Ok(())
     }
 

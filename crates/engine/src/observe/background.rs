@@ -73,6 +73,8 @@ fn session(context: &Context, file: Background) -> Session {
         server: None,
         stage: Stage::Running(Started { at: began, runner: process, agent: process, pane: None }),
         archived: false,
+        title: None,
+        tags: Vec::new(),
         membership: None,
     }
 }

@@ -56,6 +56,11 @@ impl<K: Ord + Clone> Changes<K> {
         self.kernel.waker()
     }
 
+    /// Whether the kernel tells of writes. Otherwise the caller has to look by itself.
+    pub fn is_told(&self) -> bool {
+        self.kernel.is_told()
+    }
+
     /// Waits until something stirs, at most so long. Nothing may also mean that a waker was used.
     pub fn wait(&mut self, at_most: Duration) -> BTreeSet<K> {
         let stirred = self.kernel.wait(at_most);

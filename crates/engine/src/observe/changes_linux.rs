@@ -87,6 +87,10 @@ impl Kernel {
         Waker(self.bell.clone())
     }
 
+    pub(super) fn is_told(&self) -> bool {
+        self.writes.is_some()
+    }
+
     /// Whether everything that was asked for is watched.
     pub(super) fn is_complete(&self) -> bool {
         self.missing.is_empty()

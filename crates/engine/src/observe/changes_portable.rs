@@ -43,6 +43,10 @@ impl Kernel {
         self.bell.clone()
     }
 
+    pub(super) fn is_told(&self) -> bool {
+        false
+    }
+
     pub(super) fn is_complete(&self) -> bool {
         true
     }

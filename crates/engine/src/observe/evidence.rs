@@ -1,6 +1,6 @@
 //! All that can be found out about a session, for the judge of states.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dogwatch_base::log::Logged as _;
@@ -78,6 +78,11 @@ impl Memory {
         let rules = self.profile.as_ref()?.transcript.as_ref()?;
         transcripts::locate(context, session, rules, self.told.transcript.clone())
             .or_else(|| self.guessed.clone())
+    }
+
+    /// The transcript that was read for the last verdict.
+    pub fn transcript_read(&self) -> Option<&Path> {
+        self.written.path()
     }
 
     /// Whether it was listened to, ahead of the next verdict.

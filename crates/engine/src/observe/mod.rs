@@ -3,6 +3,7 @@
 //! [`snapshot`] joins the database, tmux and the records; [`status`] adds screens and the agents' own files. [`wait`](mod@wait) and
 //! [`watch`] repeat that when something changes.
 
+pub mod about;
 pub mod agents;
 pub mod arrival;
 pub mod background;
@@ -14,8 +15,10 @@ pub mod events;
 pub mod evidence;
 pub mod exists;
 pub mod files;
+pub mod git_head;
 pub mod interests;
 pub mod jobs;
+pub mod limits;
 pub mod listeners;
 pub mod loopback;
 pub mod messages;
@@ -24,6 +27,7 @@ pub mod proc_files;
 pub mod process_table;
 pub mod processes;
 pub mod project;
+pub mod report;
 pub mod screens;
 pub mod self_report;
 pub mod snapshot;
@@ -31,5 +35,6 @@ pub mod status;
 pub mod tmux_snapshot;
 pub mod transcripts;
 pub mod unmanaged;
+pub mod usage;
 pub mod verifications;
 pub mod wait;

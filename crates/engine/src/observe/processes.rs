@@ -81,6 +81,18 @@ pub fn variables<const N: usize>(_: i32, names: [&str; N]) -> [Option<PathBuf>; 
     names.map(|_| None)
 }
 
+/// The process that started this one, or adopted it.
+pub fn parent(pid: i32) -> Option<i32> {
+    let pid = sysinfo::Pid::from_u32(u32::try_from(pid).ok()?);
+    let mut system = System::new().ok()?;
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::Some(&[pid]),
+        true,
+        ProcessRefreshKind::nothing().without_tasks(),
+    );
+    i32::try_from(system.process(pid)?.parent()?.as_u32()).ok()
+}
+
 /// The environment of a process, as it was started with it; empty if it cannot be read.
 pub fn environment(pid: i32) -> Vec<(String, String)> {
     let Some(pid) = u32::try_from(pid).ok().map(sysinfo::Pid::from_u32) else { return Vec::new() };

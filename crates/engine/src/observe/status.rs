@@ -1,12 +1,13 @@
 //! What each session is doing: one look at everything, judged.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
 use dogwatch_core::startup::Reduced;
 use dogwatch_core::status::trust::unless_distrusted;
-use dogwatch_core::status::{Verdict, judge};
+use dogwatch_core::status::{Status, Verdict, judge};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{KeptState, Session, Store, Which};
 use dogwatch_tmux::{PaneFace, PaneId, SessionName};
@@ -19,7 +20,7 @@ use crate::observe::evidence::{Gatherer, Memory, PaneSight};
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::tmux_snapshot::{Asked, TmuxSnapshot};
 use crate::observe::verifications::Trust;
-use crate::observe::{background, interests, unmanaged};
+use crate::observe::{background, interests, limits, unmanaged};
 use crate::{Context, Error};
 
 /// What else to know of a session.
@@ -130,6 +131,11 @@ impl<'c> StatusReader<'c> {
         // Of thousands that ended, only how they did is of interest.
         self.is_brief = true;
         Ok(self.look(sessions, None, others, now)?.0)
+    }
+
+    /// The transcript of a session that was judged, as far as it is known.
+    pub fn transcript(&self, session: &Session) -> Option<PathBuf> {
+        self.memories.get(&session.id)?.transcript(self.context, session)
     }
 
     pub fn one(&mut self, target: &str, now: Timestamp) -> Result<SessionStatus, Error> {
@@ -308,6 +314,10 @@ impl<'c> StatusReader<'c> {
         now: Timestamp,
     ) -> Result<Vec<SessionStatus>, Error> {
         let list = sights.map(|sights| &sights.list);
+        for session in sessions.iter_mut().filter(|session| !session.origin.is_managed()) {
+            let labels = self.store.labels(&session.id).logged("read labels").unwrap_or_default();
+            (session.title, session.tags) = (labels.title, labels.tags);
+        }
         // Who was listened to was looked into before.
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
         unmanaged::inside(self.context, sessions.iter_mut().filter(is_new));
@@ -327,7 +337,10 @@ impl<'c> StatusReader<'c> {
                     verdict = unless_distrusted(verdict, trust.distrusted(context, &seen.session));
                 }
                 news.extend(date(before, &seen, &mut verdict, now));
-                let notes = notes(context, &seen);
+                let mut notes = notes(context, &seen);
+                if matches!(verdict.status, Status::Limited { .. }) {
+                    notes.extend(limits::note(store, &seen.session.id));
+                }
                 SessionStatus { seen, verdict, notes }
             };
             seen.into_iter().zip(sights).map(judge).collect()

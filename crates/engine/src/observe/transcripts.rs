@@ -148,6 +148,11 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// The transcript that was last read.
+    pub fn path(&self) -> Option<&Path> {
+        Some(self.path.as_path()).filter(|path| !path.as_os_str().is_empty())
+    }
+
     /// The turns that the transcript tells of by now.
     pub fn turns(&mut self, path: &Path, dialect: Dialect) -> &Turn {
         let length = files::regular_length(path).unwrap_or(0);

@@ -172,6 +172,8 @@ fn agent_in(context: &Context, row: &PaneRow, known: &[(String, String)]) -> Opt
             pane: Some(pane),
         }),
         archived: false,
+        title: None,
+        tags: Vec::new(),
         membership: None,
     })
 }

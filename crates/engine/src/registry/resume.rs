@@ -92,7 +92,9 @@ impl<'r, 'c> Resumption<'r, 'c> {
             env: Vec::new(),
             caller_env: manner.caller_env.clone(),
             place: Place::OwnSession,
+            tags: Vec::new(),
             membership: None,
+            when_limited: None,
         };
         announce(self.managed, name)?;
         let spawned = spawn::spawn(context, &request, now)?;

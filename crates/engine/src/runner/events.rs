@@ -25,8 +25,11 @@ pub(super) enum Happened {
     WantsTerminal,
     /// Messages wait for the agent.
     Mail,
-    /// A child that is not the agent has ended while that runs.
-    OtherGone(i32),
+    /// A child that is not the agent has ended while that runs, by itself or not.
+    OtherGone {
+        pid: i32,
+        well: bool,
+    },
     /// Something that the agent left behind, and that we inherited, has ended.
     ChildGone,
 }
@@ -104,7 +107,8 @@ fn watch_agent(agent: ChildPid, sender: &Sender<Happened>) {
                 of_the_agent(status)
             }
             Ok(Some((pid, status))) if status.exited() || status.signaled() => {
-                Some(Happened::OtherGone(pid.as_raw_nonzero().get()))
+                let well = status.exit_status() == Some(0);
+                Some(Happened::OtherGone { pid: pid.as_raw_nonzero().get(), well })
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => None,
             Err(_) => return,

@@ -2,9 +2,14 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_store::StateDir;
+
+/// One that ends badly within this time would do so again.
+const SHORT_LIFE: Duration = Duration::from_secs(5);
+const MOST_FAILURES: u32 = 3;
 
 /// The process that delivers, one at a time.
 #[derive(Debug, Default)]
@@ -14,6 +19,9 @@ pub(super) struct Mail {
     again: bool,
     /// The agent has ended, and takes no more.
     closed: bool,
+    begun: Option<Instant>,
+    /// How often in a row it ended badly, right after its start.
+    failures: u32,
 }
 
 impl Mail {
@@ -28,13 +36,18 @@ impl Mail {
         }
         // Out of processes: it stays queued, and the next one that looks tells us again.
         self.deliverer = start(state, session);
+        self.begun = Some(Instant::now());
     }
 
     /// A child of ours has ended.
-    pub(super) fn gone(&mut self, pid: i32, state: &StateDir, session: &str) {
+    pub(super) fn gone(&mut self, pid: i32, well: bool, state: &StateDir, session: &str) {
         if self.deliverer == Some(pid) {
             self.deliverer = None;
-            if std::mem::take(&mut self.again) {
+            let has_lived = self.begun.is_some_and(|begun| begun.elapsed() > SHORT_LIFE);
+            self.failures = if well || has_lived { 0 } else { self.failures + 1 };
+            // One that was killed has left something to do.
+            let was_killed = !well && self.failures < MOST_FAILURES;
+            if std::mem::take(&mut self.again) || was_killed {
                 self.came(state, session);
             }
         }

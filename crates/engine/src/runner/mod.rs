@@ -12,6 +12,7 @@
 mod dispositions;
 mod events;
 mod job;
+mod lookout;
 mod mail;
 mod startup;
 mod terminal;
@@ -35,6 +36,7 @@ use crate::observe::capture::HISTORY;
 use crate::observe::{messages, processes};
 use events::{Happened, Waiter};
 use job::Job;
+use lookout::Lookout;
 use mail::Mail;
 use startup::FirstStart;
 pub use startup::watch_start;
@@ -79,6 +81,7 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     waiter.watch_agent(job.pid);
     record.started(&job);
     let first = FirstStart::begin(state, &folder, id);
+    let lookout = Lookout::start(state, id, &environment);
 
     let mut driver = Driver {
         first,
@@ -90,10 +93,14 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
         sender,
         waiter,
         mail: Mail::default(),
+        lookout,
         reader: None,
     };
     let exit = driver.drive(&happened);
     driver.record.retire_panes();
+    if let Some(lookout) = &driver.lookout {
+        lookout.look_back();
+    }
     Ok(exit.status())
 }
 
@@ -131,6 +138,8 @@ struct Driver<'a> {
     sender: mpsc::Sender<Happened>,
     waiter: Waiter,
     mail: Mail,
+    /// Notifies people, if they want to know.
+    lookout: Option<Lookout>,
     /// Reads a line while the runner has the terminal; dropping it stops it.
     reader: Option<events::LineReader>,
     /// The agent may not take what it was given, and be started once more.
@@ -152,8 +161,8 @@ impl Driver<'_> {
                     self.mail.came(self.record.state, self.record.id);
                     continue;
                 }
-                Happened::OtherGone(pid) => {
-                    self.mail.gone(pid, self.record.state, self.record.id);
+                Happened::OtherGone { pid, well } => {
+                    self.mail.gone(pid, well, self.record.state, self.record.id);
                     continue;
                 }
                 Happened::ChildGone => Event::Left(self.record.family().len()),
@@ -250,6 +259,9 @@ impl Driver<'_> {
                 let is_hangup = cause == Cause::Itself && terminal::is_gone();
                 let cause = if is_hangup { Cause::Hangup } else { cause };
                 self.mail.close();
+                if let Some(lookout) = &self.lookout {
+                    lookout.close();
+                }
                 self.record.ended(exit, cause);
                 // Without a terminal there is nothing to be kept.
                 if cause != Cause::Hangup {

@@ -25,7 +25,9 @@ fn request(world: &World) -> Request {
         env: Vec::new(),
         caller_env: Vec::new(),
         place: Place::OwnSession,
+        tags: Vec::new(),
         membership: None,
+        when_limited: None,
     }
 }
 

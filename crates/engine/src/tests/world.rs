@@ -78,6 +78,7 @@ impl World {
             command: &[agent.to_owned()],
             socket: &self.context.socket,
             created,
+            tags: &[],
             membership: None,
         };
         self.store().register(&new, Wanted::Exactly(&name), &[]).unwrap().unwrap();

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_tmux::control::{Control, Note};
-use dogwatch_tmux::{PaneId, Server};
+use dogwatch_tmux::{Command, PaneId, Reply, Server};
 
+use super::labels;
 use crate::observe::changes::Waker;
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 
@@ -79,6 +80,39 @@ impl Line {
         }
         *snapshot = TmuxSnapshot::by_process(&self.server, panes)?;
         Ok(())
+    }
+
+    /// One command over the connection, or by a process if there is no connection.
+    pub(super) fn ask(&mut self, command: Command) -> Option<Reply> {
+        let by_line = self.open.as_ref().map(|open| open.control.request_one(command.clone()));
+        match by_line {
+            Some(Ok(reply)) => Some(reply),
+            _ => self.server.run_one(command).logged("ask tmux"),
+        }
+    }
+
+    /// Several commands whose errors do not matter: a pane may be gone.
+    pub(super) fn tell(&mut self, commands: &[Command]) {
+        if commands.is_empty() {
+            return;
+        }
+        if let Some(open) = &self.open {
+            open.control.request(commands).logged("ask tmux");
+        } else {
+            self.server.run(commands).logged("ask tmux");
+        }
+    }
+
+    /// Panes that still have the labels of a watcher that was killed.
+    pub(super) fn left_labels(&mut self) -> Vec<PaneId> {
+        let format = format!("#{{pane_id}} #{{{}}}", labels::STATE);
+        let list = Command::new("list-panes").flag('a').option('F', format);
+        let Some(reply) = self.ask(list) else { return Vec::new() };
+        let labelled = |line: &str| {
+            let (pane, state) = line.split_once(' ')?;
+            (!state.is_empty()).then(|| pane.parse().ok()).flatten()
+        };
+        reply.text().lines().filter_map(labelled).collect()
     }
 
     fn connect(&mut self) {

@@ -8,7 +8,10 @@
 //!
 //! The verdicts come from [`crate::observe::status`] and the same evidence as without a watcher.
 
+mod focus;
+pub mod labels;
 pub(crate) mod line;
+mod notifier;
 mod pace;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,18 +23,25 @@ use std::time::{Duration, Instant};
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::status::{Role, Source, Verdict};
 use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::status::About;
+use dogwatch_protocol::usage::Used;
 use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::{PaneId, PaneRow};
 use jiff::Timestamp;
 
 use crate::actions::{job, send};
 use crate::observe::changes::{Changes, Interest, Waker};
+use crate::observe::evidence::Memory;
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
-use crate::observe::{processes, unmanaged};
+use crate::observe::{about, processes, unmanaged, usage};
 use crate::{Context, Error};
+use focus::Focus;
+pub use focus::Followed;
+use labels::Labels;
 use line::Line;
+use notifier::Notifier;
 
 /// How often sessions whose status depends on time are judged again.
 const ROUND: Duration = Duration::from_secs(1);
@@ -61,6 +71,8 @@ enum WakeUp {
     /// Sessions were added or archived.
     Sessions,
     Session(SessionId, Voice),
+    /// The screen that is followed has moved.
+    Focus,
 }
 
 /// Watches all sessions of one server, or some of them.
@@ -70,12 +82,18 @@ pub struct Watcher<'c> {
     reader: StatusReader<'c>,
     changes: Changes<WakeUp>,
     line: Line,
+    notifier: Notifier,
     /// Only these ids; `None` watches all sessions.
     only: Option<BTreeSet<SessionId>>,
     watched: BTreeMap<SessionId, Watched>,
     /// Listed, but not judged yet.
     new: BTreeMap<SessionId, Session>,
     snapshot: Result<TmuxSnapshot, dogwatch_tmux::Error>,
+    focus: Focus,
+    /// Options of panes, if they are to be set.
+    labels: Option<Labels>,
+    /// Sessions that were judged or removed since [`Watcher::take_touched`].
+    touched: BTreeSet<SessionId>,
     last_round: Instant,
     last_list: Option<Instant>,
     /// Whether tmux answered before: an error on the first call is fatal, later ones may pass.
@@ -120,10 +138,14 @@ impl<'c> Watcher<'c> {
             reader,
             changes,
             line,
+            notifier: Notifier::start(context),
             only: (!ids.is_empty()).then_some(ids),
             watched: BTreeMap::new(),
             new: BTreeMap::new(),
             snapshot: Err(dogwatch_tmux::Error::NoServer),
+            focus: Focus::default(),
+            labels: None,
+            touched: BTreeSet::new(),
             last_round: Instant::now(),
             last_list: None,
             has_answered: false,
@@ -143,10 +165,56 @@ impl<'c> Watcher<'c> {
         self.watched.values().map(|watched| &watched.status)
     }
 
+    /// The last status of one session.
+    pub fn status(&self, session: &str) -> Option<&SessionStatus> {
+        self.watched.get(session).map(|watched| &watched.status)
+    }
+
+    /// What was last read off a session's screen.
+    pub fn memory(&self, session: &str) -> Option<&Memory> {
+        self.reader.memory(session)
+    }
+
+    /// Sessions that were judged again or are gone since the last call, whether their status changed or not.
+    pub fn take_touched(&mut self) -> BTreeSet<SessionId> {
+        std::mem::take(&mut self.touched)
+    }
+
+    /// How many panes tmux has, and which watched sessions a client shows; `None` while tmux does not answer.
+    pub fn panes(&self) -> Option<(usize, BTreeSet<SessionId>)> {
+        let snapshot = self.snapshot.as_ref().ok()?;
+        let shown: BTreeSet<PaneId> = snapshot
+            .faces
+            .iter()
+            .filter(|face| face.row.session_attached > 0)
+            .map(|face| face.row.pane_id)
+            .collect();
+        let is_shown = |watched: &&Watched| {
+            watched.status.seen.pane_id().is_some_and(|pane| shown.contains(&pane))
+        };
+        let ids = self.watched.values().filter(is_shown);
+        let ids = ids.map(|watched| watched.status.seen.session.id.clone()).collect();
+        Some((snapshot.faces.len(), ids))
+    }
+
     /// The newest job of each session.
     pub fn jobs(&self) -> Result<HashMap<SessionId, Job>, Error> {
         let jobs = self.reader.store.last_jobs(self.watched.keys().map(SessionId::as_str))?;
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
+    }
+
+    /// What these sessions have used.
+    pub fn usages(&self, statuses: &[SessionStatus]) -> HashMap<SessionId, Used> {
+        usage::of_sessions(self.context, &self.reader, statuses)
+    }
+
+    /// What these sessions are about.
+    pub fn abouts(
+        &mut self,
+        statuses: &[SessionStatus],
+        now: Timestamp,
+    ) -> HashMap<SessionId, About> {
+        about::beside(self.context, &mut self.reader, statuses, now)
     }
 
     /// Waits at most `at_most` for changes, or until `stop` is set and the waker called. The first call reports every existing
@@ -155,7 +223,8 @@ impl<'c> Watcher<'c> {
         let until = Instant::now() + at_most;
         loop {
             let changes = self.turn()?;
-            if !changes.is_empty() || Instant::now() >= until || stop.load(Ordering::Relaxed) {
+            let is_news = !changes.is_empty() || self.focus.is_new();
+            if is_news || Instant::now() >= until || stop.load(Ordering::Relaxed) {
                 return Ok(changes);
             }
             self.wait(until.min(self.next_look()));
@@ -170,6 +239,7 @@ impl<'c> Watcher<'c> {
         for stir in stirred {
             match stir {
                 WakeUp::Sessions => self.last_list = None,
+                WakeUp::Focus => self.focus.stir(now),
                 WakeUp::Session(id, voice) => {
                     if let Some(watched) = self.watched.get_mut(&id) {
                         watched.stir(voice, now);
@@ -184,7 +254,10 @@ impl<'c> Watcher<'c> {
 
     fn next_look(&self) -> Instant {
         let dues = self.watched.values().filter_map(|watched| Some(watched.due?.at));
-        dues.chain([self.last_round + ROUND]).min().unwrap_or(self.last_round)
+        dues.chain(self.focus.due())
+            .chain([self.last_round + ROUND])
+            .min()
+            .unwrap_or(self.last_round)
     }
 
     /// Lists and judges what is due now.
@@ -206,6 +279,8 @@ impl<'c> Watcher<'c> {
             }
         }
         changes.extend(self.look(due, now)?);
+        self.look_at_focus(now);
+        self.update_labels(now);
         Ok(changes)
     }
 
@@ -266,8 +341,16 @@ impl<'c> Watcher<'c> {
 
     fn remove(&mut self, id: &str) -> Option<Change> {
         let watched = self.watched.remove(id)?;
+        self.touch(watched.status.seen.session.id.clone());
         self.reader.forget(id);
         Some(Change { at: Timestamp::now(), what: What::Gone, status: watched.status })
+    }
+
+    fn touch(&mut self, session: SessionId) {
+        if let Some(labels) = &mut self.labels {
+            labels.touch(&session);
+        }
+        self.touched.insert(session);
     }
 
     /// Removes and returns the due sessions, with the source that woke them.
@@ -321,6 +404,8 @@ impl<'c> Watcher<'c> {
         if !is_same {
             self.listen();
         }
+        let changed = changes.iter().filter(|change| !matches!(change.what, What::Gone));
+        self.notifier.show(changed.map(|change| change.status.clone()).collect());
         Ok(changes)
     }
 
@@ -400,6 +485,10 @@ impl<'c> Watcher<'c> {
             // Events between the reading and the new subscription were missed: read again soon.
             due: if is_same { before.and_then(|b| b.due) } else { Some(Due::soon(now)) },
         };
+        if self.focus.is(&id) {
+            self.focus.stir(now);
+        }
+        self.touch(id.clone());
         self.watched.insert(id, watched);
         (change, is_same)
     }
@@ -411,7 +500,14 @@ impl<'c> Watcher<'c> {
             let stir = move |voice: &Voice| WakeUp::Session(id.clone(), *voice);
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
         });
-        self.changes.set(sessions.chain([listed]).collect());
+        let focus = self.focus_interest().map(|interest| (interest, WakeUp::Focus));
+        self.changes.set(sessions.chain([listed]).chain(focus).collect());
+    }
+}
+
+impl Drop for Watcher<'_> {
+    fn drop(&mut self) {
+        self.remove_labels();
     }
 }
 

@@ -14,6 +14,7 @@ use super::planner::{Planned, Wanted};
 use super::{bmad, builds, driver, planner};
 use crate::error::{AgentError, ProjectError, WorkflowError};
 use crate::observe::agents;
+use crate::worktree::trust;
 use crate::{Context, Error};
 
 /// Limit for the agents' own settings files.
@@ -155,6 +156,9 @@ fn of_tree(
         found.push(ProjectError::NotARepository { path: planned.project.clone() }.into());
     }
     let Some(tree) = tree else { return Ok(()) };
+    if planned.plan.has_worktrees() {
+        found.extend(trust::settings(context, tree.top()).err());
+    }
     let dirty = tree.changes()?;
     if !dirty.is_empty() && commits {
         let list: Vec<&str> = dirty.keys().take(5).map(String::as_str).collect();

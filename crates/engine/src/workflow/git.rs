@@ -10,13 +10,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::git::status::Change;
-use dogwatch_base::log::{Logged as _, LoggedIo as _};
-use dogwatch_store::{MOST_TEXT, ProjectFile, Readers};
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::worktree::finish::Way;
+use dogwatch_store::{ProjectFile, Readers};
 
 pub(super) use aside::Aside;
 
 use crate::Error;
-use crate::error::ProjectError;
+use crate::error::{ProjectError, WorktreeError};
+use crate::worktree::combine::{self, Advanced, Combination, Combined};
+use crate::worktree::{Repository, make, provide, remove};
 use dogwatch_base::git::{self, PATHS_FROM_INPUT, WorkTree, literal};
 use dogwatch_base::program::{self, Ended};
 use dogwatch_bmad::why_not;
@@ -25,6 +28,8 @@ use dogwatch_bmad::why_not;
 const LIMIT: Duration = Duration::from_mins(30);
 /// How long to wait for another git process's lock.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How often the tree may move under a merge.
+const TRIES: u32 = 5;
 
 /// A repository or worktree, seen from a directory inside it.
 #[derive(Debug, Clone)]
@@ -47,6 +52,10 @@ impl Tree {
     pub fn of(dir: &Path) -> Option<Self> {
         let tree = WorkTree::of(dir).logged("find the work tree")?;
         Some(Self { dir: dir.to_owned(), tree })
+    }
+
+    pub(super) fn top(&self) -> &Path {
+        self.tree.top()
     }
 
     /// Runs git at the top of the tree; paths are relative to it.
@@ -256,24 +265,35 @@ impl Tree {
         Ok(commit.and_then(|text| text.trim_start().lines().next()).map(ToOwned::to_owned))
     }
 
+    /// The repository, as worktrees are made from it.
+    fn repository(&self) -> Result<Repository, Error> {
+        Repository::of(&self.dir)
+    }
+
     /// Creates a worktree with a new branch from here, and replaces an existing one of that name. Returns the directory in it that
     /// corresponds to ours.
     pub(super) fn add_worktree(&self, dir: &Path, branch: &str) -> Result<PathBuf, Error> {
-        self.remove_worktree(dir, branch);
-        if let Some(parent) = dir.parent() {
-            std::fs::create_dir_all(parent)
-                .map_err(Error::io(format!("make {}", parent.display())))?;
-        }
-        self.ask(&["worktree", "add", "-q", "-f", "-B", branch, &dir.to_string_lossy(), "HEAD"])?;
-        Ok(dir.join(self.prefix()?))
+        self.remove_worktree(dir, branch)?;
+        let repository = self.repository()?;
+        let none = || WorktreeError::NoCommits { path: repository.top.clone() };
+        let base = repository.commit("HEAD")?.ok_or_else(none)?;
+        make::carry_out(&make::Plan {
+            repository,
+            folder: dir.to_owned(),
+            branch: branch.to_owned(),
+            owns_branch: true,
+            target: None,
+            base,
+            notes: Vec::new(),
+        })
     }
 
-    pub(super) fn remove_worktree(&self, dir: &Path, branch: &str) {
-        let _ =
-            self.git(&["worktree", "remove", "--force", "--force", &dir.to_string_lossy()], b"");
-        std::fs::remove_dir_all(dir).logged_unless_missing("remove a folder");
-        self.git(&["worktree", "prune"], b"").logged("run git");
+    /// Removes the worktree of an item and its branch, or what is left of them.
+    pub(super) fn remove_worktree(&self, dir: &Path, branch: &str) -> Result<(), Error> {
+        let home = self.repository()?;
+        remove::clear(&home.top, &home.common, dir);
         self.git(&["branch", "-q", "-D", branch], b"").logged("run git");
+        Ok(())
     }
 
     /// Our directory relative to the top, with a trailing slash; empty at the top.
@@ -284,23 +304,29 @@ impl Tree {
     }
 
     /// Merges a branch. `commits` are known to be on it. `resolve` may resolve a file that both sides changed: it gets base, ours
-    /// and theirs, and returns the merged text.
+    /// and theirs, and returns the merged text. They are combined in `scratch`, so that a conflict does not touch this tree.
     pub(super) fn merge(
         &self,
         branch: &str,
         commits: &[String],
         message: &str,
+        scratch: &Path,
         resolve: impl Fn(&str, [&str; 3]) -> Option<String>,
     ) -> Result<GitOutcome, Error> {
-        let begun = Instant::now();
-        loop {
+        let home = self.repository()?;
+        let in_scratch = |scratch: &Path| match Tree::of(scratch) {
+            Some(tree) => tree.resolve_conflicts(&resolve),
+            None => Ok(false),
+        };
+        for _ in 0..TRIES {
             let Some(tip) = self.commit_of(branch) else { return self.merged_before(commits) };
-            if self.is_fine(&["merge-base", "--is-ancestor", &tip, "HEAD"])? {
-                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Done));
+            let Some(onto) = self.head() else { return Ok(GitOutcome::Nothing) };
+            if home.is_ancestor(&tip, &onto)? {
+                return Ok(GitOutcome::Done(onto));
             }
             match self.commit_of("MERGE_HEAD") {
                 None => {}
-                // Left by a driver that was killed.
+                // Left by the driver of an older version that was killed.
                 Some(merging) if merging == tip => self.abort_merge(&tip),
                 Some(_) => {
                     let dir = self.tree.top().display();
@@ -309,22 +335,25 @@ impl Tree {
                     )));
                 }
             }
-            let said = self.git(&["merge", "-q", "--no-ff", "-m", message, branch], b"")?;
-            if said.is_fine() || self.resolve_conflicts(&resolve)? {
-                return Ok(self.head().map_or(GitOutcome::Nothing, GitOutcome::Done));
+            let (way, resolve) = (Way::Merge, Some(&in_scratch as _));
+            let what = Combination { way, tip: &tip, onto: &onto, message, scratch, resolve };
+            let result = match combine::combine(&home, what) {
+                Ok(Combined::Commit(result)) => result,
+                Ok(Combined::Conflict(files)) => {
+                    return Ok(GitOutcome::Failed(format!("conflict in {}", files.join(", "))));
+                }
+                Err(Error::Project(ProjectError::Git { said, .. })) => {
+                    return Ok(GitOutcome::Failed(said));
+                }
+                Err(error) => return Err(error),
+            };
+            match combine::advance_here(&home, &onto, &result)? {
+                Advanced::Done => return Ok(GitOutcome::Done(result)),
+                Advanced::Moved => {}
+                Advanced::Refused { said, .. } => return Ok(GitOutcome::Failed(said)),
             }
-            let unmerged = self.unmerged().logged("run git").unwrap_or_default();
-            self.abort_merge(&tip);
-            if !said.stderr.text().contains("index.lock") || begun.elapsed() > PATIENCE {
-                let why = if unmerged.is_empty() {
-                    said.complaint()
-                } else {
-                    format!("conflict in {}", unmerged.join(", "))
-                };
-                return Ok(GitOutcome::Failed(why));
-            }
-            self.wait_for_lock();
         }
+        Ok(GitOutcome::Failed("the work tree changed while dogwatch merged".into()))
     }
 
     /// The branch is gone: checks whether it was merged before it was removed.
@@ -373,7 +402,7 @@ impl Tree {
                 .map_err(Error::io(format!("write {path}")))?;
             self.with_paths(&["add"], &[path.as_bytes()])?;
         }
-        self.is_fine(&["commit", "-q", "--no-edit"])
+        self.is_fine(&["commit", "-q", "--no-edit", "--no-verify"])
     }
 
     /// Whether git tracks a file; relative to our directory.
@@ -385,18 +414,8 @@ impl Tree {
 
     /// Adds a path of ours to `.git/info/exclude`, so that no shared file changes. `path` is relative to our directory.
     pub fn exclude(&self, path: &str) -> Result<(), Error> {
-        let common = self.ask(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-        let file = Path::new(&common).join("info/exclude");
-        let pattern = format!("/{}{}", escaped(&self.prefix()?), escaped(path));
-        let failed = || Error::io(format!("write {}", file.display()));
-        let exclude = ProjectFile::below(Path::new(&common), &file).map_err(failed())?;
-        let text = exclude.read(MOST_TEXT).map_err(failed())?.unwrap_or_default();
-        if text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii() == pattern.as_bytes()) {
-            return Ok(());
-        }
-        let gap = if text.is_empty() || text.ends_with(b"\n") { "" } else { "\n" };
-        // Append only: the file is a person's, in any encoding.
-        exclude.append(format!("{gap}{pattern}\n").as_bytes()).map_err(failed())
+        let path = format!("{}{path}", self.prefix()?);
+        provide::exclude(&self.repository()?, Path::new(&path))
     }
 }
 
@@ -405,18 +424,6 @@ fn git_in(dir: &Path, args: &[&str], input: &[u8]) -> Result<Ended, Error> {
     command.args(["-c", "core.quotepath=off"]).args(args);
     command.env("GIT_EDITOR", "true").env("LC_ALL", "C.UTF-8");
     program::run(command, input, LIMIT).map_err(Error::io("run git"))
-}
-
-/// A path as a pattern that matches nothing else.
-fn escaped(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for letter in path.chars() {
-        if matches!(letter, '*' | '?' | '[' | '\\') {
-            out.push('\\');
-        }
-        out.push(letter);
-    }
-    out
 }
 
 #[cfg(test)]

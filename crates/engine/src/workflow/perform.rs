@@ -2,6 +2,7 @@
 //! the result.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::workflow::state::Attempt;
@@ -15,6 +16,7 @@ use super::{builds, sessions, stories};
 use crate::Error;
 use crate::error::{ProjectError, WorkflowError};
 use crate::workflow::run_context::RunContext;
+use crate::worktree::{Repository, provide, trust};
 
 /// Executes a decision and records the result.
 pub(super) fn perform(ctx: &RunContext<'_>, decision: &Decision) -> Result<(), Error> {
@@ -100,6 +102,7 @@ fn begin(ctx: &RunContext<'_>, item: &str) -> Result<Fact, Error> {
         let tree = tree.as_ref().ok_or_else(none)?;
         let (dir, branch) = ctx.worktree(item);
         let folder = tree.add_worktree(&dir, &branch)?;
+        provide(ctx, &dir)?;
         worktree = Some(folder.to_string_lossy().into_owned());
     }
     let before = match tree.filter(|_| worktree.is_none()) {
@@ -107,6 +110,14 @@ fn begin(ctx: &RunContext<'_>, item: &str) -> Result<Fact, Error> {
         None => BTreeMap::new(),
     };
     Ok(Fact::Begun { item: item.to_owned(), base, worktree, before })
+}
+
+/// Gives the worktree what the project's trusted settings name.
+fn provide(ctx: &RunContext<'_>, dir: &Path) -> Result<(), Error> {
+    let home = Repository::of(&ctx.project)?;
+    let settings = trust::settings(ctx.context, &home.top)?;
+    provide::files(&home, dir, &settings)?;
+    provide::setup(ctx.context, &home, dir, &ctx.journal.id, &settings, &[])
 }
 
 /// Saves the work of an item that was given up on a branch, and restores the tree to its state before the item.
@@ -221,10 +232,11 @@ fn merge(ctx: &RunContext<'_>, job: &Job, attempt: &Attempt) -> Result<Fact, Err
     let (dir, branch) = ctx.worktree(item);
     let message = ctx.fill("Merge story {item}: {title}", job, n);
     let commits = commits_of(&ctx.journal.run(), &job.subject);
-    Ok(match tree.merge(&branch, &commits, &message, stories::merge_rows)? {
+    let scratch = dir.with_file_name(format!(".combine-{item}"));
+    Ok(match tree.merge(&branch, &commits, &message, &scratch, stories::merge_rows)? {
         GitOutcome::Failed(why) => failed(job, n, Failure::Failed, why),
         went => {
-            tree.remove_worktree(&dir, &branch);
+            tree.remove_worktree(&dir, &branch)?;
             let evidence = match went {
                 GitOutcome::Done(sha) => sha,
                 _ => "nothing to merge".into(),

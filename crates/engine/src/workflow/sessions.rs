@@ -6,6 +6,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::permissions::Permissions;
 use dogwatch_core::transcript::{Entry, Speaker};
+use dogwatch_core::usage::PriceTable;
 use dogwatch_core::workflow::state::Attempt;
 use dogwatch_core::workflow::{
     Failure, How, Job, Prompt, Spent, Step, Subject, Verifier, Work, failed, session_end, spending,
@@ -22,7 +23,7 @@ use crate::error::{AgentError, SessionError};
 use crate::observe::changes::Changes;
 use crate::observe::snapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
-use crate::observe::{agents, capture, transcripts};
+use crate::observe::{agents, capture, transcripts, usage};
 use crate::workflow::run_context::RunContext;
 
 /// How often to check for changes that no event reports.
@@ -130,7 +131,9 @@ pub(super) fn spawn(
         env: env.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
         caller_env: ctx.caller_env.clone(),
         place: Place::OwnSession,
+        tags: Vec::new(),
         membership: None,
+        when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
     };
     match spawn::spawn(ctx.context, &request, &Zoned::now()) {
         Ok(spawned) => Ok(spawned.id.into()),
@@ -227,8 +230,9 @@ pub(super) fn save_output(
         let told = transcripts::path_told(&signals);
         if let Some(path) = transcripts::locate(ctx.context, &seen.session, &rules, told) {
             let text = transcripts::last_lines(&path, TRANSCRIPT).unwrap_or_default();
-            spent = spending::spent(rules.dialect, &text);
-            spent.micro_usd = ctx.settings.prices.of(spent);
+            let table = usage::prices(ctx.context).logged("read the configuration");
+            let table = table.unwrap_or_else(|| PriceTable::with(Vec::new()));
+            spent = spending::spent(rules.dialect, &text, ctx.settings.prices, &table);
             said = written_out(&transcripts::tail(&path, rules.dialect));
         }
     }

@@ -103,7 +103,7 @@ fn usage_and_tools_reach_the_reply() {
         panic!("reply expected");
     };
     assert_eq!(reply.calls().next().expect("one call").name, "Bash");
-    let expected = Tokens { input: 7, output: 8, cached: 9 };
+    let expected = Tokens { input: 7, output: 8, cached: 9, written: 0 };
     assert_eq!(reply.tokens, expected);
 }
 

@@ -192,7 +192,7 @@ fn stop_reason(reply: &Reply) -> &'static str {
 fn usage(tokens: Tokens) -> Value {
     json!({
         "input_tokens": tokens.input, "output_tokens": tokens.output,
-        "cache_read_input_tokens": tokens.cached, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": tokens.cached, "cache_creation_input_tokens": tokens.written,
     })
 }
 

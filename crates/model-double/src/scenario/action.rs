@@ -249,4 +249,5 @@ pub struct Usage {
     pub input: Option<u64>,
     pub output: Option<u64>,
     pub cached: Option<u64>,
+    pub written: Option<u64>,
 }

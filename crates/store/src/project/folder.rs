@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use dogwatch_base::log::Logged as _;
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, linkat, openat, renameat,
-    renameat_with, statat, unlinkat,
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, linkat, mkdirat, openat, readlinkat,
+    renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -98,6 +98,32 @@ impl Folder {
         new.file.write_all(content)?;
         new.file.sync_all()?;
         Ok(new)
+    }
+
+    /// A new file in place; it must not exist.
+    pub(super) fn create_new(&self, name: &OsStr, mode: Mode) -> io::Result<File> {
+        self.open(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL, mode)
+    }
+
+    /// A folder in it, which is not a link.
+    pub(super) fn child(&self, name: &OsStr) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&self.fd, name, flags, Mode::empty())?;
+        Ok(Self { fd, path: self.path.join(name) })
+    }
+
+    pub(super) fn make_child(&self, name: &OsStr, mode: Mode) -> io::Result<Self> {
+        mkdirat(&self.fd, name, mode)?;
+        self.child(name)
+    }
+
+    pub(super) fn read_link(&self, name: &OsStr) -> io::Result<OsString> {
+        let leads_to = readlinkat(&self.fd, name, Vec::new())?;
+        Ok(OsStr::from_bytes(leads_to.as_bytes()).to_owned())
+    }
+
+    pub(super) fn symlink(&self, leads_to: &OsStr, name: &OsStr) -> io::Result<()> {
+        Ok(symlinkat(leads_to, &self.fd, name)?)
     }
 
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {

@@ -4,6 +4,7 @@
 //! The root itself is the user's choice, and links that lead to it are followed.
 
 mod beneath;
+mod copy;
 mod folder;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::Mode;
 
 pub use beneath::LinkInProject;
+pub use copy::{Allowance, Provided, copy_beneath, link_beneath};
 pub(crate) use folder::{Folder, New};
 
 /// Longest text file of a project.

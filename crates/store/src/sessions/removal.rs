@@ -13,7 +13,9 @@ use crate::{Store, StoreError, journal};
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
 /// Tables about sessions, with their time column.
-const NOTES: [(&str, &str); 7] = [
+const NOTES: [(&str, &str); 13] = [
+    ("callbacks", "created"),
+    ("callback_news", "at"),
     ("signals", "at"),
     ("heartbeats", "at"),
     ("looks", "moved"),
@@ -21,6 +23,10 @@ const NOTES: [(&str, &str); 7] = [
     ("messages", "posted"),
     ("jobs", "submitted"),
     ("journal", "at"),
+    ("labels", "changed"),
+    ("topics", "seen"),
+    ("limit_policies", "changed"),
+    ("limits", "began"),
 ];
 
 impl Store {
@@ -49,8 +55,13 @@ impl Store {
     pub fn forget_strangers(&mut self, before: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             for (table, time) in NOTES {
+                // Those of an agent that is still seen stay, however old they are.
+                let unseen = match table {
+                    "labels" => "AND session NOT IN (SELECT session FROM states)",
+                    _ => "",
+                };
                 let sql = format!(
-                    "DELETE FROM {table} WHERE {time} < ? AND session NOT IN (SELECT id FROM sessions)"
+                    "DELETE FROM {table} WHERE {time} < ? AND session NOT IN (SELECT id FROM sessions) {unseen}"
                 );
                 tx.execute(&sql, [before.as_millisecond()])?;
             }

@@ -13,11 +13,12 @@ use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
 
 use super::{NewSession, Server, Session, Stage, TeamMembership};
-use crate::journal;
+use crate::{journal, labels};
 
 pub(super) const COLUMNS: &str = "id, name, agent, project, cwd, step, epic, story, cycle, model, conversation, command, \
      socket, created, pane, server_pid, server_start, started, ending, put_away, runner_pid, runner_start, agent_pid, agent_start, \
-     role, master, spawner, session_file, over";
+     role, master, spawner, session_file, over, \
+     (SELECT title FROM labels WHERE session = sessions.id), (SELECT tags FROM labels WHERE session = sessions.id)";
 
 pub(super) fn free_name(
     tx: &Transaction<'_>,
@@ -71,6 +72,7 @@ pub(super) fn insert(
             new.membership.map(|s| path_text(&s.session_file)),
         ],
     )?;
+    labels::begin(tx, new)?;
     let data = Created { name: name.to_string(), agent: new.agent.to_owned() };
     journal::append(tx, new.created, new.id, kind::CREATED, &data)
 }
@@ -118,6 +120,8 @@ pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Session> {
         server: server_pid.zip(server_start).map(|(pid, start)| Server { pid, start }),
         stage,
         archived: row.get::<_, Option<i64>>(19)?.is_some(),
+        title: row.get(29)?,
+        tags: labels::split(row.get(30)?),
         membership: membership(row)?,
     })
 }

@@ -23,6 +23,7 @@ fn new(id: &str) -> NewSession<'_> {
         command: &[],
         socket: Path::new("/s"),
         created: Timestamp::UNIX_EPOCH,
+        tags: &[],
         membership: None,
     }
 }

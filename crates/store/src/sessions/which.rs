@@ -17,7 +17,8 @@ pub const MOST_OVER: u32 = 100;
 /// Sessions of one tmux server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// All that are not over, and the last [`MOST_OVER`] that were over after a time.
+    /// All that are not over, the last [`MOST_OVER`] that were over after a time, and those that came back from the archive
+    /// since.
     Current { over_since: Timestamp },
     /// Members of teams that are not archived.
     InTeams,
@@ -41,8 +42,8 @@ impl Store {
             Which::Current { over_since } => {
                 let sql = format!(
                     "SELECT {COLUMNS} {listed} AND over IS NULL UNION ALL \
-                     SELECT * FROM (SELECT {COLUMNS} {listed} AND over >= ?2 ORDER BY over DESC LIMIT ?3) \
-                     ORDER BY created, id"
+                     SELECT * FROM (SELECT {COLUMNS} {listed} AND over >= ?2 ORDER BY over DESC LIMIT ?3) UNION ALL \
+                     SELECT {COLUMNS} {listed} AND unarchived >= ?2 AND over < ?2 ORDER BY created, id"
                 );
                 self.query(&sql, params![socket, over_since.as_millisecond(), MOST_OVER])
             }
@@ -80,6 +81,11 @@ impl Store {
             "SELECT {COLUMNS} FROM sessions WHERE socket <> ? AND (over IS NULL OR over < ?) ORDER BY created, id"
         );
         self.query(&sql, params![path_text(socket), before.as_millisecond()])
+    }
+
+    /// All sessions, on whatever server, oldest first.
+    pub fn every_session(&self) -> Result<Vec<Session>, StoreError> {
+        self.query(&format!("SELECT {COLUMNS} FROM sessions ORDER BY created, id"), params![])
     }
 
     /// The ids of all sessions, on whatever server.

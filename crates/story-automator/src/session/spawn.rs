@@ -51,7 +51,9 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
         ],
         caller_env: ask.caller_env,
         place: spawn::Place::OwnSession,
+        tags: Vec::new(),
         membership: None,
+        when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
         resume: None,
     };
     let spawned = spawn::spawn(context, &request, now)?;

@@ -79,7 +79,9 @@ impl Stage {
             env: vec![("DOGWATCH_HOOK_COMMAND".into(), hook)],
             caller_env: std::env::vars_os().collect(),
             place: Place::OwnSession,
+            tags: Vec::new(),
             membership: None,
+            when_limited: None,
         };
         let spawned = spawn::spawn(&self.context, &request, &Zoned::now())?;
         Ok(Watched::new(name, spawned.id.into()))

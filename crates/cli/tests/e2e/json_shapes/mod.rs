@@ -30,3 +30,4 @@ mod stories;
 mod streams;
 mod teams;
 mod tools;
+mod worktrees;

@@ -15,8 +15,10 @@ use dogwatch_store::{Job, NewJob};
 use jiff::Timestamp;
 
 pub use cancel::cancel;
+pub(super) use settle::settle;
 pub use settle::{settle_of, tell_of};
 
+use crate::actions::callback::{self, Subscriber};
 use crate::actions::send::{self, deliverer};
 use crate::error::{JobError, SessionError};
 use crate::observe::changes::{Changes, Interest};
@@ -42,36 +44,97 @@ pub fn submit(
     prompt: &str,
     timeout: Option<Duration>,
 ) -> Result<Submitted, Error> {
+    submit_for(context, target, prompt, timeout, None)
+}
+
+/// The same for a subscriber, who is told of its end.
+pub fn submit_for(
+    context: &Context,
+    target: &str,
+    prompt: &str,
+    timeout: Option<Duration>,
+    subscriber: Option<&Subscriber>,
+) -> Result<Submitted, Error> {
     let job = file(context, target, prompt)?;
+    if let Some(subscriber) = subscriber {
+        callback::subscribe(context, subscriber, &job.session, Some(&job.id))?;
+    }
     let trouble = bring(context, &job, timeout).err().map(|error| error.to_string());
     Ok(Submitted { job: settled(context, &job.id)?, trouble })
 }
 
+/// Sends a message whose effect is tracked like a job: the subscriber is told of its end.
+pub fn send_tracked(
+    context: &Context,
+    request: &send::Request<'_>,
+    subscriber: &Subscriber,
+) -> Result<send::Receipt, Error> {
+    let job = file(context, request.target, request.text)?;
+    callback::subscribe(context, subscriber, &job.session, Some(&job.id))?;
+    send::send_as(context, request, &job.id)
+}
+
 /// Files a job without bringing it anywhere yet: for those who must write its id down first.
 pub fn file(context: &Context, target: &str, prompt: &str) -> Result<Job, Error> {
+    let id = |_: &str| uuid::Uuid::now_v7().to_string();
+    file_as(context, target, prompt, id).map(|(job, _)| job)
+}
+
+/// Submits a job under an id that the caller derives from the session's id: submitted again, it is the same job, and its prompt is not
+/// sent again. Whether it is new is returned too. A caller that was killed in between repeats the call, and nothing is lost.
+pub fn submit_once(
+    context: &Context,
+    target: &str,
+    prompt: &str,
+    id: impl Fn(&str) -> String,
+    timeout: Duration,
+) -> Result<(Submitted, bool), Error> {
+    let (job, is_new) = file_as(context, target, prompt, id)?;
+    let is_posted = context.store()?.message(&job.id)?.is_some();
+    let trouble = if job.state.is_over() || is_posted {
+        None
+    } else {
+        bring(context, &job, Some(timeout)).err().map(|error| error.to_string())
+    };
+    Ok((Submitted { job: settled(context, &job.id)?, trouble }, is_new))
+}
+
+fn file_as(
+    context: &Context,
+    target: &str,
+    prompt: &str,
+    id: impl Fn(&str) -> String,
+) -> Result<(Job, bool), Error> {
     let mut reader = StatusReader::new(context)?;
     let now = Timestamp::now();
     let judged = reader.one(target, now)?;
     let session = &judged.seen.session;
+    let id = id(&session.id);
+    if let Some(job) = reader.store.job(&id)? {
+        if job.prompt != prompt {
+            return Err(JobError::KeyReused { id }.into());
+        }
+        return Ok((job, false));
+    }
     if judged.verdict.status.is_over() {
         let (name, reason) = (session.name.clone(), judged.seen.life.reason.clone());
         return Err(SessionError::IsOver { name, reason }.into());
     }
     // Whatever would be refused is refused before anything is kept.
     send::checked(context, session, &request(target, prompt, None))?;
-    let id = uuid::Uuid::now_v7().to_string();
     reader.store.submit_job(&NewJob { id: &id, session: &session.id, prompt, at: now })?;
     context.state.tell_news(&session.id);
     // Its runner starts the courier, which follows the job whether or not the submitter stays.
     deliverer::tell_runner(&judged.seen);
-    reader.store.job(&id)?.ok_or(Error::Job(JobError::NoSuchJob { target: id }))
+    let job = reader.store.job(&id)?.ok_or(Error::Job(JobError::NoSuchJob { target: id }))?;
+    Ok((job, true))
 }
 
 /// The job meant by an id or its first eight letters, recorded as far as it has come.
 pub fn settled(context: &Context, target: &str) -> Result<Job, Error> {
     let mut reader = StatusReader::new(context)?;
     let job = recorded(&reader, target)?;
-    settle::settle(context, &mut reader, job)
+    settle(context, &mut reader, job)
 }
 
 /// Settles the open jobs of one session; whether any is still open.
@@ -83,7 +146,7 @@ pub(super) fn settle_open(
     let mut is_any_open = false;
     for job in reader.store.open_jobs()? {
         if job.session == session {
-            is_any_open |= !settle::settle(context, reader, job)?.state.is_over();
+            is_any_open |= !settle(context, reader, job)?.state.is_over();
         }
     }
     Ok(is_any_open)
@@ -116,7 +179,7 @@ pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Resul
         interests.insert((news, job.session.clone()));
         changes.set(interests);
         // After the watch is set: what happened before is seen now, what comes later wakes us.
-        job = settle::settle(context, &mut reader, job)?;
+        job = settle(context, &mut reader, job)?;
         let left = left();
         if job.state.is_over() || left == Some(Duration::ZERO) {
             return Ok(job);

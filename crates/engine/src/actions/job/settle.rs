@@ -5,13 +5,13 @@ use dogwatch_core::notice::{Notice, Occasion};
 use dogwatch_protocol::event_data::JobNotice;
 use dogwatch_store::Job;
 
-use crate::notify::channels;
+use crate::notify::{channels, outbox};
 use crate::observe::jobs::{self, name_of};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
 /// Records how far the job has come, and notifies if it ended.
-pub(super) fn settle(
+pub(in crate::actions) fn settle(
     context: &Context,
     reader: &mut StatusReader<'_>,
     job: Job,
@@ -71,7 +71,8 @@ pub fn tell_of(context: &Context, over: &[Job]) {
             JobState::Failed { .. } => Occasion::JobFailed,
             _ => continue,
         };
-        channels::notify(context, &notice(context, job, occasion));
+        let key = format!("job/{}/{}", job.id, occasion.as_str());
+        outbox::tell(context, &key, notice(context, job, occasion));
     }
 }
 

@@ -7,6 +7,7 @@ use dogwatch_store::Message;
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
+use crate::actions::limits;
 use crate::actions::send::observe::Looking;
 use crate::actions::send::{deliverer, queue, tmux_input};
 use crate::error::SessionError;
@@ -65,6 +66,17 @@ pub(super) fn deliver(
             changes.wait(TYPING);
             continue;
         };
+        if delivery.phase() == Phase::Before
+            && let Some(guard) = limits::guard(message)
+            && limits::confirm(context, reader, &guard, &judged)
+        {
+            continue;
+        }
+        if delivery.phase() == Phase::Before
+            && let Some(outcome) = held_back(reader, message, &judged, pace, now)?
+        {
+            return Ok(outcome);
+        }
         changes.set(reader.interests(std::slice::from_ref(&judged)));
         let sight = looking.sight(context, reader, &judged);
         let is_hands_on = matches!(delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
@@ -106,6 +118,26 @@ pub(super) fn deliver(
             }
         }
     }
+}
+
+/// Why a message is not put into the box now: what it was to continue goes on already, or a limit holds it back.
+fn held_back(
+    reader: &mut StatusReader<'_>,
+    message: &Message,
+    judged: &SessionStatus,
+    pace: Pace,
+    now: Timestamp,
+) -> Result<Option<Outcome>, Error> {
+    if let Some(guard) = limits::guard(message) {
+        let refused = limits::refusal(reader, &guard, judged)?;
+        if let Some(outcome) = &refused {
+            reader.store.settle(&message.id, outcome, now)?;
+        }
+        return Ok(refused);
+    }
+    let is_held = pace == Pace::Slow && limits::is_held(reader, judged, now)?;
+    let because = "the usage limit is not over yet".to_owned();
+    Ok(is_held.then_some(Outcome::Queued { because }))
 }
 
 fn kind(reader: &StatusReader<'_>, message: &Message) -> Kind {

@@ -12,6 +12,8 @@ use jiff::Timestamp;
 use rustix::process::Signal;
 
 use super::deliver::{self, Pace};
+use crate::actions::callback;
+use crate::actions::limits;
 use crate::observe::messages::not_delivered;
 use crate::observe::processes;
 use crate::observe::snapshot;
@@ -46,12 +48,12 @@ pub(super) fn give_up(
     Ok(())
 }
 
-/// Delivers the messages to a session that nobody else delivers, each when its moment comes.
+/// Delivers the messages to a session that nobody else delivers, each when its moment comes. True if the rest is held back by a limit.
 pub(crate) fn deliver_waiting(
     context: &Context,
     reader: &mut StatusReader<'_>,
     session: &str,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let me = processes::myself()?;
     while let Some(message) = reader.store.next_message(session)? {
         if message.sender != me && processes::is_alive(message.sender) {
@@ -62,15 +64,19 @@ pub(crate) fn deliver_waiting(
         if !reader.store.take_over(&message.id, message.sender, me)? {
             continue;
         }
-        deliver::deliver(context, reader, &message, None, Pace::Slow)?;
+        let outcome = deliver::deliver(context, reader, &message, None, Pace::Slow)?;
+        if matches!(outcome, Outcome::Queued { .. }) {
+            return Ok(true);
+        }
         context.state.tell_news(session);
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Records of messages to sessions that have ended that they were not delivered, and has the runners of the others deliver theirs: for
 /// those that a killed process left behind.
 pub fn look_after(context: &Context) -> Result<(), Error> {
+    callback::look_after(context)?;
     let mut store = context.store()?;
     for session in store.awaited()? {
         let Some(seen) = snapshot::find(context, &session).logged("find a session") else {
@@ -83,5 +89,5 @@ pub fn look_after(context: &Context) -> Result<(), Error> {
             tell_runner(&seen);
         }
     }
-    Ok(())
+    limits::look_after(context)
 }

@@ -16,15 +16,17 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::safe_text::{self, Change, SafeText};
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::profile;
+use dogwatch_core::usage::BudgetStanding;
 use dogwatch_store::{Message, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use deliverer::look_after;
 
+use crate::actions::limits::Guard;
 use crate::error::MessageError;
 use crate::observe::status::StatusReader;
-use crate::observe::{agents, processes};
+use crate::observe::{agents, processes, usage};
 use crate::{Context, Error};
 
 /// What is to be sent.
@@ -58,6 +60,15 @@ pub struct Terms {
     pub until: Option<Timestamp>,
     #[serde(default)]
     pub changes: Vec<Change>,
+    /// It continues a limited session, and only while that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Guard>,
+}
+
+impl Terms {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).logged("write JSON").unwrap_or_default()
+    }
 }
 
 /// Sends a message and waits for what becomes of it.
@@ -67,11 +78,7 @@ pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> 
 
 /// Sends a message under an id of the caller's own. One that is known by that id is brought there from where it is, and not
 /// sent again.
-pub(crate) fn send_as(
-    context: &Context,
-    request: &Request<'_>,
-    id: &str,
-) -> Result<Receipt, Error> {
+pub fn send_as(context: &Context, request: &Request<'_>, id: &str) -> Result<Receipt, Error> {
     let mut reader = StatusReader::new(context)?;
     let now = Timestamp::now();
     let judged = reader.one(request.target, now)?;
@@ -83,14 +90,14 @@ pub(crate) fn send_as(
         return go_on(context, &mut reader, (session.name, has_runner), message, until);
     }
     let text = checked(context, &session, request)?;
-    let terms = Terms { when: request.when, until, changes: text.changes };
+    let terms = Terms { when: request.when, until, changes: text.changes, guard: None };
     let me = processes::myself()?;
     reader.store.post(&NewMessage {
         id,
         session: &session.id,
         text: &text.text,
         slash: request.slash,
-        terms: &serde_json::to_value(&terms).logged("write JSON").unwrap_or_default(),
+        terms: &terms.to_json(),
         sender: me,
         posted: now,
     })?;
@@ -101,6 +108,12 @@ pub(crate) fn send_as(
     Ok(Receipt { name: session.name, message, outcome, terms, has_runner })
 }
 
+/// The budget that holds this session.
+fn holding(context: &Context, session: &Session) -> Option<BudgetStanding> {
+    let store = context.store().logged("open the database")?;
+    usage::holding(context, &store, session)
+}
+
 /// The text as it can be put into this agent's box.
 pub(crate) fn checked(
     context: &Context,
@@ -109,6 +122,12 @@ pub(crate) fn checked(
 ) -> Result<SafeText, Error> {
     if session.agent == profile::COMMAND {
         return Err(MessageError::PlainCommand { name: session.name.clone() }.into());
+    }
+    // A command of the agent's own, such as the one that ends it, uses no tokens.
+    let holding = if request.slash { None } else { holding(context, session) };
+    if let Some(budget) = holding {
+        let (used, limit) = (budget.used_words, budget.limit_words);
+        return Err(MessageError::Held { name: session.name.clone(), used, limit }.into());
     }
     let rules = agents::profile(context, &session.agent)?.input;
     let text = if request.slash {

@@ -80,8 +80,8 @@ fn queued(
     Ok(outcome)
 }
 
-pub(super) fn terms(message: &Message) -> Terms {
-    let unknown = Terms { when: When::Idle, until: None, changes: Vec::new() };
+pub(crate) fn terms(message: &Message) -> Terms {
+    let unknown = Terms { when: When::Idle, until: None, changes: Vec::new(), guard: None };
     serde_json::from_value(message.terms.clone()).unwrap_or(unknown)
 }
 

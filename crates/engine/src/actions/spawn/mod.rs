@@ -1,7 +1,9 @@
 //! Starting a session: an agent or a command, in a pane that runs our runner.
 
 mod checks;
+mod limits;
 mod place;
+pub mod worktree;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use std::time::Duration;
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::agent_version::Standing;
 use dogwatch_core::launch::{self, Ask, Launch};
+use dogwatch_core::limits::WhenLimited;
 use dogwatch_core::name::{self, SessionName, StoryStep};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::record::{Ended, Started};
@@ -53,8 +56,11 @@ pub struct Request {
     pub env: Vec<(String, String)>,
     pub caller_env: Vec<(OsString, OsString)>,
     pub place: Place,
+    pub tags: Vec<String>,
     /// Its place in a team.
     pub membership: Option<TeamMembership>,
+    /// What to do when it meets a usage limit; without it, what the configuration says.
+    pub when_limited: Option<WhenLimited>,
 }
 
 #[derive(Debug, Clone)]
@@ -114,12 +120,30 @@ pub struct Spawned {
     pub caution: Option<String>,
     /// Why it runs without what agents are usually given.
     pub reduced: Option<Reduced>,
+    /// Its account is limited until then, and the prompt waits.
+    pub held_until: Option<Timestamp>,
 }
 
 /// Starts a session and returns once its program has certainly been executed. On failure nothing of it
 /// is left.
 pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawned, Error> {
-    let plan = Plan::make(context, request, now)?;
+    spawn_as(context, request, new_id(), now)
+}
+
+fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// The same with an id that was chosen before.
+fn spawn_as(
+    context: &Context,
+    request: &Request,
+    id: String,
+    now: &Zoned,
+) -> Result<Spawned, Error> {
+    let limits = limits::Limits::of(context, request, now)?;
+    let request = &limits.without_held_prompt(request);
+    let plan = Plan::make(context, request, id, now)?;
     let folder = context.state.session(&plan.id);
     let mut store = context.store()?;
     // Held until the runner has come: whoever finds it unheld may collect it.
@@ -135,7 +159,10 @@ pub fn spawn(context: &Context, request: &Request, now: &Zoned) -> Result<Spawne
         store.unregister(&plan.id).logged("forget a session");
         folder.remove();
     }
-    spawned
+    let mut spawned = spawned?;
+    limits.record(&mut store, &spawned)?;
+    spawned.held_until = limits.held_until;
+    Ok(spawned)
 }
 
 /// Everything checked and decided before anything is changed.
@@ -153,7 +180,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn make(context: &Context, request: &Request, now: &Zoned) -> Result<Self, Error> {
+    fn make(context: &Context, request: &Request, id: String, now: &Zoned) -> Result<Self, Error> {
         checks::cwd(&request.cwd)?;
         checks::prompt(request.prompt.as_deref())?;
         checks::env(&request.env)?;
@@ -170,7 +197,6 @@ impl Plan {
         };
         // tmux takes some names for those of its clients.
         dogwatch_tmux::SessionName::new(name.as_str()).map_err(dogwatch_tmux::Error::from)?;
-        let id = uuid::Uuid::now_v7().to_string();
         let folder = context.state.session(&id).path().to_owned();
         let mut caller_env = request.caller_env.clone();
         let mut called = profile.name.clone();
@@ -248,6 +274,7 @@ impl Plan {
             version: self.binary.version.clone(),
             caution: self.profile.caution(self.binary.version.as_deref()),
             reduced: self.reduced(),
+            held_until: None,
         })
     }
 
@@ -276,6 +303,7 @@ impl Plan {
             command: &self.launch.shown,
             socket: &context.socket,
             created: now.timestamp(),
+            tags: &request.tags,
             membership: request.membership.as_ref(),
         };
         let wanted = if self.exact_name {

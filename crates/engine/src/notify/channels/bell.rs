@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::notice::Notice;
-use dogwatch_tmux::{Command, Server};
+use dogwatch_tmux::Server;
 
-use super::Sink;
+use super::{Sink, clients};
 
 /// Rings every terminal that a person may watch: those attached to the tmux server, and our own.
 pub(super) struct Bell {
@@ -19,22 +19,14 @@ impl Bell {
         Self { server: server.running_only() }
     }
 
-    /// The terminals of attached people; control connections belong to programs.
+    /// The terminals of attached people.
     fn terminals(&self) -> Vec<String> {
-        let list =
-            Command::new("list-clients").option('F', "#{?client_control_mode,,#{client_tty}}");
-        let answer = self.server.run_one(list);
-        let lines = answer.map(|reply| String::from_utf8_lossy(reply.bytes()).into_owned());
-        let lines = lines.logged("ask tmux").unwrap_or_default();
-        lines.lines().filter(|line| line.starts_with("/dev/")).map(ToOwned::to_owned).collect()
+        let attached = clients::attached(&self.server).logged("ask tmux").unwrap_or_default();
+        attached.into_iter().map(|client| client.tty).collect()
     }
 }
 
 impl Sink for Bell {
-    fn name(&self) -> String {
-        "bell".to_owned()
-    }
-
     fn send(&self, _: &Notice, _: Duration) -> Result<(), String> {
         for terminal in self.terminals() {
             // Do not make it our controlling terminal, and do not block on one that accepts no output.

@@ -11,10 +11,6 @@ pub(super) struct Command {
 }
 
 impl Sink for Command {
-    fn name(&self) -> String {
-        format!("command {}", self.words.first().map_or("", String::as_str))
-    }
-
     fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
         let mut json = serde_json::to_vec(notice).map_err(|error| error.to_string())?;
         // A newline, for programs that append it to a file.

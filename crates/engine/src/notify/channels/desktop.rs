@@ -8,10 +8,6 @@ use super::{Sink, command};
 pub(super) struct Desktop;
 
 impl Sink for Desktop {
-    fn name(&self) -> String {
-        "desktop".to_owned()
-    }
-
     fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
         let words = words(notice);
         command::run(&words, &[], b"", limit)

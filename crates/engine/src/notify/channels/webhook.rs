@@ -1,40 +1,38 @@
-use std::net::IpAddr;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use dogwatch_core::notice::Notice;
+use dogwatch_core::notify::{Body, Post, body};
 use dogwatch_core::web_address;
-use ureq::Agent;
-use ureq::http::Uri;
-use ureq::http::uri::Scheme;
 
 use super::Sink;
-use crate::notify::{outward, tls};
-use dogwatch_base::program::ensure_thread_available;
+use crate::notify::{http, secret};
 
-/// Limit on the response that is read; only its status counts.
-const ANSWER: usize = 64 * 1024;
-
-/// Posts the notification as JSON. Redirects are not followed: the token must not reach another host.
+/// Posts the notification: as JSON, in the shape of a well-known receiver, or by a template. Redirects are not followed: the token must not reach another host.
 pub(super) struct Webhook {
-    pub(super) url: String,
-    pub(super) token_env: Option<String>,
-    pub(super) token_file: Option<PathBuf>,
+    pub(super) post: Post,
+    /// The folder of the configuration file.
+    pub(super) folder: Option<PathBuf>,
 }
 
 impl Sink for Webhook {
-    fn name(&self) -> String {
-        let url = web_address::parse(&self.url).unwrap_or_default();
-        format!("webhook {}", web_address::host(&url))
-    }
-
     fn send(&self, notice: &Notice, limit: Duration) -> Result<(), String> {
-        let url = web_address::parse(&self.url)?;
-        let token = self.token()?;
-        let body = serde_json::to_value(notice).map_err(|error| error.to_string())?;
-        let body = outward::json(body).to_string();
-        let status = post(&url, token.as_deref(), &body, limit)?;
+        let folder = self.folder.as_deref();
+        let mut url = secret::read(&self.post.url, folder)?;
+        let mut token = self.post.token.as_ref().map(|token| secret::read(token, folder));
+        if url.contains("{token}") {
+            url = url.replace("{token}", &token.take().transpose()?.unwrap_or_default());
+        }
+        let token = token.transpose()?;
+        let (url, topic) = match self.post.body {
+            Body::Ntfy { .. } => body::ntfy_address(&url)?,
+            _ => (url.as_str(), ""),
+        };
+        let address = web_address::parse(url)?;
+        let (text, content_type) = body::render(&self.post.body, notice, topic)?;
+        let status = http::post(&address, token.as_deref(), &text, &content_type, limit)
+            // The path may be the secret.
+            .map_err(|problem| problem.replace(url, web_address::host(&address)))?;
         if (200..300).contains(&status) {
             Ok(())
         } else {
@@ -43,78 +41,12 @@ impl Sink for Webhook {
     }
 }
 
-impl Webhook {
-    fn token(&self) -> Result<Option<String>, String> {
-        let token = match (&self.token_env, &self.token_file) {
-            (Some(name), _) => Some(
-                std::env::var(name)
-                    .map_err(|_| format!("environment variable {name} is not set"))?,
-            ),
-            (None, Some(file)) => Some(read_secret(file)?),
-            (None, None) => None,
-        };
-        let token = token.map(|token| token.trim().to_owned());
-        if token.as_deref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic()))
-        {
-            return Err("the token contains characters that are not allowed in a header".to_owned());
-        }
-        Ok(token)
-    }
-}
-
-fn read_secret(path: &Path) -> Result<String, String> {
-    let shown = path.display();
-    let failed = |error: std::io::Error| format!("cannot read {shown}: {error}");
-    let mode = std::fs::metadata(path).map_err(failed)?.mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(format!(
-            "{shown} is readable by other users (mode {mode:03o}); chmod 600 {shown}"
-        ));
-    }
-    let bytes = dogwatch_store::read_regular(path, 64 * 1024).map_err(failed)?;
-    String::from_utf8(bytes).map_err(|_| format!("{shown} is not UTF-8"))
-}
-
-fn post(url: &Uri, token: Option<&str>, body: &str, limit: Duration) -> Result<u16, String> {
-    let is_secure = url.scheme() == Some(&Scheme::HTTPS);
-    let mut config = Agent::config_builder()
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .timeout_global(Some(limit))
-        .max_response_header_size(ANSWER)
-        .user_agent("dogwatch");
-    if is_secure {
-        config = config.tls_config(tls::for_http()?);
-    } else {
-        // Plain HTTP does not go through a proxy.
-        config = config.proxy(None);
-    }
-    if web_address::host(url).parse::<IpAddr>().is_err() {
-        // ureq starts a thread for the name lookup and panics if it cannot.
-        ensure_thread_available()
-            .map_err(|error| format!("cannot start a thread to look up {url}: {error}"))?;
-    }
-    let mut request = config.build().new_agent().post(url).content_type("application/json");
-    if let Some(token) = token {
-        request = request.header("Authorization", format!("Bearer {token}"));
-    }
-    // The response's body is not read.
-    request.send(body).map(|answer| answer.status().as_u16()).map_err(explain)
-}
-
-fn explain(error: ureq::Error) -> String {
-    match error {
-        ureq::Error::Timeout(_) => "timeout".to_owned(),
-        ureq::Error::Protocol(_) => "the server does not speak HTTP".to_owned(),
-        ureq::Error::Io(error) => error.to_string(),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::notify::outward;
     use dogwatch_core::notice::Occasion;
+    use dogwatch_core::notify::{Format, Secret};
     use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt;
@@ -146,8 +78,10 @@ mod tests {
             format!("a\nb AKIA{}", "QWERTYUIOPASDF12"),
             &serde_json::Value::Null,
         );
-        let hook = Webhook { url: url.to_owned(), token_env: None, token_file };
-        hook.send(&notice, LIMIT)
+        let token = token_file.map(|file| Secret::File(file.display().to_string()));
+        let body = Body::Format(Format::Json);
+        let post = Post { url: Secret::Plain(url.to_owned()), token, body };
+        Webhook { post, folder: None }.send(&outward::notice(&notice), LIMIT)
     }
 
     #[test]
@@ -186,11 +120,13 @@ mod tests {
     #[test]
     fn a_response_without_end_times_out() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        let uri: Uri = format!("http://{}/", silent.local_addr().unwrap()).parse().unwrap();
-        let said = post(&uri, None, "{}", Duration::from_millis(200));
+        let uri: ureq::http::Uri =
+            format!("http://{}/", silent.local_addr().unwrap()).parse().unwrap();
+        let said = http::post(&uri, None, "{}", "application/json", Duration::from_millis(200));
         assert_eq!(said, Err("timeout".to_owned()));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let uri: Uri = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let uri: ureq::http::Uri =
+            format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
         let talk = move || {
             let (mut stream, _) = listener.accept().unwrap();
             let mut said = stream.write_all(b"HTTP/1.1 200 OK\r\n");
@@ -200,7 +136,7 @@ mod tests {
         };
         let talking = thread::spawn(talk);
         let begun = std::time::Instant::now();
-        assert!(post(&uri, None, "{}", LIMIT).is_err());
+        assert!(http::post(&uri, None, "{}", "application/json", LIMIT).is_err());
         assert!(begun.elapsed() < LIMIT, "it was cut off by its length");
         talking.join().unwrap();
         let (url, asked) = answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\n\r\n");

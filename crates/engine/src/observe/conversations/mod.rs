@@ -120,6 +120,34 @@ impl<'c> Finder<'c> {
         self.roots(profile, Some(pid)).into_iter().flat_map(look).collect()
     }
 
+    /// Every conversation of an agent that keeps them as transcripts, with its id.
+    pub fn every(&self, profile: &Profile) -> Vec<(Option<String>, PathBuf)> {
+        let Some(rules) = &profile.conversations else { return self.every_transcript(profile) };
+        let list = |root: PathBuf| match rules.way {
+            ConversationWay::ClaudeProjects => claude::all(&root),
+            ConversationWay::CodexRollouts => codex::all(&root),
+            ConversationWay::AgyDatabases => HashMap::new(),
+        };
+        let found = self.roots(profile, None).into_iter().flat_map(list);
+        found.map(|(id, path)| (Some(id), path)).collect()
+    }
+
+    fn every_transcript(&self, profile: &Profile) -> Vec<(Option<String>, PathBuf)> {
+        let Some((home, rules)) = self.context.home.as_deref().zip(profile.transcript.as_ref())
+        else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for pattern in &rules.find {
+            let pattern = pattern.replace("@conversation@", "*").replace("@conversation8@", "*");
+            let paths = pattern.split('/').fold(vec![home.to_owned()], |found, part| {
+                found.iter().flat_map(|dir| transcripts::entries(dir, part)).collect()
+            });
+            found.extend(paths.into_iter().map(|path| (None, path)));
+        }
+        found
+    }
+
     /// All files of a conversation that was found, for who wants them gone.
     pub fn files(profile: &Profile, found: PathBuf) -> Vec<PathBuf> {
         let way = profile.conversations.as_ref().map(|rules| rules.way);

@@ -303,12 +303,14 @@ impl Job<'_> {
                 before: last.is_none() && !side.is_first(),
                 layout: self.layout(view, side, last),
             }),
+            tags: Vec::new(),
             membership: Some(TeamMembership {
                 role: self.role.clone(),
                 master: self.master.to_string(),
                 spawner: self.spawner.to_string(),
                 session_file: file,
             }),
+            when_limited: None,
         }
     }
 

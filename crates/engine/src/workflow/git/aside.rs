@@ -11,6 +11,7 @@ use dogwatch_store::ProjectFile;
 
 use super::{LIMIT, Tree, program};
 use crate::Error;
+use crate::worktree::remove::{Removable, Removal, remove};
 use dogwatch_base::git::{self, PATHS_FROM_INPUT, literal};
 use dogwatch_base::program::Ended;
 use dogwatch_bmad::why_not;
@@ -172,14 +173,25 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes a worktree and keeps its branch; removes the branch too if it has no commits of its own.
+    /// Removes a worktree whose work was set aside and keeps its branch; removes the branch too if it has no commits of its own.
     pub(in crate::workflow) fn retire_worktree(
         &self,
         dir: &Path,
         branch: &str,
     ) -> Result<bool, Error> {
-        self.git(&["worktree", "remove", "--force", &dir.to_string_lossy()], b"").logged("run git");
-        self.git(&["worktree", "prune"], b"").logged("run git");
+        let home = self.repository()?;
+        let mark = dir.file_name().unwrap_or_default().to_string_lossy();
+        let one = Removable {
+            home: &home.top,
+            common: &home.common,
+            folder: dir,
+            mark: &mark,
+            // Setting aside moved its branch under it, so git sees changes.
+            force: true,
+        };
+        if matches!(remove(one)?, Removal::Left(_)) {
+            return Ok(true);
+        }
         let Some(tip) = self.commit_of(&format!("refs/heads/{branch}")) else { return Ok(false) };
         if self.is_fine(&["merge-base", "--is-ancestor", &tip, "HEAD"])? {
             self.git(&["branch", "-q", "-D", branch], b"").logged("run git");

@@ -123,17 +123,23 @@ fn branches_are_merged_once_or_the_conflict_is_reported() {
         vec![well(side.commit(name, &format!("Mark: {name}"), &BTreeMap::new()))]
     };
     let (x, y) = (work("x", "one\nx\n"), work("y", "one\ny\n"));
-    let sha = well(tree.merge("x", &x, "merge x", none));
-    assert_eq!(tree.merge("x", &x, "merge x", none).unwrap(), GitOutcome::Done(sha));
+    let sha = well(tree.merge("x", &x, "merge x", &tmp.path().join("scratch"), none));
+    assert_eq!(
+        tree.merge("x", &x, "merge x", &tmp.path().join("scratch"), none).unwrap(),
+        GitOutcome::Done(sha)
+    );
     let failed = GitOutcome::Failed("conflict in a".into());
-    assert_eq!(tree.merge("y", &y, "merge y", none).unwrap(), failed);
+    assert_eq!(tree.merge("y", &y, "merge y", &tmp.path().join("scratch"), none).unwrap(), failed);
     assert!(tree.changes().unwrap().is_empty(), "nothing is left of the attempt");
     let both = |_: &str, [_, ours, theirs]: [&str; 3]| Some(format!("{ours}{theirs}"));
-    well(tree.merge("y", &y, "merge y", both));
+    well(tree.merge("y", &y, "merge y", &tmp.path().join("scratch"), both));
     assert_eq!(fs::read_to_string(tree.dir.join("a")).unwrap(), "one\nx\none\ny\n");
-    tree.remove_worktree(&tmp.path().join("x"), "x");
+    tree.remove_worktree(&tmp.path().join("x"), "x").unwrap();
     assert!(!tmp.path().join("x").exists());
-    assert_eq!(tree.merge("x", &x, "merge x", none).unwrap(), GitOutcome::Nothing);
+    assert_eq!(
+        tree.merge("x", &x, "merge x", &tmp.path().join("scratch"), none).unwrap(),
+        GitOutcome::Nothing
+    );
 }
 
 #[test]
@@ -143,8 +149,10 @@ fn a_branch_that_was_removed_by_hand_was_not_merged() {
     let side = tree.add_worktree(&dir, "x").unwrap();
     fs::write(side.join("b"), "work").unwrap();
     let made = well(Tree::of(&side).unwrap().commit("x", "Mark: x", &BTreeMap::new()));
-    tree.remove_worktree(&dir, "x");
-    let went = tree.merge("x", std::slice::from_ref(&made), "merge x", none).unwrap();
+    tree.remove_worktree(&dir, "x").unwrap();
+    let went = tree
+        .merge("x", std::slice::from_ref(&made), "merge x", &tmp.path().join("scratch"), none)
+        .unwrap();
     assert!(matches!(went, GitOutcome::Failed(why) if why.contains(&made)));
 }
 
@@ -160,7 +168,7 @@ fn a_persons_merge_is_left_alone() {
     well(tree.commit("here", "Mark: h", &BTreeMap::new()));
     assert!(!tree.is_fine(&["merge", "-q", "theirs"]).unwrap());
     fs::write(tree.dir.join("a"), "settled by hand\n").unwrap();
-    let went = tree.merge("x", &[], "merge x", none).unwrap();
+    let went = tree.merge("x", &[], "merge x", &tmp.path().join("scratch"), none).unwrap();
     assert!(matches!(&went, GitOutcome::Failed(why) if why.contains("another merge")), "{went:?}");
     assert_eq!(fs::read_to_string(tree.dir.join("a")).unwrap(), "settled by hand\n");
     assert!(tree.commit_of("MERGE_HEAD").is_some());

@@ -17,7 +17,7 @@ fn call(name: &str, input: ToolInput) -> Part {
 }
 
 fn reply(parts: Vec<Part>) -> Reply {
-    let tokens = Tokens { input: 10, output: 20, cached: 5 };
+    let tokens = Tokens { input: 10, output: 20, cached: 5, written: 0 };
     Reply { parts, tokens }
 }
 

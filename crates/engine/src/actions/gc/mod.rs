@@ -1,15 +1,17 @@
+mod worktrees;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dogwatch_base::log::LoggedIo as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::liveness::State;
 use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::actions::{close_panes, collect, kill, retire, send, stale_sockets};
+use crate::actions::{close_panes, collect, kill, retire, search, send, stale_sockets};
 use crate::observe::process_table::Census;
 use crate::observe::processes;
 use crate::observe::snapshot::{self, SessionSnapshot};
@@ -24,6 +26,8 @@ pub struct Collected {
     pub folders: Vec<String>,
     /// Processes of ended sessions that had outlived them.
     pub processes: Vec<i32>,
+    /// Folders of worktrees whose work is merged or was discarded.
+    pub worktrees: Vec<PathBuf>,
     /// Files that a killed process left behind, and sockets of tmux servers that are gone.
     pub files: Vec<PathBuf>,
     /// Why the database could not be made smaller; all else was done.
@@ -46,13 +50,16 @@ pub fn gc(
     let mut over = snapshot::look(context, Which::All)?;
     over.retain(|seen| seen.life.state.is_over() && seen.living_runner().is_none());
     collected.processes = end_leftovers(&over, dry_run);
+    collected.worktrees = worktrees::collect(context, &mut store, before, dry_run)?;
+    let unfinished = worktrees::unfinished(&store)?;
     let mut old = Vec::new();
     for seen in over {
-        if over_since(&store, &seen)? < before {
+        if over_since(&store, &seen)? < before && !unfinished.contains(seen.session.id.as_str()) {
             old.push(seen);
         }
     }
     let mut elsewhere = over_elsewhere(context, &store, before)?;
+    elsewhere.retain(|session| !unfinished.contains(session.id.as_str()));
     // That of our own server is tmux's to replace.
     let sockets: BTreeSet<PathBuf> =
         elsewhere.iter().map(|session| session.socket.clone()).collect();
@@ -87,6 +94,9 @@ pub fn gc(
         store.forget_strangers(before)?;
         store.forget_settled(before)?;
         store.trim_signals()?;
+        // The index can be made again: it must not keep anything else from being cleaned up.
+        let known: HashSet<String> = store.all_ids()?.into_iter().collect();
+        search::forget_gone(context, &known).logged("clean up the index of `search`");
         // What story-automator kept of sessions that were not ours.
         context.state.remove_old_stories(older_than, |name| name.ends_with(".txt"));
         for id in &collected.folders {

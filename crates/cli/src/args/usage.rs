@@ -1,0 +1,146 @@
+//! Tokens and costs.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
+use dogwatch_protocol::usage::By;
+use jiff::civil::{Date, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _, Zoned};
+
+/// Show tokens and costs of all agents
+///
+/// Reads the transcripts that Claude Code, Codex, Gemini CLI and opencode keep, whoever started them, and counts every answer
+/// once: in resumed, forked and compacted conversations too. Costs are list prices (docs/usage.md); `≥` marks a sum in which
+/// models without a known price are missing. A `[[price]]` in config.toml adds or replaces a price.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch usage
+  dogwatch usage --by project --since 7d
+  dogwatch usage --by session --since 18:00
+  dogwatch usage --by hour --since 2026-11-16
+  dogwatch usage --by model --csv > usage.csv
+  dogwatch usage --by day --svg usage.svg
+  dogwatch usage --json | jq .total.cost_usd")]
+pub(crate) struct UsageArgs {
+    /// What a row stands for
+    #[arg(long, value_enum, default_value = "day")]
+    pub(crate) by: ByWord,
+    /// Only usage since this time (2026-11-15T12:00:00Z, 2026-11-15, 18:00) or within this duration (90m, 7d)
+    ///
+    /// From the quarter of an hour that it falls in.
+    #[arg(long, value_name = "TIME|DURATION", value_parser = since)]
+    pub(crate) since: Option<Timestamp>,
+    /// Print comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write a bar chart to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["json", "csv"])]
+    pub(crate) svg: Option<PathBuf>,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
+/// Show budgets, and how much of each is used
+///
+/// Budgets are `[[budget]]` tables in config.toml (docs/usage.md). One that is used up is an event, `budget`; with `action = "hold"`
+/// further prompts are refused until somebody lifts it.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch budget
+  dogwatch budget --json
+  dogwatch budget lift")]
+pub(crate) struct Budget {
+    #[arg(from_global)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) verb: Option<BudgetVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BudgetVerb {
+    Lift(BudgetLift),
+}
+
+/// Let prompts through although a budget is used up
+///
+/// Until the period of the budget ends, or its limit is changed.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch budget lift
+  dogwatch budget lift api")]
+pub(crate) struct BudgetLift {
+    /// Name, id or pane (%3) of the session that is held [default: all budgets]
+    pub(crate) session: Option<String>,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
+/// [`By`], as a word of the command line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByWord(pub(crate) By);
+
+impl ValueEnum for ByWord {
+    fn value_variants<'a>() -> &'a [Self] {
+        &const {
+            let mut all = [Self(By::Day); By::ALL.len()];
+            let mut n = 0;
+            while n < all.len() {
+                all[n] = Self(By::ALL[n]);
+                n += 1;
+            }
+            all
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.0.as_str()))
+    }
+}
+
+/// A time, a day or an hour of the clock here, or how long ago.
+fn since(text: &str) -> Result<Timestamp, String> {
+    since_at(text, &Zoned::now())
+}
+
+fn since_at(text: &str, now: &Zoned) -> Result<Timestamp, String> {
+    let zone: TimeZone = now.time_zone().clone();
+    if let Ok(day) = text.parse::<Date>()
+        && text.len() == 10
+    {
+        return day.to_zoned(zone).map(|at| at.timestamp()).map_err(|error| error.to_string());
+    }
+    if let Some(time) = Time::strptime("%H:%M", text).ok().filter(|_| text.len() <= 5) {
+        // The last time that the clock showed it.
+        let today = now.date().to_datetime(time).to_zoned(zone).map_err(|e| e.to_string())?;
+        let at = if today > *now { today.checked_sub(1.day()) } else { Ok(today) };
+        return at.map(|at| at.timestamp()).map_err(|error| error.to_string());
+    }
+    super::fleet::since(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_the_clock_and_days() {
+        let now: Zoned = "2026-11-16T10:30:00+01:00[Europe/Berlin]".parse().unwrap();
+        for (text, want) in [
+            ("2026-11-15", "2026-11-14T23:00:00Z"),
+            ("18:00", "2026-11-15T17:00:00Z"),
+            ("9:15", "2026-11-16T08:15:00Z"),
+            ("10:30", "2026-11-16T09:30:00Z"),
+            ("2026-11-15T12:00:00Z", "2026-11-15T12:00:00Z"),
+        ] {
+            assert_eq!(since_at(text, &now).unwrap().to_string(), want, "{text}");
+        }
+        assert!(since_at("2h", &now).is_ok());
+        for bad in ["soon", "25:00", "2026-13-01", ""] {
+            assert!(since_at(bad, &now).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Inside tmux: a popup, a sidebar, and a few characters for the status line.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_base::program;
+use dogwatch_core::attention::{Place, badge};
+use dogwatch_core::exit_code;
+use dogwatch_core::status::Status;
+use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
+use dogwatch_engine::watch::Watcher;
+use dogwatch_engine::{Context, Error};
+use dogwatch_store::Which;
+use jiff::Timestamp;
+
+use crate::args::{Popup, Sidebar, TmuxStatus};
+use crate::usage::UsageError;
+use crate::{environment, interrupt, ui};
+
+/// What a status line shows as `#{@dogwatch_status}`.
+const OPTION: &str = "@dogwatch_status";
+/// Longest wait before checking whether to stop.
+const LONGEST: Duration = Duration::from_secs(5);
+/// tmux answers at once; a popup stays open as long as it is used.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) fn popup(context: &Context, args: &Popup) -> Result<u8, Error> {
+    let mut tmux = around(context)?;
+    tmux.args(["display-popup", "-E", "-w", &args.width, "-h", &args.height]);
+    top(context, &mut tmux, "--once");
+    let status = tmux.status().map_err(Error::io("start tmux"))?;
+    Ok(if status.success() { exit_code::OK } else { exit_code::TMUX })
+}
+
+pub(crate) fn sidebar(context: &Context, args: &Sidebar) -> Result<u8, Error> {
+    let mut tmux = around(context)?;
+    tmux.args(["split-window", "-h", "-b", "-f", "-l", &args.width.to_string()]);
+    top(context, &mut tmux, "--beside");
+    let ended = program::run(tmux, b"", PATIENCE).map_err(Error::io("start tmux"))?;
+    if !ended.is_fine() {
+        ui::talk(format_args!("error: {}", ended.complaint()));
+        return Ok(exit_code::TMUX);
+    }
+    Ok(exit_code::OK)
+}
+
+/// The tmux that this process runs in.
+fn around(context: &Context) -> Result<Command, Error> {
+    let socket = environment::tmux_around().ok_or(UsageError::NotInTmux)?;
+    let mut tmux = Command::new(&context.tmux.program);
+    program::withhold_secrets(&mut tmux);
+    tmux.arg("-S").arg(socket);
+    Ok(tmux)
+}
+
+/// Our own command line, each word by itself.
+fn top(context: &Context, tmux: &mut Command, mode: &str) {
+    tmux.arg("--").arg(&context.dogwatch).arg("--socket").arg(&context.socket);
+    tmux.arg("--state-dir").arg(context.state.root()).args(["top", mode]);
+}
+
+pub(crate) fn status(context: &Context, args: &TmuxStatus) -> Result<u8, Error> {
+    if args.follow {
+        return follow(context);
+    }
+    let now = Timestamp::now();
+    let all = StatusReader::new(context)?.all_of(Which::current(now), now)?;
+    ui::line(in_short(context, all.iter()));
+    Ok(exit_code::OK)
+}
+
+/// `!2 *5 x1`
+fn in_short<'s>(context: &Context, all: impl Iterator<Item = &'s SessionStatus>) -> String {
+    let all: Vec<&SessionStatus> = all.collect();
+    let is_idle = |one: &&SessionStatus| matches!(one.verdict.status, Status::Idle { .. });
+    let looked_at = if all.iter().any(is_idle) {
+        let store = context.store().logged("open the database");
+        store.and_then(|store| store.looked_at().logged("read looks")).unwrap_or_default()
+    } else {
+        BTreeMap::new()
+    };
+    badge(all.iter().map(|one| {
+        let looked = looked_at.get(&one.seen.session.id);
+        let is_seen = looked.is_some_and(|at| one.verdict.since.is_none_or(|since| *at >= since));
+        Place::of(&one.verdict.status, is_seen)
+    }))
+}
+
+/// Sets the option when it changes, until the tmux server ends.
+fn follow(context: &Context) -> Result<u8, Error> {
+    let mut watcher = Watcher::new(context, &[])?;
+    watcher.label_panes();
+    let stop = interrupt::flag(watcher.waker())?;
+    let mut shown = None;
+    while !stop.load(Ordering::Relaxed) {
+        watcher.next(LONGEST, &stop)?;
+        if watcher.panes().is_none() {
+            return Ok(exit_code::OK);
+        }
+        let short = in_short(context, watcher.statuses());
+        if shown.as_ref() != Some(&short) {
+            watcher.set_global(OPTION, Some(&short));
+            shown = Some(short);
+        }
+    }
+    watcher.set_global(OPTION, None);
+    Ok(exit_code::OK)
+}

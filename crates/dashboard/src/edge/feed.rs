@@ -1,0 +1,236 @@
+//! The watcher on a thread of its own. It reports what changed and the screen of the selected session; an idle session costs nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_engine::observe::changes::Waker;
+use dogwatch_engine::observe::snapshot;
+use dogwatch_engine::observe::status::SessionStatus;
+use dogwatch_engine::watch::{Followed, Watcher};
+use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::id::SessionId;
+
+use super::inbox::{Inbox, Panes, Trouble};
+use crate::model::Row;
+
+/// How long the watcher may wait: details that are no change of status are shown then.
+const ROUND: Duration = Duration::from_secs(1);
+/// Pause before another attempt after an error.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The running feed. Dropping it ends its thread.
+#[derive(Debug)]
+pub(super) struct Feed {
+    control: Arc<Control>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Control {
+    wanted: Mutex<Wanted>,
+    changed: Condvar,
+    /// Ends the watcher's wait: something else is wanted.
+    poke: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Wanted {
+    followed: Option<Followed>,
+    is_over: bool,
+    waker: Option<Waker>,
+}
+
+impl Feed {
+    pub(super) fn start(context: &Context, inbox: &Inbox) -> Result<Self, Error> {
+        let control = Arc::new(Control::default());
+        let (context, inbox, shared) = (context.clone(), inbox.clone(), Arc::clone(&control));
+        let run = move || {
+            while !shared.is_over() {
+                if let Err(error) = watch(&context, &shared, &inbox) {
+                    let text = format!("error: {error}");
+                    inbox.post(|pending| {
+                        pending.trouble = Some(Trouble(Some(text)));
+                        pending.is_complete = true;
+                    });
+                    shared.pause();
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("feed".to_owned()).spawn(run);
+        let thread = thread.map_err(Error::io("start a thread"))?;
+        Ok(Self { control, thread: Some(thread) })
+    }
+
+    /// Follows the screen of this session from now on.
+    pub(super) fn follow(&self, followed: Option<Followed>) {
+        let mut wanted = self.control.lock();
+        if wanted.followed != followed {
+            wanted.followed = followed;
+            self.control.wake(&wanted);
+        }
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        let mut wanted = self.control.lock();
+        wanted.is_over = true;
+        self.control.wake(&wanted);
+        drop(wanted);
+        if let Some(thread) = self.thread.take() {
+            // Its control connection to tmux is closed properly.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Control {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Wanted> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
+    fn wake(&self, wanted: &Wanted) {
+        self.poke.store(true, Ordering::Release);
+        self.changed.notify_all();
+        if let Some(waker) = &wanted.waker {
+            waker.wake();
+        }
+    }
+
+    fn pause(&self) {
+        let wanted = self.lock();
+        if !wanted.is_over {
+            // Whether it was woken or not, another attempt follows.
+            drop(self.changed.wait_timeout(wanted, RETRY));
+        }
+    }
+}
+
+fn watch(context: &Context, control: &Control, inbox: &Inbox) -> Result<(), Error> {
+    let mut watcher = Watcher::new(context, &[])?;
+    watcher.label_panes();
+    control.lock().waker = Some(watcher.waker());
+    let mut posted = Posted::default();
+    loop {
+        control.poke.store(false, Ordering::Release);
+        let followed = {
+            let wanted = control.lock();
+            if wanted.is_over {
+                return Ok(());
+            }
+            wanted.followed.clone()
+        };
+        watcher.follow(followed);
+        watcher.next(ROUND, &control.poke)?;
+        posted.post(context, &mut watcher, inbox);
+    }
+}
+
+/// What was reported before: only differences are.
+#[derive(Debug, Default)]
+struct Posted {
+    rows: BTreeMap<SessionId, Row>,
+    attached: BTreeSet<SessionId>,
+    panes: Option<Panes>,
+    is_complete: bool,
+}
+
+impl Posted {
+    fn post(&mut self, context: &Context, watcher: &mut Watcher<'_>, inbox: &Inbox) {
+        let mut touched = watcher.take_touched();
+        let (panes, attached) = match watcher.panes() {
+            Some((panes, attached)) => (Some(panes), attached),
+            None => (None, BTreeSet::new()),
+        };
+        touched.extend(self.attached.symmetric_difference(&attached).cloned());
+        self.attached = attached;
+        let rows =
+            if touched.is_empty() { BTreeMap::new() } else { self.changed(watcher, touched) };
+        let is_first = !std::mem::replace(&mut self.is_complete, true);
+        let panes = Some(Panes(panes)).filter(|panes| self.panes != Some(*panes));
+        self.panes = panes.or(self.panes);
+        let screen = watcher.screen();
+        let has_rows = !rows.is_empty();
+        if !(has_rows || is_first || panes.is_some() || screen.is_some()) {
+            return;
+        }
+        let looked_at = (has_rows || is_first)
+            .then(|| context.store().logged("open the database")?.looked_at().logged("read looks"))
+            .flatten();
+        inbox.post(|pending| {
+            pending.rows.extend(rows);
+            pending.is_complete = true;
+            pending.trouble = Some(Trouble(None));
+            if panes.is_some() {
+                pending.panes = panes;
+            }
+            if looked_at.is_some() {
+                pending.looked_at = looked_at;
+            }
+            if screen.is_some() {
+                pending.screen = screen;
+            }
+        });
+    }
+
+    /// The rows that look different now; `None` for those that are gone.
+    fn changed(
+        &mut self,
+        watcher: &Watcher<'_>,
+        touched: BTreeSet<SessionId>,
+    ) -> BTreeMap<SessionId, Option<Row>> {
+        let mut shown: Vec<&SessionStatus> = watcher.statuses().collect();
+        snapshot::hide_superseded(&mut shown, |one| &one.seen);
+        let shown: BTreeMap<&SessionId, &SessionStatus> =
+            shown.into_iter().map(|one| (&one.seen.session.id, one)).collect();
+        let mut changed = BTreeMap::new();
+        // One that is hidden now may not be touched itself.
+        let gone: Vec<SessionId> =
+            self.rows.keys().filter(|id| !shown.contains_key(id)).cloned().collect();
+        for id in gone {
+            self.rows.remove(&id);
+            changed.insert(id, None);
+        }
+        for (id, one) in shown {
+            if self.rows.contains_key(id) && !touched.contains(id) {
+                continue;
+            }
+            let row = row(one, watcher, self.attached.contains(id));
+            if self.rows.get(id) != Some(&row) {
+                self.rows.insert(id.clone(), row.clone());
+                changed.insert(id.clone(), Some(row));
+            }
+        }
+        changed
+    }
+}
+
+fn row(one: &SessionStatus, watcher: &Watcher<'_>, is_attached: bool) -> Row {
+    let session = &one.seen.session;
+    let screen = watcher.memory(&session.id).and_then(|memory| memory.screen());
+    Row {
+        id: session.id.clone(),
+        name: session.name.clone(),
+        agent: session.agent.clone(),
+        verdict: one.verdict.clone(),
+        notes: one.notes.clone(),
+        numbers: screen.map(|screen| screen.hands.numbers.clone()).unwrap_or_default(),
+        folder: session.cwd.clone(),
+        project: session.project.clone(),
+        tags: session.tags.clone(),
+        role: session.membership.as_ref().map(|membership| membership.role.clone()),
+        story: session.story.as_ref().map(|story| story.story.clone()),
+        created: session.created,
+        has_pane: one.seen.pane.is_some(),
+        is_managed: one.seen.is_ours(),
+        is_attached,
+    }
+}

@@ -1,0 +1,138 @@
+//! What each key does: a state and a key make the next state, and what is to be done about it.
+
+mod editing;
+pub mod palette;
+mod prompts;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use dogwatch_protocol::id::SessionId;
+
+use crate::model::{Mode, State};
+
+pub use prompts::{confirmation, split};
+
+/// A key with what matters of its modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    pub code: KeyCode,
+    pub ctrl: bool,
+    pub alt: bool,
+}
+
+impl Key {
+    pub const fn plain(code: KeyCode) -> Self {
+        Self { code, ctrl: false, alt: false }
+    }
+
+    pub const fn char(c: char) -> Self {
+        Self::plain(KeyCode::Char(c))
+    }
+
+    pub const fn ctrl(c: char) -> Self {
+        Self { code: KeyCode::Char(c), ctrl: true, alt: false }
+    }
+}
+
+impl From<KeyEvent> for Key {
+    fn from(event: KeyEvent) -> Self {
+        Self {
+            code: event.code,
+            ctrl: event.modifiers.contains(KeyModifiers::CONTROL),
+            alt: event.modifiers.contains(KeyModifiers::ALT),
+        }
+    }
+}
+
+/// What a key asks of the edges: tmux, the engine, the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Intent {
+    Quit,
+    Suspend,
+    Redraw,
+    Attach(SessionId),
+    /// Choose this option of this dialog, and of no other.
+    Answer {
+        session: SessionId,
+        name: String,
+        choice: usize,
+        dialog: String,
+    },
+    AnswerQuestion {
+        number: i64,
+        option: usize,
+    },
+    Send {
+        to: Vec<(SessionId, String)>,
+        text: String,
+    },
+    Kill(Vec<(SessionId, String)>),
+    /// Run `dogwatch` with these words. `shows`: its output is a page; else its last line is a notice.
+    Run {
+        words: Vec<String>,
+        shows: bool,
+    },
+    /// A person has seen this session.
+    Looked(SessionId),
+    /// Read the page of the open tab or view again.
+    Reload,
+    /// Complete the folder in the form for a new session.
+    CompleteFolder,
+}
+
+/// Presses a key.
+pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
+    state.notice = None;
+    if key == Key::ctrl('c') {
+        if state.mode == Mode::Queue {
+            return vec![Intent::Quit];
+        }
+        state.mode = Mode::Queue;
+        return vec![];
+    }
+    if key == Key::ctrl('z') {
+        return vec![Intent::Suspend];
+    }
+    if key == Key::ctrl('l') {
+        return vec![Intent::Redraw];
+    }
+    match &state.mode {
+        Mode::Queue => queue::press(state, key),
+        Mode::Help => {
+            state.mode = Mode::Queue;
+            vec![]
+        }
+        Mode::Filter => editing::filter(state, key),
+        Mode::Message { .. } => editing::message(state, key),
+        Mode::New(_) => editing::form(state, key),
+        Mode::Palette { .. } => palette::press(state, key),
+        Mode::Command { .. } => prompts::command(state, key),
+        Mode::Answer { .. } => prompts::answer(state, key),
+        Mode::Question { .. } => prompts::question(state, key),
+        Mode::Kill { .. } => prompts::kill(state, key),
+        Mode::Word { .. } => prompts::word(state, key),
+    }
+}
+
+/// Text that was pasted. In the queue it does nothing: its letters are not keys.
+pub fn paste(state: &mut State, text: &str) {
+    let line: String = text.chars().filter(|c| !c.is_control()).collect();
+    match &mut state.mode {
+        Mode::Message { editor, .. } => editor.insert(text),
+        Mode::Filter => {
+            state.filter.push_str(&line);
+            state.arrange();
+        }
+        Mode::New(form) => line.chars().for_each(|c| form.type_in(c)),
+        Mode::Palette { query, .. } => query.push_str(&line),
+        Mode::Command { line: typed } | Mode::Word { typed, .. } => typed.push_str(&line),
+        // A name that is to be typed is not pasted.
+        Mode::Queue
+        | Mode::Help
+        | Mode::Answer { .. }
+        | Mode::Question { .. }
+        | Mode::Kill { .. } => {}
+    }
+}

@@ -1,0 +1,286 @@
+//! Keys in the queue and in the other views.
+
+use crossterm::event::KeyCode;
+use dogwatch_core::attention::Place;
+use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::status::Status;
+
+use super::{Intent, Key};
+use crate::model::{Editor, Form, Mode, State, Tab, View, short_path};
+
+/// Lines of a page.
+const PAGE: usize = 10;
+
+pub(super) fn press(state: &mut State, key: Key) -> Vec<Intent> {
+    if key == Key::ctrl('k') {
+        state.mode = Mode::Palette { query: String::new(), at: 0 };
+        return vec![];
+    }
+    if key.ctrl || key.alt {
+        return vec![];
+    }
+    match key.code {
+        KeyCode::Char('q') if state.view.is_none() && !state.is_open => vec![Intent::Quit],
+        KeyCode::Char('q') | KeyCode::Esc => back(state),
+        KeyCode::Char('?') => {
+            state.mode = Mode::Help;
+            vec![]
+        }
+        KeyCode::PageUp => scroll(state, PAGE, true),
+        KeyCode::PageDown => scroll(state, PAGE, false),
+        KeyCode::Char('Q') => open(state, View::Questions),
+        KeyCode::Char('S') => open(state, View::Runs),
+        KeyCode::Char('J') => open(state, View::Jobs),
+        KeyCode::Char('M') => open(state, View::Messages),
+        KeyCode::Char('F') => open(state, View::Fleet),
+        KeyCode::Char('U') => open(state, View::Usage),
+        KeyCode::Char('r') => {
+            state.page = None;
+            vec![Intent::Reload]
+        }
+        code => match state.view {
+            Some(view) => in_view(state, view, code),
+            None => in_queue(state, code),
+        },
+    }
+}
+
+fn in_queue(state: &mut State, code: KeyCode) -> Vec<Intent> {
+    match code {
+        KeyCode::Char('j') | KeyCode::Down => go(state, |at, last| (at + 1).min(last)),
+        KeyCode::Char('k') | KeyCode::Up => go(state, |at, _| at.saturating_sub(1)),
+        KeyCode::Home => go(state, |_, _| 0),
+        KeyCode::Char('G') | KeyCode::End => go(state, |_, last| last),
+        KeyCode::Char(digit @ '1'..='9') => jump(state, digit),
+        KeyCode::Tab => next_in_need(state, false),
+        KeyCode::BackTab => next_in_need(state, true),
+        KeyCode::Enter => enter(state),
+        KeyCode::Char('a') => answer(state),
+        KeyCode::Char('m') => {
+            let to = state.meant();
+            if to.is_empty() {
+                return none(state);
+            }
+            state.mode = Mode::Message { to, editor: Editor::default() };
+            vec![]
+        }
+        KeyCode::Char('w') => tab(state, Tab::Why),
+        KeyCode::Char('d') => tab(state, Tab::Diff),
+        KeyCode::Char('c') => tab(state, Tab::Conversation),
+        KeyCode::Char('e') => tab(state, Tab::Events),
+        KeyCode::Char('/') => {
+            state.mode = Mode::Filter;
+            vec![]
+        }
+        KeyCode::Char('s') => {
+            state.sort = state.sort.next();
+            state.arrange();
+            state.say(format!("order: {}", state.sort.title()));
+            vec![]
+        }
+        KeyCode::Char('g') => {
+            state.group = state.group.next();
+            state.arrange();
+            state.say(state.group.title());
+            vec![]
+        }
+        KeyCode::Char('p') => {
+            state.only_project = !state.only_project;
+            state.arrange();
+            vec![]
+        }
+        KeyCode::Char(' ') => mark(state),
+        KeyCode::Char('n') => {
+            let home = state.around.home.clone();
+            let folder = short_path(&state.around.here, home.as_deref());
+            state.mode = Mode::New(Form::new(&state.around, &folder));
+            vec![]
+        }
+        KeyCode::Char('K') => {
+            let sessions = state.meant();
+            if sessions.is_empty() {
+                return none(state);
+            }
+            state.mode = Mode::Kill { sessions, typed: String::new() };
+            vec![]
+        }
+        KeyCode::Char('R') => on_meant(state, |_, name| vec!["resume".into(), name]),
+        KeyCode::Char('A') => on_meant(state, |id, _| vec!["archive".into(), id.to_string()]),
+        KeyCode::Char('t') => word(state, "tag"),
+        KeyCode::Char('N') => word(state, "rename"),
+        _ => vec![],
+    }
+}
+
+fn in_view(state: &mut State, view: View, code: KeyCode) -> Vec<Intent> {
+    if view == View::Questions {
+        let last = state.questions.len().saturating_sub(1);
+        match code {
+            KeyCode::Char('j') | KeyCode::Down => {
+                state.question_at = (state.question_at + 1).min(last);
+                return vec![];
+            }
+            KeyCode::Char('k') | KeyCode::Up => {
+                state.question_at = state.question_at.saturating_sub(1);
+                return vec![];
+            }
+            KeyCode::Char('a') => {
+                if let Some(question) = state.questions.get(state.question_at) {
+                    state.mode = Mode::Question { number: question.number };
+                }
+                return vec![];
+            }
+            _ => {}
+        }
+    }
+    match code {
+        KeyCode::Char('j') | KeyCode::Down => scroll(state, 1, false),
+        KeyCode::Char('k') | KeyCode::Up => scroll(state, 1, true),
+        KeyCode::Home => {
+            state.scroll = 0;
+            vec![]
+        }
+        _ => vec![],
+    }
+}
+
+/// One step back: what is open closes, then marks and the filter go.
+fn back(state: &mut State) -> Vec<Intent> {
+    if state.view.take().is_some() {
+        state.rest_preview();
+    } else if state.tab != Tab::Screen {
+        state.tab = Tab::Screen;
+        state.rest_preview();
+    } else if state.scroll > 0 {
+        state.scroll = 0;
+    } else if state.is_open {
+        state.is_open = false;
+    } else if !state.marked.is_empty() {
+        state.marked.clear();
+    } else if !state.filter.is_empty() {
+        state.filter.clear();
+        state.arrange();
+    }
+    vec![]
+}
+
+fn open(state: &mut State, view: View) -> Vec<Intent> {
+    state.view = Some(view);
+    state.rest_preview();
+    vec![]
+}
+
+fn none(state: &mut State) -> Vec<Intent> {
+    state.complain("no session is selected");
+    vec![]
+}
+
+/// The preview of the screen and of a conversation rests at its end; everything else at its beginning.
+fn scroll(state: &mut State, lines: usize, up: bool) -> Vec<Intent> {
+    let rests_at_end =
+        state.view.is_none() && matches!(state.tab, Tab::Screen | Tab::Conversation | Tab::Events);
+    state.scroll =
+        if up == rests_at_end { state.scroll + lines } else { state.scroll.saturating_sub(lines) };
+    vec![]
+}
+
+fn go(state: &mut State, to: impl Fn(usize, usize) -> usize) -> Vec<Intent> {
+    let Some(last) = state.listed().len().checked_sub(1) else { return vec![] };
+    let at = to(state.index().unwrap_or(0), last);
+    let left = state.select_at(at);
+    looked(state, left)
+}
+
+fn jump(state: &mut State, digit: char) -> Vec<Intent> {
+    let at = digit.to_digit(10).map_or(0, |digit| digit as usize - 1);
+    let left = state.select_at(at);
+    looked(state, left)
+}
+
+fn next_in_need(state: &mut State, backwards: bool) -> Vec<Intent> {
+    let Some(id) = state.next_in_need(backwards) else {
+        state.say("no session needs you");
+        return vec![];
+    };
+    let left = state.select(id);
+    looked(state, left)
+}
+
+/// A session counts as looked at once the cursor leaves it: while it is on it, the row stays where it is.
+fn looked(state: &State, left: Option<SessionId>) -> Vec<Intent> {
+    let is_unseen =
+        |id: &SessionId| state.rows.get(id).is_some_and(|row| state.place(row) == Place::Unseen);
+    left.filter(is_unseen).map(Intent::Looked).into_iter().collect()
+}
+
+fn enter(state: &mut State) -> Vec<Intent> {
+    if state.is_small() && !state.is_open && !state.is_sidebar {
+        state.is_open = true;
+        return vec![];
+    }
+    let Some(row) = state.selected_row() else { return none(state) };
+    if !row.has_pane {
+        let text = format!("{} has ended: there is no pane to attach to", row.name);
+        state.complain(text);
+        return vec![];
+    }
+    vec![Intent::Attach(row.id.clone())]
+}
+
+fn answer(state: &mut State) -> Vec<Intent> {
+    let Some(row) = state.selected_row() else { return none(state) };
+    let (name, options) = (row.name.clone(), row.options());
+    let problem = match (row.status(), row.dialog()) {
+        (Status::Waiting { .. }, Some(dialog)) if !options.is_empty() => {
+            let (session, dialog) = (row.id.clone(), dialog.to_owned());
+            state.mode = Mode::Answer { session, name, dialog, options };
+            return vec![];
+        }
+        (Status::Waiting { .. }, Some(_)) => {
+            format!("{name}: this dialog has no options to choose from; Enter attaches")
+        }
+        (Status::Waiting { .. }, None) => {
+            format!("{name}: its dialog is not on the screen; Enter attaches")
+        }
+        (status, _) => format!("{name} is {}: nothing to answer", status.as_str()),
+    };
+    state.complain(problem);
+    vec![]
+}
+
+/// Opens a tab; the key of the open one closes it.
+fn tab(state: &mut State, tab: Tab) -> Vec<Intent> {
+    state.tab = if state.tab == tab { Tab::Screen } else { tab };
+    if state.is_small() {
+        state.is_open = true;
+    }
+    state.rest_preview();
+    vec![]
+}
+
+fn mark(state: &mut State) -> Vec<Intent> {
+    let Some(id) = state.selected.clone() else { return vec![] };
+    if !state.marked.remove(&id) {
+        state.marked.insert(id);
+    }
+    go(state, |at, last| (at + 1).min(last))
+}
+
+/// Runs a command for each session that is meant.
+fn on_meant(state: &mut State, words: impl Fn(SessionId, String) -> Vec<String>) -> Vec<Intent> {
+    let meant = state.meant();
+    if meant.is_empty() {
+        return none(state);
+    }
+    let run = |(id, name)| Intent::Run { words: words(id, name), shows: false };
+    meant.into_iter().map(run).collect()
+}
+
+fn word(state: &mut State, command: &'static str) -> Vec<Intent> {
+    let to = state.meant();
+    if to.is_empty() {
+        return none(state);
+    }
+    state.mode = Mode::Word { command, to, typed: String::new() };
+    vec![]
+}

@@ -1,0 +1,184 @@
+//! One session as the dashboard shows it.
+
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::attention::Place;
+use dogwatch_core::liveness::{exit_words, how_stopped};
+use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::status::{Role, Status, Verdict};
+use jiff::Timestamp;
+
+use crate::text;
+
+/// A session, its verdict, and what grouping and filtering need.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    pub id: SessionId,
+    pub name: String,
+    pub agent: String,
+    pub verdict: Verdict,
+    pub notes: Vec<String>,
+    /// The numbers that the options of the open dialog have on the screen.
+    pub numbers: Vec<usize>,
+    pub folder: PathBuf,
+    pub project: PathBuf,
+    pub tags: Vec<String>,
+    pub role: Option<String>,
+    /// The story that it works on in a run.
+    pub story: Option<String>,
+    pub created: Timestamp,
+    /// tmux has its pane.
+    pub has_pane: bool,
+    pub is_managed: bool,
+    /// A tmux client shows it.
+    pub is_attached: bool,
+}
+
+impl Row {
+    pub fn status(&self) -> &Status {
+        &self.verdict.status
+    }
+
+    /// Whether a person has looked at it since its status began.
+    pub fn is_seen(&self, looked_at: Option<Timestamp>) -> bool {
+        let since = self.verdict.since;
+        self.is_attached || looked_at.is_some_and(|at| since.is_none_or(|since| at >= since))
+    }
+
+    /// The options of the open dialog with their numbers.
+    pub fn options(&self) -> Vec<(usize, String)> {
+        let Status::Waiting { options, .. } = self.status() else { return Vec::new() };
+        if self.numbers.len() == options.len() {
+            self.numbers.iter().copied().zip(options.iter().cloned()).collect()
+        } else {
+            (1..).zip(options.iter().cloned()).collect()
+        }
+    }
+
+    /// The id of the dialog that is open, if it was seen on the screen.
+    pub fn dialog(&self) -> Option<&str> {
+        match self.status() {
+            Status::Waiting { dialog, .. } => dialog.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The folder with the home directory shortened.
+    pub fn folder_text(&self, home: Option<&Path>) -> String {
+        short_path(&self.folder, home)
+    }
+
+    /// What it is doing, on one line.
+    pub fn what(&self, is_seen: bool) -> String {
+        let what = what(self.status());
+        let is_new = Place::of(self.status(), is_seen) == Place::Unseen;
+        text::one_line(&if is_new { format!("{what}  (not looked at yet)") } else { what })
+    }
+
+    /// The question alone, for views without room for its kind.
+    pub fn question(&self) -> Option<String> {
+        match self.status() {
+            Status::Waiting { question: Some(question), .. } => Some(text::one_line(question)),
+            Status::Waiting { r#for, .. } => Some(r#for.as_str().to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Which sources decided, and which disagree.
+    pub fn evidence(&self) -> String {
+        let of = |role: Role| -> Vec<String> {
+            let all = self.verdict.reasons.iter().filter(|reason| reason.role == role);
+            all.map(|reason| reason.source.as_str().replace('_', " ")).collect()
+        };
+        let basis = self.verdict.basis.as_str();
+        let (decided, disagree) = (of(Role::Decided), of(Role::Disagrees));
+        let by =
+            if decided.is_empty() { String::new() } else { format!(" by: {}", decided.join(", ")) };
+        let against = match disagree.as_slice() {
+            [] => String::new(),
+            [one] => format!("; {one} disagrees"),
+            several => format!("; {} disagree", several.join(", ")),
+        };
+        format!("{basis}{by}{against}")
+    }
+
+    /// What a filter is compared with.
+    pub fn haystack(&self, home: Option<&Path>) -> String {
+        let status = self.status();
+        let mut all = vec![
+            self.name.clone(),
+            self.agent.clone(),
+            status.as_str().to_owned(),
+            self.folder_text(home),
+            what(status),
+        ];
+        all.extend(self.tags.iter().cloned());
+        all.extend(self.role.clone());
+        all.extend(self.story.clone());
+        all.join(" ").to_lowercase()
+    }
+}
+
+/// The path with the home directory as `~`.
+pub fn short_path(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => text::one_line(&format!("~/{}", rest.display())),
+        None => text::one_line(&path.display().to_string()),
+    }
+}
+
+/// The details of a status, in words.
+pub fn what(status: &Status) -> String {
+    match status {
+        Status::Working { looping: Some(looping), .. } => looping.to_string(),
+        Status::Working { task, looping: None } => task.clone().unwrap_or_default(),
+        Status::Waiting { r#for, question: Some(question), .. } => {
+            format!("{}: {question}", r#for.as_str())
+        }
+        Status::Waiting { r#for, question: None, .. } => r#for.as_str().to_owned(),
+        Status::Limited { until: Some(until), .. } => format!("resets {until}"),
+        Status::Limited { until: None, text } => text.clone(),
+        Status::Idle { after_turn, interrupted, background, draft } => {
+            let turn = match (interrupted, after_turn) {
+                (true, _) => "turn interrupted",
+                (false, true) => "turn finished",
+                (false, false) => "fresh",
+            };
+            let mut parts = vec![turn.to_owned()];
+            if *background > 0 {
+                parts.push(format!("{background} in the background"));
+            }
+            if draft.is_some() {
+                parts.push("draft in the input box".to_owned());
+            }
+            parts.join(", ")
+        }
+        Status::Error { kind, text } => format!("{kind}: {text}"),
+        Status::Crashed { exit: Some(exit) } => exit_words(*exit),
+        Status::Stopped { exit: Some(exit), cause: Some(cause), by } => {
+            how_stopped(*exit, *cause, by.as_deref())
+        }
+        Status::Unknown { missing } => missing.clone(),
+        Status::Lost { last_seen: Some(at) } => format!("last seen at {at:.0}"),
+        Status::Stuck { .. } => "no sign of life".to_owned(),
+        Status::Starting
+        | Status::Exited
+        | Status::Stopped { .. }
+        | Status::Crashed { .. }
+        | Status::Lost { last_seen: None } => String::new(),
+    }
+}
+
+/// The sign of a place in the queue. Never colour alone.
+pub fn sign(place: Place, status: &Status) -> char {
+    match place {
+        Place::Answer => '!',
+        Place::Trouble => 'x',
+        Place::Limit => '%',
+        Place::Unseen => '+',
+        Place::Working => '*',
+        Place::Rest if matches!(status, Status::Unknown { .. }) => '?',
+        Place::Idle | Place::Rest => '.',
+    }
+}

@@ -1,0 +1,115 @@
+//! Short texts: cut, padded, and harmless to a terminal.
+
+use jiff::Timestamp;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// The text on one line, with nothing that a terminal obeys or hides.
+pub fn one_line(text: &str) -> String {
+    let harmless = dogwatch_core::terminal::harmless(text);
+    let mut out = String::with_capacity(harmless.len());
+    for word in harmless.split_whitespace() {
+        // Two blanks between sentences of our own stay.
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    if harmless.contains("  (") { out.replacen(" (", "  (", 1) } else { out }
+}
+
+/// How many columns a text takes.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The beginning of the text that fits, with `…` where it was cut.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        let wide = c.width().unwrap_or(0);
+        if used + wide + 1 > columns {
+            break;
+        }
+        used += wide;
+        out.push(c);
+    }
+    if columns > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// Cut, and filled up with blanks on the right.
+pub fn fit(text: &str, columns: usize) -> String {
+    let cut = cut(text, columns);
+    let gap = columns.saturating_sub(width(&cut));
+    cut + &" ".repeat(gap)
+}
+
+/// Filled up with blanks on the left.
+pub fn right(text: &str, columns: usize) -> String {
+    let cut = cut(text, columns);
+    " ".repeat(columns.saturating_sub(width(&cut))) + &cut
+}
+
+/// How long ago: `31s`, `4m`, `2h`, `3d`.
+pub fn age(since: Timestamp, now: Timestamp) -> String {
+    let seconds = now.duration_since(since).as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_by_columns() {
+        for (text, columns, want) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("abc", 0, ""),
+            ("abc", 1, "…"),
+        ] {
+            assert_eq!(cut(text, columns), want, "{text} {columns}");
+            assert_eq!(width(&fit(text, columns)), columns, "{text} {columns}");
+            assert_eq!(width(&right(text, columns)), columns, "{text} {columns}");
+        }
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        for (seconds, want) in [
+            (0, "0s"),
+            (59, "59s"),
+            (60, "1m"),
+            (3599, "59m"),
+            (3600, "1h"),
+            (200_000, "2d"),
+            (-5, "0s"),
+        ] {
+            let since = Timestamp::from_second(1_000_000 - seconds).unwrap();
+            assert_eq!(age(since, now), want);
+        }
+    }
+
+    #[test]
+    fn nothing_of_an_agent_moves_the_cursor() {
+        assert_eq!(one_line("a\x1b[2Jb\nc\td"), "a·[2Jb c d");
+        assert_eq!(
+            one_line("turn finished  (not looked at yet)"),
+            "turn finished  (not looked at yet)"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! The first line: how many need you, and what is shown.
+
+use dogwatch_core::attention::Place;
+
+use super::{Canvas, style};
+use crate::model::{State, short_path};
+use crate::text;
+
+/// Draws it; the line below it.
+pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) -> u16 {
+    let columns = canvas.columns();
+    let [need, failed, limited, working, idle] = state.counts();
+    let is_wide = columns >= 99;
+    let is_small = state.is_small();
+    let mut parts = vec![
+        (need, "need you", Place::Answer),
+        (failed, "failed", Place::Trouble),
+        (limited, "limited", Place::Limit),
+        (working, if is_small { "work" } else { "working" }, Place::Working),
+        (idle, "idle", Place::Idle),
+    ];
+    if !is_wide {
+        parts.retain(|(_, _, place)| *place != Place::Limit);
+    }
+    if is_small {
+        parts.retain(|(_, _, place)| *place != Place::Idle);
+    }
+    let clock = text::width(&state.clock);
+    let end = columns.saturating_sub(clock);
+    let mut x = 1;
+    if !is_small {
+        x = canvas.put(x, 0, "dogwatch", style::bold());
+        x += if is_wide { 3 } else { 2 };
+    }
+    let mut is_first = true;
+    for (count, word, place) in parts.into_iter().filter(|(count, ..)| *count > 0) {
+        if is_small && !is_first {
+            x = canvas.put_within(x, 0, " · ", end, style::dim());
+        }
+        let part = format!("{count} {word}");
+        if x + text::width(&part) > end.saturating_sub(1) {
+            break;
+        }
+        x = canvas.put_within(x, 0, &part, end, style::of(place));
+        if !is_small {
+            x += if is_wide { 3 } else { 2 };
+        }
+        is_first = false;
+    }
+    canvas.put(end, 0, &state.clock, style::dim());
+    if !is_wide {
+        return 1;
+    }
+    let scope = scope(state);
+    let at = end.saturating_sub(text::width(&scope) + 4);
+    if at > x {
+        canvas.put(at, 0, &scope, style::dim());
+    }
+    canvas.put(0, 1, " ", style::plain());
+    canvas.rule(1, 1, style::dim());
+    2
+}
+
+/// Which sessions are listed.
+fn scope(state: &State) -> String {
+    let home = state.around.home.as_deref();
+    let here = short_path(&state.around.here, home);
+    let scope = if state.only_project { "this project" } else { "all projects" };
+    let filter = match state.filter.as_str() {
+        "" => String::new(),
+        filter => format!("  /{}", text::one_line(filter)),
+    };
+    let marked = match state.marked.len() {
+        0 => String::new(),
+        count => format!("  {count} marked"),
+    };
+    format!("{here}  {scope}{filter}{marked}")
+}

@@ -1,0 +1,276 @@
+//! What lies over the frame while something is asked, and the last line.
+
+use dogwatch_protocol::status::Status;
+use ratatui::layout::{Position, Rect};
+
+use super::{Canvas, is_typing, style};
+use crate::keys::confirmation;
+use crate::keys::palette::{self, ACTIONS};
+use crate::model::{Field, Mode, State, View};
+use crate::text;
+
+/// Draws what is open over the middle of the frame.
+pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
+    match &state.mode {
+        Mode::Help => help(canvas, area),
+        Mode::Palette { query, at } => open_palette(state, canvas, area, query, *at),
+        Mode::Message { editor, .. } => {
+            let lines: Vec<String> = editor.lines().collect();
+            bottom_box(canvas, area, &message_title(state), &lines, editor.cursor().0);
+        }
+        Mode::New(form) => {
+            let lines: Vec<String> = Field::ALL
+                .iter()
+                .zip(&form.values)
+                .enumerate()
+                .map(|(at, (field, value))| {
+                    let here = if at == form.at { "▌" } else { " " };
+                    let hint = if at == form.at && value.is_empty() { field.hint() } else { "" };
+                    format!("{here}{} {}{hint}", text::fit(field.title(), 9), text::one_line(value))
+                })
+                .collect();
+            bottom_box(canvas, area, "new session", &lines, form.at);
+        }
+        Mode::Answer { name, options, .. } => {
+            let lines: Vec<String> = options
+                .iter()
+                .map(|(number, text)| format!("{number}  {}", text::one_line(text)))
+                .collect();
+            bottom_box(canvas, area, &format!("answer {}", text::one_line(name)), &lines, 0);
+        }
+        Mode::Queue
+        | Mode::Filter
+        | Mode::Question { .. }
+        | Mode::Kill { .. }
+        | Mode::Word { .. }
+        | Mode::Command { .. } => {}
+    }
+}
+
+fn message_title(state: &State) -> String {
+    let Mode::Message { to, .. } = &state.mode else { return String::new() };
+    let names: Vec<&str> = to.iter().map(|(_, name)| name.as_str()).collect();
+    format!("message to {}", text::one_line(&names.join(", ")))
+}
+
+/// How many lines a box has room for.
+fn box_room(area: Rect) -> usize {
+    usize::from(area.height / 2).max(3)
+}
+
+/// A box at the bottom of the frame, in which line `at` is in sight.
+fn bottom_box(canvas: &mut Canvas<'_>, area: Rect, title: &str, lines: &[String], at: usize) {
+    let room = box_room(area);
+    let shown = lines.len().clamp(1, room);
+    let first = first_line(lines.len(), room, at);
+    let height = u16::try_from(shown + 1).unwrap_or(area.height).min(area.height);
+    let top = area.bottom() - height;
+    for y in top..area.bottom() {
+        canvas.blank(y);
+    }
+    let x = canvas.put(1, top, "── ", style::dim());
+    let x = canvas.put(x, top, title, style::bold());
+    canvas.rule(x + 1, top, style::dim());
+    for (line, y) in lines.iter().skip(first).take(room).zip(top + 1..area.bottom()) {
+        canvas.put(2, y, line, style::plain());
+    }
+}
+
+fn first_line(count: usize, room: usize, at: usize) -> usize {
+    (at + 1).saturating_sub(room).min(count.saturating_sub(room))
+}
+
+fn help(canvas: &mut Canvas<'_>, area: Rect) {
+    for y in area.y..area.bottom() {
+        canvas.blank(y);
+    }
+    let mut lines: Vec<(String, String)> = vec![
+        ("j k ↑ ↓".to_owned(), "move; the cursor stays on its session".to_owned()),
+        ("1–9".to_owned(), "jump to a row; digits alone never answer".to_owned()),
+        ("PgUp PgDn".to_owned(), "scroll the lower part".to_owned()),
+        ("Ctrl-K".to_owned(), "palette: all of this, sessions, and every command".to_owned()),
+        ("Esc".to_owned(), "one step back".to_owned()),
+    ];
+    lines.extend(ACTIONS.iter().map(|(key, _, does)| ((*key).to_owned(), (*does).to_owned())));
+    let signs =
+        "! waits for you  x failed  % limited  + new  * works  . idle  ? unknown  ~ inferred";
+    let room = usize::from(area.height).saturating_sub(1);
+    // Two columns where one is too short for all of them.
+    let is_wide = lines.len() > room && canvas.columns() >= 99;
+    let per_column = if is_wide { lines.len().div_ceil(2) } else { lines.len() };
+    for (at, (key, does)) in lines.iter().enumerate() {
+        let (column, row) = (at / per_column, at % per_column);
+        if row >= room {
+            continue;
+        }
+        let x = 2 + column * (canvas.columns() / 2);
+        let y = area.y + u16::try_from(row).unwrap_or(0);
+        canvas.put(x, y, key, style::bold());
+        let end = if column == 0 && is_wide { canvas.columns() / 2 } else { canvas.columns() };
+        canvas.put_within(x + 11, y, does, end, style::plain());
+    }
+    canvas.put(2, area.bottom() - 1, signs, style::dim());
+}
+
+fn open_palette(state: &State, canvas: &mut Canvas<'_>, area: Rect, query: &str, at: usize) {
+    let found = palette::choices(state, query);
+    let room = usize::from(area.height).saturating_sub(1).min(12);
+    let height = u16::try_from(room + 1).unwrap_or(area.height);
+    for y in area.y..area.y + height {
+        canvas.blank(y);
+    }
+    let x = canvas.put(1, area.y, "> ", style::bold());
+    canvas.put(x, area.y, &text::one_line(query), style::plain());
+    let first = first_line(found.len(), room, at);
+    for (index, (choice, y)) in found.iter().skip(first).take(room).zip(area.y + 1..).enumerate() {
+        let is_chosen = index + first == at;
+        let mark = if is_chosen { "▌" } else { " " };
+        canvas.put(0, y, mark, style::bold());
+        let words = if is_chosen { style::bold() } else { style::plain() };
+        canvas.put(2, y, &text::fit(&text::one_line(&choice.hint), 9), style::dim());
+        canvas.put(12, y, &text::one_line(&choice.title), words);
+    }
+}
+
+/// The last line: what is asked, what happened, or the keys; and where the cursor is.
+pub(super) fn last_line(state: &State, canvas: &mut Canvas<'_>, y: u16) -> Option<Position> {
+    let prompt = prompt(state);
+    if let Some((question, typed)) =
+        prompt.filter(|_| is_typing(&state.mode) && state.notice.is_none())
+    {
+        let x = canvas.put(1, y, &question, style::bold());
+        let x = canvas.put(x + 1, y, &text::one_line(&typed), style::plain());
+        // A trailing blank is typed too.
+        let blank = usize::from(typed.ends_with(' '));
+        return Some(position(x + blank, y));
+    }
+    match &state.notice {
+        Some(notice) => {
+            let style = if notice.is_error { style::error() } else { style::bold() };
+            canvas.put(1, y, &text::one_line(&notice.text), style);
+        }
+        None => keys(state, canvas, y),
+    }
+    cursor(state, canvas, y)
+}
+
+fn position(x: usize, y: u16) -> Position {
+    Position { x: u16::try_from(x).unwrap_or(u16::MAX), y }
+}
+
+/// Where the cursor is in a box.
+fn cursor(state: &State, canvas: &Canvas<'_>, bottom: u16) -> Option<Position> {
+    let top = if canvas.columns() >= 99 { 2 } else { 1 };
+    let area = Rect { y: top, height: bottom.saturating_sub(top), ..canvas.area() };
+    let room = box_room(area);
+    let in_box = |count: usize, at: usize| {
+        let shown = count.clamp(1, room);
+        let line = at - first_line(count, room, at);
+        bottom.saturating_sub(u16::try_from(shown - line.min(shown - 1)).unwrap_or(1))
+    };
+    let x = |column: usize| column.min(canvas.columns());
+    match &state.mode {
+        Mode::Message { editor, .. } => {
+            let (row, column) = editor.cursor();
+            let line: String = editor.lines().nth(row)?.chars().take(column).collect();
+            Some(position(x(2 + text::width(&line)), in_box(editor.count(), row)))
+        }
+        Mode::New(form) => {
+            let typed = text::width(&form.values[form.at]);
+            Some(position(x(2 + 11 + typed), in_box(Field::ALL.len(), form.at)))
+        }
+        Mode::Palette { query, .. } => Some(position(x(3 + text::width(query)), top)),
+        _ => None,
+    }
+}
+
+/// A question on the last line, and what was typed so far.
+fn prompt(state: &State) -> Option<(String, String)> {
+    match &state.mode {
+        Mode::Filter => Some(("/".to_owned(), state.filter.clone())),
+        Mode::Kill { sessions, typed } => {
+            let wanted = confirmation(sessions);
+            let question = match sessions.as_slice() {
+                [_] => format!("kill {wanted}? Type its name, then Enter:"),
+                several => {
+                    let names: Vec<&str> = several.iter().map(|(_, name)| name.as_str()).collect();
+                    let names = text::cut(&names.join(", "), 40);
+                    format!("kill {wanted} sessions ({names})? Type {wanted}, then Enter:")
+                }
+            };
+            Some((text::one_line(&question), typed.clone()))
+        }
+        Mode::Word { command, typed, .. } => {
+            let what = if *command == "tag" { "tag:" } else { "new name:" };
+            Some((what.to_owned(), typed.clone()))
+        }
+        Mode::Command { line } => Some(("dogwatch".to_owned(), line.clone())),
+        _ => None,
+    }
+}
+
+/// The keys that make sense now.
+fn keys(state: &State, canvas: &mut Canvas<'_>, y: u16) {
+    let is_wide = canvas.columns() >= 99;
+    let is_waiting =
+        state.selected_row().is_some_and(|row| matches!(row.status(), Status::Waiting { .. }));
+    let list: Vec<(&str, &str)> = match &state.mode {
+        Mode::Answer { .. } => vec![("1–9", "answer"), ("Esc", "cancel")],
+        Mode::Question { .. } => vec![("1–9", "choose an option"), ("Esc", "cancel")],
+        Mode::Message { .. } => {
+            vec![("Enter", "send"), ("Alt-Enter", "new line"), ("Esc", "cancel")]
+        }
+        Mode::New(_) => {
+            vec![("Enter", "start"), ("↑ ↓", "field"), ("Tab", "complete"), ("Esc", "cancel")]
+        }
+        Mode::Palette { .. } => vec![("Enter", "choose"), ("↑ ↓", "move"), ("Esc", "cancel")],
+        Mode::Help => vec![("any key", "back")],
+        _ => match state.view {
+            Some(View::Questions) => {
+                vec![("a", "answer"), ("j k", "move"), ("r", "read again"), ("Esc", "back")]
+            }
+            Some(_) => vec![("j k", "scroll"), ("r", "read again"), ("Esc", "back"), ("?", "keys")],
+            None if state.rows.is_empty() => vec![("n", "new"), ("?", "keys"), ("q", "quit")],
+            None if state.is_small() && state.is_open => {
+                vec![("a", "answer"), ("⏎", "attach"), ("Esc", "back")]
+            }
+            None if state.is_sidebar && state.is_small() => {
+                vec![("a", "answer"), ("⏎", "attach"), ("?", "keys")]
+            }
+            None if state.is_small() => vec![("a", "answer"), ("⏎", "open"), ("?", "keys")],
+            None if is_wide => vec![
+                ("a", "answer"),
+                ("Enter", "attach"),
+                ("m", "message"),
+                ("w", "why"),
+                ("d", "diff"),
+                ("/", "filter"),
+                ("n", "new"),
+                ("K", "kill"),
+                ("?", "keys"),
+                ("q", "quit"),
+            ],
+            None => vec![
+                ("a", "answer"),
+                ("Enter", "attach"),
+                ("m", "message"),
+                ("w", "why"),
+                ("?", "keys"),
+                ("q", "quit"),
+            ],
+        },
+    };
+    let in_queue = state.mode == Mode::Queue && state.view.is_none();
+    let mut x = 1;
+    for (key, does) in list {
+        if key == "a" && in_queue && !is_waiting {
+            continue;
+        }
+        if x + text::width(key) + 1 + text::width(does) > canvas.columns() {
+            break;
+        }
+        x = canvas.put(x, y, key, style::bold());
+        x = canvas.put(x + 1, y, does, style::dim());
+        x += if is_wide { 3 } else { 2 };
+    }
+}

@@ -1,0 +1,47 @@
+//! Budgets: reports those that are used up, once each, and lifts them.
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::usage::{BudgetStanding, held_words};
+use jiff::{Timestamp, Zoned};
+
+use crate::observe::usage::{Named, is_about, standings};
+use crate::{Context, Error};
+
+/// Checks the budgets that a session is subject to, and reports those that are used up. Returns why its prompts are held, if they
+/// are.
+pub fn check(context: &Context, named: Named<'_>) -> Result<Option<String>, Error> {
+    let mut store = context.store()?;
+    let all = standings(context, &store, Some(named), &Zoned::now())?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let Some(session) = store.by_id(named.session)? else { return Ok(None) };
+    let mut held = None;
+    for one in all.iter().filter(|one| one.is_used_up && is_about(one, &session)) {
+        let reported = store.report_budget(&session.id, one, Timestamp::now());
+        reported.logged("report a budget");
+        if one.holds() && held.is_none() {
+            held = Some(held_words(one));
+        }
+    }
+    Ok(held)
+}
+
+/// Lifts the budgets that are used up, of a session or of all, until their period ends or their limit changes.
+pub fn lift(context: &Context, target: Option<&str>) -> Result<Vec<BudgetStanding>, Error> {
+    let mut store = context.store()?;
+    let session = match target {
+        Some(target) => Some(crate::observe::snapshot::find(context, target)?.session),
+        None => None,
+    };
+    let mut all = standings(context, &store, None, &Zoned::now())?;
+    all.retain(|one| one.is_used_up && one.holds());
+    if let Some(session) = &session {
+        all.retain(|one| is_about(one, session));
+    }
+    for one in &mut all {
+        one.is_lifted = true;
+        store.lift_budget(one, Timestamp::now())?;
+    }
+    Ok(all)
+}

@@ -1,0 +1,188 @@
+//! `--notify-me`: an agent that gives work to another one is told by a message when that is done, failed, waits or is limited.
+//!
+//! The courier of the session that is told does all of it: it watches the workers, records each event once, and posts one message with all
+//! that happened when its own agent is at its prompt. It lives as long as there is something to wait for. `send` delivers the message, with
+//! all its care: never into a dialog, never beside a draft.
+
+use std::collections::BTreeSet;
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::callback::{self, Next, Work};
+use dogwatch_core::delivery::{When, safe_text};
+use dogwatch_core::profile;
+use dogwatch_core::status::Status;
+use dogwatch_protocol::id::SessionId;
+use dogwatch_store::{Callback, NewCallback, NewMessage};
+use jiff::Timestamp;
+
+use crate::actions::job;
+use crate::actions::send::{Terms, deliverer};
+use crate::error::{MessageError, SessionError};
+use crate::observe::changes::Interest;
+use crate::observe::jobs::recorded;
+use crate::observe::snapshot;
+use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::{agents, processes};
+use crate::{Context, Error};
+
+/// What ends together is told together: how long after the last event, and at most how long after the first, in milliseconds.
+const QUIET: i64 = 1_500;
+const AT_MOST: i64 = 10_000;
+
+/// The session that is told: the caller's own.
+#[derive(Debug, Clone)]
+pub struct Subscriber(SessionId);
+
+/// Finds the caller's own session, before any work is given away: a caller that cannot be told is an error.
+pub fn subscriber(context: &Context) -> Result<Subscriber, Error> {
+    let none = || Error::Message(MessageError::NoOwnSession);
+    let id = context.caller.session.as_deref().ok_or_else(none)?;
+    let session = context.store()?.by_id(id)?.ok_or_else(none)?;
+    if session.agent == profile::COMMAND {
+        return Err(MessageError::PlainCommand { name: session.name }.into());
+    }
+    Ok(Subscriber(session.id))
+}
+
+/// From now on the subscriber is told of this work: a job, or the first turn of a session.
+pub fn subscribe(
+    context: &Context,
+    subscriber: &Subscriber,
+    session: &str,
+    job: Option<&str>,
+) -> Result<(), Error> {
+    let Subscriber(subscriber) = subscriber;
+    let new = NewCallback { subscriber, session, job, at: Timestamp::now() };
+    context.store()?.add_callback(&new)?;
+    wake(context, subscriber);
+    Ok(())
+}
+
+/// Has the subscriber's runner start its courier.
+fn wake(context: &Context, subscriber: &str) {
+    if let Some(seen) = snapshot::find(context, subscriber).logged("find a session") {
+        deliverer::tell_runner(&seen);
+    }
+}
+
+/// Wakes the couriers of all that wait for something: for those whose courier was killed.
+pub(crate) fn look_after(context: &Context) -> Result<(), Error> {
+    for subscriber in context.store()?.callback_subscribers()? {
+        wake(context, &subscriber);
+    }
+    Ok(())
+}
+
+/// What a courier has to do for its session's callbacks.
+#[derive(Debug, Default)]
+pub(super) struct Attention {
+    pub(super) is_open: bool,
+    /// What would tell of a change.
+    pub(super) interests: BTreeSet<(Interest, SessionId)>,
+}
+
+/// Records what the workers do, and posts a message if the subscriber can take one.
+pub(super) fn attend(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    subscriber: &str,
+) -> Result<Attention, Error> {
+    let mut attention = Attention::default();
+    for one in reader.store.callbacks(subscriber)? {
+        let status = match reader.one(&one.session, Timestamp::now()) {
+            Ok(status) => Some(status),
+            Err(Error::Session(
+                SessionError::NoSuchSession { .. } | SessionError::NotOurs { .. },
+            )) => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(status) = &status {
+            attention.interests.extend(reader.interests(std::slice::from_ref(status)));
+        }
+        let news = Interest::File(context.state.news_of(&one.session));
+        attention.interests.insert((news, one.session.clone()));
+        record(context, reader, &one, status.as_ref())?;
+    }
+    attention.is_open = !reader.store.callbacks(subscriber)?.is_empty();
+    let news = reader.store.callback_news(subscriber)?;
+    let (Some(first), Some(last)) = (news.first(), news.last()) else { return Ok(attention) };
+    attention.is_open = true;
+    let now = Timestamp::now();
+    let since = |at: Timestamp| now.as_millisecond() - at.as_millisecond();
+    let is_time = since(last.at) >= QUIET || since(first.at) >= AT_MOST;
+    let status = reader.one(subscriber, now)?;
+    if status.verdict.status.is_over() {
+        reader.store.drop_callbacks(subscriber, now)?;
+        return Ok(Attention::default());
+    }
+    if !is_time || !is_ready(&status) {
+        return Ok(attention);
+    }
+    let texts: Vec<String> = news.iter().map(|one| one.text.clone()).collect();
+    let rules = agents::profile(context, &status.seen.session.agent)?.input;
+    let safe =
+        safe_text::message(&callback::message(&texts), &rules).map_err(MessageError::from)?;
+    let terms = Terms { when: When::Idle, until: None, changes: safe.changes, guard: None };
+    let message = NewMessage {
+        id: &uuid::Uuid::now_v7().to_string(),
+        session: subscriber,
+        text: &safe.text,
+        slash: false,
+        terms: &serde_json::to_value(&terms).logged("write JSON").unwrap_or_default(),
+        sender: processes::myself()?,
+        posted: now,
+    };
+    let numbers: Vec<i64> = news.iter().map(|one| one.number).collect();
+    reader.store.post_callback_news(&message, &numbers)?;
+    Ok(attention)
+}
+
+/// At its prompt, with nothing in its box: what is posted now is typed now, and what happens later is another message.
+fn is_ready(status: &SessionStatus) -> bool {
+    matches!(status.verdict.status, Status::Idle { draft: None, .. })
+}
+
+fn record(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    one: &Callback,
+    status: Option<&SessionStatus>,
+) -> Result<(), Error> {
+    let now = Timestamp::now();
+    let job = match &one.job {
+        Some(id) => match recorded(reader, id) {
+            Ok(job) => Some(job::settle(context, reader, job)?),
+            // It was removed with its session.
+            Err(Error::Job(_)) => None,
+            Err(error) => return Err(error),
+        },
+        None => None,
+    };
+    let work = job.as_ref().map_or(Work::Turn, |job| Work::Job { id: &job.id, state: &job.state });
+    let known = status.map(|status| status.seen.session.name.clone());
+    let kept = reader.store.by_id(&one.session)?.map(|session| session.name);
+    let name = known.or(kept).unwrap_or_else(|| one.session.to_string());
+    let held = status
+        .and_then(|status| status.verdict.since)
+        .map_or(0, |since| now.as_second() - since.max(one.created).as_second());
+    let unreported = status.and_then(|status| unreported(reader, status));
+    let verdict = status.map(|status| &status.verdict);
+    match callback::next(&name, work, verdict, held, one.told.as_deref(), unreported.as_deref()) {
+        Next::Nothing => {}
+        Next::Forget => reader.store.forget_told(one.number)?,
+        Next::Tell { key, text, is_end } => {
+            reader.store.tell_callback(one.number, &key, &text, is_end, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// The task of a team that the worker holds and has not reported.
+fn unreported(reader: &StatusReader<'_>, status: &SessionStatus) -> Option<String> {
+    let session = &status.seen.session;
+    let task = reader
+        .store
+        .claimed_by(session.pane.as_deref()?, session.server?)
+        .logged("read claims")??;
+    Some(format!("TASK-{task:03}"))
+}

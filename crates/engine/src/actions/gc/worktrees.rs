@@ -1,0 +1,124 @@
+//! Worktrees whose work is merged or was discarded. All others stay, with their sessions.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::worktree::finish::{Consent, Way};
+use dogwatch_store::{Store, Worktree, WorktreeStage};
+use jiff::Timestamp;
+
+use crate::actions::finish::{self, Request};
+use crate::actions::spawn::worktree::recover;
+use crate::worktree::remove::{Removable, Removal, parked, remove};
+use crate::worktree::{make, values};
+use crate::{Context, Error};
+
+/// Removes what may be removed, or only finds it. Returns the folders.
+pub(super) fn collect(
+    context: &Context,
+    store: &mut Store,
+    before: Timestamp,
+    dry_run: bool,
+) -> Result<Vec<PathBuf>, Error> {
+    if !dry_run {
+        recover(context)?;
+    }
+    let mut removed = Vec::new();
+    for worktree in store.worktrees()? {
+        let (folder, session) = (worktree.folder.clone(), worktree.session.clone());
+        // One that cannot be asked about is no reason to leave the others.
+        if collect_one(context, store, worktree, before, dry_run).logged("remove a worktree")
+            == Some(true)
+        {
+            removed.push(folder);
+        }
+        if !dry_run && is_forgettable(store, &session)? {
+            store.forget_worktree(&session)?;
+        }
+    }
+    Ok(removed)
+}
+
+fn collect_one(
+    context: &Context,
+    store: &Store,
+    worktree: Worktree,
+    before: Timestamp,
+    dry_run: bool,
+) -> Result<bool, Error> {
+    match &worktree.stage {
+        WorktreeStage::Making => Ok(false),
+        WorktreeStage::Finished(how) if how.way == Way::Keep => Ok(false),
+        WorktreeStage::Finished(how) => {
+            let Worktree { repository, folder, session, .. } = &worktree;
+            if !folder.exists() && !parked(folder, session).exists() {
+                return Ok(false);
+            }
+            let home = crate::actions::diff::repository(&worktree)?.top;
+            let force = how.way == Way::Discard;
+            let one = Removable { home: &home, common: repository, folder, mark: session, force };
+            if dry_run {
+                return Ok(true);
+            }
+            let _lock = make::lock(context, repository)?;
+            Ok(is_unchanged(store, &worktree)? && remove(one)? == Removal::Gone)
+        }
+        WorktreeStage::Ready | WorktreeStage::Finishing(_) => {
+            if !is_over_since(context, store, &worktree, before)? {
+                return Ok(false);
+            }
+            let facts = finish::gather(context, &worktree, None)?.facts;
+            let has_target = facts.into.as_ref().is_some_and(|into| into.tip.is_some());
+            let is_merged =
+                facts.is_combined || (has_target && facts.tip.is_some() && facts.ahead == 0);
+            let is_clean = facts.uncommitted.is_empty()
+                && facts.operation.is_none()
+                && facts.elsewhere.is_none();
+            if !is_merged || !is_clean || !facts.living.is_empty() {
+                return Ok(false);
+            }
+            if dry_run {
+                return Ok(true);
+            }
+            let _lock = make::lock(context, &worktree.repository)?;
+            if !is_unchanged(store, &worktree)? {
+                return Ok(false);
+            }
+            let consent = Consent::default();
+            let request = Request { way: Way::Merge, into: None, message: None, consent };
+            Ok(finish::finish_locked(context, worktree, &request)?.folder_removed)
+        }
+    }
+}
+
+/// Looked at again under the lock: another command may have been first.
+fn is_unchanged(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
+    Ok(store.worktree(&worktree.session)?.as_ref() == Some(worktree))
+}
+
+fn is_over_since(
+    context: &Context,
+    store: &Store,
+    worktree: &Worktree,
+    before: Timestamp,
+) -> Result<bool, Error> {
+    let Some(session) = store.by_id(&worktree.session)? else { return Ok(worktree.made < before) };
+    let since = session.ended().map_or(session.created, |ended| ended.at);
+    Ok(!values::lives(context, &session) && since < before)
+}
+
+/// Nothing is left that it describes.
+fn is_forgettable(store: &Store, session: &str) -> Result<bool, Error> {
+    let Some(worktree) = store.worktree(session)? else { return Ok(false) };
+    let is_gone = !worktree.folder.exists() && !parked(&worktree.folder, session).exists();
+    let is_over = worktree.finished().is_some() || !worktree.repository.exists();
+    Ok(is_gone && is_over && !store.knows(session)?)
+}
+
+/// Sessions whose worktree is not finished: they are the names by which people find it.
+pub(super) fn unfinished(store: &Store) -> Result<HashSet<String>, Error> {
+    let all = store.worktrees()?.into_iter();
+    let open = all.filter(|one| one.finished().is_none() && one.repository.exists());
+    Ok(open.map(|one| one.session.to_string()).collect())
+}

@@ -1,0 +1,250 @@
+//! Answers requests for permission by the user's rules.
+//!
+//! The answer is given by the hook that the agent calls for this very request, and waits for: it cannot reach another one, whatever the
+//! screen shows by then. An agent that has no such hook is not answered.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::config::Config;
+use dogwatch_core::rules::{self, Answer, Decision, Request, Rule};
+use dogwatch_protocol::rules::{HookOutput, RulesAnswered};
+use dogwatch_store::{PermissionRequest, Requests, Session, Store};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::actions::hook::Payload;
+use crate::observe::{project, status};
+use crate::worktree::trust;
+use crate::{Context, Error, config};
+
+/// The event of a request for permission.
+pub const REQUEST: &str = "PermissionRequest";
+/// What is kept of a command or a path.
+const MAX_SHOWN: usize = 2_000;
+/// Most requests that are rehearsed at once.
+const MOST_REHEARSED: u32 = 10_000;
+
+/// A request of the past, with what the rules of today say to it.
+#[derive(Debug, Clone)]
+pub struct Rehearsed {
+    pub number: i64,
+    pub at: Timestamp,
+    pub session: String,
+    pub name: String,
+    pub agent: String,
+    pub tool: String,
+    pub asks: String,
+    pub decision: Decision,
+    pub was_answered: bool,
+}
+
+/// A rule, and the file that it is written in.
+pub type Written = (Rule, PathBuf);
+
+/// The user's rules, and those of the project that a directory is in, as they are written now.
+pub fn list(context: &Context, dir: &Path) -> Result<Vec<Written>, Error> {
+    let file = context.config.clone().unwrap_or_default();
+    let mut all: Vec<Written> =
+        read(&config::read(context)?).into_iter().map(|rule| (rule, file.clone())).collect();
+    if let Some(found) = trust::find(context, &project::root(None, dir))? {
+        let of_project = found.trusted_rules()?.into_iter();
+        all.extend(of_project.map(|rule| (rule, found.path.clone())));
+    }
+    Ok(all)
+}
+
+/// The rules that hold for a session. An agent may write the files of its worktree: those of the work tree that it was made from count.
+fn of_session(context: &Context, store: &Store, config: &Config, session: &Session) -> Vec<Rule> {
+    let mut all = read(config);
+    let home = store.worktree(&session.id).logged("read a worktree").flatten();
+    let dir = home.map_or_else(|| session.cwd.clone(), |worktree| worktree.home);
+    let found = trust::find(context, &project::root(None, &dir)).logged("read a project's rules");
+    // A file that cannot be read answers nothing; `dogwatch rules` says why.
+    let rules = found.flatten().and_then(|found| found.trusted_rules().logged("read rules"));
+    all.extend(rules.unwrap_or_default());
+    all
+}
+
+fn read(config: &Config) -> Vec<Rule> {
+    // Checked when the file was read.
+    rules::read(&config.rule, "").unwrap_or_default()
+}
+
+/// What a hook is to print for a request for permission; `None` leaves it to a person. The answer is in the journal by then.
+pub fn answer(
+    context: &Context,
+    session: &str,
+    payload: &Payload,
+    now: Timestamp,
+) -> Result<Option<HookOutput>, Error> {
+    let config = config::read(context)?;
+    if payload.is_cut {
+        return Ok(None);
+    }
+    let Ok(value) = serde_json::from_str::<Value>(&payload.text) else { return Ok(None) };
+    let mut store = context.store()?;
+    if store.rules_paused()?.is_some() {
+        return Ok(None);
+    }
+    let Some(session) = store.by_id(session)? else { return Ok(None) };
+    let Some((request, asks)) = request(&session, &value) else { return Ok(None) };
+    let decision = rules::decide(&of_session(context, &store, &config, &session), &request);
+    let message = match decision.answer {
+        Answer::Ask => return Ok(None),
+        Answer::Allow => None,
+        Answer::Deny => {
+            Some(format!("dogwatch: refused by the user's rule ({})", decision.because))
+        }
+    };
+    let record = RulesAnswered {
+        tool: request.tool.clone(),
+        asks,
+        answer: decision.answer,
+        rules: decision.rules,
+        request: request.fingerprint(),
+    };
+    match store.answer_by_rule(&session.id, config.rules, &record, now)? {
+        Ok(()) => Ok(Some(HookOutput::permission(decision.answer, message))),
+        Err(_) => Ok(None),
+    }
+}
+
+/// What the rules of today say to requests since a time, oldest first.
+pub fn rehearse(context: &Context, since: Option<Timestamp>) -> Result<Vec<Rehearsed>, Error> {
+    let config = config::read(context)?;
+    let mut store = context.store()?;
+    let found = store.permission_requests(Requests {
+        since,
+        most: MOST_REHEARSED,
+        ..Requests::default()
+    })?;
+    let mut past = Past { context, store: &store, config: &config, rules: BTreeMap::new() };
+    let mut all: Vec<_> = found.iter().filter_map(|one| past.rehearse(one)).collect();
+    all.reverse();
+    Ok(all)
+}
+
+/// What the rules say to one request: by its number, or the last one of a session.
+pub fn explain(context: &Context, target: &str) -> Result<Option<Rehearsed>, Error> {
+    let config = config::read(context)?;
+    let mut store = context.store()?;
+    let by_number = target.parse().ok();
+    let session = match by_number {
+        Some(_) => None,
+        None => Some(status::shown(context, target)?.session.id),
+    };
+    let which = Requests { number: by_number, session: session.as_deref(), most: 1, since: None };
+    let found = store.permission_requests(which)?;
+    let mut past = Past { context, store: &store, config: &config, rules: BTreeMap::new() };
+    Ok(found.first().and_then(|one| past.rehearse(one)))
+}
+
+/// Requests of the past, and the rules of their sessions.
+struct Past<'a> {
+    context: &'a Context,
+    store: &'a Store,
+    config: &'a Config,
+    rules: BTreeMap<String, Vec<Rule>>,
+}
+
+impl Past<'_> {
+    fn rehearse(&mut self, one: &PermissionRequest) -> Option<Rehearsed> {
+        let signal = &one.signal;
+        let session = self.store.by_id(&signal.session).logged("read a session").flatten()?;
+        let payload: Value = serde_json::from_str(&signal.payload).logged("read JSON")?;
+        let (request, asks) = request(&session, &payload)?;
+        let is_cut = signal.payload.contains("bytes left out]");
+        let decision = if is_cut {
+            let because = "too long to be kept whole".to_owned();
+            Decision { answer: Answer::Ask, rules: vec![], because }
+        } else {
+            let rules = || of_session(self.context, self.store, self.config, &session);
+            let rules = self.rules.entry(signal.session.clone()).or_insert_with(rules);
+            rules::decide(rules, &request)
+        };
+        Some(Rehearsed {
+            number: one.number,
+            at: signal.at,
+            session: session.id.to_string(),
+            name: session.name,
+            agent: request.agent,
+            tool: request.tool,
+            asks,
+            decision,
+            was_answered: signal.event != REQUEST,
+        })
+    }
+}
+
+/// What is asked for, with its paths as they are on disk, and for people.
+fn request(session: &Session, payload: &Value) -> Option<(Request, String)> {
+    let (tool, command, named) = rules::asked(payload)?;
+    let folder = payload["cwd"].as_str().map_or_else(|| session.cwd.clone(), PathBuf::from);
+    let paths: Option<Vec<String>> = named.iter().map(|path| resolve(&folder.join(path))).collect();
+    let asks: String = command.as_ref().or(named.first()).cloned().unwrap_or_default();
+    let asks = asks.chars().take(MAX_SHOWN).collect();
+    let request = Request {
+        agent: session.agent.clone(),
+        tags: session.tags.clone(),
+        project: resolve(&session.cwd)?,
+        tool,
+        command,
+        // A path that cannot be resolved might be any.
+        paths: paths?,
+    };
+    Some((request, asks))
+}
+
+/// A path without links and `..`. What does not exist yet is below something that does.
+fn resolve(path: &Path) -> Option<String> {
+    let mut missing: Vec<&std::ffi::OsStr> = Vec::new();
+    let mut at = path;
+    let existing = loop {
+        match fs::canonicalize(at) {
+            Ok(found) => break found,
+            // A link to nowhere could be made to lead anywhere.
+            Err(_) if fs::symlink_metadata(at).is_ok() => return None,
+            Err(_) => {
+                let Some(Component::Normal(name)) = at.components().next_back() else {
+                    return None;
+                };
+                missing.push(name);
+                at = at.parent()?;
+            }
+        }
+    };
+    let mut whole = existing;
+    whole.extend(missing.iter().rev());
+    whole.into_os_string().into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_as_far_as_they_exist() {
+        let tmp = tempfile::tempdir().unwrap();
+        let root = tmp.path().canonicalize().unwrap();
+        fs::create_dir(root.join("src")).unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("src/link")).unwrap();
+        std::os::unix::fs::symlink("/no/such", root.join("src/dangling")).unwrap();
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let table = [
+            ("src/new.rs", Some(text(&root.join("src/new.rs")))),
+            ("src/a/b/new.rs", Some(text(&root.join("src/a/b/new.rs")))),
+            ("src/../x", Some(text(&root.join("x")))),
+            ("src/link/passwd", Some("/etc/passwd".to_owned())),
+            ("src/link/new", Some("/etc/new".to_owned())),
+            ("src/dangling", None),
+            ("src/dangling/x", None),
+            ("src/no/../../x", None),
+        ];
+        for (path, want) in table {
+            assert_eq!(resolve(&root.join(path)), want, "{path}");
+        }
+    }
+}

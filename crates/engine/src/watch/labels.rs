@@ -1,0 +1,163 @@
+//! Statuses as options of tmux panes, for status lines and other people's plugins: `@dogwatch_state` and `@dogwatch_detail`. They are
+//! set only when they change, by one watcher at a time, and removed when it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::status::Status;
+use dogwatch_core::terminal;
+use dogwatch_protocol::id::SessionId;
+use dogwatch_tmux::{Command, PaneId};
+
+use super::Watcher;
+use crate::Context;
+
+pub const STATE: &str = "@dogwatch_state";
+pub const DETAIL: &str = "@dogwatch_detail";
+/// Longer details are cut.
+const MOST: usize = 200;
+/// How often one that is not allowed to set them asks again.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// What is set, and the right to set it.
+#[derive(Debug)]
+pub(super) struct Labels {
+    file: PathBuf,
+    /// Held while they are ours to set.
+    lock: Option<File>,
+    tried: Option<Instant>,
+    touched: BTreeSet<SessionId>,
+    set: BTreeMap<SessionId, (PaneId, [String; 2])>,
+}
+
+impl Labels {
+    fn new(context: &Context) -> Self {
+        let socket = context.socket.to_string_lossy().replace('%', "%%").replace('/', "%");
+        let file = context.state.root().join(format!("labels{socket}.lock"));
+        Self { file, lock: None, tried: None, touched: BTreeSet::new(), set: BTreeMap::new() }
+    }
+
+    pub(super) fn touch(&mut self, session: &SessionId) {
+        self.touched.insert(session.clone());
+    }
+
+    /// Whether they are ours; `Some(true)` from the moment on that they became so.
+    fn is_ours(&mut self, now: Instant) -> Option<bool> {
+        if self.lock.is_some() {
+            return Some(false);
+        }
+        if self.tried.is_some_and(|tried| now.duration_since(tried) < AGAIN) {
+            return None;
+        }
+        self.tried = Some(now);
+        self.lock = lock(&self.file);
+        self.lock.is_some().then_some(true)
+    }
+}
+
+fn lock(path: &Path) -> Option<File> {
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).open(path).logged("open a lock")?;
+    file.try_lock().ok()?;
+    Some(file)
+}
+
+impl Watcher<'_> {
+    /// Keeps the options of panes current from now on, unless another watcher does.
+    pub fn label_panes(&mut self) {
+        let mut labels = Labels::new(self.context);
+        labels.touched.extend(self.watched.keys().cloned());
+        self.labels = Some(labels);
+    }
+
+    /// Sets what changed.
+    pub(super) fn update_labels(&mut self, now: Instant) {
+        let Some(labels) = &mut self.labels else { return };
+        if labels.touched.is_empty() && labels.lock.is_some() {
+            return;
+        }
+        let Some(is_new) = labels.is_ours(now) else { return };
+        let mut commands = Vec::new();
+        if is_new {
+            labels.touched.extend(self.watched.keys().cloned());
+            commands.extend(self.line.left_labels().into_iter().flat_map(removal));
+        }
+        for id in std::mem::take(&mut labels.touched) {
+            let status = self.watched.get(&id).map(|watched| &watched.status);
+            let pane = status.and_then(|one| one.seen.pane_id());
+            let wanted = pane.zip(status.map(|one| label(&one.verdict.status)));
+            if labels.set.get(&id) == wanted.as_ref() {
+                continue;
+            }
+            if let Some((pane, label)) = wanted {
+                let [state, detail] = &label;
+                let set = |name: &str, value: &str| {
+                    Command::new("set-option").flag('p').target(pane).args([name, value])
+                };
+                commands.extend([set(STATE, state), set(DETAIL, detail)]);
+                labels.set.insert(id, (pane, label));
+            } else {
+                let (pane, _) = labels.set.remove(&id).unzip();
+                commands.extend(pane.into_iter().flat_map(removal));
+            }
+        }
+        self.line.tell(&commands);
+    }
+
+    /// Removes all that are set.
+    pub(super) fn remove_labels(&mut self) {
+        if let Some(labels) = self.labels.take() {
+            let panes = labels.set.into_values().map(|(pane, _)| pane);
+            let commands: Vec<Command> = panes.flat_map(removal).collect();
+            self.line.tell(&commands);
+        }
+    }
+
+    /// Sets a global option of the server, or removes it.
+    pub fn set_global(&mut self, name: &str, value: Option<&str>) {
+        let set = Command::new("set-option").flag('g');
+        let set = match value {
+            Some(value) => set.args([name, value]),
+            None => set.flag('u').arg(name),
+        };
+        self.line.tell(&[set]);
+    }
+}
+
+fn removal(pane: PaneId) -> [Command; 2] {
+    let unset = |name: &str| Command::new("set-option").flag('p').flag('u').target(pane).arg(name);
+    [unset(STATE), unset(DETAIL)]
+}
+
+/// State and detail. What an agent writes must not become a style or a format of a status line: `#` is left out.
+fn label(status: &Status) -> [String; 2] {
+    let detail = match status {
+        Status::Working { looping: Some(looping), .. } => looping.to_string(),
+        Status::Working { task, .. } => task.clone().unwrap_or_default(),
+        Status::Waiting { r#for, question, .. } => match question {
+            Some(question) => format!("{}: {question}", r#for.as_str()),
+            None => r#for.as_str().to_owned(),
+        },
+        Status::Limited { text, .. } | Status::Error { text, .. } => text.clone(),
+        Status::Unknown { missing } => missing.clone(),
+        _ => String::new(),
+    };
+    let one_line = detail.split_whitespace().collect::<Vec<_>>().join(" ");
+    let safe = terminal::harmless(&one_line).replace('#', "");
+    [status.as_str().to_owned(), safe.chars().take(MOST).collect()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_one_line_without_formats() {
+        let hostile = "a#[fg=red]#(touch x)\n\u{1b}[2J b".to_owned();
+        let [state, detail] = label(&Status::working(Some(hostile)));
+        assert_eq!((state.as_str(), detail.as_str()), ("working", "a[fg=red](touch x) ·[2J b"));
+    }
+}

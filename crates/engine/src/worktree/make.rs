@@ -1,0 +1,230 @@
+//! Makes a worktree with a branch, or takes back what a killed process made of one.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_core::worktree::names::{self, DEFAULT_FOLDER, Surroundings};
+use dogwatch_core::worktree::settings::hash;
+use dogwatch_store::{Worktree, tidy};
+
+use super::repository::{self, Repository, is_tree_of};
+use super::{provide, step};
+use crate::error::WorktreeError;
+use crate::observe::arrival;
+use crate::{Context, Error, config};
+
+/// How many names are tried for a branch or a folder.
+const TRIES: usize = 1000;
+/// How long to wait for the git process of a killed maker.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// Its branch; made from the session's name if there is none.
+    pub branch: Option<String>,
+    /// What it begins at; else what is checked out.
+    pub base: Option<String>,
+}
+
+/// What will be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub repository: Repository,
+    pub folder: PathBuf,
+    pub branch: String,
+    /// The branch does not exist yet.
+    pub owns_branch: bool,
+    /// The branch that gets the work in the end.
+    pub target: Option<String>,
+    /// The commit that it begins at.
+    pub base: String,
+    /// What the caller should know.
+    pub notes: Vec<String>,
+}
+
+/// Held while worktrees of a repository are made or finished.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "held, not read")] File);
+
+/// Waits until no other dogwatch makes or finishes a worktree of this repository.
+pub fn lock(context: &Context, common: &Path) -> Result<Lock, Error> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = context.state.root().join("locks");
+    let doing = || Error::io(format!("lock {}", common.display()));
+    fs::create_dir_all(&folder).map_err(doing())?;
+    let name = format!("git-{}", &hash(common.as_os_str().as_bytes())[..16]);
+    let file = File::options().create(true).append(true).open(folder.join(name)).map_err(doing())?;
+    file.lock().map_err(doing())?;
+    Ok(Lock(file))
+}
+
+/// Decides branch and folder; changes nothing. `session` is the name that the session will have, as far as it is known.
+pub fn plan(context: &Context, dir: &Path, wish: &Wish, session: &str) -> Result<Plan, Error> {
+    let repository = Repository::of(dir)?;
+    if let Some(branch) = &wish.branch
+        && let Some(problem) = names::branch_problem(branch)
+    {
+        return Err(WorktreeError::BadBranch { branch: branch.clone(), problem }.into());
+    }
+    let Some(head) = repository.commit("HEAD")? else {
+        return Err(WorktreeError::NoCommits { path: repository.top }.into());
+    };
+    let mut notes = Vec::new();
+    let (target, mut base) = match &wish.base {
+        None => (repository.branch()?, head),
+        Some(name) => {
+            let target = repository.tip(name)?.map(|_| name.clone());
+            let commit = repository.commit(name)?;
+            (target, commit.ok_or_else(|| WorktreeError::NoSuchBase { base: name.clone() })?)
+        }
+    };
+    if target.is_none() {
+        notes.push("no branch is checked out that could get the work; `dogwatch finish` needs --into BRANCH".into());
+    }
+    let (branch, is_there) = branch(&repository, wish, session)?;
+    if let Some(tip) = is_there {
+        let path = repository.checked_out(&branch)?.or(repository.rebased_in(&branch)?);
+        if let Some(path) = path {
+            return Err(WorktreeError::CheckedOut { branch, path }.into());
+        }
+        if wish.base.is_some() {
+            return Err(WorktreeError::BranchExists { branch }.into());
+        }
+        base = repository.merge_base(&base, &tip)?.unwrap_or(tip);
+        notes.push(format!("continuing on the existing branch {branch}"));
+        let folder = folder(context, &repository, &branch)?;
+        return Ok(Plan { repository, folder, branch, owns_branch: false, target, base, notes });
+    }
+    if wish.base.is_none() {
+        let changed = repository::uncommitted(&repository.top)?.len();
+        if changed > 0 {
+            let files = if changed == 1 { "file is" } else { "files are" };
+            notes.push(format!(
+                "{changed} changed {files} not committed, and so not in the worktree"
+            ));
+        }
+    }
+    if repository.run(&["cat-file", "-e", &format!("{base}:.gitmodules")], b"")?.is_fine() {
+        notes.push("submodules are not checked out in the worktree; a setup command can: git submodule update --init".into());
+    }
+    let folder = folder(context, &repository, &branch)?;
+    Ok(Plan { repository, folder, branch, owns_branch: true, target, base, notes })
+}
+
+/// The branch, and its last commit if it exists.
+fn branch(
+    repository: &Repository,
+    wish: &Wish,
+    session: &str,
+) -> Result<(String, Option<String>), Error> {
+    if let Some(branch) = &wish.branch {
+        return Ok((branch.clone(), repository.tip(branch)?));
+    }
+    let wanted = names::branch_of_session(session);
+    for n in 1..TRIES {
+        let branch = names::numbered(&wanted, n);
+        if repository.tip(&branch)?.is_none() {
+            return Ok((branch, None));
+        }
+    }
+    Err(WorktreeError::BranchExists { branch: wanted }.into())
+}
+
+/// A folder that does not exist yet.
+fn folder(context: &Context, repository: &Repository, branch: &str) -> Result<PathBuf, Error> {
+    let told = config::read(context)?.worktree.folder;
+    let around = Surroundings {
+        top: &repository.top,
+        home: context.home.as_deref(),
+        state: context.state.root(),
+    };
+    let folder = names::folder(told.as_deref().unwrap_or(DEFAULT_FOLDER), around)
+        .map_err(|problem| WorktreeError::BadFolder { problem })?;
+    let folder = tidy(&folder);
+    let name = names::slug(branch);
+    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
+    let found = (1..TRIES).map(|n| folder.join(names::numbered(&name, n))).find(is_free);
+    let none = || WorktreeError::BadFolder { problem: format!("{} is full", folder.display()) };
+    Ok(found.ok_or_else(none)?)
+}
+
+/// Makes the worktree. Returns the directory in it that corresponds to the one of the plan.
+pub fn carry_out(plan: &Plan) -> Result<PathBuf, Error> {
+    let Plan { repository, folder, branch, owns_branch, base, .. } = plan;
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent).map_err(Error::io(format!("make {}", parent.display())))?;
+    }
+    if let Ok(inside) = folder.strip_prefix(&repository.top) {
+        provide::exclude(repository, inside)?;
+    }
+    step();
+    let said = repository::run_with(
+        &repository.top,
+        &["worktree", "add", "-q"],
+        |command| {
+            if *owns_branch {
+                command.args(["--no-track", "-b", branch]).arg(folder).arg(base);
+            } else {
+                command.arg(folder).arg(branch);
+            }
+        },
+        b"",
+    )?;
+    if !said.is_fine() {
+        return Err(repository::failed("worktree add", &repository.top, said.complaint()));
+    }
+    step();
+    // Without the slash at the end of a prefix.
+    let dir: PathBuf = folder.join(&repository.prefix).components().collect();
+    // Its folder may not be in the commit.
+    Ok(if dir.is_dir() { dir } else { folder.clone() })
+}
+
+/// Takes back a worktree in which no session was ever started. What a person put in its place, and a branch that has moved, stay.
+pub fn undo(worktree: &Worktree) -> Result<(), Error> {
+    let Worktree { home, folder, branch, repository: common, .. } = worktree;
+    wait_for_git(home, folder);
+    step();
+    if is_tree_of(folder, common) {
+        fs::remove_dir_all(folder).logged_unless_missing("remove a folder");
+    } else {
+        // git made the folder and was killed before it wrote anything: it is empty, or it is not ours.
+        fs::remove_dir(folder).logged_unless_missing("remove a folder");
+    }
+    step();
+    if home.is_dir() && folder.symlink_metadata().is_err() {
+        let is_it = |listed: &repository::Listed| listed.path == *folder;
+        if repository::list_in(home)?.iter().any(is_it) {
+            // Twice: git locks a worktree that it is making.
+            let args = ["worktree", "remove", "--force", "--force"];
+            repository::run_with(
+                home,
+                &args,
+                |command| {
+                    command.arg(folder);
+                },
+                b"",
+            )?;
+        }
+        step();
+        if worktree.owns_branch {
+            let name = format!("refs/heads/{branch}");
+            repository::run(home, &["update-ref", "-d", &name, &worktree.base], b"")
+                .logged("delete a branch");
+        }
+    }
+    Ok(())
+}
+
+/// The git process of a maker that was killed goes on for a moment; it has locked the worktree meanwhile. If it was killed too, the
+/// lock stays.
+fn wait_for_git(home: &Path, folder: &Path) {
+    let is_at_work = || {
+        let listed = repository::list_in(home).logged("list worktrees").unwrap_or_default();
+        listed.iter().any(|one| one.path == folder && one.locked.as_deref() == Some("initializing"))
+    };
+    arrival::wait_in(folder, PATIENCE, || (!is_at_work()).then_some(()));
+}

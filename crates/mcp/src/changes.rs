@@ -1,0 +1,221 @@
+//! `since`: what happened after a cursor. A cursor is the number of an event in the journal.
+
+use std::time::Duration;
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::event::kind;
+use dogwatch_core::job::JobState;
+use dogwatch_core::status::Status;
+use dogwatch_protocol::mcp::{Change, ChangeKind, Changes, StateDetail};
+use dogwatch_store::{Entry, Range, Settlement, Store};
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use crate::act::{label, whose};
+use crate::arguments::{MOST_WAIT, SinceArgs};
+use crate::brief;
+use crate::call::{Reply, Trouble, reply};
+use crate::server::{Server, Shared};
+
+/// Most changes that are returned at once.
+const MOST: usize = 30;
+/// Events that are read at once.
+const AT_ONCE: u32 = 500;
+/// What ends together is returned together: a job is recorded a moment after the turn of its agent.
+const TOGETHER: Duration = Duration::from_millis(400);
+/// Longest part of a job's result.
+const MOST_RESULT: usize = 600;
+
+pub(crate) async fn since(server: &Server, args: SinceArgs) -> Reply {
+    if args.wait > MOST_WAIT {
+        return Err(Trouble::BadArguments(format!("wait must be at most {MOST_WAIT} seconds")));
+    }
+    let deadline = Instant::now() + Duration::from_secs(args.wait.into());
+    let Some(first) = args.cursor else {
+        let cursor = server.block(|shared| Ok(shared.context.store()?.last_entry()?)).await?;
+        return reply(&Changes { cursor, changes: Vec::new(), more: false, missed: false });
+    };
+    // Before the first look: what happens after it is not overlooked.
+    let mut hold = (args.wait > 0).then(|| server.shared.news.hold());
+    let mut cursor = first;
+    let mut is_second = false;
+    loop {
+        if let Some(hold) = &mut hold {
+            hold.newest.mark_unchanged();
+        }
+        let names = args.sessions.clone();
+        // While nothing matters, what was read is not read again.
+        let found = server.block(move |shared| look(shared, cursor, &names)).await?;
+        let has_news = !found.changes.is_empty() || found.missed || found.more;
+        let Some(hold) = hold.as_mut() else { return reply(&found) };
+        if is_second || (has_news && (found.changes.len() > 1 || found.more || found.missed)) {
+            return reply(&found);
+        }
+        let until = if has_news {
+            is_second = true;
+            deadline.min(Instant::now() + TOGETHER)
+        } else {
+            cursor = found.cursor;
+            deadline
+        };
+        let woken = timeout_at(until, hold.newest.changed()).await;
+        if woken.is_err() && !has_news {
+            return reply(&found);
+        }
+    }
+}
+
+fn look(shared: &Shared, cursor: i64, names: &[String]) -> Result<Changes, Trouble> {
+    let store = shared.context.store()?;
+    let newest = store.last_entry()?;
+    if cursor < 0 || cursor > newest {
+        let problem = format!("cursor {cursor} is none of this journal; call since without one");
+        return Err(Trouble::BadArguments(problem));
+    }
+    let mut after = cursor;
+    let mut changes = Vec::new();
+    let mut is_missed = false;
+    loop {
+        let range = Range { after, most: Some(AT_ONCE), ..Range::default() };
+        let entries = store.entries(&range)?;
+        // Numbers have no gaps: the oldest events are removed from a long journal.
+        is_missed |= after == cursor && entries.first().is_some_and(|one| one.number > cursor + 1);
+        let is_all = entries.len() < usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
+        for entry in &entries {
+            if changes.len() == MOST {
+                return Ok(Changes { cursor: after, changes, more: true, missed: is_missed });
+            }
+            after = entry.number;
+            let is_meant = |change: &Change| {
+                names.is_empty() || change.session.as_ref().is_none_or(|name| names.contains(name))
+            };
+            changes.extend(change(shared, &store, entry).filter(is_meant));
+        }
+        if is_all {
+            return Ok(Changes { cursor: after, changes, more: false, missed: is_missed });
+        }
+    }
+}
+
+/// What an event means to whoever has given work to agents; `None` if nothing.
+fn change(shared: &Shared, store: &Store, entry: &Entry) -> Option<Change> {
+    let event = &entry.event;
+    let subject = event.session.as_ref();
+    let caller = shared.context.caller.session.as_deref();
+    if subject.is_some_and(|subject| Some(subject.id.as_str()) == caller) {
+        return None;
+    }
+    let of = |what, state: &str| Change {
+        what,
+        session: subject.map(|subject| subject.name.clone()),
+        state: state.to_owned(),
+        detail: StateDetail::default(),
+        job: None,
+        result: None,
+        number: None,
+    };
+    let said =
+        |text: &str| StateDetail { detail: Some(brief::cut(text, 300)), ..StateDetail::default() };
+    match event.kind.as_str() {
+        kind::STATE => {
+            let status: Status = serde_json::from_value(event.data.clone()).logged("read JSON")?;
+            let detail = brief::detail(&status);
+            matters(&status).then(|| Change { detail, ..of(ChangeKind::Session, status.as_str()) })
+        }
+        kind::JOB => {
+            let state: JobState = serde_json::from_value(event.data.clone()).logged("read JSON")?;
+            let id = event.data.get("id")?.as_str()?;
+            if !state.is_over() {
+                return None;
+            }
+            let job = store.job(id).logged("read a job").flatten();
+            let result = job.as_ref().and_then(|job| job.state.result());
+            let detail = match &state {
+                JobState::Failed { because, .. } => said(because),
+                _ => StateDetail::default(),
+            };
+            Some(Change {
+                job: Some(id.into()),
+                result: result.map(|text| brief::cut(text, MOST_RESULT)),
+                detail,
+                ..of(ChangeKind::Job, state.as_str())
+            })
+        }
+        kind::MESSAGE_SETTLED => {
+            let outcome = event.data.get("outcome")?;
+            let word = outcome.get("outcome")?.as_str()?;
+            let because = outcome.get("because").and_then(Value::as_str).unwrap_or_default();
+            (word != "delivered")
+                .then(|| Change { detail: said(because), ..of(ChangeKind::Message, word) })
+        }
+        kind::ESCALATION_RAISED => {
+            let number = event.data.get("number")?.as_i64()?;
+            let found =
+                store.escalation(&number.to_string()).logged("read a question").flatten()?;
+            if found.key.starts_with(&whose(shared)) {
+                return None;
+            }
+            let detail = said(&found.situation.headline());
+            Some(Change { number: Some(number), detail, ..of(ChangeKind::Question, "raised") })
+        }
+        kind::ESCALATION_ANSWERED => {
+            let number = event.data.get("number")?.as_i64()?;
+            let found =
+                store.escalation(&number.to_string()).logged("read a question").flatten()?;
+            let detail = match found.settled?.outcome {
+                Settlement::Answered { option, note, by, .. } => {
+                    let chosen = label(&found.options, option).unwrap_or_default();
+                    let note = note.map(|note| format!(": {note}")).unwrap_or_default();
+                    said(&format!("{chosen}{note} ({by})"))
+                }
+                Settlement::Withdrawn { because } => said(&because),
+            };
+            Some(Change { number: Some(number), detail, ..of(ChangeKind::Question, "answered") })
+        }
+        _ => None,
+    }
+}
+
+/// Whether whoever has given work to an agent has to know.
+fn matters(status: &Status) -> bool {
+    match status {
+        Status::Starting | Status::Unknown { .. } | Status::Working { looping: None, .. } => false,
+        Status::Idle { after_turn, interrupted, .. } => *after_turn || *interrupted,
+        Status::Working { looping: Some(_), .. }
+        | Status::Waiting { .. }
+        | Status::Limited { .. }
+        | Status::Error { .. }
+        | Status::Exited
+        | Status::Stopped { .. }
+        | Status::Crashed { .. }
+        | Status::Stuck { .. }
+        | Status::Lost { .. } => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_asks_for_a_reaction_is_told() {
+        let idle = |after_turn| Status::Idle {
+            after_turn,
+            interrupted: false,
+            background: 0,
+            draft: None,
+        };
+        let table = [
+            (Status::Starting, false),
+            (Status::working(None), false),
+            (idle(false), false),
+            (idle(true), true),
+            (Status::Limited { until: None, text: String::new() }, true),
+            (Status::Crashed { exit: None }, true),
+            (Status::Unknown { missing: String::new() }, false),
+        ];
+        for (status, is_told) in table {
+            assert_eq!(matters(&status), is_told, "{status:?}");
+        }
+    }
+}

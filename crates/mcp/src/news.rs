@@ -1,0 +1,144 @@
+//! That something happened, for calls that wait for it.
+//!
+//! Two threads, which live while calls wait and for a while after: one watches all sessions, event-driven, so that their changes get into
+//! the journal; the other is told by the kernel when the journal grows. However many calls wait, there is one of each.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_engine::observe::changes::{Changes, Interest};
+use dogwatch_engine::watch::Watcher;
+use dogwatch_engine::{Context, Error};
+use tokio::sync::watch;
+
+/// How long the threads stay after the last call.
+const LINGER: Duration = Duration::from_mins(1);
+/// Longest wait before looking whether to stop, or whether the database was replaced.
+const BEAT: Duration = Duration::from_secs(2);
+/// After a failure.
+const AGAIN: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub(crate) struct News {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    context: Arc<Context>,
+    /// The number of the newest event.
+    newest: watch::Sender<i64>,
+    held: Mutex<Held>,
+    stop: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    by: usize,
+    released: Option<Instant>,
+    is_running: bool,
+}
+
+/// Keeps the threads alive.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    shared: Arc<Shared>,
+    pub(crate) newest: watch::Receiver<i64>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut held = self.shared.held();
+        held.by -= 1;
+        held.released = Some(Instant::now());
+    }
+}
+
+impl Shared {
+    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_wanted(&self) -> bool {
+        let held = self.held();
+        let is_recent = held.released.is_some_and(|at| at.elapsed() < LINGER);
+        !self.stop.load(Ordering::Relaxed) && (held.by > 0 || is_recent)
+    }
+}
+
+impl News {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        let (newest, _) = watch::channel(0);
+        let (held, stop) = (Mutex::default(), AtomicBool::new(false));
+        Self { shared: Arc::new(Shared { context, newest, held, stop }) }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on the receiver changes when something happened.
+    pub(crate) fn hold(&self) -> Hold {
+        let shared = Arc::clone(&self.shared);
+        let newest = shared.newest.subscribe();
+        let mut held = shared.held();
+        held.by += 1;
+        if !held.is_running {
+            held.is_running = true;
+            let (watching, reading) = (Arc::clone(&shared), Arc::clone(&shared));
+            start("watch", move || while_wanted(&watching, watch));
+            start("journal", move || {
+                while_wanted(&reading, follow);
+                reading.held().is_running = false;
+            });
+        }
+        drop(held);
+        Hold { shared, newest }
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) {
+    let named = thread::Builder::new().name(name.to_owned());
+    named.spawn(work).logged("start a thread or a program");
+}
+
+fn while_wanted(shared: &Shared, work: fn(&Shared) -> Result<(), Error>) {
+    while shared.is_wanted() {
+        if work(shared).logged("watch sessions for an MCP client").is_none() {
+            // sleep: tmux or the database may come back, and nothing tells when.
+            thread::sleep(AGAIN);
+        }
+    }
+}
+
+/// Records what sessions do.
+fn watch(shared: &Shared) -> Result<(), Error> {
+    let mut watcher = Watcher::new(&shared.context, &[])?;
+    while shared.is_wanted() {
+        watcher.next(BEAT, &shared.stop)?;
+    }
+    Ok(())
+}
+
+/// Tells waiting calls when the journal grows.
+fn follow(shared: &Shared) -> Result<(), Error> {
+    let context = &shared.context;
+    let store = context.store()?;
+    let mut changes = Changes::new();
+    changes.set(BTreeSet::from([(Interest::File(context.state.database_log()), ())]));
+    while shared.is_wanted() {
+        store.check_files()?;
+        let newest = store.last_entry()?;
+        shared.newest.send_if_modified(|known| {
+            let is_new = *known != newest;
+            *known = newest;
+            is_new
+        });
+        changes.wait(BEAT);
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Who wants to be told of which work (`--notify-me`), and what is still to be told. Each event is recorded once, whichever process sees
+//! it, and is part of one message.
+
+use dogwatch_protocol::id::{JobId, SessionId};
+use jiff::Timestamp;
+use rusqlite::{Row, params};
+
+use crate::messages::{self, NewMessage};
+use crate::{Store, StoreError};
+
+#[derive(Debug, Clone)]
+pub struct NewCallback<'a> {
+    /// The session that is told.
+    pub subscriber: &'a str,
+    /// The session that works.
+    pub session: &'a str,
+    pub job: Option<&'a str>,
+    pub at: Timestamp,
+}
+
+/// Work that a session wants to be told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Callback {
+    pub number: i64,
+    pub session: SessionId,
+    pub job: Option<JobId>,
+    pub created: Timestamp,
+    /// The key of the last event that was told.
+    pub told: Option<String>,
+}
+
+/// An event that is not in a message yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallbackNews {
+    pub number: i64,
+    pub at: Timestamp,
+    pub text: String,
+}
+
+impl Store {
+    /// A job that this session waits for already is not added again.
+    pub fn add_callback(&mut self, new: &NewCallback<'_>) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "INSERT INTO callbacks (subscriber, session, job, created) SELECT ?1, ?2, ?3, ?4 \
+                 WHERE NOT EXISTS (SELECT 1 FROM callbacks WHERE subscriber = ?1 AND job = ?3)",
+                params![new.subscriber, new.session, new.job, new.at.as_millisecond()],
+            )
+            .map(drop)
+        })
+    }
+
+    /// The work that this session still waits for.
+    pub fn callbacks(&self, subscriber: &str) -> Result<Vec<Callback>, StoreError> {
+        let sql = "SELECT number, session, job, created, told FROM callbacks \
+                   WHERE subscriber = ? AND over IS NULL ORDER BY number";
+        self.read(|c| c.prepare_cached(sql)?.query_map([subscriber], from_row)?.collect())
+    }
+
+    /// Records an event, unless it was recorded before; whether this call did.
+    pub fn tell_callback(
+        &mut self,
+        number: i64,
+        key: &str,
+        text: &str,
+        is_end: bool,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let now = at.as_millisecond();
+        self.transaction(|tx| {
+            let changed = tx.execute(
+                "UPDATE callbacks SET told = ?1, over = CASE WHEN ?2 THEN ?3 END \
+                 WHERE number = ?4 AND over IS NULL AND told IS NOT ?1",
+                params![key, is_end, now, number],
+            )?;
+            if changed == 1 {
+                tx.execute(
+                    "INSERT INTO callback_news (subscriber, session, at, text) \
+                     SELECT subscriber, session, ?, ? FROM callbacks WHERE number = ?",
+                    params![now, text, number],
+                )?;
+            }
+            Ok(changed == 1)
+        })
+    }
+
+    /// The worker goes on: what it does next is a new event.
+    pub fn forget_told(&mut self, number: i64) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            let sql = "UPDATE callbacks SET told = NULL WHERE number = ? AND told IS NOT NULL";
+            tx.execute(sql, [number]).map(drop)
+        })
+    }
+
+    /// What this session is still to be told, oldest first.
+    pub fn callback_news(&self, subscriber: &str) -> Result<Vec<CallbackNews>, StoreError> {
+        let sql = "SELECT number, at, text FROM callback_news \
+                   WHERE subscriber = ? AND message IS NULL ORDER BY number";
+        self.read(|c| {
+            c.prepare_cached(sql)?
+                .query_map([subscriber], |row| {
+                    Ok(CallbackNews {
+                        number: row.get(0)?,
+                        at: Timestamp::from_millisecond(row.get(1)?).unwrap_or_default(),
+                        text: row.get(2)?,
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// Posts one message with these events; false if another process has posted one of them before, and then nothing was changed.
+    pub fn post_callback_news(
+        &mut self,
+        new: &NewMessage<'_>,
+        news: &[i64],
+    ) -> Result<bool, StoreError> {
+        self.transaction(|tx| {
+            for number in news {
+                let open: bool = tx.query_row(
+                    "SELECT message IS NULL FROM callback_news WHERE number = ?",
+                    [number],
+                    |row| row.get(0),
+                )?;
+                if !open {
+                    return Ok(false);
+                }
+            }
+            for number in news {
+                let sql = "UPDATE callback_news SET message = ? WHERE number = ?";
+                tx.execute(sql, params![new.id, number])?;
+            }
+            messages::insert(tx, new)?;
+            Ok(true)
+        })
+    }
+
+    /// Sessions that wait for work of others, or are still to be told of it.
+    pub fn callback_subscribers(&self) -> Result<Vec<SessionId>, StoreError> {
+        let sql = "SELECT subscriber FROM callbacks WHERE over IS NULL \
+                   UNION SELECT subscriber FROM callback_news WHERE message IS NULL";
+        self.read(|c| {
+            c.prepare_cached(sql)?
+                .query_map([], |row| Ok(row.get::<_, String>(0)?.into()))?
+                .collect()
+        })
+    }
+
+    /// A session that has ended is told nothing any more.
+    pub fn drop_callbacks(&mut self, subscriber: &str, at: Timestamp) -> Result<(), StoreError> {
+        self.transaction(|tx| {
+            tx.execute(
+                "UPDATE callbacks SET over = ? WHERE subscriber = ? AND over IS NULL",
+                params![at.as_millisecond(), subscriber],
+            )?;
+            let sql =
+                "UPDATE callback_news SET message = '' WHERE subscriber = ? AND message IS NULL";
+            tx.execute(sql, [subscriber]).map(drop)
+        })
+    }
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Callback> {
+    Ok(Callback {
+        number: row.get(0)?,
+        session: row.get::<_, String>(1)?.into(),
+        job: row.get::<_, Option<String>>(2)?.map(Into::into),
+        created: Timestamp::from_millisecond(row.get(3)?).unwrap_or_default(),
+        told: row.get(4)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+    use dogwatch_core::record::ProcessIdent;
+    use serde_json::Value;
+
+    #[test]
+    fn an_event_is_told_once_in_one_message() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let at = Timestamp::from_second(1_794_700_000).unwrap();
+        for session in ["a", "b"] {
+            let new = NewCallback { subscriber: "lead", session, job: None, at };
+            store.add_callback(&new).unwrap();
+        }
+        let [a, b] = store.callbacks("lead").unwrap().try_into().unwrap();
+        assert!(store.tell_callback(a.number, "waiting x", "a waits", false, at).unwrap());
+        assert!(!store.tell_callback(a.number, "waiting x", "a waits", false, at).unwrap());
+        store.forget_told(a.number).unwrap();
+        assert!(store.tell_callback(a.number, "end done", "a is done", true, at).unwrap());
+        assert!(!store.tell_callback(a.number, "end lost", "a is lost", true, at).unwrap(), "over");
+        assert!(store.tell_callback(b.number, "end done", "b is done", true, at).unwrap());
+        assert!(store.callbacks("lead").unwrap().is_empty());
+        let news = store.callback_news("lead").unwrap();
+        let texts: Vec<&str> = news.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts, ["a waits", "a is done", "b is done"]);
+        let numbers: Vec<i64> = news.iter().map(|one| one.number).collect();
+        let message = |id| NewMessage {
+            id,
+            session: "lead",
+            text: "all",
+            slash: false,
+            terms: &Value::Null,
+            sender: ProcessIdent { pid: 1, start: 1 },
+            posted: at,
+        };
+        assert!(store.post_callback_news(&message("m1"), &numbers).unwrap());
+        assert!(!store.post_callback_news(&message("m2"), &numbers[1..]).unwrap());
+        assert_eq!(store.messages(Some("lead"), 9).unwrap().len(), 1, "one message");
+        assert!(store.callback_subscribers().unwrap().is_empty());
+    }
+}

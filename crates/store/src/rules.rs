@@ -1,0 +1,199 @@
+//! What rules have answered, and whether they may.
+
+use dogwatch_core::event::kind;
+use dogwatch_core::rules::{Answer, Held, Pace, Past, may_answer};
+use dogwatch_protocol::event_data::Nothing;
+use dogwatch_protocol::rules::{RulesAnswered, RulesHeld};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use crate::{Signal, Store, StoreError, journal};
+
+/// The automatism's name in the table of pauses.
+const RULES: &str = "rules";
+/// More answers than any pace allows without a pause.
+const MOST_PAST: u32 = 1_000;
+
+/// A request for permission, as its hook reported it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionRequest {
+    pub number: i64,
+    pub signal: Signal,
+}
+
+/// A selection of requests, the newest first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Requests<'a> {
+    pub since: Option<Timestamp>,
+    /// By its id.
+    pub session: Option<&'a str>,
+    pub number: Option<i64>,
+    pub most: u32,
+}
+
+impl Store {
+    /// Since when rules are paused.
+    pub fn rules_paused(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT since FROM pauses WHERE what = ?")?
+                .query_row([RULES], |row| row.get(0))
+                .optional()
+        })
+        .map(|since: Option<i64>| {
+            since.map(|ms| Timestamp::from_millisecond(ms).unwrap_or_default())
+        })
+    }
+
+    /// Stops rules from answering, or lets them answer again; whether that is new.
+    pub fn switch_rules(&mut self, on: bool, now: Timestamp) -> Result<bool, StoreError> {
+        self.transaction(|tx| {
+            let changed = if on {
+                tx.execute("DELETE FROM pauses WHERE what = ?", [RULES])?
+            } else {
+                let insert =
+                    "INSERT INTO pauses (what, since) VALUES (?, ?) ON CONFLICT (what) DO NOTHING";
+                tx.execute(insert, params![RULES, now.as_millisecond()])?
+            };
+            if changed > 0 {
+                let kind = if on { kind::RULES_RESUMED } else { kind::RULES_PAUSED };
+                journal::append(tx, now, "", kind, &Nothing {})?;
+            }
+            Ok(changed > 0)
+        })
+    }
+
+    /// Records that a rule answers, unless rules have answered this session too often. An answer that is not recorded must not be given.
+    pub fn answer_by_rule(
+        &mut self,
+        session: &str,
+        pace: Pace,
+        answer: &RulesAnswered,
+        now: Timestamp,
+    ) -> Result<Result<(), Held>, StoreError> {
+        self.transaction(|tx| {
+            let held = may_answer(pace, &past(tx, session)?, &answer.request, now);
+            match held {
+                Ok(()) => journal::append(tx, now, session, kind::RULES_ANSWERED, answer)?,
+                Err(held) => {
+                    let (tool, asks) = (answer.tool.clone(), answer.asks.clone());
+                    let data = RulesHeld { tool, asks, because: held.to_string() };
+                    journal::append(tx, now, session, kind::RULES_HELD, &data)?;
+                }
+            }
+            Ok(held)
+        })
+    }
+
+    /// Requests for permission, whether a rule answered them or not.
+    pub fn permission_requests(
+        &mut self,
+        which: Requests<'_>,
+    ) -> Result<Vec<PermissionRequest>, StoreError> {
+        self.take_in_spool();
+        self.read(|c| {
+            c.prepare_cached(
+                "SELECT id, session, at, agent, event, payload FROM signals \
+                 WHERE event IN ('PermissionRequest', 'PermissionAnswered') AND at >= ?1 \
+                 AND (?2 IS NULL OR session = ?2) AND (?3 IS NULL OR id = ?3) ORDER BY id DESC LIMIT ?4",
+            )?
+            .query_map(
+                params![which.since.map_or(i64::MIN, Timestamp::as_millisecond), which.session, which.number, which.most],
+                request,
+            )?
+            .collect()
+        })
+    }
+}
+
+/// The answers since a person last wrote something.
+fn past(tx: &Transaction<'_>, session: &str) -> rusqlite::Result<Vec<Past>> {
+    let prompted: Option<i64> = tx
+        .prepare_cached(
+            "SELECT max(at) FROM signals WHERE session = ? AND event = 'UserPromptSubmit'",
+        )?
+        .query_row([session], |row| row.get(0))?;
+    let mut past = tx
+        .prepare_cached(
+            "SELECT at, data FROM journal WHERE session = ? AND event = 'rules_answered' AND at >= ? ORDER BY id DESC LIMIT ?",
+        )?
+        .query_map(params![session, prompted.unwrap_or(i64::MIN), MOST_PAST], |row| {
+            let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or_default();
+            let data: String = row.get(1)?;
+            let answer = serde_json::from_str::<RulesAnswered>(&data).ok();
+            let is_refusal = answer.as_ref().is_some_and(|answer| answer.answer == Answer::Deny);
+            Ok(Past { at, is_refusal, request: answer.map(|answer| answer.request).unwrap_or_default() })
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    past.reverse();
+    Ok(past)
+}
+
+fn request(row: &Row<'_>) -> rusqlite::Result<PermissionRequest> {
+    let at = Timestamp::from_millisecond(row.get(2)?).unwrap_or_default();
+    let signal = Signal {
+        session: row.get(1)?,
+        at,
+        agent: row.get(3)?,
+        event: row.get(4)?,
+        payload: row.get(5)?,
+        spooled: false,
+    };
+    Ok(PermissionRequest { number: row.get(0)?, signal })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+
+    #[test]
+    fn answers_are_counted_since_the_last_prompt() {
+        let tmp = tempfile::tempdir().unwrap();
+        let dir = StateDir::open(&tmp.path().join("s")).unwrap();
+        let mut store = Store::open(&dir).unwrap();
+        let at = |s: i64| Timestamp::from_second(1_794_700_000 + s).unwrap();
+        let pace = Pace { per_minute: 100, without_progress: 2 };
+        let answer = RulesAnswered {
+            tool: "Bash".into(),
+            asks: "make".into(),
+            answer: Answer::Allow,
+            rules: vec!["x".into()],
+            request: "r".into(),
+        };
+        let mut give = |s| store.answer_by_rule("a", pace, &answer, at(s)).unwrap();
+        assert_eq!((give(0), give(1), give(2)), (Ok(()), Ok(()), Err(Held::Same(2))));
+        let signal = |event: &str, s| Signal {
+            session: "a".into(),
+            at: at(s),
+            agent: "claude".into(),
+            event: event.into(),
+            payload: "{}".into(),
+            spooled: false,
+        };
+        signal("UserPromptSubmit", 3).keep(&dir, "k1").unwrap();
+        signal("PermissionRequest", 4).keep(&dir, "k2").unwrap();
+        assert_eq!(give(5), Ok(()));
+        let all = store.permission_requests(Requests { most: 10, ..Requests::default() }).unwrap();
+        assert_eq!(all.len(), 1);
+        let number = Some(all[0].number);
+        assert_eq!(
+            store.permission_requests(Requests { number, most: 1, ..Requests::default() }).unwrap(),
+            all
+        );
+        let later = Requests { since: Some(at(5)), most: 10, ..Requests::default() };
+        assert_eq!(store.permission_requests(later).unwrap(), []);
+    }
+
+    #[test]
+    fn paused_and_resumed_once() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let now = Timestamp::from_second(1_794_700_000).unwrap();
+        assert_eq!(store.rules_paused().unwrap(), None);
+        assert!(store.switch_rules(false, now).unwrap());
+        assert!(!store.switch_rules(false, now).unwrap());
+        assert_eq!(store.rules_paused().unwrap(), Some(now));
+        assert!(store.switch_rules(true, now).unwrap());
+        assert!(!store.switch_rules(true, now).unwrap());
+    }
+}
