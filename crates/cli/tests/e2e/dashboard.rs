@@ -364,3 +364,58 @@ fn a_session_is_killed_by_its_name() {
     eventually("it was started", || env.seen("made-here")["state"] == "running");
     terminal.shows("made-here");
 }
+
+#[test]
+fn a_status_line_is_kept_current_and_cleared() {
+    let env = TestEnv::new();
+    let _ = env.dogwatch(&["popup"]).code(2);
+    let one = env.spawn_script("one", "exec sleep 300");
+    env.spawn_script("two", "exit 3");
+    env.wait_state("two", "crashed");
+    assert_eq!(env.dogwatch(&["tmux-status"]).success().text().trim(), "*1 x1");
+    let mut follower = env.command(&["tmux-status", "--follow"]).spawn().unwrap();
+    let option = |name: &str| env.tmux(&["show-options", "-gqv", name]);
+    eventually("the option is set", || option("@dogwatch_status") == "*1 x1");
+    let state = || env.tmux(&["show-options", "-pqv", "-t", &one.pane, "@dogwatch_state"]);
+    eventually("the pane has its state", || state() == "working");
+    env.spawn_script("three", "exec sleep 300");
+    eventually("it is current", || option("@dogwatch_status") == "*2 x1");
+    process::signal(i32::try_from(follower.id()).unwrap(), Signal::TERM);
+    assert!(follower.wait().unwrap().success());
+    assert_eq!((option("@dogwatch_status"), state()), (String::new(), String::new()));
+}
+
+#[test]
+fn the_plugin_binds_only_what_it_is_asked_to() {
+    let env = TestEnv::new();
+    env.tmux(&["new-session", "-d", "-s", "mine", "cat"]);
+    let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/tmux-plugin/dogwatch.tmux");
+    let bound = || env.tmux(&["list-keys"]).lines().filter(|line| line.contains("popup")).count();
+    let before = bound();
+    env.tmux(&["run-shell", plugin]);
+    assert_eq!(bound(), before);
+    env.tmux(&["set-option", "-g", "@dogwatch_popup_key", "g"]);
+    env.tmux(&["run-shell", plugin]);
+    assert_eq!(bound(), before + 1);
+    let key = env.tmux(&["list-keys", "-T", "prefix", "g"]);
+    assert!(key.contains("dogwatch popup"), "{key}");
+}
+
+#[test]
+fn a_sidebar_goes_along() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "echo welcome aboard; exec sleep 300");
+    let shell = "exec env PS1='$ ' sh";
+    env.tmux(&["new-session", "-d", "-s", "mine", "-x", "120", "-y", "30", shell]);
+    let terminal = Terminal::open(&env, "outer", (120, 31));
+    terminal.run(&format!("env -u TMUX tmux -S {} attach -t =mine:", env.socket().display()));
+    eventually("the terminal is attached", || env.tmux(&["list-clients"]).contains("mine"));
+    terminal.run(&format!("{} sidebar", dogwatch()));
+    terminal.shows("⏎ attach");
+    terminal.keys(&["Enter"]);
+    terminal.shows("welcome aboard");
+    terminal.shows("⏎ attach");
+    let panes = env.tmux(&["list-panes", "-t", "=one:", "-F", "#{pane_width}"]);
+    assert_eq!(panes.lines().next(), Some("40"), "{panes}");
+    assert_eq!(panes.lines().count(), 2);
+}
