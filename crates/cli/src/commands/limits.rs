@@ -64,12 +64,12 @@ fn show(context: &Context, json: bool) -> Result<(), Error> {
         let mut first =
             [account, until.map(|at| clock(at, now)).unwrap_or_default(), windows.join(", ")];
         for LimitedSession { name, state, when_limited, last, .. } in sessions {
-            let next = last.map(|last| match last.continues {
-                Some(at) => format!("continues {}", clock(at, now)),
-                None => {
-                    let because = last.because.map(|why| format!(": {why}")).unwrap_or_default();
-                    format!("{}{because}", last.action.as_str().replace('_', " "))
+            let next = last.map(|last| {
+                if let Some(at) = last.continues {
+                    return format!("continues {}", clock(at, now));
                 }
+                let because = last.because.map(|why| format!(": {why}")).unwrap_or_default();
+                format!("{}{because}", last.action.as_str().replace('_', " "))
             });
             let [account, until, windows] = std::mem::take(&mut first);
             let next = next.unwrap_or_default();

@@ -107,7 +107,8 @@ fn marked(snippet: &str) -> String {
     let mut out = String::new();
     for (text, is_match) in parts(snippet) {
         let text = ui::harmless(text);
-        out.push_str(&if is_match { format!("{before}{text}{after}") } else { text });
+        let (before, after) = if is_match { (&*before, &*after) } else { ("", "") };
+        out.extend([before, &text, after]);
     }
     out
 }

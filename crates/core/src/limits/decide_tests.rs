@@ -11,33 +11,26 @@ fn limited(until: Option<i64>) -> Seen {
     Seen::Limited { since: at(0), until: until.map(at), told: true, draft: false, queued: false }
 }
 
-fn armed(due: i64) -> Option<Known> {
-    Some(Known {
-        began: at(0),
-        due: at(due),
-        settled: None,
-        resumed: None,
-        told: true,
-        until: None,
-    })
+fn armed(due: i64) -> Known {
+    Known { began: at(0), due: at(due), settled: None, resumed: None, told: true, until: None }
 }
 
-fn settled(second: i64) -> Option<Known> {
+fn settled(second: i64) -> Known {
     let at = Some(at(second));
-    Some(Known { settled: at, resumed: at, ..armed(0).unwrap() })
+    Known { settled: at, resumed: at, ..armed(0) }
 }
 
 /// Settled without a message.
-fn left(second: i64) -> Option<Known> {
-    Some(Known { resumed: None, ..settled(second).unwrap() })
+fn left(second: i64) -> Known {
+    Known { resumed: None, ..settled(second) }
 }
 
-fn facts(policy: &WhenLimited, now: i64, seen: Seen, known: Option<Known>) -> Facts<'_> {
+fn facts(policy: &WhenLimited, now: i64, seen: Seen, known: impl Into<Option<Known>>) -> Facts<'_> {
     Facts {
         now: at(now),
         policy,
         seen,
-        known,
+        known: known.into(),
         paused: false,
         account_until: None,
         retry_after: SignedDuration::from_mins(5),
@@ -64,14 +57,14 @@ fn a_limit_is_armed_waited_for_and_continued_once() {
         ("a time of yesterday", 1, limited(Some(-24 * hour)), None, arm(5 * MINUTE, true)),
         ("a time of next year", 1, limited(Some(52 * week)), None, arm(5 * MINUTE, true)),
         ("in a week", 1, limited(Some(week)), None, arm(week + 5, false)),
-        ("too early", 10, limited(None), armed(300), wait(300)),
-        ("the moment", 300, limited(None), armed(300), Decision::Continue),
-        ("the machine slept", 9 * hour, limited(None), armed(300), Decision::Continue),
-        ("the clock was set back", -hour, limited(None), armed(300), wait(300)),
-        ("done before", 400, limited(None), settled(300), Decision::Nothing),
+        ("too early", 10, limited(None), Some(armed(300)), wait(300)),
+        ("the moment", 300, limited(None), Some(armed(300)), Decision::Continue),
+        ("the machine slept", 9 * hour, limited(None), Some(armed(300)), Decision::Continue),
+        ("the clock was set back", -hour, limited(None), Some(armed(300)), wait(300)),
+        ("done before", 400, limited(None), Some(settled(300)), Decision::Nothing),
         ("not limited", 10, Seen::Other, None, Decision::Nothing),
-        ("not limited any more", 10, Seen::Other, settled(5), Decision::Nothing),
-        ("cannot be seen", 10, Seen::Unclear, armed(300), wait(70)),
+        ("not limited any more", 10, Seen::Other, Some(settled(5)), Decision::Nothing),
+        ("cannot be seen", 10, Seen::Unclear, Some(armed(300)), wait(70)),
     ];
     for (what, now, seen, known, expected) in table {
         assert_eq!(decide(&facts(policy, now, seen, known)), expected, "{what}");
@@ -153,10 +146,10 @@ fn waits_grow_and_end_with_a_question() {
 
 #[test]
 fn the_limit_of_the_account_holds_for_all_its_sessions() {
+    static WAIT: WhenLimited = WhenLimited::Wait;
     let policy = &WhenLimited::Wait;
     let of_account =
         |facts: Facts<'static>, until| Facts { account_until: Some(at(until)), ..facts };
-    static WAIT: WhenLimited = WhenLimited::Wait;
     let new = of_account(facts(&WAIT, 1, limited(None), None), 900);
     assert_eq!(decide(&new), arm(905, false), "another session knows the end");
     let due = of_account(facts(&WAIT, 300, limited(None), armed(300)), 900);
