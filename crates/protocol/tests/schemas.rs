@@ -6,8 +6,8 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, limits, mcp, message,
-    notice, record, registry, report, rules, run, screen, session, status, team, tools, usage,
-    verification, worktree,
+    notice, record, registry, report, rules, run, screen, search, session, status, team, tools,
+    usage, verification, worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -49,6 +49,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("finish", printed::<worktree::Finished>()),
         ("pr", printed::<worktree::PullRequest>()),
         ("trust", printed::<worktree::TrustedFile>()),
+        ("search", printed::<search::SearchResults>()),
         ("limits", printed::<limits::Limits>()),
         ("limits-set", printed::<limits::LimitPolicySet>()),
         ("limits-pause", printed::<limits::LimitsPaused>()),
