@@ -43,6 +43,10 @@ pub struct Config {
     pub rule: Vec<RuleTable>,
     /// How often they may.
     pub rules: Pace,
+    /// What to do about sessions that edit the same file.
+    pub collisions: CollisionsTable,
+    /// What to do about an agent that goes round in circles.
+    pub on_loop: OnLoop,
     /// Limits of tokens and dollars.
     pub budget: Vec<Spanned<BudgetRule>>,
 }
@@ -72,6 +76,25 @@ impl Config {
 pub struct WorktreeTable {
     /// The folder to make them in; placeholders as in `crate::worktree::names::folder`.
     pub folder: Option<String>,
+}
+
+/// `[collisions]`
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CollisionsTable {
+    /// The second agent is told before it writes: its first try is refused, with the reason.
+    pub tell_agent: bool,
+}
+
+/// `on_loop`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLoop {
+    /// The channels that want to know of it are told.
+    #[default]
+    Notify,
+    /// Its turn is interrupted as well.
+    Interrupt,
 }
 
 /// A problem in the configuration file, and its position.

@@ -39,6 +39,7 @@
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`limits`] | what to do about a usage limit, and when |
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
+//! | [`collision`] | which files a tool call changes, and how two sessions that change the same one are told of |
 //! | [`search`] | what of conversations is searched, and how a question is asked |
 //! | [`topic`] | what a conversation is about, and how full its context is |
 //! | [`git_head`] | which branch git's files name |
@@ -63,6 +64,7 @@ pub mod background;
 pub mod briefing;
 pub mod callback;
 mod codex_hooks;
+pub mod collision;
 pub mod config;
 pub mod delivery;
 pub mod escalation;

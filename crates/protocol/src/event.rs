@@ -70,10 +70,14 @@ pub mod kind {
     /// Automatic continuation after limits was paused, and resumed: `{by}`.
     pub const LIMITS_PAUSED: &str = "limits_paused";
     pub const LIMITS_RESUMED: &str = "limits_resumed";
+    /// Two sessions edit the same file: `{path, with, text}`.
+    pub const COLLISION: &str = "collision";
+    /// An agent that went round in circles was interrupted: `{what, times, since}`.
+    pub const LOOP_INTERRUPTED: &str = "loop_interrupted";
     /// A notification failed.
     pub const NOT_TOLD: &str = "not_told";
 
-    pub const ALL: [&str; 34] = [
+    pub const ALL: [&str; 36] = [
         CREATED,
         STARTED,
         RESTARTED,
@@ -107,6 +111,8 @@ pub mod kind {
         LIMIT,
         LIMITS_PAUSED,
         LIMITS_RESUMED,
+        COLLISION,
+        LOOP_INTERRUPTED,
         NOT_TOLD,
     ];
 }

@@ -160,6 +160,29 @@ impl LimitAction {
     }
 }
 
+/// `collision`: the session edits a file that others have edited and that live still.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Collision {
+    /// Below the work tree; outside of git absolute.
+    pub path: String,
+    /// Names of the others.
+    pub with: Vec<String>,
+    /// For people.
+    pub text: String,
+}
+
+/// `loop_interrupted`: the turn of an agent that went round in circles was interrupted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct LoopInterrupted {
+    /// The calls that repeated.
+    pub what: String,
+    pub times: u32,
+    /// When the first of them was made.
+    pub since: Timestamp,
+}
+
 /// `limits_paused`, `limits_resumed`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]

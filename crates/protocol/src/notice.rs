@@ -23,6 +23,8 @@ pub enum Occasion {
     Crashed,
     Stuck,
     Looping,
+    /// Two sessions edit the same file.
+    Collision,
     EscalationRaised,
     EscalationAnswered,
     JobDone,
@@ -35,7 +37,7 @@ pub enum Occasion {
 }
 
 impl Occasion {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Waiting,
         Self::Done,
         Self::Error,
@@ -43,6 +45,7 @@ impl Occasion {
         Self::Crashed,
         Self::Stuck,
         Self::Looping,
+        Self::Collision,
         Self::EscalationRaised,
         Self::EscalationAnswered,
         Self::JobDone,
@@ -61,6 +64,7 @@ impl Occasion {
             Self::Crashed => "crashed",
             Self::Stuck => "stuck",
             Self::Looping => "looping",
+            Self::Collision => "collision",
             Self::EscalationRaised => "escalation_raised",
             Self::EscalationAnswered => "escalation_answered",
             Self::JobDone => "job_done",

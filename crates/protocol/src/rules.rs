@@ -110,6 +110,34 @@ pub struct HookOutput {
     pub hook_specific_output: HookDecision,
 }
 
+/// What they read from a hook that holds a tool call before it is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolHeld {
+    hook_specific_output: ToolDecision,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolDecision {
+    hook_event_name: &'static str,
+    permission_decision: Answer,
+    permission_decision_reason: String,
+}
+
+impl ToolHeld {
+    /// Refuses the call, and says why to the agent.
+    pub fn because(reason: String) -> Self {
+        Self {
+            hook_specific_output: ToolDecision {
+                hook_event_name: "PreToolUse",
+                permission_decision: Answer::Deny,
+                permission_decision_reason: reason,
+            },
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookDecision {

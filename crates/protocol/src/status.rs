@@ -350,6 +350,21 @@ pub struct StatusRow {
     /// Tokens and cost of its conversation. Missing if its transcript is not known, or not read to its end yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Used>,
+    /// Files that it and another living session have edited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collisions: Vec<SharedFile>,
+}
+
+/// A file that another session edits too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct SharedFile {
+    /// Below the work tree; outside of git absolute.
+    pub path: String,
+    /// Name of the other session.
+    pub with: String,
+    /// When the second of them edited it.
+    pub at: Timestamp,
 }
 
 /// What a session is about, and where.

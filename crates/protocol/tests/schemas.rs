@@ -141,6 +141,8 @@ fn events() -> Vec<(&'static str, Schema)> {
         ("event-rules-held", printed::<rules::RulesHeld>()),
         ("event-limit", printed::<event_data::LimitChanged>()),
         ("event-limits-paused", printed::<event_data::Paused>()),
+        ("event-collision", printed::<event_data::Collision>()),
+        ("event-loop-interrupted", printed::<event_data::LoopInterrupted>()),
         ("event-message-posted", printed::<event_data::MessagePosted>()),
         ("event-message-settled", printed::<event_data::MessageSettled>()),
         ("event-job", printed::<event_data::JobChanged>()),

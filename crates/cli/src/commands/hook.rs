@@ -2,7 +2,8 @@
 //!
 //! Agents read the exit code and standard output as a decision. Claude Code and Codex take code 2 for *block*: the
 //! prompt or the tool call is dropped. So this is read without clap, ends with 0 whatever happens, and prints
-//! nothing but a statusline, the answer of a rule to a request for permission, and why a budget holds a prompt.
+//! nothing but a statusline, the answer of a rule to a request for permission, why a budget holds a prompt, and, if the user
+//! wants that, that another agent edits the same file.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -12,12 +13,13 @@ use std::thread;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_core::collision::may_edit;
 use dogwatch_core::exit_code;
 use dogwatch_core::status::payload::{self, Around, TurnOf};
 use dogwatch_engine::actions::hook::{self, Payload};
-use dogwatch_engine::actions::{budget, rules, statusline};
+use dogwatch_engine::actions::{budget, collision, rules, statusline};
 use dogwatch_engine::observe::usage::Named;
-use dogwatch_protocol::rules::HookOutput;
+use dogwatch_protocol::rules::{HookOutput, ToolHeld};
 use dogwatch_protocol::usage::HeldPrompt;
 use jiff::Timestamp;
 
@@ -139,17 +141,43 @@ impl Call {
                 .logged("keep a signal");
             answer
         };
-        let answer = keep();
+        let answer = keep().and_then(|answer| serde_json::to_vec(&answer).logged("write JSON"));
+        let answer = answer.or_else(|| self.held_by_a_collision(payload));
         if about.as_ref().is_some_and(|about| !about.is_prompt) {
             let _reported = budget();
+            self.note_what_changed();
         }
         if self.statusline {
             let config = environment::claude_config();
             let now = environment::local_time();
             say(&statusline::line(config.as_deref(), &payload.text, &now));
         }
-        if let Some(answer) = answer.and_then(|a| serde_json::to_vec(&a).logged("write JSON")) {
+        if let Some(answer) = answer {
             say(&answer);
+        }
+    }
+
+    /// Records an edit of a file; the answer if it is to wait because another agent edits the file too.
+    fn held_by_a_collision(&self, payload: &Payload) -> Option<Vec<u8>> {
+        if self.statusline || payload.is_cut || !may_edit(&payload.text) {
+            return None;
+        }
+        let session = environment::own_session()?;
+        let value = serde_json::from_str(&payload.text).logged("read JSON")?;
+        let context =
+            environment::context(None, self.state_dir.clone()).logged("read the environment")?;
+        let told = collision::attend(&context, &session, &value, Timestamp::now());
+        let held = ToolHeld::because(told.logged("look for a collision")??);
+        serde_json::to_vec(&held).logged("write JSON")
+    }
+
+    /// A turn is over: what it changed in a worktree of its own may be in the way of others.
+    fn note_what_changed(&self) {
+        let Some(session) = environment::own_session() else { return };
+        let context = environment::context(None, self.state_dir.clone());
+        if let Some(context) = context.logged("read the environment") {
+            collision::attend_turn_end(&context, &session, Timestamp::now())
+                .logged("look for collisions");
         }
     }
 

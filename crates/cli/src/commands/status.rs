@@ -39,12 +39,14 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
     let jobs = observe::jobs::beside(context, &reader, &statuses)?;
     let mut abouts = observe::about::beside(context, &mut reader, &statuses, now);
     let mut usages = observe::usage::of_sessions(context, &reader, &statuses);
+    let collisions = observe::collisions::of_living(&reader, &statuses)?;
     if args.json {
         let with_job = |one: &SessionStatus| {
             let id = &one.seen.session.id;
             let job = jobs.get(id).map(jobs::beside);
             let (about, usage) = (abouts.remove(id).unwrap_or_default(), usages.remove(id));
-            StatusRow { session: shape(one), job, about, usage }
+            let collisions = collisions.of(id);
+            StatusRow { session: shape(one), job, about, usage, collisions }
         };
         ui::json(&Statuses { sessions: statuses.iter().map(with_job).collect(), left_out });
         return Ok(exit_code::OK);
@@ -58,6 +60,9 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
                 show_options(one);
             }
         }
+    }
+    for line in collisions.lines() {
+        ui::line(ui::harmless(line));
     }
     ui::talk_of_left_out(left_out);
     Ok(exit_code::OK)

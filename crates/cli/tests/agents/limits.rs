@@ -30,7 +30,7 @@ fn scenario(error: &str) -> String {
         "side = '{{\"title\": \"Double\"}}'\n\
          [[rule]]\nmatch = '\\[work\\]'\nsteps = [[\"I begin.\", {{ shell = \"echo begun\" }}], {{ error = {error} }}]\n\
          [[rule]]\nmatch = '\\[at-once\\]'\nsteps = [{{ error = {error} }}]\n\
-         [[rule]]\nmatch = '\\[hello\\]'\nsteps = [\"Hello.\"]\n\
+         [[rule]]\nmatch = '\\[hello\\]'\nsteps = [[{{ stall_s = 2.5 }}, \"Hello.\"]]\n\
          [[rule]]\nmatch = 'Continue where'\nsteps = [\"It is done now.\"]\n"
     )
 }

@@ -85,3 +85,37 @@ fn work_is_no_loop() {
     assert!(!events.contains("looping"), "{events}");
     lab.end(&["--now"]);
 }
+
+/// With `on_loop = "interrupt"` its turn is interrupted, once, and a person is told.
+fn interrupted(agent: Agent) {
+    let options = Options::default();
+    let Some(lab) = Lab::with_scenario(agent, &options, SCENARIO) else { return };
+    let folder = lab.env.home().join(".config/dogwatch");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), "on_loop = \"interrupt\"\n").unwrap();
+    lab.spawn(&["--unattended", "--prompt", "[loop-test]"]);
+    eventually_or("it was interrupted", || {
+        let last = lab.why();
+        let is_so = last["state"] == "idle" && last["interrupted"] == true;
+        if is_so { Ok(()) } else { Err(format!("{last:#}\n{}", lab.env.screen("a"))) }
+    });
+    let events =
+        || lab.dogwatch(&["events", "--kind", "loop_interrupted", "--json"]).success().text();
+    assert_eq!(events().lines().count(), 1, "{}", events());
+    // A person who wants the same again gets it while automatic actions are paused.
+    let _ = lab.dogwatch(&["limits", "pause"]).success();
+    let _ = lab.dogwatch(&["send", "a", "[loop-test] again", "--timeout", "60s"]).success();
+    lab.loops(true);
+    assert_eq!(events().lines().count(), 1, "{}", events());
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn claude_is_interrupted_in_a_loop() {
+    interrupted(Agent::Claude);
+}
+
+#[test]
+fn codex_is_interrupted_in_a_loop() {
+    interrupted(Agent::Codex);
+}

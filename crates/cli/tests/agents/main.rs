@@ -15,6 +15,7 @@ mod limits;
 mod agents_verify;
 mod answer;
 mod builds;
+mod collisions;
 mod dashboard;
 mod ending;
 mod hooks;

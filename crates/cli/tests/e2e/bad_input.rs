@@ -61,8 +61,7 @@ fn a_missing_command() {
 fn wrong_usage() {
     let env = TestEnv::new();
     for args in [
-        &[][..],
-        &["frobnicate"],
+        &["frobnicate"][..],
         &["ls", "--frob"],
         &["kill"],
         &["capture"],
@@ -75,6 +74,8 @@ fn wrong_usage() {
         let output = env.dogwatch(args).code(2);
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}: {output}");
     }
+    // Without a terminal there is no dashboard.
+    assert!(env.dogwatch::<&str>(&[]).success().stderr.contains("no sessions"));
     let _ = env.dogwatch(&["--help"]).success();
     let _ = env.dogwatch(&["--version"]).success();
 }

@@ -14,6 +14,7 @@ mod bug_report;
 mod builds;
 mod callback;
 mod capture;
+mod collisions;
 mod completions;
 mod crash_proof;
 mod crowd;

@@ -59,7 +59,9 @@ fn json_shape() {
           "pid": "[pid]",
           "attached": false,
           "created": "[created]",
-          "put_away": false
+          "put_away": false,
+          "title": null,
+          "tags": []
         }
       ],
       "left_out": 0

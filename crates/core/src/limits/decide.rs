@@ -119,6 +119,13 @@ pub fn is_same(known: &Known, since: Timestamp, until: Option<Timestamp>, told: 
     }
 }
 
+/// Whether another status, since then, came after a limit. Around the moment of the limit itself several are seen for a moment.
+pub fn is_news(began: Timestamp, since: Timestamp, now: Timestamp) -> bool {
+    let later = since.duration_since(began);
+    later > SignedDuration::from_secs(2)
+        || later.is_positive() && now.duration_since(since) > SignedDuration::from_secs(5)
+}
+
 pub fn decide(facts: &Facts<'_>) -> Decision {
     if *facts.policy == WhenLimited::Notify {
         return Decision::Nothing;

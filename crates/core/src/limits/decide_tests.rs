@@ -179,3 +179,12 @@ fn paused_off_and_the_other_policies() {
     assert_eq!(decision, Decision::Fallback("codex".into()));
     assert_eq!(decide(&facts(&fallback, 9, limited(None), settled(2))), Decision::Nothing);
 }
+
+#[test]
+fn another_status_is_news_if_it_came_later_or_stays() {
+    for (since, now, want) in
+        [(3, 3, true), (1, 2, false), (1, 7, true), (0, 60, false), (-1, 60, false), (2, 7, false)]
+    {
+        assert_eq!(is_news(at(0), at(since), at(now)), want, "{since} {now}");
+    }
+}

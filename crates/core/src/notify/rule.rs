@@ -25,6 +25,8 @@ pub enum On {
     Crashed,
     Stuck,
     Looping,
+    /// Two sessions edit the same file.
+    Collision,
     /// A decision is needed: an escalation was raised, or an agent asks a question.
     Question,
     /// A job is done or has failed.
@@ -47,6 +49,7 @@ impl On {
             Occasion::Crashed => self == Self::Crashed,
             Occasion::Stuck => self == Self::Stuck,
             Occasion::Looping => self == Self::Looping,
+            Occasion::Collision => self == Self::Collision,
             Occasion::EscalationRaised => matches!(self, Self::Question | Self::EscalationRaised),
             Occasion::EscalationAnswered => self == Self::EscalationAnswered,
             Occasion::JobDone => matches!(self, Self::Job | Self::JobDone),

@@ -1,13 +1,13 @@
 //! The process that a session's runner starts when there is something to follow (`dogwatch deliver`): it delivers messages that their
 //! senders no longer wait for, records how the session's jobs go on, notifies of their end, tells the session of work that it gave to
-//! others, and continues it after a usage limit if that was asked for. It ends when nothing is left to do.
+//! others, and continues it after a usage limit or interrupts a loop if that was asked for. It ends when nothing is left to do.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::actions::send::deliverer;
-use crate::actions::{callback, job, limits};
+use crate::actions::{callback, job, limits, looping};
 use crate::error::SessionError;
 use crate::observe::changes::{Changes, Interest};
 use crate::observe::status::StatusReader;
@@ -35,6 +35,10 @@ pub fn run(context: &Context, session: &str) -> Result<(), Error> {
             // It may be there again in a moment.
             Err(_) => limits::Next { watching: true, look_at: None },
         };
+        let watches_loops = match &status {
+            Ok(status) => looping::step(context, &mut reader, status, Timestamp::now())?,
+            Err(_) => false,
+        };
         // Other sessions, whose work this one waits for.
         let callbacks = callback::attend(context, &mut reader, session)?;
         let mut interests = status
@@ -54,7 +58,7 @@ pub fn run(context: &Context, session: &str) -> Result<(), Error> {
         if !is_held && reader.store.next_message(session)?.is_some() {
             continue;
         }
-        if !is_any_open && !next.watching && !is_held {
+        if !is_any_open && !next.watching && !watches_loops && !is_held {
             return Ok(());
         }
         reader.store.check_files()?;

@@ -4,8 +4,7 @@
 //! screen shows by then. An agent that has no such hook is not answered.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::config::Config;
@@ -16,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::actions::hook::Payload;
-use crate::observe::{project, status};
+use crate::observe::{files, project, status};
 use crate::worktree::trust;
 use crate::{Context, Error, config};
 
@@ -183,6 +182,8 @@ impl Past<'_> {
 fn request(session: &Session, payload: &Value) -> Option<(Request, String)> {
     let (tool, command, named) = rules::asked(payload)?;
     let folder = payload["cwd"].as_str().map_or_else(|| session.cwd.clone(), PathBuf::from);
+    let text = |path: PathBuf| path.into_os_string().into_string().ok();
+    let resolve = |path: &Path| files::resolved(path).and_then(text);
     let paths: Option<Vec<String>> = named.iter().map(|path| resolve(&folder.join(path))).collect();
     let asks: String = command.as_ref().or(named.first()).cloned().unwrap_or_default();
     let asks = asks.chars().take(MAX_SHOWN).collect();
@@ -196,55 +197,4 @@ fn request(session: &Session, payload: &Value) -> Option<(Request, String)> {
         paths: paths?,
     };
     Some((request, asks))
-}
-
-/// A path without links and `..`. What does not exist yet is below something that does.
-fn resolve(path: &Path) -> Option<String> {
-    let mut missing: Vec<&std::ffi::OsStr> = Vec::new();
-    let mut at = path;
-    let existing = loop {
-        match fs::canonicalize(at) {
-            Ok(found) => break found,
-            // A link to nowhere could be made to lead anywhere.
-            Err(_) if fs::symlink_metadata(at).is_ok() => return None,
-            Err(_) => {
-                let Some(Component::Normal(name)) = at.components().next_back() else {
-                    return None;
-                };
-                missing.push(name);
-                at = at.parent()?;
-            }
-        }
-    };
-    let mut whole = existing;
-    whole.extend(missing.iter().rev());
-    whole.into_os_string().into_string().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_resolved_as_far_as_they_exist() {
-        let tmp = tempfile::tempdir().unwrap();
-        let root = tmp.path().canonicalize().unwrap();
-        fs::create_dir(root.join("src")).unwrap();
-        std::os::unix::fs::symlink("/etc", root.join("src/link")).unwrap();
-        std::os::unix::fs::symlink("/no/such", root.join("src/dangling")).unwrap();
-        let text = |path: &Path| path.to_str().unwrap().to_owned();
-        let table = [
-            ("src/new.rs", Some(text(&root.join("src/new.rs")))),
-            ("src/a/b/new.rs", Some(text(&root.join("src/a/b/new.rs")))),
-            ("src/../x", Some(text(&root.join("x")))),
-            ("src/link/passwd", Some("/etc/passwd".to_owned())),
-            ("src/link/new", Some("/etc/new".to_owned())),
-            ("src/dangling", None),
-            ("src/dangling/x", None),
-            ("src/no/../../x", None),
-        ];
-        for (path, want) in table {
-            assert_eq!(resolve(&root.join(path)), want, "{path}");
-        }
-    }
 }

@@ -177,6 +177,15 @@ pub fn add(
     Some(number)
 }
 
+/// Writes news down for whoever sends it next, and sends nothing: an agent waits for whoever calls this.
+pub fn leave(store: &mut Store, rules: &Rules, news: &News<'_>) {
+    let now = Timestamp::now();
+    let planned = rules.plan(&news.facts, now);
+    if !planned.is_empty() {
+        post(store, news, &planned, now).logged("write down a notification");
+    }
+}
+
 /// The same for the same event of a session.
 fn number_of(news: &News<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();

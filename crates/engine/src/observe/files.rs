@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fs;
 use std::io::{Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_store::{open_regular, read_up_to};
@@ -40,6 +40,29 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
+/// A path without links and `..`. What does not exist yet is below something that does.
+pub fn resolved(path: &Path) -> Option<PathBuf> {
+    let mut missing: Vec<&std::ffi::OsStr> = Vec::new();
+    let mut at = path;
+    let existing = loop {
+        match fs::canonicalize(at) {
+            Ok(found) => break found,
+            // A link to nowhere could be made to lead anywhere.
+            Err(_) if fs::symlink_metadata(at).is_ok() => return None,
+            Err(_) => {
+                let Some(Component::Normal(name)) = at.components().next_back() else {
+                    return None;
+                };
+                missing.push(name);
+                at = at.parent()?;
+            }
+        }
+    };
+    let mut whole = existing;
+    whole.extend(missing.iter().rev());
+    Some(whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +82,27 @@ mod tests {
         let link = tmp.path().join("l");
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
         assert_eq!(read_regular(&link, 10), None);
+    }
+
+    #[test]
+    fn paths_are_resolved_as_far_as_they_exist() {
+        let tmp = tempfile::tempdir().unwrap();
+        let root = tmp.path().canonicalize().unwrap();
+        fs::create_dir(root.join("src")).unwrap();
+        std::os::unix::fs::symlink("/etc", root.join("src/link")).unwrap();
+        std::os::unix::fs::symlink("/no/such", root.join("src/dangling")).unwrap();
+        let table = [
+            ("src/new.rs", Some(root.join("src/new.rs"))),
+            ("src/a/b/new.rs", Some(root.join("src/a/b/new.rs"))),
+            ("src/../x", Some(root.join("x"))),
+            ("src/link/passwd", Some("/etc/passwd".into())),
+            ("src/link/new", Some("/etc/new".into())),
+            ("src/dangling", None),
+            ("src/dangling/x", None),
+            ("src/no/../../x", None),
+        ];
+        for (path, want) in table {
+            assert_eq!(resolved(&root.join(path)), want, "{path}");
+        }
     }
 }

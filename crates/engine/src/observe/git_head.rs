@@ -14,6 +14,8 @@ const MOST: u64 = 64 * 1024;
 pub struct Checkout {
     /// The folder of the repository itself, also for a worktree of it.
     pub repository: PathBuf,
+    /// The folder of the work tree.
+    pub tree: PathBuf,
     pub head: Option<Head>,
 }
 
@@ -24,7 +26,8 @@ pub fn of(folder: &Path) -> Option<Checkout> {
         .map(|dir| (dir, dir.join(".git")))
         .find(|(_, git)| fs::symlink_metadata(git).is_ok())?;
     if dot_git.is_dir() {
-        return Some(Checkout { repository: root.to_owned(), head: head(&dot_git) });
+        let (repository, tree) = (root.to_owned(), root.to_owned());
+        return Some(Checkout { repository, tree, head: head(&dot_git) });
     }
     // A worktree or a submodule: a file that says where the rest is.
     let text = read(&dot_git)?;
@@ -39,7 +42,8 @@ pub fn of(folder: &Path) -> Option<Checkout> {
         // A bare repository, whose worktrees are elsewhere.
         shared => shared,
     };
-    Some(Checkout { repository: repository.unwrap_or_else(|| root.to_owned()), head: head(&dir) })
+    let repository = repository.unwrap_or_else(|| root.to_owned());
+    Some(Checkout { repository, tree: root.to_owned(), head: head(&dir) })
 }
 
 fn head(git_dir: &Path) -> Option<Head> {

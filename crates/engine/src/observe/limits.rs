@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dogwatch_base::log::Logged as _;
-use dogwatch_core::limits::decide::makes_sense;
+use dogwatch_core::limits::decide::{is_news, makes_sense};
 use dogwatch_core::limits::until::moment;
 use dogwatch_core::limits::windows::{self, LimitWindow};
 use dogwatch_core::limits::{self, Seen};
@@ -11,15 +11,12 @@ use dogwatch_core::status::{Basis, Status};
 use dogwatch_core::transcript::Dialect;
 use dogwatch_protocol::limits::{AccountLimits, LastLimit, LimitedSession, Limits};
 use dogwatch_store::{KeptState, LimitPolicy, Store, StoreError};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::transcripts;
 use crate::{Context, Error};
-
-/// How much later than a limit another status must begin to be news.
-const LATER: SignedDuration = SignedDuration::from_secs(2);
 
 /// What the name of an account ends in that is not known.
 const UNKNOWN: &str = " unknown";
@@ -30,6 +27,7 @@ pub(crate) fn seen(
     judged: &SessionStatus,
     queued: bool,
     began: Option<Timestamp>,
+    now: Timestamp,
 ) -> Seen {
     let verdict = &judged.verdict;
     if verdict.basis == Basis::Stale {
@@ -49,7 +47,7 @@ pub(crate) fn seen(
         }
         (status, _) if status.is_over() => Seen::Over,
         (Status::Working { .. } | Status::Idle { .. } | Status::Error { .. }, Some(since))
-            if began.is_none_or(|began| since.duration_since(began) > LATER) =>
+            if began.is_none_or(|began| is_news(began, since, now)) =>
         {
             Seen::Other
         }

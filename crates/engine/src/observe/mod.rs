@@ -10,6 +10,7 @@ pub mod background;
 pub mod binaries;
 pub mod capture;
 pub mod changes;
+pub mod collisions;
 pub mod conversations;
 pub mod events;
 pub mod evidence;

@@ -13,7 +13,7 @@ use crate::{Store, StoreError, journal};
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
 /// Tables about sessions, with their time column.
-const NOTES: [(&str, &str); 13] = [
+const NOTES: [(&str, &str); 16] = [
     ("callbacks", "created"),
     ("callback_news", "at"),
     ("signals", "at"),
@@ -27,6 +27,9 @@ const NOTES: [(&str, &str); 13] = [
     ("topics", "seen"),
     ("limit_policies", "changed"),
     ("limits", "began"),
+    ("edits", "at"),
+    ("collisions", "at"),
+    ("interrupted_loops", "at"),
 ];
 
 impl Store {

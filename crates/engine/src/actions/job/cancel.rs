@@ -1,16 +1,14 @@
 use std::time::{Duration, Instant};
 
 use dogwatch_core::job::{JobState, Step};
-use dogwatch_core::status::Status;
 use dogwatch_store::Job;
 use jiff::Timestamp;
 
 use super::{settled, wait};
-use crate::actions::send::{queue, tmux_input};
-use crate::error::{JobError, MessageError};
-use crate::observe::agents;
+use crate::actions::interrupt::{self, Pressed};
+use crate::error::JobError;
 use crate::observe::jobs::recorded;
-use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::status::StatusReader;
 use crate::{Context, Error};
 
 /// How long an agent may take to stop.
@@ -69,41 +67,17 @@ fn take_back(
 fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Result<Job, Error> {
     let refuse =
         |reason: String| Err(JobError::NotCancelled { id: job.id.to_string(), reason }.into());
-    let mut judged = reader.one(&job.session, Timestamp::now())?;
-    let is_at_it = |judged: &SessionStatus| {
-        matches!(judged.verdict.status, Status::Working { .. } | Status::Stuck { .. })
-    };
-    let mut typing = None;
-    if is_at_it(&judged) {
-        let session = &judged.seen.session;
-        typing = queue::lock(context, &session.id)?;
-        if typing.is_none() {
-            return Err(MessageError::Busy { name: session.name.clone() }.into());
-        }
-        // Again, now that nobody else types: a dialog may have come up.
-        judged = reader.one(&job.session, Timestamp::now())?;
-    }
-    let session = &judged.seen.session;
-    let keys = agents::profile(context, &session.agent)?.interrupt;
-    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let begun = Instant::now();
-    match (&judged.verdict.status, judged.seen.pane_id()) {
-        (Status::Waiting { .. }, _) => {
-            let name = &session.name;
+    match interrupt::press(context, reader, &job.session)? {
+        Pressed::Dialog { name } => {
             return refuse(format!(
                 "a dialog is open and a key could answer it; answer it first: dogwatch answer {name}"
             ));
         }
-        (_, Some(pane)) if typing.is_some() && is_at_it(&judged) => {
-            if keys.is_empty() {
-                return refuse(format!("dogwatch cannot interrupt {}", session.agent));
-            }
-            tmux_input::press(&context.tmux, pane, &keys)?;
-        }
+        Pressed::NoKeys { agent } => return refuse(format!("dogwatch cannot interrupt {agent}")),
         // Its turn is over, or nobody knows: what is written down about it will show.
-        _ => {}
+        Pressed::Keys | Pressed::NotAtIt => {}
     }
-    drop(typing);
     let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;
     match &job.state {
         state @ JobState::Done { .. } => {

@@ -70,7 +70,8 @@ pub(crate) fn step(
         reader.store.limits_are_over(id, now)?;
     }
     let queued = reader.store.next_message(id)?.is_some();
-    let seen = limits::seen(reader, judged, queued, last.as_ref().map(|limit| limit.began));
+    let began = last.as_ref().map(|limit| limit.began);
+    let seen = limits::seen(reader, judged, queued, began, now);
     let facts = Facts {
         now,
         policy: &policy.policy,
@@ -334,7 +335,8 @@ pub(crate) fn is_held(
     }
     let known = reader.store.last_limit(id)?;
     let Status::Limited { .. } = judged.verdict.status else { return Ok(false) };
-    let Seen::Limited { since, until, told, .. } = limits::seen(reader, judged, true, None) else {
+    let Seen::Limited { since, until, told, .. } = limits::seen(reader, judged, true, None, now)
+    else {
         return Ok(false);
     };
     let known = known.map(|limit| reader.store.known_limit(&limit)).transpose()?;

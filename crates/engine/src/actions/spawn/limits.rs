@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use dogwatch_core::config::OnLoop;
 use dogwatch_core::delivery::safe_text::{self, SafeText};
 use dogwatch_core::delivery::{When, safe_text::Change};
 use dogwatch_core::limits::decide::held_until;
@@ -27,17 +28,20 @@ pub(super) struct Limits {
     policy: Option<LimitPolicy>,
     pub(super) held_until: Option<Timestamp>,
     prompt: Option<SafeText>,
+    /// A loop of it is to be interrupted.
+    watches_loops: bool,
 }
 
 impl Limits {
     pub(super) fn of(context: &Context, request: &Request, now: &Zoned) -> Result<Self, Error> {
-        let none = Self { policy: None, held_until: None, prompt: None };
+        let none = Self { policy: None, held_until: None, prompt: None, watches_loops: false };
         let What::Agent { name, .. } = &request.what else { return Ok(none) };
         if name == profile::COMMAND {
             return Ok(none);
         }
         let profile = agents::profile(context, name)?;
-        let table = config::read(context)?.limits;
+        let config = config::read(context)?;
+        let (table, watches_loops) = (config.limits, config.on_loop == OnLoop::Interrupt);
         let set = request.env.iter().map(|(key, value)| (key.clone(), value.clone()));
         let inherited = request.caller_env.iter().map(|(key, value)| {
             (key.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
@@ -69,7 +73,7 @@ impl Limits {
             message: table.message.get_ref().clone(),
             retry_after: *table.retry_after.get_ref(),
         };
-        Ok(Self { policy: Some(policy), held_until: held, prompt })
+        Ok(Self { policy: Some(policy), held_until: held, prompt, watches_loops })
     }
 
     /// The request without its prompt, if that waits.
@@ -86,7 +90,7 @@ impl Limits {
         if let Some(SafeText { text, changes }) = &self.prompt {
             post(store, &spawned.id, text, changes)?;
         }
-        if policy.policy != WhenLimited::Notify {
+        if policy.policy != WhenLimited::Notify || self.watches_loops {
             processes::signal(spawned.started.runner.pid, MAIL);
         }
         Ok(())

@@ -1,0 +1,228 @@
+//! Files that sessions edit, and those that two of them edit.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use dogwatch_core::event::kind;
+use dogwatch_protocol::event_data::{Collision, LoopInterrupted};
+use dogwatch_protocol::id::SessionId;
+use jiff::Timestamp;
+use rusqlite::{Transaction, params};
+
+use crate::{Store, StoreError, journal};
+
+/// Most collisions that are read at once; the newest.
+const MOST: u32 = 1_000;
+
+/// A file of a project, the same one in all worktrees of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedFile {
+    /// The repository's folder; empty outside of git.
+    pub repository: PathBuf,
+    /// Below the work tree; outside of git absolute.
+    pub path: PathBuf,
+    pub tree: PathBuf,
+}
+
+/// An edit of the same file by another session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OthersEdit {
+    pub session: SessionId,
+    pub tree: PathBuf,
+}
+
+/// Two sessions that edit a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptCollision {
+    pub session: SessionId,
+    pub other: SessionId,
+    pub path: PathBuf,
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// Records that a session has changed files.
+    pub fn keep_edits(
+        &mut self,
+        session: &str,
+        files: &[EditedFile],
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.transaction(|tx| {
+            let mut insert = tx.prepare_cached(
+                "INSERT INTO edits (session, repository, path, tree, at) VALUES (?, ?, ?, ?, ?) \
+                 ON CONFLICT DO UPDATE SET tree = excluded.tree, at = excluded.at",
+            )?;
+            for file in files {
+                let at = at.as_millisecond();
+                let EditedFile { repository, path, tree } = file;
+                insert.execute(params![
+                    session,
+                    bytes(repository),
+                    bytes(path),
+                    bytes(tree),
+                    at
+                ])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Other sessions that have changed this file.
+    pub fn edits_of_others(
+        &self,
+        session: &str,
+        file: &EditedFile,
+    ) -> Result<Vec<OthersEdit>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached(
+                "SELECT session, tree FROM edits WHERE repository = ? AND path = ? AND session <> ?",
+            )?
+            .query_map(params![bytes(&file.repository), bytes(&file.path), session], |row| {
+                let session: String = row.get(0)?;
+                Ok(OthersEdit { session: session.into(), tree: path(row.get(1)?) })
+            })?
+            .collect()
+        })
+    }
+
+    /// Records that a session edits a file that these others have edited. Returns whether one of the pairs is new; then it is in the
+    /// journal.
+    pub fn add_collision(
+        &mut self,
+        session: &str,
+        others: &[&str],
+        file: &EditedFile,
+        data: &Collision,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.transaction(|tx| {
+            let mut is_new = false;
+            for other in others {
+                is_new |= add_pair(tx, session, other, file, at)?;
+            }
+            if is_new {
+                journal::append(tx, at, session, kind::COLLISION, data)?;
+            }
+            Ok(is_new)
+        })
+    }
+
+    /// The newest collisions, oldest first, whether or not their sessions still live.
+    pub fn collisions(&self) -> Result<Vec<KeptCollision>, StoreError> {
+        let mut all: Vec<KeptCollision> = self.read(|c| {
+            c.prepare_cached(
+                "SELECT session, other, path, at FROM collisions ORDER BY at DESC LIMIT ?",
+            )?
+            .query_map([MOST], |row| {
+                let (session, other): (String, String) = (row.get(0)?, row.get(1)?);
+                let at = Timestamp::from_millisecond(row.get(3)?).unwrap_or_default();
+                let path = path(row.get(2)?);
+                Ok(KeptCollision { session: session.into(), other: other.into(), path, at })
+            })?
+            .collect()
+        })?;
+        all.reverse();
+        Ok(all)
+    }
+
+    /// Records that a loop is interrupted. Returns false if it was before: then it must not be again.
+    pub fn interrupt_loop(
+        &mut self,
+        session: &str,
+        data: &LoopInterrupted,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.transaction(|tx| {
+            let sql =
+                "INSERT OR IGNORE INTO interrupted_loops (session, began, at) VALUES (?, ?, ?)";
+            let (began, ms) = (data.since.as_millisecond(), at.as_millisecond());
+            let is_new = tx.prepare_cached(sql)?.execute(params![session, began, ms])? > 0;
+            if is_new {
+                journal::append(tx, at, session, kind::LOOP_INTERRUPTED, data)?;
+            }
+            Ok(is_new)
+        })
+    }
+}
+
+/// The pair counts in either order.
+fn add_pair(
+    tx: &Transaction<'_>,
+    session: &str,
+    other: &str,
+    file: &EditedFile,
+    at: Timestamp,
+) -> rusqlite::Result<bool> {
+    let (repository, path) = (bytes(&file.repository), bytes(&file.path));
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO collisions (session, other, repository, path, at) SELECT ?1, ?2, ?3, ?4, ?5 \
+         WHERE NOT EXISTS (SELECT 1 FROM collisions WHERE repository = ?3 AND path = ?4 \
+         AND ((session = ?1 AND other = ?2) OR (session = ?2 AND other = ?1)))",
+    )?;
+    Ok(insert.execute(params![session, other, repository, path, at.as_millisecond()])? > 0)
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+fn path(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StateDir;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_794_700_000 + second).unwrap()
+    }
+
+    fn file(tree: &str, path: &str) -> EditedFile {
+        EditedFile { repository: "/r".into(), path: path.into(), tree: tree.into() }
+    }
+
+    #[test]
+    fn a_pair_collides_once_for_each_file() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let x = file("/r", "x.rs");
+        store.keep_edits("a", &[x.clone(), file("/r", "y.rs")], at(0)).unwrap();
+        store.keep_edits("a", std::slice::from_ref(&x), at(1)).unwrap();
+        assert_eq!(store.edits_of_others("a", &x).unwrap(), []);
+        let of_b = file("/w", "x.rs");
+        let found = store.edits_of_others("b", &of_b).unwrap();
+        assert_eq!(found, [OthersEdit { session: "a".to_owned().into(), tree: "/r".into() }]);
+        assert_eq!(store.edits_of_others("b", &file("/w", "z.rs")).unwrap(), []);
+        let data = Collision { path: "x.rs".into(), with: vec!["a".into()], text: "both".into() };
+        let mut add = |session, others: &[&str], s| {
+            store.add_collision(session, others, &of_b, &data, at(s)).unwrap()
+        };
+        assert!(add("b", &["a"], 2));
+        assert!(!add("b", &["a"], 3), "once");
+        assert!(!add("a", &["b"], 4), "in either order");
+        assert!(add("c", &["a", "b"], 5), "another one");
+        let all = store.collisions().unwrap();
+        let pairs: Vec<_> = all.iter().map(|c| (c.session.as_str(), c.other.as_str())).collect();
+        assert_eq!(pairs[0], ("b", "a"));
+        assert_eq!(pairs.len(), 3);
+        assert_eq!(store.journal("b").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_loop_is_interrupted_once() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let data = |since| LoopInterrupted { what: "make".into(), times: 7, since: at(since) };
+        assert!(store.interrupt_loop("a", &data(0), at(9)).unwrap());
+        assert!(!store.interrupt_loop("a", &data(0), at(10)).unwrap());
+        assert!(store.interrupt_loop("a", &data(20), at(30)).unwrap());
+        assert!(store.interrupt_loop("b", &data(0), at(30)).unwrap());
+    }
+}
