@@ -44,7 +44,7 @@ mod tests {
     fn only_what_is_as_we_wrote_it_is_ours() {
         let written = marked("# skill\n");
         assert_eq!(ownership(&written), Ownership::Ours);
-        assert_eq!(ownership(&written.replace("skill", "mine")), Ownership::Changed);
+        assert_eq!(ownership(&written.replace("# skill", "# mine")), Ownership::Changed);
         assert_eq!(ownership(&format!("{written}more\n")), Ownership::Changed);
         assert_eq!(ownership("# mine\n"), Ownership::Foreign);
     }
