@@ -19,6 +19,8 @@ use crate::{Context, Error};
 
 /// How long a dialog may stay open after its answer was given.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(30);
+/// How much later than the dialog on the screen the hook that tells of it may come: an agent draws while its hook runs.
+const HOOK_COMES: SignedDuration = SignedDuration::from_secs(2);
 /// Lines of the screen that are shown with the question.
 const LINES: usize = 24;
 
@@ -29,13 +31,15 @@ pub(super) struct Dialogs<'a> {
     n: u32,
     /// Key of the dialog that was open at the last check.
     open: Option<String>,
+    /// The request that belongs to it, by its hook.
+    request: String,
     /// False until the first check: dialogs that an earlier process asked about may be gone by now.
     has_looked: bool,
 }
 
 impl<'a> Dialogs<'a> {
     pub(super) fn new(ctx: &'a RunContext<'a>, job: &'a Job, n: u32) -> Self {
-        Self { ctx, job, n, open: None, has_looked: false }
+        Self { ctx, job, n, open: None, request: String::new(), has_looked: false }
     }
 
     fn prefix(&self) -> String {
@@ -70,6 +74,18 @@ impl<'a> Dialogs<'a> {
             .as_ref()
             .map(|(dialog, ..)| format!("{prefix}{}@{}", dialog.mark, dialog.request));
         let is_new = !self.has_looked || self.open != key;
+        if let Some((dialog, ..)) = found.as_ref().filter(|_| is_new) {
+            // What the last hook told of is the dialog before.
+            let is_untold = dialog.request.is_empty() || dialog.request == self.request;
+            let is_fresh = status
+                .verdict
+                .since
+                .is_some_and(|since| Timestamp::now().duration_since(since) < HOOK_COMES);
+            if is_untold && is_fresh {
+                return Ok(self.open.is_some());
+            }
+            self.request.clone_from(&dialog.request);
+        }
         if is_new {
             close(self.ctx.context, &prefix, key.as_deref(), GONE)?;
         }
