@@ -61,7 +61,14 @@ pub fn next(
                 return end("done", format!("finished job {short}{}", result.unwrap_or_default()));
             }
             JobState::Failed { because, .. } => {
-                return end("failed", format!("failed at job {short}: {}", cut(because)));
+                let limit = match verdict.map(|verdict| &verdict.status) {
+                    Some(Status::Limited { until: Some(until), .. }) => {
+                        format!(" (a limit until {until})")
+                    }
+                    Some(Status::Limited { until: None, .. }) => " (a limit)".to_owned(),
+                    _ => String::new(),
+                };
+                return end("failed", format!("failed at job {short}{limit}: {}", cut(because)));
             }
             JobState::Cancelled { by } => {
                 return end("cancelled", format!("stopped job {short}: cancelled by {by}"));
@@ -211,6 +218,13 @@ mod tests {
         );
         assert_eq!(of(&JobState::Running, idle(true)), Next::Nothing);
         assert_eq!(of(&JobState::Running, Status::Crashed { exit: None }), Next::Nothing);
+        let failed = JobState::Failed { because: "429".into(), result: None };
+        let limited = Status::Limited { until: Some("15:00".into()), text: String::new() };
+        assert_eq!(
+            told(of(&failed, limited)).0,
+            "api failed at job 01a1dfb5 (a limit until 15:00): 429"
+        );
+        assert_eq!(told(of(&failed, idle(true))).0, "api failed at job 01a1dfb5: 429");
         let waiting = Status::Waiting {
             r#for: Need::Question,
             question: Some("Which port?".into()),

@@ -88,6 +88,7 @@ fn start(host: &Host, order: &Spawn) -> Result<(Value, u8), Error> {
         tags: Vec::new(),
         membership: None,
         when_limited: None,
+        subscriber: None,
         resume: None,
     };
     let spawned = spawn::spawn(&host.context, &request, &(host.clock)())?;

@@ -75,11 +75,9 @@ pub(crate) fn spawn(shared: &Shared, args: &SpawnArgs) -> Reply {
         place: Place::OwnSession,
         membership: None,
         when_limited: None,
+        subscriber,
     };
     let spawned = sessions::spawn(context, &request, &(options.clock)())?;
-    if let Some(subscriber) = &subscriber {
-        callback::subscribe(context, subscriber, &spawned.id, None)?;
-    }
     let reduced = spawned.reduced.as_ref().map(dogwatch_core::startup::Reduced::note);
     reply(&Spawned {
         name: spawned.name.to_string(),
@@ -107,7 +105,7 @@ pub(crate) fn send(shared: &Shared, args: &SendArgs, id: &str) -> Reply {
         timeout: Some(Duration::from_secs(args.wait.into())),
     };
     let receipt = match subscriber(shared, args.notify_me)? {
-        Some(subscriber) => job::send_tracked(context, &request, &subscriber)?,
+        Some(subscriber) => job::send_tracked(context, &request, id, &subscriber)?,
         None => messages::send_as(context, &request, id)?,
     };
     let proof = match &receipt.outcome {
@@ -140,11 +138,8 @@ pub(crate) fn job_submit(shared: &Shared, args: &JobSubmitArgs) -> Reply {
     let _lock = shared.locks[lock].lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let id = |session: &str| job_id(session, &args.key);
     let subscriber = subscriber(shared, args.notify_me)?;
-    let (submitted, is_new) = job::submit_once(context, &session, &args.prompt, id, SUBMIT)?;
-    // Also of a repeated call: the first one may have been killed before this.
-    if let Some(subscriber) = &subscriber {
-        callback::subscribe(context, subscriber, &session, Some(&submitted.job.id))?;
-    }
+    let (submitted, is_new) =
+        job::submit_once(context, &session, &args.prompt, id, SUBMIT, subscriber.as_ref())?;
     let mut answer = job_answer(context, &submitted.job, MOST_RESULT, cursor);
     answer.repeated = !is_new;
     answer.because = answer.because.or(submitted.trouble.map(|text| brief::cut(&text, 300)));

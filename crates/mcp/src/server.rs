@@ -127,7 +127,7 @@ impl Server {
             }
             Right::Send => {
                 let args = arguments(given)?;
-                let id = uuid::Uuid::now_v7().to_string();
+                let id = dogwatch_engine::actions::send::new_id();
                 cancelled.takes_back(&id);
                 // A message may wait for its agent for a while: others need not wait for that.
                 self.block_now(move |shared| act::send(shared, &args, &id)).await

@@ -95,6 +95,7 @@ fn is_human(text: &str) -> bool {
             r"|local-command-caveat|local-command-stdout|command-name|command-message",
             r"|task-notification)\b",
             r"|# AGENTS\.md instructions",
+            r"|Base directory for this skill:",
             r"|\[Request interrupted by user)",
         ))
         .expect("invariant: the pattern is valid")

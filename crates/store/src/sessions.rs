@@ -186,6 +186,8 @@ impl Store {
             let Some(subject) = journal::subject(tx, id)? else { return Ok(()) };
             tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
             tx.execute("DELETE FROM journal WHERE session = ?", [id])?;
+            // Who asked to be told of it gets the error instead.
+            tx.execute("DELETE FROM callbacks WHERE session = ?", [id])?;
             // Its creation may have been published already.
             let data = Deleted { because: "it failed to start".to_owned() };
             journal::append_of(tx, Timestamp::now(), id, Some(&subject), kind::DELETED, &data)

@@ -164,6 +164,7 @@ impl<'w> Player<'w> {
             tags: Vec::new(),
             membership: None,
             when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
+            subscriber: None,
         };
         let spawned = spawn::spawn(&world.context, &request, &Zoned::now())?;
         self.target = spawned.id.to_string();

@@ -31,6 +31,7 @@ pub(crate) fn create(context: &Context, args: Create) -> Result<u8, Error> {
         tags: Vec::new(),
         membership: None,
         when_limited: None,
+        subscriber: None,
     };
     let creation = Creation { request, workspace, role: args.role };
     let spawned = create::create(&managed, &creation, &environment::local_time())?;

@@ -25,7 +25,8 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
         timeout: args.timeout,
     };
     let receipt = if args.notify_me {
-        job::send_tracked(context, &request, &callback::subscriber(context)?)?
+        let subscriber = callback::subscriber(context)?;
+        job::send_tracked(context, &request, &send::new_id(), &subscriber)?
     } else {
         send::send(context, &request)?
     };

@@ -26,7 +26,7 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
     let as_json = args.json;
     let subscriber = args.notify_me.then(|| callback::subscriber(context)).transpose()?;
     let place = in_worktree(&args);
-    let request = request(args)?;
+    let request = Request { subscriber, ..request(args)? };
     let now = environment::local_time();
     let (spawned, made) = match place {
         None => (spawn::spawn(context, &request, &now)?, None),
@@ -41,9 +41,6 @@ pub(crate) fn spawn(context: &Context, args: Spawn) -> Result<u8, Error> {
             (spawned, Some((worktree, values)))
         }
     };
-    if let Some(subscriber) = &subscriber {
-        callback::subscribe(context, subscriber, &spawned.id, None)?;
-    }
     if spawned.prompt_in_file {
         ui::talk("note: the prompt is not on the command line; the agent reads it from a file");
     }
@@ -116,6 +113,7 @@ fn request(mut args: Spawn) -> Result<Request, Error> {
         tags: label::tags(&args.tags)?,
         membership: None,
         when_limited: args.when_limited,
+        subscriber: None,
     })
 }
 

@@ -2,37 +2,54 @@
 
 use std::fs;
 
-use dogwatch_testkit::{CommandOutput, Spawned, TestEnv, dogwatch, eventually, eventually_or};
+use dogwatch_testkit::{
+    CommandOutput, Spawned, TestEnv, dogwatch, eventually, eventually_or, process, wait_until,
+};
+use rustix::process::Signal;
 use serde_json::Value;
 
 /// The picture of an agent at its prompt, with an empty box.
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
 
-/// Agents that take messages at their prompt and tell of them by hooks.
+const DIALOG: &str =
+    include_str!("../../../core/testdata/screens/codex/0.166.0/permission_exec.txt");
+
+/// Agents that take messages at their prompt and tell of them by hooks. What comes before their first prompt, and what they do with a
+/// message, is in the scenario that `PLAY` names.
 fn world() -> TestEnv {
     let env = TestEnv::new();
     env.write("prompt.txt", PROMPT);
-    let scenario = format!(
-        "[[step]]\nraw = true\n[[step]]\nbracketed_paste = true\n\
-         [[step]]\nlabel = 'ready'\n[[step]]\nscreen = {{ file = 'prompt.txt', cursor = [2, 4] }}\n\
-         [[step]]\n[step.input]\nwant = 'line'\n\
-         [[step]]\nhook = {{ event = 'UserPromptSubmit', payload = {{ prompt = '{{input}}' }}, command = ['{0}', 'hook', 'codex'] }}\n\
-         [[step]]\nhook = {{ event = 'Stop', command = ['{0}', 'hook', 'codex'] }}\n\
-         [[step]]\ngoto = 'ready'\n",
-        dogwatch(),
-    );
-    let file = env.write("agent.toml", scenario);
-    let script = format!("exec '{}' lab actor '{}'", dogwatch(), file.display());
+    env.write("draft.txt", PROMPT.replace("› ", "› half a sentence"));
+    env.write("dialog.txt", DIALOG.trim_end());
+    scenario(&env, "agent", "", "");
+    let script =
+        format!("exec '{}' lab actor '{}/'${{PLAY:-agent}}.toml", dogwatch(), env.work().display());
     env.add_profile("codex", "[input]\ncommand_prefixes = ['!', '/']\n", &script);
     env
 }
 
+fn scenario(env: &TestEnv, name: &str, first: &str, work: &str) {
+    let text = format!(
+        "record = '{name}.received'\n[[step]]\nraw = true\n[[step]]\nbracketed_paste = true\n{first}\
+         [[step]]\nlabel = 'ready'\n[[step]]\nscreen = {{ file = 'prompt.txt', cursor = [2, 4] }}\n\
+         [[step]]\n[step.input]\nwant = 'line'\n\
+         [[step]]\nhook = {{ event = 'UserPromptSubmit', payload = {{ prompt = '{{input}}' }}, command = ['{0}', 'hook', 'codex'] }}\n\
+         {work}\
+         [[step]]\nhook = {{ event = 'Stop', command = ['{0}', 'hook', 'codex'] }}\n\
+         [[step]]\ngoto = 'ready'\n",
+        dogwatch(),
+    );
+    env.write(&format!("{name}.toml"), text);
+}
+
 fn agent(env: &TestEnv, name: &str) -> Spawned {
     let spawned = env.spawn(&["codex", "--name", name]);
-    eventually("it is at its prompt", || {
-        env.dogwatch(&["why", name, "--json"]).success().json()["state"] == "idle"
-    });
+    is(env, name, "idle");
     spawned
+}
+
+fn is(env: &TestEnv, name: &str, state: &str) {
+    eventually(state, || env.dogwatch(&["why", name, "--json"]).success().json()["state"] == state);
 }
 
 /// A command that the agent of a session runs.
@@ -70,6 +87,128 @@ fn each_end_is_told_once_and_together() {
         let count = all.iter().map(|text| text.matches(name).count()).sum::<usize>();
         assert_eq!(count, 1, "what happens later is none of its business: {all:#?}");
     }
+}
+
+#[test]
+fn what_ends_together_is_one_message() {
+    let env = world();
+    scenario(&env, "worker", "", "[[step]]\nawait_file = { path = 'go', within = '60s' }\n");
+    let lead = agent(&env, "lead");
+    let names = ["w1", "w2", "w3"];
+    for name in names {
+        env.spawn(&["codex", "--name", name, "--env", "PLAY=worker"]);
+        is(&env, name, "idle");
+        let _job = within(&env, &lead, &["job", "submit", name, "a task", "--notify-me"]).success();
+    }
+    env.write("go", "");
+    eventually("it is told", || !told(&env, "lead").is_empty());
+    let messages = told(&env, "lead");
+    assert_eq!(messages.len(), 1, "{messages:#?}");
+    assert!(messages[0].starts_with("[dogwatch] 3 events: "), "{messages:#?}");
+    for name in names {
+        assert_eq!(messages[0].matches(&format!("{name} finished job")).count(), 1, "{messages:?}");
+    }
+}
+
+/// Nothing is typed while the lead is not at its prompt with an empty box; afterwards one message comes.
+fn is_told_after(obstacle: &str, state: &str) {
+    let env = world();
+    let first = format!(
+        "[[step]]\nscreen = {{ file = '{obstacle}.txt', cursor = [19, 4] }}\n\
+         [[step]]\nawait_file = {{ path = 'over', within = '60s' }}\n"
+    );
+    scenario(&env, "lead", &first, "");
+    let lead = env.spawn(&["codex", "--name", "lead", "--env", "PLAY=lead"]);
+    is(&env, "lead", state);
+    agent(&env, "w");
+    let job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me", "--json"]);
+    let job = job.success().json()["id"].as_str().unwrap().to_owned();
+    let _ended = env.dogwatch(&["job", "wait", &job, "--timeout", "20s"]).success();
+    // sleep: longer than what ends together is waited for; what must not happen announces itself by no event.
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    let typed = fs::read(env.work().join("lead.received")).unwrap_or_default();
+    assert_eq!(String::from_utf8_lossy(&typed), "", "nothing was typed");
+    env.write("over", "");
+    eventually_or("it is told", || match told(&env, "lead").as_slice() {
+        [one] if one.starts_with("[dogwatch] w finished job") => Ok(()),
+        others => Err(format!("{others:?}")),
+    });
+}
+
+#[test]
+fn nothing_is_typed_into_a_dialog_of_the_lead() {
+    is_told_after("dialog", "waiting");
+}
+
+#[test]
+fn nothing_is_typed_beside_a_draft_of_the_lead() {
+    is_told_after("draft", "idle");
+}
+
+#[test]
+fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
+    let env = world();
+    let asks = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '60s' }\n";
+    scenario(&env, "worker", "", asks);
+    // A long message, which the box of the stand-in would not wrap as the agent's does.
+    let box_ = "want = 'line'\npaste_shown_as = '[Pasted Content {chars} chars]'\n";
+    let lead = fs::read_to_string(env.work().join("agent.toml")).unwrap();
+    env.write("lead.toml", lead.replace("want = 'line'\n", box_));
+    let lead = env.spawn(&["codex", "--name", "lead", "--env", "PLAY=lead"]);
+    is(&env, "lead", "idle");
+    env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
+    is(&env, "w", "idle");
+    let _sent = within(&env, &lead, &["send", "w", "a hint", "--notify-me"]).success();
+    eventually_or("its question is told", || match told(&env, "lead").len() {
+        1 => Ok(()),
+        _ => Err(env.dogwatch(&["why", "w"]).text() + &env.dogwatch(&["capture", "w"]).text()),
+    });
+    let question = told(&env, "lead").remove(0);
+    assert!(question.contains("w waits for an answer (permission)"), "{question}");
+    assert!(question.contains("dogwatch answer w NUMBER --dialog "), "{question}");
+    env.write("go", "");
+    eventually("its end is told", || told(&env, "lead").len() == 2);
+    assert!(told(&env, "lead").iter().any(|text| text.contains("w finished job")));
+}
+
+/// The process that records and posts is killed: what happens is told all the same, and once.
+#[test]
+fn a_courier_that_is_killed_loses_nothing() {
+    let env = world();
+    scenario(&env, "worker", "", "[[step]]\nawait_file = { path = 'go', within = '60s' }\n");
+    let lead = agent(&env, "lead");
+    env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
+    is(&env, "w", "idle");
+    let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
+    let line = format!("deliver {}", lead.id);
+    let courier =
+        || process::pids().into_iter().find(|pid| process::command_line(*pid).contains(&line));
+    let pid = wait_until("the courier runs", courier);
+    process::signal(pid, Signal::KILL);
+    env.write("go", "");
+    is(&env, "w", "idle");
+    // Whatever is given to others next starts it again.
+    agent(&env, "v");
+    let _job = within(&env, &lead, &["job", "submit", "v", "a task", "--notify-me"]).success();
+    eventually_or("both are told", || {
+        let all = told(&env, "lead").join("\n");
+        let count = |name: &str| all.matches(&format!("{name} finished job")).count();
+        if (count("w"), count("v")) == (1, 1) { Ok(()) } else { Err(all) }
+    });
+}
+
+#[test]
+fn a_spawn_that_fails_is_told_by_its_error_alone() {
+    let env = world();
+    let lead = agent(&env, "lead");
+    env.add_profile("gemini", "", "exec sleep 600");
+    let spawn = ["spawn", "gemini", "--name", "lead", "--notify-me"];
+    let _refused = within(&env, &lead, &spawn).code(4);
+    let _spawned =
+        within(&env, &lead, &["spawn", "gemini", "--name", "w", "--notify-me"]).success();
+    let _killed = env.dogwatch(&["kill", "w", "--now"]).success();
+    eventually("its end is told", || !told(&env, "lead").is_empty());
+    assert_eq!(told(&env, "lead"), ["[dogwatch] w is over: stopped."]);
 }
 
 #[test]

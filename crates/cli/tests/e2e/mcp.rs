@@ -158,6 +158,50 @@ fn bad_input_is_a_clear_error_and_changes_nothing() {
     );
 }
 
+/// Another user has another state directory and another tmux server: neither names nor ids lead there.
+#[test]
+fn sessions_of_other_users_are_not_there() {
+    let (env, other) = (TestEnv::new(), TestEnv::new());
+    let theirs = other.spawn_script("secret", "echo password; exec sleep 600");
+    let client = client(&env);
+    for session in ["secret", theirs.id.as_str()] {
+        let table = [
+            ("why", json!({ "session": session })),
+            ("capture", json!({ "session": session })),
+            ("send", json!({ "session": session, "text": "hello" })),
+            ("job_submit", json!({ "session": session, "prompt": "hello", "key": "k" })),
+            ("answer", json!({ "session": session, "mark": "7f3a90c1", "choice": "1" })),
+            ("ask_person", json!({ "session": session, "question": "Which?" })),
+        ];
+        for (tool, arguments) in table {
+            let error = client.refused(tool, arguments);
+            assert!(error.starts_with("error (no_such_session): no session"), "{tool}: {error}");
+        }
+        let uri = format!("dogwatch://session/{session}");
+        let read = client.request("resources/read", json!({ "uri": uri }));
+        assert!(read["error"]["message"].as_str().unwrap().contains("no session"), "{read}");
+    }
+    assert_eq!(client.tool("sessions", json!({}))["sessions"], json!([]));
+}
+
+/// There is no tool that ends a session, and no other one does: words that an agent would take as the wish to end are no messages.
+#[test]
+fn no_tool_ends_a_session() {
+    let env = TestEnv::new();
+    let client = client(&env);
+    agent(&env, &client);
+    for text in ["exit", " quit\n", ":q!", ":WQ", "/exit", "/quit", "!kill $PPID"] {
+        for tool in ["send", "job_submit"] {
+            let arguments = json!({ "session": "a", "text": text });
+            let submit = json!({ "session": "a", "prompt": text, "key": "k" });
+            let error = client.refused(tool, if tool == "send" { arguments } else { submit });
+            assert!(error.starts_with("error (bad_argument)"), "{tool} {text:?}: {error}");
+        }
+    }
+    assert_eq!(pasted(&env, "exit") + pasted(&env, "quit") + pasted(&env, ":q"), 0);
+    assert_eq!(client.tool("why", json!({ "session": "a" }))["state"], "idle");
+}
+
 #[test]
 fn a_policy_says_which_tools_there_are() {
     let env = TestEnv::new();
@@ -305,6 +349,17 @@ fn waiting_reports_progress_and_can_be_cancelled() {
     eventually("the call is over, and recorded", || {
         recorded(&env).iter().any(|(tool, _, outcome)| tool == "since" && outcome == "cancelled")
     });
+    // A message that is not typed yet is taken back.
+    env.write("dialog.txt", DIALOG.trim_end());
+    let scenario = "[[step]]\nraw = true\n[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nstall = 'forever'\n";
+    play(&env, &client, scenario, "waiting");
+    let id = client.begin_tool("send", json!({ "session": "a", "text": "too late", "wait": 45 }));
+    let messages = || env.dogwatch(&["messages", "--json"]).success().json()["messages"].clone();
+    eventually("the message is posted", || messages()[0]["text"] == "too late");
+    client.write(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id }
+    }));
+    eventually("it is taken back", || messages()[0]["because"] == "cancelled");
     let asked = json!({ "question": "Which one?", "options": ["left", "right"], "key": "q" });
     let asked = client.tool("ask_person", asked);
     let waits = json!({ "cursor": asked["cursor"], "wait": 45 });

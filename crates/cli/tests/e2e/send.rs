@@ -15,11 +15,16 @@ const CURSOR: &str = "[2, 4]";
 
 /// An agent that shows its prompt, takes a message in its own way, and tells of it by its hook.
 fn agent(env: &TestEnv, box_: &str, then: &str) {
+    agent_with(env, "", box_, then);
+}
+
+/// The same with something that it does at its prompt before it takes anything.
+fn agent_with(env: &TestEnv, first: &str, box_: &str, then: &str) {
     env.write("prompt.txt", PROMPT);
     env.write("dialog.txt", DIALOG.trim_end());
     let scenario = format!(
         "record = 'received'\n[[step]]\nraw = true\n[[step]]\nbracketed_paste = true\n\
-         [[step]]\nlabel = 'ready'\n[[step]]\nscreen = {{ file = 'prompt.txt', cursor = {CURSOR} }}\n\
+         [[step]]\nlabel = 'ready'\n[[step]]\nscreen = {{ file = 'prompt.txt', cursor = {CURSOR} }}\n{first}\
          [[step]]\n[step.input]\nwant = 'line'\n{box_}\n{then}\n\
          [[step]]\nlabel = 'taken'\n\
          [[step]]\nhook = {{ event = 'UserPromptSubmit', payload = {{ prompt = '{{input}}' }}, command = ['{}', 'hook', 'codex'] }}\n\
@@ -87,6 +92,20 @@ fn an_echo_that_is_late_is_waited_for() {
     let receipt = send(&env, "shown late");
     assert_eq!(receipt["outcome"], "delivered", "{receipt:#}");
     assert_eq!(received(&env, "shown late").0, 1);
+}
+
+/// Longer than any echo takes, and seen on a busy machine right after the start of an agent.
+#[test]
+fn an_agent_that_does_not_read_its_terminal_is_waited_for() {
+    let env = TestEnv::new();
+    let busy = "[[step]]\nawait_file = { path = 'begin', within = '60s' }\n\
+                [[step]]\nwrite_file = { path = 'begun', text = 'x' }\n[[step]]\nhang = '13s'\n";
+    agent_with(&env, busy, "", "");
+    env.write("begin", "");
+    eventually("it reads nothing any more", || env.work().join("begun").exists());
+    let receipt = send(&env, "read late");
+    assert_eq!(receipt["outcome"], "delivered", "{receipt:#}");
+    assert_eq!(received(&env, "read late"), (1, 1), "and Enter was pressed once");
 }
 
 #[test]

@@ -6,6 +6,8 @@ use super::{Agent, Input, Kind, Outcome, Phase, Proof, Sight, When};
 
 /// How long an agent may take to show pasted text.
 const ECHO: SignedDuration = SignedDuration::from_secs(10);
+/// How long an agent may leave in its terminal what was typed. On a busy machine it takes a while to start.
+const UNREAD: SignedDuration = SignedDuration::from_mins(2);
 /// How long an Enter may take to show an effect before it counts as lost.
 const ENTER: SignedDuration = SignedDuration::from_millis(1500);
 const MOST_ENTERS: u8 = 3;
@@ -22,8 +24,10 @@ const AGAIN: Duration = Duration::from_millis(250);
 pub struct Delivery {
     when: When,
     phase: Phase,
-    /// When the phase began.
+    /// When the phase began, or the agent was last seen not to have read what was typed.
     since: Timestamp,
+    /// Until when it may leave that unread.
+    unread_until: Timestamp,
     /// How long to wait for the agent; `None` without limit.
     until: Option<Timestamp>,
     enters: u8,
@@ -49,7 +53,16 @@ impl Delivery {
 
     /// A delivery that another process began.
     pub fn resumed(phase: Phase, when: When, until: Option<Timestamp>, now: Timestamp) -> Self {
-        Self { when, phase, since: now, until, enters: 0, was_working: false, kind: Kind::Message }
+        Self {
+            when,
+            phase,
+            since: now,
+            unread_until: now.saturating_add(UNREAD).unwrap_or(now),
+            until,
+            enters: 0,
+            was_working: false,
+            kind: Kind::Message,
+        }
     }
 
     /// With what kind of text it is.
@@ -71,6 +84,9 @@ impl Delivery {
     pub fn next(&mut self, sight: &Sight, now: Timestamp) -> Step {
         // A clock that was set back must not extend the wait.
         self.since = self.since.min(now);
+        if sight.is_unread && now < self.unread_until {
+            self.since = now;
+        }
         if let Some(proof) = sight.proof.filter(|_| self.phase != Phase::Before) {
             return self.delivered(proof);
         }
@@ -143,6 +159,9 @@ impl Delivery {
             (_, Input::Other(_)) if waited > ECHO => {
                 not_submitted("the input box contains other text than the message".into())
             }
+            (_, Input::Empty | Input::Unseen) if waited > ECHO && sight.is_unread => {
+                failed("the text was pasted, but the agent does not read its terminal".into())
+            }
             (_, Input::Empty | Input::Unseen) if waited > ECHO => {
                 failed("the text was pasted but did not appear in the input box".into())
             }
@@ -196,6 +215,7 @@ impl Delivery {
     fn go_to(&mut self, phase: Phase, now: Timestamp) {
         self.phase = phase;
         self.since = now;
+        self.unread_until = now.saturating_add(UNREAD).unwrap_or(now);
     }
 
     fn delivered(&self, proof: Proof) -> Step {

@@ -7,7 +7,7 @@ fn at(millis: i64) -> Timestamp {
 }
 
 fn sight(agent: Agent, input: Input) -> Sight {
-    Sight { agent, input, proof: None, is_shown: false }
+    Sight { agent, input, proof: None, is_shown: false, is_unread: false }
 }
 
 fn ready(input: Input) -> Sight {
@@ -267,4 +267,33 @@ fn the_end_proves_a_command_that_ends_the_agent() {
     let mut early = Delivery::new(When::Idle, None, at(0)).of_kind(Kind::Quit);
     assert_eq!(early.next(&ready(Input::Empty), at(0)), Step::Paste);
     assert!(failed(early.next(&exited(), at(10))), "it ended before Enter was pressed");
+}
+
+#[test]
+fn an_agent_that_has_not_read_its_terminal_is_waited_for() {
+    let unread = |input| Sight { is_unread: true, ..ready(input) };
+    let steps = play(
+        When::Idle,
+        None,
+        &[
+            (0, ready(Input::Empty)),
+            (30_000, unread(Input::Empty)),
+            (60_000, unread(Input::Unseen)),
+            (69_000, ready(Input::Empty)),
+            (69_500, ready(Input::Ours)),
+            (75_000, unread(Input::Ours)),
+            (95_000, unread(Input::Ours)),
+            (96_000, ready(Input::Ours)),
+            (96_100, proven(Proof::Hook)),
+        ],
+    );
+    let delivered = "Delivered { proof: Hook, while_working: false }";
+    assert_eq!(steps, ["paste", "look", "submit", "look", delivered], "one Enter");
+    let never = [
+        (0, ready(Input::Empty)),
+        (119_000, unread(Input::Empty)),
+        (140_000, unread(Input::Empty)),
+    ];
+    let because = "failed: the text was pasted, but the agent does not read its terminal";
+    assert_eq!(play(When::Idle, None, &never), ["paste", "look", because]);
 }

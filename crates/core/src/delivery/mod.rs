@@ -7,6 +7,7 @@
 //! | | the input box is empty | paste |
 //! | staged | proof, even if a person submitted it | delivered |
 //! | | nothing in the box yet | look again, while an echo may still come; then failed: never pasted twice |
+//! | staged, submitted | the agent has not read what was typed | look again, for two minutes: it is busy, and an Enter more would be one too many |
 //! | | our text in the box, and no dialog | submit |
 //! | | more than our text | look again; in the end typed, not submitted |
 //! | submitted | proof | delivered |
@@ -72,6 +73,8 @@ pub struct Sight {
     pub proof: Option<Proof>,
     /// Our text is above the box, as a submitted message.
     pub is_shown: bool,
+    /// What was typed is still in the terminal: the agent has not read it.
+    pub is_unread: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,14 +7,30 @@ pub use dogwatch_protocol::message::Change;
 /// Longer messages belong into a file that the agent is told to read.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
+/// Words that end agents of several makers, as they end editors: Claude Code, Qwen Code and opencode take some or all of them. Of an agent
+/// whose profile says nothing about it, the same is assumed.
+const ENDING: [&str; 6] = ["exit", "quit", ":q", ":q!", ":wq", ":wq!"];
+
 /// How an agent treats input that is not a plain message; from its profile.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct InputRules {
     /// Texts that begin like this, after blanks, are commands.
     pub command_prefixes: Vec<String>,
+    /// Texts that are this, blanks aside, are commands.
+    pub command_words: Vec<String>,
     /// An Enter after a text that ends like this does not submit it.
     pub continuations: Vec<String>,
+}
+
+impl Default for InputRules {
+    fn default() -> Self {
+        Self {
+            command_prefixes: Vec::new(),
+            command_words: ENDING.map(ToOwned::to_owned).into(),
+            continuations: Vec::new(),
+        }
+    }
 }
 
 /// A text as it will be pasted.
@@ -37,6 +53,10 @@ pub enum BadText {
         "the message begins with {prefix:?}, which this agent treats as a command; --slash sends a slash command"
     )]
     Command { prefix: String },
+    #[error(
+        "the message is {word:?}, which would end this agent; `dogwatch kill` ends a session, a longer message is taken as one"
+    )]
+    Ending { word: String },
     #[error("a slash command is one line that begins with a slash")]
     NotSlash,
 }
@@ -66,6 +86,11 @@ pub fn message(text: &str, rules: &InputRules) -> Result<SafeText, BadText> {
     if let Some(prefix) = prefix {
         return Err(BadText::Command { prefix: prefix.clone() });
     }
+    let bare = bare.trim_end();
+    let is_bare = |word: &&String| word.eq_ignore_ascii_case(bare);
+    if let Some(word) = rules.command_words.iter().find(is_bare) {
+        return Err(BadText::Ending { word: word.clone() });
+    }
     let goes_on = rules.continuations.iter().any(|end| text.ends_with(end.as_str()));
     let text = if goes_on { change(&text, format!("{text} "), Change::Continued) } else { text };
     Ok(SafeText { text, changes })
@@ -88,6 +113,7 @@ mod tests {
         InputRules {
             command_prefixes: vec!["!".into(), "/".into()],
             continuations: vec!["\\".into()],
+            ..InputRules::default()
         }
     }
 
@@ -123,6 +149,12 @@ mod tests {
         // Seen: " /help" is still a command to claude, and codex trims a long paste.
         assert_eq!(refused("\n !ls"), BadText::Command { prefix: "!".into() });
         assert_eq!(refused(" /help me"), BadText::Command { prefix: "/".into() });
+        // Seen: claude 2.0.1 to 2.1.325 and opencode end.
+        assert_eq!(refused("exit"), BadText::Ending { word: "exit".into() });
+        assert_eq!(refused(" :Q\n"), BadText::Ending { word: ":q".into() });
+        assert!(message("exit the loop early", &rules()).is_ok());
+        let without = InputRules { command_words: Vec::new(), ..rules() };
+        assert!(message("quit", &without).is_ok(), "codex and gemini take it as a message");
         let long = "x".repeat(MOST_BYTES + 1);
         assert_eq!(refused(&long), BadText::TooLong { bytes: MOST_BYTES + 1 });
         assert_eq!(slash("/color blue ").unwrap().text, "/color blue");

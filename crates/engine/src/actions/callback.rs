@@ -12,11 +12,11 @@ use dogwatch_core::delivery::{When, safe_text};
 use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
-use dogwatch_store::{Callback, NewCallback, NewMessage};
+use dogwatch_store::{Callback, NewCallback, NewMessage, Store};
 use jiff::Timestamp;
 
 use crate::actions::job;
-use crate::actions::send::{Terms, deliverer};
+use crate::actions::send::{self, Terms, deliverer};
 use crate::error::{MessageError, SessionError};
 use crate::observe::changes::Interest;
 use crate::observe::jobs::recorded;
@@ -51,15 +51,24 @@ pub fn subscribe(
     session: &str,
     job: Option<&str>,
 ) -> Result<(), Error> {
-    let Subscriber(subscriber) = subscriber;
-    let new = NewCallback { subscriber, session, job, at: Timestamp::now() };
-    context.store()?.add_callback(&new)?;
+    add(&mut context.store()?, subscriber, session, job)?;
     wake(context, subscriber);
     Ok(())
 }
 
+/// The same without its courier, which `wake` starts.
+pub(super) fn add(
+    store: &mut Store,
+    Subscriber(subscriber): &Subscriber,
+    session: &str,
+    job: Option<&str>,
+) -> Result<(), Error> {
+    store.add_callback(&NewCallback { subscriber, session, job, at: Timestamp::now() })?;
+    Ok(())
+}
+
 /// Has the subscriber's runner start its courier.
-fn wake(context: &Context, subscriber: &str) {
+pub(super) fn wake(context: &Context, Subscriber(subscriber): &Subscriber) {
     if let Some(seen) = snapshot::find(context, subscriber).logged("find a session") {
         deliverer::tell_runner(&seen);
     }
@@ -68,7 +77,7 @@ fn wake(context: &Context, subscriber: &str) {
 /// Wakes the couriers of all that wait for something: for those whose courier was killed.
 pub(crate) fn look_after(context: &Context) -> Result<(), Error> {
     for subscriber in context.store()?.callback_subscribers()? {
-        wake(context, &subscriber);
+        wake(context, &Subscriber(subscriber));
     }
     Ok(())
 }
@@ -124,11 +133,11 @@ pub(super) fn attend(
         safe_text::message(&callback::message(&texts), &rules).map_err(MessageError::from)?;
     let terms = Terms { when: When::Idle, until: None, changes: safe.changes, guard: None };
     let message = NewMessage {
-        id: &uuid::Uuid::now_v7().to_string(),
+        id: &send::new_id(),
         session: subscriber,
         text: &safe.text,
         slash: false,
-        terms: &serde_json::to_value(&terms).logged("write JSON").unwrap_or_default(),
+        terms: &terms.to_json(),
         sender: processes::myself()?,
         posted: now,
     };

@@ -52,6 +52,6 @@ pub fn of(
 }
 
 /// The pane's own end of its terminal, which its process was started on.
-fn terminal(seen: &SessionSnapshot) -> Option<PathBuf> {
+pub(super) fn terminal(seen: &SessionSnapshot) -> Option<PathBuf> {
     proc_files::terminal(seen.pane?.pid)
 }

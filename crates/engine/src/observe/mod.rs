@@ -36,6 +36,7 @@ pub mod status;
 pub mod tmux_snapshot;
 pub mod transcripts;
 pub mod unmanaged;
+pub(crate) mod unread_input;
 pub mod usage;
 pub mod verifications;
 pub mod wait;

@@ -1,7 +1,9 @@
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -9,7 +11,7 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::Logged as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::launch;
 use dogwatch_core::record::ProcessIdent;
 use rustix::process::{Pid, Signal, kill_process};
@@ -91,6 +93,15 @@ pub fn parent(pid: i32) -> Option<i32> {
         ProcessRefreshKind::nothing().without_tasks(),
     );
     i32::try_from(system.process(pid)?.parent()?.as_u32()).ok()
+}
+
+/// Whether both processes run as the same user. Where that is not known (without `/proc`), they do not.
+pub fn have_same_user(one: i32, other: i32) -> bool {
+    let user = |pid: i32| {
+        let found = fs::metadata(format!("/proc/{pid}")).logged_unless_missing("find a process")?;
+        Some(found.uid())
+    };
+    user(one).is_some_and(|uid| user(other) == Some(uid))
 }
 
 /// The environment of a process, as it was started with it; empty if it cannot be read.

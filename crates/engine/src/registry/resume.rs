@@ -95,6 +95,7 @@ impl<'r, 'c> Resumption<'r, 'c> {
             tags: Vec::new(),
             membership: None,
             when_limited: None,
+            subscriber: None,
         };
         announce(self.managed, name)?;
         let spawned = spawn::spawn(context, &request, now)?;

@@ -28,6 +28,7 @@ fn request(world: &World) -> Request {
         tags: Vec::new(),
         membership: None,
         when_limited: None,
+        subscriber: None,
     }
 }
 

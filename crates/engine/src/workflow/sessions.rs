@@ -134,6 +134,7 @@ pub(super) fn spawn(
         tags: Vec::new(),
         membership: None,
         when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
+        subscriber: None,
     };
     match spawn::spawn(ctx.context, &request, &Zoned::now()) {
         Ok(spawned) => Ok(spawned.id.into()),

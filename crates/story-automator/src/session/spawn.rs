@@ -55,6 +55,7 @@ pub fn spawn(context: &Context, place: &Place, ask: Ask, now: &Zoned) -> Result<
         membership: None,
         when_limited: Some(dogwatch_core::limits::WhenLimited::Notify),
         resume: None,
+        subscriber: None,
     };
     let spawned = spawn::spawn(context, &request, now)?;
     output::forget(context, place, spawned.name.as_str());

@@ -82,6 +82,7 @@ impl Stage {
             tags: Vec::new(),
             membership: None,
             when_limited: None,
+            subscriber: None,
         };
         let spawned = spawn::spawn(&self.context, &request, &Zoned::now())?;
         Ok(Watched::new(name, spawned.id.into()))

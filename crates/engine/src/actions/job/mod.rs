@@ -63,13 +63,14 @@ pub fn submit_for(
     Ok(Submitted { job: settled(context, &job.id)?, trouble })
 }
 
-/// Sends a message whose effect is tracked like a job: the subscriber is told of its end.
+/// Sends a message under an id of the caller's own. Its effect is tracked like a job: the subscriber is told of its end.
 pub fn send_tracked(
     context: &Context,
     request: &send::Request<'_>,
+    id: &str,
     subscriber: &Subscriber,
 ) -> Result<send::Receipt, Error> {
-    let job = file(context, request.target, request.text)?;
+    let (job, _) = file_as(context, request.target, request.text, |_| id.to_owned())?;
     callback::subscribe(context, subscriber, &job.session, Some(&job.id))?;
     send::send_as(context, request, &job.id)
 }
@@ -88,8 +89,13 @@ pub fn submit_once(
     prompt: &str,
     id: impl Fn(&str) -> String,
     timeout: Duration,
+    subscriber: Option<&Subscriber>,
 ) -> Result<(Submitted, bool), Error> {
     let (job, is_new) = file_as(context, target, prompt, id)?;
+    // Also of a repeated call: the first one may have been killed before this.
+    if let Some(subscriber) = subscriber {
+        callback::subscribe(context, subscriber, &job.session, Some(&job.id))?;
+    }
     let is_posted = context.store()?.message(&job.id)?.is_some();
     let trouble = if job.state.is_over() || is_posted {
         None

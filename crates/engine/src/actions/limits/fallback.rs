@@ -59,6 +59,7 @@ pub(super) fn plan(
         tags: session.tags.clone(),
         membership: None,
         when_limited: None,
+        subscriber: None,
     })
 }
 

@@ -73,7 +73,12 @@ impl Terms {
 
 /// Sends a message and waits for what becomes of it.
 pub fn send(context: &Context, request: &Request<'_>) -> Result<Receipt, Error> {
-    send_as(context, request, &uuid::Uuid::now_v7().to_string())
+    send_as(context, request, &new_id())
+}
+
+/// The id of a message that is new.
+pub fn new_id() -> String {
+    uuid::Uuid::now_v7().to_string()
 }
 
 /// Sends a message under an id of the caller's own. One that is known by that id is brought there from where it is, and not

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::Context;
 use crate::observe::status::{SessionStatus, StatusReader};
-use crate::observe::transcripts;
+use crate::observe::{transcripts, unread_input};
 
 /// Looks for one message.
 #[derive(Debug)]
@@ -64,6 +64,7 @@ impl<'m> Looking<'m> {
             input,
             proof,
             is_shown: is_shown && self.staged.is_some(),
+            is_unread: self.staged.is_some() && unread_input::has_any(&judged.seen),
         }
     }
 

@@ -24,6 +24,7 @@ use jiff::{Timestamp, Zoned};
 
 pub use place::{Beside, Place};
 
+use crate::actions::callback::{self, Subscriber};
 use crate::actions::kill;
 use crate::error::{AgentError, SessionError};
 use crate::observe::arrival;
@@ -61,6 +62,8 @@ pub struct Request {
     pub membership: Option<TeamMembership>,
     /// What to do when it meets a usage limit; without it, what the configuration says.
     pub when_limited: Option<WhenLimited>,
+    /// Who is told of the end of its first turn.
+    pub subscriber: Option<Subscriber>,
 }
 
 #[derive(Debug, Clone)]
@@ -158,6 +161,9 @@ fn spawn_as(
     {
         store.unregister(&plan.id).logged("forget a session");
         folder.remove();
+    }
+    if let Some(subscriber) = &request.subscriber {
+        callback::wake(context, subscriber);
     }
     let mut spawned = spawned?;
     limits.record(&mut store, &spawned)?;
@@ -323,6 +329,10 @@ impl Plan {
         let mut refused = Vec::new();
         loop {
             let name = store.register(&new, wanted, &refused)??;
+            // Before the agent exists: however early we are killed, none is started whose end is not told.
+            if let Some(subscriber) = &request.subscriber {
+                callback::add(store, subscriber, &self.id, None)?;
+            }
             match self.make_pane(context, request, &name) {
                 Ok((pane, server)) => {
                     // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.

@@ -311,6 +311,7 @@ impl Job<'_> {
                 session_file: file,
             }),
             when_limited: None,
+            subscriber: None,
         }
     }
 
