@@ -18,7 +18,9 @@ pub fn replace_in_passing(path: &Path, content: &[u8]) -> Result<(), StoreError>
 
 fn put(path: &Path, content: &[u8], flushed: bool) -> Result<(), StoreError> {
     let write = || {
-        let parent = path.parent().unwrap_or(Path::new("."));
+        // Of a bare name it is empty.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(parent)?;
         file.write_all(content)?;
         file.as_file().set_permissions(private_file())?;

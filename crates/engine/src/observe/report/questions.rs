@@ -3,13 +3,31 @@
 use dogwatch_core::event::kind;
 use dogwatch_protocol::report::Question;
 use dogwatch_store::Entry;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::journal;
 use super::history::History;
 
+const PERMISSION: &str = "permission";
+/// A dialog is seen on the screen a little before or after the rule that answers it is recorded.
+const NEAR: SignedDuration = SignedDuration::from_secs(3);
+
 pub(super) fn questions(history: &History, ended: Option<Timestamp>) -> Vec<Question> {
     let mut all = dialogs(history, ended);
+    for entry in history.of_kind(kind::RULES_ANSWERED) {
+        let at = entry.event.at;
+        let is_it = |one: &&mut Question| {
+            let until = one.answered.unwrap_or(one.at);
+            let (from, until) = (one.at.saturating_sub(NEAR), until.saturating_add(NEAR));
+            let is_near = from.is_ok_and(|from| from <= at) && until.is_ok_and(|until| at <= until);
+            one.by.is_none() && one.about == PERMISSION && is_near
+        };
+        let own = by_rule(entry);
+        match all.iter_mut().find(is_it) {
+            Some(seen) => *seen = own,
+            None => all.push(own),
+        }
+    }
     for entry in history.of_kind(kind::ESCALATION_RAISED) {
         // A dialog that was escalated is one question.
         let covers = |question: &Question| {
@@ -52,6 +70,23 @@ fn dialogs(history: &History, ended: Option<Timestamp>) -> Vec<Question> {
     all
 }
 
+/// A request that a rule of the user's answered.
+fn by_rule(entry: &Entry) -> Question {
+    let data = &entry.event.data;
+    let word = |key: &str| data[key].as_str().unwrap_or_default();
+    let rules = data["rules"].as_array().into_iter().flatten().filter_map(|rule| rule.as_str());
+    let rules = rules.collect::<Vec<_>>().join(", ");
+    Question {
+        at: entry.event.at,
+        about: PERMISSION.to_owned(),
+        text: format!("{} {}", word("tool"), word("asks")),
+        answered: Some(entry.event.at),
+        by: Some(format!("a rule ({rules}): {}", word("answer"))),
+        source: journal(entry),
+        answer_source: Some(journal(entry)),
+    }
+}
+
 fn escalation(history: &History, raised: &Entry) -> Question {
     let data = &raised.event.data;
     let answer = history
@@ -74,6 +109,5 @@ fn by(entry: &Entry) -> Option<String> {
     let data = &entry.event.data;
     let is_answer = entry.event.kind != kind::STATE && entry.event.kind.contains("answer");
     let said = data["by"].as_str().or(data["outcome"]["by"].as_str());
-    let rule = || data["rule"].as_str().map(|rule| format!("rule {rule}"));
-    is_answer.then(|| said.map(str::to_owned).or_else(rule)).flatten()
+    said.filter(|_| is_answer).map(str::to_owned)
 }

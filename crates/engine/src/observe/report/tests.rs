@@ -145,6 +145,28 @@ fn questions_and_who_answered() {
     assert!(report.time.not_observed > 0, "nobody watched: {:?}", report.time);
 }
 
+/// Whether or not somebody saw the dialog for a moment, a rule answered it.
+#[test]
+fn what_a_rule_answered_is_one_question() {
+    let answered = |number, minute, asks: &str| {
+        let data = json!({ "tool": "Bash", "asks": asks, "answer": "allow", "rules": ["tests"] });
+        entry(number, minute, kind::RULES_ANSWERED, data)
+    };
+    let entries = vec![
+        state(1, 1, json!({ "state": "working" })),
+        answered(2, 5, "make"),
+        state(3, 5, json!({ "state": "waiting", "for": "permission", "question": "Proceed?" })),
+        state(4, 5, json!({ "state": "working" })),
+        answered(5, 9, "make test"),
+    ];
+    let material = Material { history: history(entries), ..Material::default() };
+    let report = assemble("s".parse().unwrap(), material, PERIOD());
+    let questions: Vec<_> =
+        report.questions.iter().map(|q| (q.text.as_str(), q.by.as_deref())).collect();
+    let by = Some("a rule (tests): allow");
+    assert_eq!(questions, [("Bash make", by), ("Bash make test", by)]);
+}
+
 #[test]
 fn a_turn_with_a_dialog_that_was_watched() {
     let read = transcript(&[
