@@ -280,7 +280,8 @@ impl Writer<'_> {
             let (about, text) = (escaped(&question.about), escaped(&question.text));
             let (at, answer) = (self.clock.time(question.at), escaped(answer));
             let asked = source(&question.source);
-            let answered = question.answer_source.as_ref().map(source).unwrap_or_default();
+            let other = question.answer_source.as_ref().filter(|one| **one != question.source);
+            let answered = other.map(source).unwrap_or_default();
             self.put(format_args!(
                 "<li>{at} <span class=\"dim\">{about}</span> {text} → {answer} {asked} {answered}</li>"
             ));
