@@ -191,6 +191,23 @@ impl Store {
         })
     }
 
+    /// How many events of a session had this very status since then. Of a dialog that cannot be seen yet, it is not known whether it is
+    /// one of those before.
+    pub fn times_of_event(
+        &self,
+        session: &str,
+        detail: &str,
+        since: Timestamp,
+    ) -> Result<u32, StoreError> {
+        let since = since.as_millisecond();
+        let of_status =
+            "SELECT count(*) FROM notify_events WHERE session = ? AND detail = ? AND at >= ?";
+        self.read(|c| {
+            c.prepare_cached(of_status)?
+                .query_row(params![session, detail, since], |row| row.get(0))
+        })
+    }
+
     /// Whether another event of the same session came after this one.
     pub fn has_later_event(&self, session: &str, event: i64) -> Result<bool, StoreError> {
         self.read(|c| {

@@ -79,6 +79,10 @@ fn an_event_is_written_once() {
         KeptState { key: "working".into(), since: at(9_300), seen: at(9_300), status: working };
     store.keep_state(&subject, &state).unwrap();
     assert!(add(&mut store, status("waiting a", 9_400), 9_401, &desktop), "it has worked since");
+    let times = |session: &str, since| store.times_of_event(session, "waiting a", at(since));
+    assert_eq!(times("s", 9_000).unwrap(), 2);
+    assert_eq!(times("s", 9_401).unwrap(), 1);
+    assert_eq!(times("other", 0).unwrap(), 0);
 }
 
 #[test]

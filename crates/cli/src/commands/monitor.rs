@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::args::MonitorArgs;
+use crate::commands::watch;
 use crate::{environment, interrupt, ui};
 
 pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error> {
@@ -29,6 +30,7 @@ pub(crate) fn monitor(context: &Context, args: &MonitorArgs) -> Result<u8, Error
     let (shown, key) = (ui::short_path(managed.file.path()), desk.key());
     let mut reporter = Reporter::new(managed, desk, pace)?;
     let stop = interrupt::flag(reporter.waker())?;
+    let _heartbeat = watch::heartbeat(context);
     ui::talk(format_args!("watching {shown}, reporting to {key}; Ctrl-C to stop"));
     while !stop.load(Ordering::Relaxed) {
         let Some(reports) = reporter.next(&stop)? else { break };

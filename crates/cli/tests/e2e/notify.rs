@@ -9,7 +9,9 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use dogwatch_testkit::{TestEnv, dogwatch, eventually, eventually_or, process, skip, wait_until};
+use dogwatch_testkit::{
+    TestEnv, dogwatch, eventually, eventually_or, process, skip, wait_until, wait_within,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -324,6 +326,42 @@ fn quiet_hours_hold_it_back() {
     // Without them, the next one that looks does not wait for what was planned before.
     let listed = env.dogwatch(&["notify", "log"]).success().text();
     assert!(listed.contains("waiting") && listed.contains("due at"), "{listed}");
+}
+
+/// The first is told at once, and then one that stays: not each.
+#[test]
+fn a_status_that_comes_and_goes_does_not_flood_people() {
+    let env = TestEnv::new();
+    configure(&env, &format!("[[notify]]\n{}on = ['waiting']\n", to_file(&env)));
+    let session = env.spawn_script("x", "exec sleep 300");
+    let hook = |event: &str| {
+        let mut hook = env.command(&["hook", "claude"]);
+        hook.env("DOGWATCH_SESSION", &session.id);
+        let payload = format!("{{\"hook_event_name\":\"{event}\",\"tool_name\":\"Bash\"}}");
+        let _ = env.run_with_input(&mut hook, payload.as_bytes()).success();
+    };
+    let asks = |times: usize| {
+        hook("PermissionRequest");
+        eventually("it is seen", || log(&env).len() == times);
+    };
+    asks(1);
+    eventually("the first is told", || told(&env).len() == 1);
+    for times in 2..5 {
+        hook("PostToolUse");
+        eventually("it works", || {
+            let seen = env.dogwatch(&["status", "x", "--json"]).success().json();
+            seen["sessions"][0]["state"] == "working"
+        });
+        asks(times);
+    }
+    let settled = |log: &[Value]| log.iter().all(|one| one["state"] != "waiting");
+    let log = wait_within(
+        Duration::from_secs(60),
+        || format!("the last is told: {:#?}", log(&env)),
+        || Some(log(&env)).filter(|log| settled(log)),
+    );
+    assert_eq!(log.last().unwrap()["state"], "sent", "{log:#?}");
+    assert!(told(&env).len() < log.len(), "{log:#?}");
 }
 
 #[test]

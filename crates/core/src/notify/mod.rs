@@ -5,6 +5,7 @@
 //! | `rule` | whether a `[[notify]]` table wants an event, on which channel, and when it is due |
 //! | `quiet` | quiet hours |
 //! | `pace` | when to look at a session for the sake of notifications |
+//! | `repeat` | how long a status that comes and goes must hold |
 //! | `session` | which event a status is, and its words |
 //! | `batch` | several notifications in one |
 //! | `retry` | when a channel that failed is tried again |
@@ -15,6 +16,7 @@ pub mod body;
 pub mod channel;
 pub mod pace;
 pub mod quiet;
+pub mod repeat;
 pub mod retry;
 pub mod rule;
 pub mod session;

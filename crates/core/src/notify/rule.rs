@@ -11,9 +11,6 @@ use super::{Channel, Quiet};
 use crate::notice::Occasion;
 use crate::status::WaitFor;
 
-/// A status that was inferred must hold so long before anybody is told.
-const SETTLED: Duration = Duration::from_secs(3);
-
 /// What a rule is for. The names are those of the configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -79,7 +76,8 @@ pub struct Facts {
     pub occasion: Occasion,
     pub about: Option<About>,
     pub dialog: Option<WaitFor>,
-    pub is_inferred: bool,
+    /// How long it must hold before anybody is told.
+    pub hold: Duration,
 }
 
 /// The session that an event is about.
@@ -212,8 +210,7 @@ pub struct Planned {
 pub fn plan(rules: &[Rule], facts: &Facts, at: Timestamp, zone: &TimeZone) -> Vec<Planned> {
     let mut all: Vec<Planned> = Vec::new();
     for rule in rules.iter().filter(|rule| rule.wants(facts)) {
-        let settled = if facts.is_inferred { SETTLED } else { Duration::ZERO };
-        let wait = SignedDuration::try_from(rule.after.max(settled)).unwrap_or_default();
+        let wait = SignedDuration::try_from(rule.after.max(facts.hold)).unwrap_or_default();
         let due = rule.not_quiet(at.checked_add(wait).unwrap_or(at), zone);
         let one = Planned {
             channel: rule.channel_id(),

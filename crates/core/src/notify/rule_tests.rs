@@ -26,7 +26,7 @@ fn facts(occasion: Occasion, dialog: Option<WaitFor>) -> Facts {
         project: "/home/me/src/shop".into(),
         tags: vec!["urgent".into(), "backend".into()],
     };
-    Facts { occasion, about: Some(about), dialog, is_inferred: false }
+    Facts { occasion, about: Some(about), dialog, hold: Duration::ZERO }
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn filters() {
 #[test]
 fn when_it_is_due() {
     let waiting = facts(Occasion::Waiting, None);
-    let inferred = Facts { is_inferred: true, ..waiting.clone() };
+    let held = Facts { hold: Duration::from_secs(3), ..waiting.clone() };
     let quiet = || Quiet::parse(["22:00-07:00"]).unwrap();
     let table = [
         (0, false, &waiting, "12:00:00", "12:00:00"),
         (30, false, &waiting, "12:00:00", "12:00:30"),
-        (0, false, &inferred, "12:00:00", "12:00:03"),
-        (30, false, &inferred, "12:00:00", "12:00:30"),
+        (0, false, &held, "12:00:00", "12:00:03"),
+        (30, false, &held, "12:00:00", "12:00:30"),
         (0, true, &waiting, "06:00:00", "07:00:00"),
         (30, true, &waiting, "06:59:45", "07:00:15"),
         (0, true, &waiting, "12:00:00", "12:00:00"),

@@ -80,9 +80,10 @@ fn parts(detail: &str) -> (&str, &str) {
     detail.split_once(DIALOG).unwrap_or((detail, ""))
 }
 
-/// Whether an event is over once the session's status is another one: there is no use in telling later that an agent waited.
+/// Whether an event is over once the session's status is another one: there is no use in telling later that an agent waited. A crash stays
+/// one, also if the session is archived since.
 pub fn is_passing(occasion: Occasion) -> bool {
-    matches!(occasion, Occasion::Waiting | Occasion::Limited | Occasion::Stuck | Occasion::Looping)
+    occasion != Occasion::Crashed
 }
 
 /// Title and text of a session's event.

@@ -8,7 +8,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::notice::Occasion;
 use dogwatch_core::notify::pace::Looked;
 use dogwatch_core::notify::session::{self, StatusEvent};
-use dogwatch_core::notify::{About, Facts, On};
+use dogwatch_core::notify::{About, Facts, On, repeat};
 use dogwatch_core::record::{Cause, Exit};
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_protocol::notice::StatusNotice;
@@ -80,7 +80,7 @@ fn tell_end_unseen(context: &Context, rules: &Rules, session: &str) {
     notice.session = Some(name.clone());
     let about = Some(About { id: session.to_owned(), name, ..About::default() });
     let occasion = Occasion::Crashed;
-    let facts = Facts { occasion, about, dialog: None, is_inferred: false };
+    let facts = Facts { occasion, about, dialog: None, hold: Duration::ZERO };
     outbox::send_untracked(context, rules, &News { notice, facts, what: NotifyWhat::Key(session) });
 }
 
@@ -114,13 +114,18 @@ pub fn add_all(
             ended.is_none_or(|ended| ended.cause == Cause::Itself && ended.by.is_none());
         let now = Timestamp::now();
         if let Some(event) = session::event(&one.verdict, by_itself, now) {
-            untracked = outbox::add(context, store, rules, &news(one, &event), told).or(untracked);
+            let id = one.seen.session.id.as_str();
+            let lately = now.checked_sub(repeat::WINDOW).unwrap_or(now);
+            let times = store.times_of_event(id, &event.detail, lately);
+            let hold = repeat::hold(&event, times.logged("read notifications").unwrap_or(0));
+            let news = news(one, &event, hold);
+            untracked = outbox::add(context, store, rules, &news, told).or(untracked);
         }
     }
     untracked
 }
 
-fn news<'a>(one: &SessionStatus, event: &'a StatusEvent) -> News<'a> {
+fn news<'a>(one: &SessionStatus, event: &'a StatusEvent, hold: Duration) -> News<'a> {
     let about = outbox::about(&one.seen.session);
     let verdict = &one.verdict;
     let (title, text) = session::words(&about.name, &verdict.status, verdict.basis);
@@ -136,12 +141,7 @@ fn news<'a>(one: &SessionStatus, event: &'a StatusEvent) -> News<'a> {
     };
     let mut notice = channels::notice(event.occasion, title, text, &data);
     notice.session = Some(about.name.clone());
-    let facts = Facts {
-        occasion: event.occasion,
-        about: Some(about),
-        dialog: event.dialog,
-        is_inferred: event.is_inferred,
-    };
+    let facts = Facts { occasion: event.occasion, about: Some(about), dialog: event.dialog, hold };
     News { notice, facts, what: NotifyWhat::Status { detail: &event.detail, since: verdict.since } }
 }
 

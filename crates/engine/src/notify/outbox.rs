@@ -105,7 +105,7 @@ pub fn tell(context: &Context, key: &str, notice: Notice) -> Vec<String> {
     let session = notice.session.as_deref().zip(store.as_ref());
     let session = session.and_then(|(name, store)| find(context, store, name));
     let about = session.as_ref().map(about);
-    let facts = Facts { occasion: notice.occasion, about, dialog: None, is_inferred: false };
+    let facts = Facts { occasion: notice.occasion, about, dialog: None, hold: Duration::ZERO };
     let news = News { notice, facts, what: NotifyWhat::Key(key) };
     problems.extend(match store {
         Some(mut store) => tell_now(context, &mut store, &rules, &news),
