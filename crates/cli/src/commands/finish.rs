@@ -73,7 +73,7 @@ fn tell(finished: &Finished) {
         }
         (Way::Discard, ..) => {
             ui::line(format_args!("discarded {branch}"));
-            if let Some(tip) = finished.tip.as_ref().filter(|_| finished.branch_removed) {
+            if let Some(tip) = finished.tip.as_ref().filter(|_| finished.lost > 0) {
                 ui::talk(format_args!("to get its commits back: git branch {branch} {tip}"));
             }
         }

@@ -356,7 +356,7 @@ fn a_status_that_comes_and_goes_does_not_flood_people() {
     }
     let settled = |log: &[Value]| log.iter().all(|one| one["state"] != "waiting");
     let log = wait_within(
-        Duration::from_secs(60),
+        Duration::from_mins(1),
         || format!("the last is told: {:#?}", log(&env)),
         || Some(log(&env)).filter(|log| settled(log)),
     );

@@ -122,8 +122,8 @@ pub fn plan(way: Way, facts: &Facts, consent: Consent) -> Result<Vec<Step>, Refu
     let steps = steps(way, facts, consent)?;
     match facts.living.as_slice() {
         [] => Ok(steps),
-        _ if way == Way::Keep => Ok(steps),
         _ if consent.kill => Ok(vec![Step::Stop]),
+        _ if way == Way::Keep => Ok(steps),
         names => Err(Refusal::Lives { names: names.to_vec() }),
     }
 }
@@ -224,13 +224,13 @@ mod tests {
         let lives = Facts { living: vec!["api".into()], ..ready() };
         let kill = Consent { kill: true, discard: true };
         for way in ALL {
+            assert_eq!(plan(way, &lives, kill), Ok(vec![Step::Stop]));
             if way == Way::Keep {
                 assert_eq!(plan(way, &lives, NO), Ok(vec![]));
                 continue;
             }
             let refused = Err(Refusal::Lives { names: vec!["api".into()] });
             assert_eq!(plan(way, &lives, YES), refused);
-            assert_eq!(plan(way, &lives, kill), Ok(vec![Step::Stop]));
         }
         let dirty = Facts { uncommitted: vec!["a".into()], ..lives };
         let refused = plan(Way::Merge, &dirty, kill);

@@ -120,7 +120,7 @@ fn notify(context: &Context, store: &mut Store, session: &Session, data: &Collis
     let mut notice = channels::notice(Occasion::Collision, title, String::new(), data);
     notice.session = Some(session.name.clone());
     let about = Some(outbox::about(session));
-    let facts = Facts { occasion: Occasion::Collision, about, dialog: None, is_inferred: false };
+    let facts = Facts { occasion: Occasion::Collision, about, dialog: None, hold: Duration::ZERO };
     let key = format!("collision/{}/{}/{}", session.id, data.with.join("/"), data.path);
     outbox::leave(store, &rules, &News { notice, facts, what: NotifyWhat::Key(&key) });
     context.state.tell_news(&session.id);

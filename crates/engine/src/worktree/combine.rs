@@ -11,6 +11,7 @@ use dogwatch_core::worktree::finish::Way;
 
 use super::repository::{self, Repository};
 use super::step;
+use super::take_back::{Before, take_back};
 use crate::Error;
 use crate::observe::arrival;
 
@@ -183,7 +184,7 @@ pub fn advance(home: &Repository, branch: &str, from: &str, to: &str) -> Result<
             _ => return Err(repository::failed("update-ref", &home.top, said.complaint())),
         });
     };
-    let said = forward(&folder, to)?;
+    let said = forward(&folder, from, to)?;
     step();
     if said.is_fine() {
         return Ok(Advanced::Done);
@@ -191,7 +192,7 @@ pub fn advance(home: &Repository, branch: &str, from: &str, to: &str) -> Result<
     match home.tip(branch)? {
         Some(tip) if tip == to => Ok(Advanced::Done),
         Some(tip) if tip != from => Ok(Advanced::Moved),
-        _ => Ok(Advanced::Refused { folder, said: said.complaint() }),
+        _ => refused(folder, &said),
     }
 }
 
@@ -204,22 +205,42 @@ pub fn advance_here(home: &Repository, from: &str, to: &str) -> Result<Advanced,
         _ => return Ok(Advanced::Moved),
     }
     step();
-    let said = forward(&home.top, to)?;
+    let said = forward(&home.top, from, to)?;
     step();
     match head()? {
         Some(now) if now == to => Ok(Advanced::Done),
         Some(now) if now != from => Ok(Advanced::Moved),
-        _ => Ok(Advanced::Refused { folder: home.top.clone(), said: said.complaint() }),
+        _ => refused(home.top.clone(), &said),
     }
 }
 
-/// Moves what is checked out in a work tree forward. Waits for another git process there, such as one that a killed call began.
-fn forward(folder: &Path, to: &str) -> Result<Ended, Error> {
+/// What is not committed is in the way; anything else is an error, such as a full disk.
+fn refused(folder: PathBuf, said: &Ended) -> Result<Advanced, Error> {
+    // "… would be overwritten by merge", "… would lose untracked files"
+    if said.stderr.text().contains("would ") {
+        return Ok(Advanced::Refused { folder, said: said.complaint() });
+    }
+    Err(repository::failed("merge", &folder, said.complaint()))
+}
+
+/// Moves what is checked out in a work tree forward, or leaves it as it was. Waits for another git process there, such as one that a
+/// killed call began.
+fn forward(folder: &Path, from: &str, to: &str) -> Result<Ended, Error> {
     let begun = Instant::now();
+    let before = repository::uncommitted(folder)?;
     loop {
         let said = repository::run(folder, &["merge", "-q", "--ff-only", to], b"")?;
-        let is_locked = said.stderr.text().contains("index.lock");
-        if said.is_fine() || !is_locked || begun.elapsed() > PATIENCE {
+        if said.is_fine() {
+            return Ok(said);
+        }
+        let complaint = said.stderr.text();
+        let is_locked = complaint.contains("index.lock") && complaint.contains("File exists");
+        if repository::ask(folder, &["rev-parse", "HEAD"])? == from
+            && take_back(folder, from, to, Before::Changed(&before))? > 0
+        {
+            return Err(repository::failed("merge", folder, said.complaint()));
+        }
+        if !is_locked || begun.elapsed() > PATIENCE {
             return Ok(said);
         }
         let Some(dir) = repository::git_dir(folder)? else { return Ok(said) };

@@ -9,6 +9,7 @@ pub mod make;
 pub mod provide;
 pub mod remove;
 pub mod repository;
+pub mod take_back;
 pub mod trust;
 pub mod values;
 

@@ -1,6 +1,8 @@
 //! Each kind of repository and name that cannot be used, or not in full.
 
 use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dogwatch_testkit::{TestEnv, is_root, skip};
@@ -19,7 +21,7 @@ fn nothing_is_left(repo: &Repo) {
 }
 
 /// Files below a folder; empty folders do not count.
-fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+fn walk(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().unwrap().is_dir() {
@@ -42,7 +44,7 @@ fn not_a_repository_or_not_one_that_can_be_used() {
     let bare = env.root().join("bare");
     fs::create_dir(&bare).unwrap();
     git(&env, &bare, &["init", "-q", "--bare"]);
-    let in_folder = |folder: &std::path::Path| {
+    let in_folder = |folder: &Path| {
         let mut command = env.command(&args);
         env.run(command.current_dir(folder))
     };
@@ -146,7 +148,7 @@ fn submodules_stay_where_their_commits_are() {
     let output = repo.dogwatch(&args).success();
     assert!(output.stderr.contains("submodules are not checked out"), "{output}");
     let diff = repo.dogwatch(&["diff", "x", "--json"]).success().json();
-    let folder = std::path::PathBuf::from(diff["worktree"]["folder"].as_str().unwrap());
+    let folder = PathBuf::from(diff["worktree"]["folder"].as_str().unwrap());
     let update = ["submodule", "--quiet", "update", "--init"];
     git(&repo.env, &folder, &[&allow[..], &update].concat());
     // A commit in the submodule that exists nowhere else.
@@ -171,31 +173,100 @@ fn submodules_stay_where_their_commits_are() {
 #[test]
 fn no_space_for_a_worktree() {
     let repo = Repo::new();
-    let disk = repo.env.root().join("disk");
-    fs::create_dir(&disk).unwrap();
-    let mounted = is_root()
-        && Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=256k", "none"])
-            .arg(&disk)
-            .output()
-            .is_ok_and(|output| output.status.success());
-    if !mounted {
-        skip::skipped(None, "only root can mount a small disk, where mounting is allowed");
-        return;
-    }
+    let Some(disk) = Disk::mount(&repo.env.root().join("disk"), "256k") else { return };
     repo.write("large", &"x".repeat(1024 * 1024));
     repo.commit("large");
     let config = repo.env.home().join(".config/dogwatch");
     fs::create_dir_all(&config).unwrap();
-    let text = format!("[worktree]\nfolder = '{}'\n", disk.display());
+    let text = format!("[worktree]\nfolder = '{}'\n", disk.0.display());
     fs::write(config.join("config.toml"), text).unwrap();
     let output = repo.dogwatch(&["spawn", "--json", "--worktree", "--", "sleep", "300"]);
     let output = refused(output, "git");
     assert!(output.contains("No space left") || output.contains("unable to write"), "{output}");
-    let left: Vec<_> = walk(&disk);
-    let _ = Command::new("umount").arg("-l").arg(&disk).output();
+    let left: Vec<_> = walk(&disk.0);
     assert!(left.is_empty(), "{left:?}");
     nothing_is_left(&repo);
+}
+
+/// The disk of the repository is full when the work is to be merged: both trees stay as they were, and later it is merged.
+#[test]
+fn no_space_to_finish() {
+    let env = TestEnv::new();
+    let Some(disk) = Disk::mount(&env.work().join("disk"), "4m") else { return };
+    let repo = Repo::of(env, disk.0.clone());
+    for way in ["--merge", "--rebase", "--squash"] {
+        let name = &way[2..];
+        let tree = repo.spawn(name, &[]);
+        let _ = repo.dogwatch(&["kill", "--now", name]).success();
+        write(&tree.folder, "a", &format!("{name}\n"));
+        for number in 0..4 {
+            let noise = (0..20_000_u32).map(|n| n.wrapping_mul(2_654_435_761 + number).to_string());
+            write(&tree.folder, &format!("new/{name}/{number}"), &noise.collect::<String>());
+        }
+        commit(&repo.env, &tree.folder, "work");
+        let before = repo.state();
+        // Room for the commit and some of the files, and not for all.
+        for room in [0, 600_000] {
+            disk.fill(room);
+            let output = refused(repo.finish(&[name, way]), "git");
+            let words = ["space", "unable to write", "couldn't write"];
+            assert!(words.iter().any(|word| output.contains(word)), "{output}");
+            disk.make_room();
+            assert_eq!(repo.state(), before, "{way} {room}: {output}");
+            assert!(!repo.top().join("new").join(name).exists());
+        }
+        let done = repo.finish(&[name, way]).success().json();
+        assert_eq!(done["folder_removed"], true, "{done}");
+        assert_eq!(repo.git(&["status", "--porcelain"]), "");
+        assert_eq!(fs::read_to_string(repo.top().join("a")).unwrap(), format!("{name}\n"));
+        repo.git(&["rm", "-rq", "new"]);
+        repo.git(&["commit", "-qm", "smaller"]);
+        repo.git(&["reflog", "expire", "--all", "--expire=now"]);
+        repo.git(&["gc", "-q", "--prune=now"]);
+    }
+}
+
+/// A small disk, unmounted on drop.
+struct Disk(PathBuf);
+
+impl Disk {
+    /// `None`, with a word, where no disk can be made.
+    fn mount(at: &Path, size: &str) -> Option<Self> {
+        fs::create_dir(at).unwrap();
+        let options = format!("size={size}");
+        let mounted = is_root()
+            && Command::new("mount")
+                .args(["-t", "tmpfs", "-o", &options, "none"])
+                .arg(at)
+                .output()
+                .is_ok_and(|output| output.status.success());
+        if !mounted {
+            skip::skipped(None, "only root can mount a small disk, where mounting is allowed");
+            return None;
+        }
+        Some(Self(at.to_owned()))
+    }
+
+    /// Leaves about this many bytes free.
+    fn fill(&self, room: u64) {
+        let mut ballast = fs::File::create(self.0.join(".git/ballast")).unwrap();
+        for size in [65536, 4096, 512, 1] {
+            let block = vec![b'x'; size];
+            while ballast.write_all(&block).is_ok() {}
+        }
+        let length = ballast.metadata().unwrap().len();
+        ballast.set_len(length - room).unwrap();
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.0.join(".git/ballast")).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
 }
 
 /// A repository of the project's own choice cannot make dogwatch run its programs.

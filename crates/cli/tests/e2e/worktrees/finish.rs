@@ -126,6 +126,13 @@ fn nothing_uncommitted_is_lost() {
     let tip = done["tip"].as_str().unwrap();
     repo.git(&["branch", "again", tip]);
     assert_eq!(repo.git(&["show", "again:b"]), "b", "its commits can be had back");
+    // How, is said if there are any.
+    repo.worked("y", "b", "y\n");
+    let said = repo.dogwatch(&["finish", "y", "--discard", "--yes"]).success();
+    assert!(said.stderr.contains("git branch dogwatch/y "), "{said}");
+    repo.spawn("z", &[]);
+    let said = repo.dogwatch(&["finish", "z", "--discard", "--yes", "--kill"]).success();
+    assert!(!said.stderr.contains("git branch"), "{said}");
 }
 
 #[test]

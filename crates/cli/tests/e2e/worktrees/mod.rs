@@ -38,6 +38,10 @@ impl Repo {
         let env = TestEnv::new();
         let top = if name.is_empty() { env.work().to_owned() } else { env.work().join(name) };
         fs::create_dir_all(&top).unwrap();
+        Self::of(env, top)
+    }
+
+    pub(crate) fn of(env: TestEnv, top: PathBuf) -> Self {
         let repo = Self { env, top };
         repo.init();
         repo

@@ -19,7 +19,9 @@ use crate::error::WorktreeError;
 use crate::observe::processes;
 use crate::worktree::combine::{self, Advanced, Combination, Combined};
 use crate::worktree::remove::{Removable, Removal, remove};
-use crate::worktree::{make, provide, repository, step};
+use crate::worktree::repository::{self, Repository};
+use crate::worktree::take_back::{Before, take_back};
+use crate::worktree::{make, provide, step};
 use crate::{Context, Error};
 
 /// How often the target may move under us.
@@ -49,6 +51,8 @@ pub struct Finished {
     pub tip: Option<String>,
     pub folder_removed: bool,
     pub branch_removed: bool,
+    /// How many commits were in no other branch when the branch was removed.
+    pub lost: usize,
     pub killed: Vec<String>,
     pub notes: Vec<String>,
 }
@@ -91,11 +95,13 @@ pub(crate) fn finish_locked(
             tip: None,
             folder_removed: false,
             branch_removed: false,
+            lost: 0,
             killed: Vec::new(),
             notes: Vec::new(),
             worktree,
         },
     };
+    finishing.tidy_target()?;
     finishing.run()?;
     Ok(finishing.finished)
 }
@@ -113,6 +119,22 @@ enum Next {
 }
 
 impl Finisher<'_> {
+    /// An earlier call may have been killed while git updated the work tree that has the target checked out.
+    fn tidy_target(&self) -> Result<(), Error> {
+        let WorktreeStage::Finishing(before) = &self.finished.worktree.stage else { return Ok(()) };
+        let Finishing { into: Some(into), onto: Some(onto), result: Some(result), .. } = before
+        else {
+            return Ok(());
+        };
+        let home = diff::repository(&self.finished.worktree)?;
+        if home.tip(into)?.as_ref() == Some(onto)
+            && let Some(folder) = home.checked_out(into)?
+        {
+            take_back(&folder, onto, result, Before::Unknown)?;
+        }
+        Ok(())
+    }
+
     fn run(&mut self) -> Result<(), Error> {
         for _ in 0..TRIES {
             let into = self.request.into.as_deref();
@@ -302,10 +324,11 @@ impl Finisher<'_> {
             }
             return Ok(());
         }
+        let lost = only_in(&gathered.home, branch, tip)?;
         let name = format!("refs/heads/{branch}");
         let said = gathered.home.run(&["update-ref", "-d", &name, tip], b"")?;
         if said.is_fine() {
-            self.finished.branch_removed = true;
+            (self.finished.branch_removed, self.finished.lost) = (true, lost);
         } else {
             let note = format!("the branch {branch} stays: {}", said.complaint());
             self.finished.notes.push(note);
@@ -391,21 +414,7 @@ pub fn at_stake(context: &Context, target: &str) -> Result<(Worktree, usize, usi
     let worktree = diff::find(context, target)?;
     let home = diff::repository(&worktree)?;
     let commits = match home.tip(&worktree.branch)? {
-        Some(tip) => {
-            // Without `refs/heads`: it belongs to `--branches`.
-            let own = format!("--exclude={}", worktree.branch);
-            let text = home.ask(&[
-                "rev-list",
-                "--count",
-                &tip,
-                "--not",
-                &own,
-                "--branches",
-                "--remotes",
-                "--tags",
-            ])?;
-            text.parse().unwrap_or(0)
-        }
+        Some(tip) => only_in(&home, &worktree.branch, &tip)?,
         None => 0,
     };
     let files: Vec<Change> = if repository::is_tree_of(&worktree.folder, &worktree.repository) {
@@ -414,4 +423,13 @@ pub fn at_stake(context: &Context, target: &str) -> Result<(Worktree, usize, usi
         Vec::new()
     };
     Ok((worktree, commits, files.len()))
+}
+
+/// How many commits of a branch no other branch has, and no tag.
+fn only_in(home: &Repository, branch: &str, tip: &str) -> Result<usize, Error> {
+    // Without `refs/heads`: it belongs to `--branches`.
+    let own = format!("--exclude={branch}");
+    let others = ["--not", &own, "--branches", "--remotes", "--tags"];
+    let text = home.ask(&[&["rev-list", "--count", tip][..], &others].concat())?;
+    Ok(text.parse().unwrap_or(0))
 }
