@@ -70,7 +70,7 @@ pub mod kind {
     /// Automatic continuation after limits was paused, and resumed: `{by}`.
     pub const LIMITS_PAUSED: &str = "limits_paused";
     pub const LIMITS_RESUMED: &str = "limits_resumed";
-    /// Two sessions edit the same file: `{path, with, text}`.
+    /// Two sessions edit the same file: `{path, with, text, held}`.
     pub const COLLISION: &str = "collision";
     /// An agent that went round in circles was interrupted: `{what, times, since}`.
     pub const LOOP_INTERRUPTED: &str = "loop_interrupted";

@@ -170,6 +170,8 @@ pub struct Collision {
     pub with: Vec<String>,
     /// For people.
     pub text: String,
+    /// The agent was told, and its call refused once.
+    pub held: bool,
 }
 
 /// `loop_interrupted`: the turn of an agent that went round in circles was interrupted.

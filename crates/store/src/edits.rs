@@ -200,7 +200,12 @@ mod tests {
         let found = store.edits_of_others("b", &of_b).unwrap();
         assert_eq!(found, [OthersEdit { session: "a".to_owned().into(), tree: "/r".into() }]);
         assert_eq!(store.edits_of_others("b", &file("/w", "z.rs")).unwrap(), []);
-        let data = Collision { path: "x.rs".into(), with: vec!["a".into()], text: "both".into() };
+        let data = Collision {
+            path: "x.rs".into(),
+            with: vec!["a".into()],
+            text: "both".into(),
+            held: false,
+        };
         let mut add = |session, others: &[&str], s| {
             store.add_collision(session, others, &of_b, &data, at(s)).unwrap()
         };

@@ -200,8 +200,15 @@ fn outside_of_git_and_told_to_the_agent_and_to_people() {
     let reason = output["permissionDecisionReason"].as_str().unwrap();
     assert!(reason.contains("session a") && reason.contains("x.txt"), "{reason}");
     assert_eq!(shop.begins(&b, &x), "", "the second try goes through");
+    let events = shop.env.dogwatch(&["events", "--kind", "collision", "--json"]).success().text();
+    assert!(events.contains("\"held\":true"), "{events}");
     dogwatch_testkit::eventually("people are told", || told.exists());
-    let notice: Value = serde_json::from_str(fs::read_to_string(&told).unwrap().trim()).unwrap();
+    let text = fs::read_to_string(&told).unwrap();
+    let notice: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert!(notice["title"].as_str().unwrap().starts_with("a and b both edit "), "{notice:#}");
     assert_eq!(notice["occasion"], "collision");
+    let _ = shop.env.dogwatch(&["rules", "pause"]).success();
+    let y = shop.work().join("y.txt");
+    shop.edits(&a, &y);
+    assert_eq!(shop.begins(&b, &y), "", "paused");
 }

@@ -49,12 +49,9 @@ pub fn attend(
     if call.is_done {
         store.keep_edits(&session.id, &edited, now)?;
     }
-    let new = report(context, &mut store, &session, &edited, now)?;
-    if call.is_done || new.is_empty() || !config::read(context)?.collisions.tell_agent {
-        return Ok(None);
-    }
-    let told: Vec<String> = new.iter().map(for_the_agent).collect();
-    Ok(Some(told.join("\n")))
+    let new = report(context, &mut store, &session, &edited, !call.is_done, now)?;
+    let told: Vec<String> = new.iter().filter(|one| one.held).map(for_the_agent).collect();
+    Ok((!told.is_empty()).then(|| told.join("\n")))
 }
 
 /// Records what a session changed in its own worktree, when its turn is over.
@@ -76,7 +73,12 @@ pub fn attend_turn_end(context: &Context, session: &str, now: Timestamp) -> Resu
         })
         .collect();
     store.keep_edits(&session.id, &edited, now)?;
-    report(context, &mut store, &session, &edited, now).map(drop)
+    report(context, &mut store, &session, &edited, false, now).map(drop)
+}
+
+/// Whether the user wants agents to be told, and has not paused that.
+fn tells_agents(context: &Context, store: &Store) -> Result<bool, Error> {
+    Ok(config::read(context)?.collisions.tell_agent && store.rules_paused()?.is_none())
 }
 
 /// Records collisions of a session over these files. Returns those that are new.
@@ -85,6 +87,7 @@ fn report(
     store: &mut Store,
     session: &Session,
     edited: &[EditedFile],
+    can_hold: bool,
     now: Timestamp,
 ) -> Result<Vec<Collision>, Error> {
     let mut new = Vec::new();
@@ -104,7 +107,8 @@ fn report(
         let path = file.path.to_string_lossy().into_owned();
         let text = both_edit(&names, &session.name, &path);
         let with = names.into_iter().map(ToOwned::to_owned).collect();
-        let data = Collision { path, with, text };
+        let held = can_hold && tells_agents(context, store)?;
+        let data = Collision { path, with, text, held };
         let ids: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
         if store.add_collision(&session.id, &ids, file, &data, now)? {
             notify(context, store, session, &data);
