@@ -54,6 +54,9 @@ pub(crate) use tools::*;
 pub(crate) use usage::*;
 pub(crate) use worktree::*;
 
+/// Options of every command come after its own.
+const LAST: usize = 900;
+
 /// Supervise AI coding agents in tmux and report what each one is really doing
 ///
 /// Every command works without a daemon, an account or a network.
@@ -61,15 +64,15 @@ pub(crate) use worktree::*;
 #[command(name = "dogwatch", version, max_term_width = 100, after_help = overview::AFTER)]
 pub(crate) struct Args {
     /// tmux server: a name (tmux -L) or a path (tmux -S) [env: DOGWATCH_TMUX] [default: tmux's default]
-    #[arg(long, global = true, value_name = "NAME|PATH")]
+    #[arg(long, global = true, value_name = "NAME|PATH", display_order = LAST)]
     pub(crate) socket: Option<String>,
 
     /// State directory [env: DOGWATCH_STATE_DIR] [default: ~/.local/state/dogwatch]
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, display_order = LAST)]
     pub(crate) state_dir: Option<PathBuf>,
 
     /// Print JSON: one object, or one per line of a stream
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = LAST)]
     pub(crate) json: bool,
 
     #[command(subcommand)]

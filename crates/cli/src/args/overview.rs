@@ -12,14 +12,11 @@ const TOPICS: [(&str, &[&str]); 12] = [
         &["top", "spawn", "status", "ls", "why", "send", "answer", "attach", "next", "kill"],
     ),
     ("Inside tmux", &["popup", "sidebar", "tmux-status"]),
-    (
-        "Watching",
-        &["watch", "wait", "events", "report", "usage", "limits", "budget", "capture", "messages"],
-    ),
+    ("Watching", &["watch", "wait", "events", "report", "usage", "budget", "capture", "messages"]),
     ("Finding", &["search", "tag", "rename", "archive", "unarchive"]),
     ("A worktree per agent", &["diff", "finish", "pr", "trust", "untrust"]),
     ("Jobs, stories and questions", &["job", "story", "escalations", "notify"]),
-    ("Unattended work", &["rules"]),
+    ("Unattended work", &["rules", "limits"]),
     ("Teams in one tmux window", &["team", "pane", "task", "agent"]),
     (
         "Registry of long-lived sessions",
@@ -71,7 +68,7 @@ pub(super) fn grouped(command: Command) -> Command {
         let _ = write!(page, "\n{head}{topic}:{head:#}\n");
         for part in names.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = part.get_about().map(ToString::to_string).unwrap_or_default();
-            let _ = write!(page, "  {name}{:<12}{name:#} {about}", part.get_name());
+            let _ = write!(page, "  {name}{:<13}{name:#} {about}", part.get_name());
             for alias in part.get_visible_aliases() {
                 let _ = write!(page, " [alias: {alias}]");
             }

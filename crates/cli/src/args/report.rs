@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueHint};
 
-/// Report what sessions did, with the real exit codes of their tests
+/// Report what sessions did, with the exit codes of their tests
 ///
 /// Tests and builds are listed with the exit codes that the agent recorded, beside what it said of them. What an agent said
 /// is listed only if a run and its result are recorded before it. Time that no record covers is `not observed`. Every number
