@@ -68,7 +68,7 @@ pub(crate) struct AgentsVerify {
     pub(crate) json: bool,
 }
 
-/// Show dogwatch with three scripted agents on a private tmux server
+/// Show dogwatch with three scripted agents, in a private tmux
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
