@@ -4,19 +4,60 @@ use std::collections::BTreeSet;
 
 use dogwatch_protocol::status::Need;
 
-/// Something that can be allowed: a tool, or a way to use one.
+/// A tool, as it is called by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Right {
+pub enum Verb {
     Sessions,
     Why,
-    Capture,
-    Since,
-    JobResult,
     Spawn,
     Send,
     JobSubmit,
+    JobResult,
+    Since,
     Answer,
     AskPerson,
+    Capture,
+}
+
+impl Verb {
+    /// In the order of their listing.
+    pub const ALL: [Self; 10] = [
+        Self::Sessions,
+        Self::Why,
+        Self::Spawn,
+        Self::Send,
+        Self::JobSubmit,
+        Self::JobResult,
+        Self::Since,
+        Self::Answer,
+        Self::AskPerson,
+        Self::Capture,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sessions => "sessions",
+            Self::Why => "why",
+            Self::Spawn => "spawn",
+            Self::Send => "send",
+            Self::JobSubmit => "job_submit",
+            Self::JobResult => "job_result",
+            Self::Since => "since",
+            Self::Answer => "answer",
+            Self::AskPerson => "ask_person",
+            Self::Capture => "capture",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.as_str() == name)
+    }
+}
+
+/// Something that can be allowed: a tool, or a way to use some of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    Use(Verb),
     /// `answer` dialogs that ask for permission, for trust, for a login, or to approve a plan.
     Approve,
     /// `spawn` agents that act without asking.
@@ -26,37 +67,16 @@ pub enum Right {
 }
 
 impl Right {
-    pub const ALL: [Self; 13] = [
-        Self::Sessions,
-        Self::Why,
-        Self::Capture,
-        Self::Since,
-        Self::JobResult,
-        Self::Spawn,
-        Self::Send,
-        Self::JobSubmit,
-        Self::Answer,
-        Self::AskPerson,
-        Self::Approve,
-        Self::Unattended,
-        Self::Unmanaged,
-    ];
-
     /// Those that a person has to allow explicitly.
     const WITHHELD: [Self; 3] = [Self::Approve, Self::Unattended, Self::Unmanaged];
 
+    pub fn all() -> impl Iterator<Item = Self> {
+        Verb::ALL.into_iter().map(Self::Use).chain(Self::WITHHELD)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Sessions => "sessions",
-            Self::Why => "why",
-            Self::Capture => "capture",
-            Self::Since => "since",
-            Self::JobResult => "job_result",
-            Self::Spawn => "spawn",
-            Self::Send => "send",
-            Self::JobSubmit => "job_submit",
-            Self::Answer => "answer",
-            Self::AskPerson => "ask_person",
+            Self::Use(verb) => verb.as_str(),
             Self::Approve => "approve",
             Self::Unattended => "unattended",
             Self::Unmanaged => "unmanaged",
@@ -64,7 +84,7 @@ impl Right {
     }
 
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|right| right.as_str() == word)
+        Self::all().find(|right| right.as_str() == word)
     }
 
     /// The right that answering such a dialog needs besides `answer`. A dialog of an unknown kind may be any of them.
@@ -96,7 +116,7 @@ impl Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self::new(Right::ALL.into_iter().filter(|right| !Right::WITHHELD.contains(right)))
+        Self::new(Verb::ALL.map(Right::Use))
     }
 }
 
@@ -114,9 +134,9 @@ mod tests {
             .map(|need| Right::to_answer(need).is_none_or(|right| policy.allows(right)))
             .collect();
         assert_eq!(may, [false, false, false, false, false, true]);
-        assert!(policy.allows(Right::Answer) && !policy.allows(Right::Unattended));
-        assert!(!Policy::new([]).allows(Right::Sessions));
-        for right in Right::ALL {
+        assert!(policy.allows(Right::Use(Verb::Answer)) && !policy.allows(Right::Unattended));
+        assert!(!Policy::new([]).allows(Right::Use(Verb::Sessions)));
+        for right in Right::all() {
             assert_eq!(Right::from_word(right.as_str()), Some(right));
         }
     }

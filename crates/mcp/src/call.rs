@@ -4,9 +4,11 @@ use std::fmt;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
-use dogwatch_core::mcp::{Policy, Right};
+use dogwatch_core::mcp::{Policy, Right, Verb};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::event_data::ToolCall;
+use dogwatch_protocol::id::SessionId;
+use dogwatch_store::Store;
 use jiff::Timestamp;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::Serialize;
@@ -29,6 +31,8 @@ pub(crate) enum Trouble {
         what: String,
     },
     Cancelled,
+    /// A fault of dogwatch itself.
+    Internal(String),
 }
 
 impl<E: Into<Error>> From<E> for Trouble {
@@ -44,6 +48,7 @@ impl Trouble {
             Self::BadArguments(_) => dogwatch_engine::error::BAD_ARGUMENT,
             Self::NotAllowed { .. } => "not_allowed",
             Self::Cancelled => "cancelled",
+            Self::Internal(_) => dogwatch_engine::error::INTERNAL,
         }
     }
 
@@ -54,7 +59,7 @@ impl Trouble {
                 "ask_person, or have a person add {:?} to `allow` below [mcp] in config.toml",
                 right.as_str()
             )),
-            Self::BadArguments(_) | Self::Cancelled => None,
+            Self::BadArguments(_) | Self::Cancelled | Self::Internal(_) => None,
         }
     }
 }
@@ -68,6 +73,7 @@ impl fmt::Display for Trouble {
             Self::BadArguments(problem) => write!(f, "bad arguments: {problem}"),
             Self::NotAllowed { what, .. } => write!(f, "not allowed: {what}"),
             Self::Cancelled => write!(f, "cancelled"),
+            Self::Internal(what) => write!(f, "a fault of dogwatch: {what}"),
         }
     }
 }
@@ -76,7 +82,7 @@ pub(crate) type Reply = Result<Value, Trouble>;
 
 /// What a tool returns, as JSON.
 pub(crate) fn reply(result: &impl Serialize) -> Reply {
-    serde_json::to_value(result).map_err(|error| Trouble::BadArguments(error.to_string()))
+    serde_json::to_value(result).map_err(|error| Trouble::Internal(error.to_string()))
 }
 
 /// As the client gets it: the structured result, and the same as text for clients that know only that.
@@ -108,14 +114,28 @@ pub(crate) fn must_be_allowed(
 /// Records that the tool was called, about which session, and how that went. A journal that cannot be written must not lose the answer.
 pub(crate) fn record(
     context: &Context,
-    tool: Right,
+    verb: Verb,
     by: String,
     session: Option<&str>,
     reply: &Reply,
 ) {
     let outcome = reply.as_ref().map_or_else(Trouble::code, |_| "ok").to_owned();
-    let data = ToolCall { tool: tool.as_str().to_owned(), by, outcome };
+    let data = ToolCall { tool: verb.as_str().to_owned(), by, outcome };
     let Some(mut store) = context.store().logged("open the database") else { return };
-    let known = session.filter(|name| store.knows(name).unwrap_or(false));
-    store.record_event(Timestamp::now(), known, kind::TOOL_CALL, &data).logged("record a call");
+    // `spawn` and `job_result` know it only afterwards.
+    let found = reply.as_ref().ok().and_then(|value| value.get("name").or(value.get("session")));
+    let name = session.or(found.and_then(Value::as_str));
+    let about = name.and_then(|name| id_of(context, &store, name));
+    let about = about.as_deref();
+    store.record_event(Timestamp::now(), about, kind::TOOL_CALL, &data).logged("record a call");
+}
+
+/// The session that a name or an id stands for, as far as the database knows.
+fn id_of(context: &Context, store: &Store, name: &str) -> Option<SessionId> {
+    let by_id = store.by_id(name).logged("find a session").flatten();
+    let named = || {
+        let named = store.named(&context.socket, name).logged("find a session")?;
+        named.into_iter().find(|session| !session.archived)
+    };
+    by_id.or_else(named).map(|session| session.id)
 }

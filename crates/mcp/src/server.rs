@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dogwatch_core::mcp::Right;
+use dogwatch_base::log::Logged as _;
+use dogwatch_core::mcp::{Right, Verb};
 use dogwatch_engine::Context;
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -68,10 +69,9 @@ impl Server {
     /// Who calls: the session of ours that the server was started in, else the client and the user.
     fn who(&self, client: Option<&Implementation>) -> String {
         let context = &self.shared.context;
-        let session = context
-            .store()
-            .ok()
-            .and_then(|store| store.by_id(context.caller.session.as_deref()?).ok().flatten());
+        let session = context.store().logged("open the database").and_then(|store| {
+            store.by_id(context.caller.session.as_deref()?).logged("find a session")?
+        });
         match (session, client) {
             (Some(session), _) => format!("agent {}", session.name),
             (None, Some(client)) => {
@@ -97,50 +97,50 @@ impl Server {
     ) -> Result<T, Trouble> {
         let shared = Arc::clone(&self.shared);
         let done = tokio::task::spawn_blocking(move || work(&shared)).await;
-        done.unwrap_or(Err(Trouble::Cancelled))
+        done.unwrap_or_else(|ended| Err(Trouble::Internal(ended.to_string())))
     }
 
-    async fn perform(&self, tool: Right, given: Option<JsonObject>, cancelled: Cancelled) -> Reply {
+    async fn perform(&self, verb: Verb, given: Option<JsonObject>, cancelled: Cancelled) -> Reply {
         let policy = &self.shared.options.policy;
-        call::must_be_allowed(policy, tool, || format!("the tool {}", tool.as_str()))?;
-        match tool {
-            Right::Sessions => {
+        call::must_be_allowed(policy, Right::Use(verb), || format!("the tool {}", verb.as_str()))?;
+        match verb {
+            Verb::Sessions => {
                 let args = arguments(given)?;
                 self.block(move |shared| read::sessions(shared, &args)).await
             }
-            Right::Why => {
+            Verb::Why => {
                 let args = arguments(given)?;
                 self.block(move |shared| read::why(shared, &args)).await
             }
-            Right::Capture => {
+            Verb::Capture => {
                 let args = arguments(given)?;
                 self.block(move |shared| read::capture(shared, &args)).await
             }
-            Right::JobResult => {
+            Verb::JobResult => {
                 let args = arguments(given)?;
                 self.block(move |shared| read::job_result(shared, &args)).await
             }
-            Right::Since => changes::since(self, arguments(given)?).await,
-            Right::Spawn => {
+            Verb::Since => changes::since(self, arguments(given)?).await,
+            Verb::Spawn => {
                 let args = arguments(given)?;
                 self.block(move |shared| act::spawn(shared, &args)).await
             }
-            Right::Send => {
+            Verb::Send => {
                 let args = arguments(given)?;
                 let id = dogwatch_engine::actions::send::new_id();
                 cancelled.takes_back(&id);
                 // A message may wait for its agent for a while: others need not wait for that.
                 self.block_now(move |shared| act::send(shared, &args, &id)).await
             }
-            Right::JobSubmit => {
+            Verb::JobSubmit => {
                 let args = arguments(given)?;
                 self.block(move |shared| act::job_submit(shared, &args)).await
             }
-            Right::AskPerson => {
+            Verb::AskPerson => {
                 let args = arguments(given)?;
                 self.block(move |shared| act::ask_person(shared, &args)).await
             }
-            Right::Answer | Right::Approve | Right::Unattended | Right::Unmanaged => {
+            Verb::Answer => {
                 let args = arguments(given)?;
                 self.block(move |shared| act::answer(shared, &args)).await
             }
@@ -150,12 +150,12 @@ impl Server {
     /// Carries the call out; meanwhile the client hears that it goes on, and may cancel it.
     async fn attend(
         &self,
-        tool: Right,
+        verb: Verb,
         given: Option<JsonObject>,
         context: &RequestContext<RoleServer>,
     ) -> Reply {
         let cancelled = Cancelled::default();
-        let work = self.perform(tool, given, cancelled.clone());
+        let work = self.perform(verb, given, cancelled.clone());
         tokio::pin!(work);
         let token = context.meta.get_progress_token();
         let begun = Instant::now();
@@ -169,7 +169,7 @@ impl Server {
                         let taken = self.block_now(move |shared| {
                             Ok(dogwatch_engine::actions::send::cancel(&shared.context, &id)?)
                         });
-                        drop(taken.await);
+                        taken.await.logged("take a message back");
                     }
                     return Err(Trouble::Cancelled);
                 }
@@ -177,7 +177,7 @@ impl Server {
                     if let Some(token) = &token {
                         let seconds = begun.elapsed().as_secs();
                         let note = ProgressNotificationParam::new(token.clone(), begun.elapsed().as_secs_f64())
-                            .with_message(format!("{}: {seconds} s", tool.as_str()));
+                            .with_message(format!("{}: {seconds} s", verb.as_str()));
                         // A client that is gone cancels the call.
                         drop(context.peer.notify_progress(note).await);
                     }
@@ -219,12 +219,12 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let policy = &self.shared.options.policy;
-        let allowed = tools::TOOLS.into_iter().filter(|tool| policy.allows(*tool));
+        let allowed = Verb::ALL.into_iter().filter(|verb| policy.allows(Right::Use(*verb)));
         Ok(ListToolsResult::with_all_items(allowed.map(tools::describe).collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools::by_name(name).map(tools::describe)
+        Verb::from_name(name).map(tools::describe)
     }
 
     async fn call_tool(
@@ -232,24 +232,25 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = tools::by_name(&request.name) else {
-            let known = tools::TOOLS.map(Right::as_str).join(", ");
+        let Some(verb) = Verb::from_name(&request.name) else {
+            let known = Verb::ALL.map(Verb::as_str).join(", ");
             let name = crate::brief::cut(&request.name, 60);
             let problem = format!("unknown tool {name:?}; tools: {known}");
             return Err(ErrorData::invalid_params(problem, None));
         };
         let session = request.arguments.as_ref().and_then(|given| given.get("session"));
         let session = session.and_then(|name| name.as_str()).map(ToOwned::to_owned);
-        let reply = self.attend(tool, request.arguments, &context).await;
+        let reply = self.attend(verb, request.arguments, &context).await;
         let client = context.client_info();
         let server = self.clone();
         // Recorded before it is answered: whoever has the answer finds the call in the journal.
         let recorded = tokio::task::spawn_blocking(move || {
             let by = server.who(client.as_ref());
-            call::record(&server.shared.context, tool, by, session.as_deref(), &reply);
+            call::record(&server.shared.context, verb, by, session.as_deref(), &reply);
             reply
         });
-        let reply = recorded.await.unwrap_or(Err(Trouble::Cancelled));
+        let reply =
+            recorded.await.unwrap_or_else(|ended| Err(Trouble::Internal(ended.to_string())));
         Ok(call::result(reply).into())
     }
 

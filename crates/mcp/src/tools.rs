@@ -1,6 +1,6 @@
 //! The tools, as clients list them.
 
-use dogwatch_core::mcp::Right;
+use dogwatch_core::mcp::Verb;
 use dogwatch_protocol::{mcp, message, session, status};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use rmcp::schemars::JsonSchema;
@@ -18,68 +18,48 @@ dogwatch runs AI coding agents in tmux and reports what each one is really doing
 `job_submit`, then wait with `since` (cursor of the last result, wait 45): it returns when a worker finished, asks, failed or hit a limit. \
 Never poll `sessions` or `capture`. Answer questions with `answer` and the mark; what you may not decide goes to `ask_person`.";
 
-/// The tools that are called by name, in the order of their listing.
-pub(crate) const TOOLS: [Right; 10] = [
-    Right::Sessions,
-    Right::Why,
-    Right::Spawn,
-    Right::Send,
-    Right::JobSubmit,
-    Right::JobResult,
-    Right::Since,
-    Right::Answer,
-    Right::AskPerson,
-    Right::Capture,
-];
-
-/// The tool of this name.
-pub(crate) fn by_name(name: &str) -> Option<Right> {
-    TOOLS.into_iter().find(|tool| tool.as_str() == name)
-}
-
-pub(crate) fn describe(tool: Right) -> Tool {
-    match tool {
-        Right::Sessions => reading::<SessionsArgs, mcp::SessionList>(
-            tool,
+pub(crate) fn describe(verb: Verb) -> Tool {
+    match verb {
+        Verb::Sessions => reading::<SessionsArgs, mcp::SessionList>(
+            verb,
             "List sessions and what each one is doing. Not for polling: use since",
         ),
-        Right::Why => reading::<WhyArgs, status::StatusReport>(
-            tool,
+        Verb::Why => reading::<WhyArgs, status::StatusReport>(
+            verb,
             "Explain the state of a session with all evidence",
         ),
-        Right::JobResult => {
-            reading::<JobResultArgs, mcp::JobAnswer>(tool, "State and result of a job")
+        Verb::JobResult => {
+            reading::<JobResultArgs, mcp::JobAnswer>(verb, "State and result of a job")
         }
-        Right::Since => reading::<SinceArgs, mcp::Changes>(
-            tool,
+        Verb::Since => reading::<SinceArgs, mcp::Changes>(
+            verb,
             "What changed after a cursor: sessions that wait, finished, failed or are limited, ended jobs, questions. Waits for it",
         ),
-        Right::Capture => reading::<CaptureArgs, session::Capture>(
-            tool,
+        Verb::Capture => reading::<CaptureArgs, session::Capture>(
+            verb,
             "Last lines of a session's screen. Only if since and why do not tell enough",
         ),
-        Right::Spawn => {
-            acting::<SpawnArgs, mcp::Spawned>(tool, "Start an agent in its own tmux session", false)
+        Verb::Spawn => {
+            acting::<SpawnArgs, mcp::Spawned>(verb, "Start an agent in its own tmux session", false)
         }
-        Right::Send => acting::<SendArgs, mcp::Sent>(
-            tool,
+        Verb::Send => acting::<SendArgs, mcp::Sent>(
+            verb,
             "Send a message to an agent; never into a dialog or beside a draft",
             false,
         ),
-        Right::JobSubmit => acting::<JobSubmitArgs, mcp::JobAnswer>(
-            tool,
+        Verb::JobSubmit => acting::<JobSubmitArgs, mcp::JobAnswer>(
+            verb,
             "Give an agent a task whose end is tracked; returns at once",
             true,
         ),
-        Right::AskPerson => acting::<AskPersonArgs, mcp::Asked>(
-            tool,
+        Verb::AskPerson => acting::<AskPersonArgs, mcp::Asked>(
+            verb,
             "Ask the person in charge; the answer comes by since",
             true,
         ),
-        // Not a tool: what is left is `answer`.
-        Right::Answer | Right::Approve | Right::Unattended | Right::Unmanaged => {
+        Verb::Answer => {
             let described = acting::<AnswerArgs, message::Answered>(
-                Right::Answer,
+                verb,
                 "Answer an agent's open dialog, if it is still the one with this mark",
                 false,
             );
@@ -90,28 +70,28 @@ pub(crate) fn describe(tool: Right) -> Tool {
 }
 
 fn reading<A: JsonSchema + 'static, R: JsonSchema + 'static>(
-    tool: Right,
+    verb: Verb,
     about: &'static str,
 ) -> Tool {
     let hints = ToolAnnotations::new().read_only(true).idempotent(true).open_world(false);
-    described::<A, R>(tool, about).with_annotations(hints)
+    described::<A, R>(verb, about).with_annotations(hints)
 }
 
 fn acting<A: JsonSchema + 'static, R: JsonSchema + 'static>(
-    tool: Right,
+    verb: Verb,
     about: &'static str,
     is_idempotent: bool,
 ) -> Tool {
     let hints = ToolAnnotations::new().read_only(false).destructive(false);
     let hints = hints.idempotent(is_idempotent).open_world(false);
-    described::<A, R>(tool, about).with_annotations(hints)
+    described::<A, R>(verb, about).with_annotations(hints)
 }
 
 fn described<A: JsonSchema + 'static, R: JsonSchema + 'static>(
-    tool: Right,
+    verb: Verb,
     about: &'static str,
 ) -> Tool {
-    let input = Tool::new(tool.as_str(), about, JsonObject::new()).with_input_schema::<A>();
+    let input = Tool::new(verb.as_str(), about, JsonObject::new()).with_input_schema::<A>();
     // Of what is written: a field that may be left out is not required.
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let output = settings.into_generator().into_root_schema_for::<R>().to_value();
@@ -167,9 +147,9 @@ mod tests {
 
     #[test]
     fn ten_tools_with_schemas_and_hints() {
-        let tools = TOOLS.map(describe);
-        for (right, tool) in TOOLS.iter().zip(&tools) {
-            assert_eq!(by_name(&tool.name), Some(*right));
+        let tools = Verb::ALL.map(describe);
+        for (verb, tool) in Verb::ALL.iter().zip(&tools) {
+            assert_eq!(Verb::from_name(&tool.name), Some(*verb));
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
             assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
             let output = tool.output_schema.as_ref().unwrap();

@@ -95,7 +95,8 @@ fn is_human(text: &str) -> bool {
             r"|local-command-caveat|local-command-stdout|command-name|command-message",
             r"|task-notification)\b",
             r"|# AGENTS\.md instructions",
-            r"|Base directory for this skill:",
+            // Claude's tools that read a skill, and search for tools.
+            r"|Base directory for this skill:|Tool loaded\.\s*$",
             r"|\[Request interrupted by user)",
         ))
         .expect("invariant: the pattern is valid")
@@ -144,6 +145,9 @@ mod tests {
             ("# AGENTS.md instructions for /p", false),
             ("[Request interrupted by user for tool use]", false),
             ("<turn_aborted>\n…", false),
+            ("Base directory for this skill: /s\n…", false),
+            ("Tool loaded.", false),
+            ("Tool loaded. Now go on", true),
         ];
         for (text, human) in cases {
             assert_eq!(is_human(text), human, "{text:?}");

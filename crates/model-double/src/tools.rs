@@ -56,13 +56,16 @@ impl Offer<'_> {
         call(found.unwrap_or(&unknown), Value::Object(args.clone()))
     }
 
-    /// A tool that is not listed. Codex has the model search for the tools of MCP servers, and knows all of them when they are called.
+    /// A tool that is not listed. Codex and Claude have the model search for the tools of MCP servers, and know them when they are called.
     fn of_no_list(&self, name: &str) -> OfferedTool {
         match name.split_once('/') {
             Some((server, tool)) if self.find("tool_search").is_some() => OfferedTool {
                 namespace: Some(format!("mcp__{server}")),
                 ..OfferedTool::function(tool)
             },
+            Some((server, tool)) if self.find("ToolSearch").is_some() => {
+                OfferedTool::function(format!("mcp__{server}__{tool}"))
+            }
             _ => OfferedTool::function(name),
         }
     }

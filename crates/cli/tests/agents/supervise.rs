@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dogwatch_testkit::{dogwatch, wait_within};
 use model_double::homes::Agent;
-use model_double::{Options, agents};
+use model_double::{Options, Request, agents};
 use serde_json::Value;
 
 use crate::lab::Lab;
@@ -58,6 +58,11 @@ steps = [
   { tool = { name = "dogwatch/answer", args = { session = "w1", mark = "$after --dialog", choice = "1" } } },
   "Answered.",
 ]
+"#;
+
+/// What claude's model has to do first, unless all tools are listed at once.
+const SEARCH: &str = r#"
+  { tool = { name = "ToolSearch", args = { query = "select:mcp__dogwatch__spawn,mcp__dogwatch__job_submit,mcp__dogwatch__answer", max_results = 5 } } },
 "#;
 
 /// The same with the commands of the skill.
@@ -156,14 +161,18 @@ impl Lab {
     }
 }
 
-fn by_mcp(agent: Agent) {
-    let Some(lab) = lab(agent, BY_MCP) else { return };
+fn by_mcp(agent: Agent, is_searched: bool) {
+    let (before, after) = BY_MCP.split_once("steps = [\n").unwrap();
+    let rules = format!("{before}steps = [\n{}{after}", if is_searched { SEARCH } else { "" });
+    let Some(lab) = lab(agent, &rules) else { return };
     let program = dogwatch();
     if agent == Agent::Claude {
         let config =
             format!(r#"{{"mcpServers":{{"dogwatch":{{"command":"{program}","args":["mcp"]}}}}}}"#);
         let file = lab.env.write("mcp.json", config).display().to_string();
-        lab.spawn(&["--unattended", "--", "--mcp-config", &file]);
+        // The home of the laboratory turns it off.
+        let search = format!("ENABLE_TOOL_SEARCH={is_searched}");
+        lab.spawn(&["--unattended", "--env", &search, "--", "--mcp-config", &file]);
     } else {
         let command = format!("mcp_servers.dogwatch.command=\"{program}\"");
         let args = "mcp_servers.dogwatch.args=[\"mcp\"]";
@@ -177,12 +186,14 @@ fn by_mcp(agent: Agent) {
         || {
             let _sent = lab.dogwatch(&["send", "a", "Hello?", "--timeout", "20s"]);
             let requests = lab.double.requests();
-            let asked = requests.iter().rev().filter_map(|request| request.question.as_ref());
-            let tools =
-                asked.clone().find(|q| !q.side).map(|q| q.tools.clone()).unwrap_or_default();
-            // Codex lists a tool that searches for them.
-            let has = tools.iter().any(|tool| tool.contains("dogwatch") || tool == "tool_search");
-            has.then_some(())
+            let is_asked = |request: &&Request| request.question.as_ref().is_some_and(|q| !q.side);
+            let last = requests.iter().rev().find(is_asked)?;
+            let tools = &last.question.as_ref()?.tools;
+            // Codex lists a tool that searches for them; claude names what can be searched for.
+            let is_listed =
+                tools.iter().any(|tool| tool.contains("dogwatch") || tool == "tool_search");
+            let is_named = last.body.as_ref()?.to_string().contains("mcp__dogwatch__spawn");
+            (is_listed || is_named).then_some(())
         },
     );
     lab.orchestrate();
@@ -206,12 +217,17 @@ fn by_skill(agent: Agent) {
 
 #[test]
 fn claude_supervises_three_workers_by_mcp() {
-    by_mcp(Agent::Claude);
+    by_mcp(Agent::Claude, false);
+}
+
+#[test]
+fn claude_supervises_three_workers_by_mcp_with_tool_search() {
+    by_mcp(Agent::Claude, true);
 }
 
 #[test]
 fn codex_supervises_three_workers_by_mcp() {
-    by_mcp(Agent::Codex);
+    by_mcp(Agent::Codex, false);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! `--notify-me`: an agent hears of the work that it gave to others, once, in a message of its own. And the skill that tells it so.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use dogwatch_testkit::{
-    CommandOutput, Spawned, TestEnv, dogwatch, eventually, eventually_or, process, wait_until,
+    CommandOutput, McpClient, Spawned, TestEnv, dogwatch, eventually, eventually_or, process,
+    wait_until,
 };
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The picture of an agent at its prompt, with an empty box.
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
@@ -40,6 +42,13 @@ fn scenario(env: &TestEnv, name: &str, first: &str, work: &str) {
         dogwatch(),
     );
     env.write(&format!("{name}.toml"), text);
+}
+
+/// Stand-ins show messages as codex shows long ones: their box would not wrap a line as the agent's does.
+fn takes_long_messages(env: &TestEnv) {
+    let box_ = "want = 'line'\npaste_shown_as = '[Pasted Content {chars} chars]'\n";
+    let plain = fs::read_to_string(env.work().join("agent.toml")).unwrap();
+    env.write("agent.toml", plain.replace("want = 'line'\n", box_));
 }
 
 fn agent(env: &TestEnv, name: &str) -> Spawned {
@@ -125,7 +134,7 @@ fn is_told_after(obstacle: &str, state: &str) {
     let job = job.success().json()["id"].as_str().unwrap().to_owned();
     let _ended = env.dogwatch(&["job", "wait", &job, "--timeout", "20s"]).success();
     // sleep: longer than what ends together is waited for; what must not happen announces itself by no event.
-    std::thread::sleep(std::time::Duration::from_secs(4));
+    std::thread::sleep(Duration::from_secs(4));
     let typed = fs::read(env.work().join("lead.received")).unwrap_or_default();
     assert_eq!(String::from_utf8_lossy(&typed), "", "nothing was typed");
     env.write("over", "");
@@ -150,12 +159,8 @@ fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
     let env = world();
     let asks = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '60s' }\n";
     scenario(&env, "worker", "", asks);
-    // A long message, which the box of the stand-in would not wrap as the agent's does.
-    let box_ = "want = 'line'\npaste_shown_as = '[Pasted Content {chars} chars]'\n";
-    let lead = fs::read_to_string(env.work().join("agent.toml")).unwrap();
-    env.write("lead.toml", lead.replace("want = 'line'\n", box_));
-    let lead = env.spawn(&["codex", "--name", "lead", "--env", "PLAY=lead"]);
-    is(&env, "lead", "idle");
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
     env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
     is(&env, "w", "idle");
     let _sent = within(&env, &lead, &["send", "w", "a hint", "--notify-me"]).success();
@@ -194,6 +199,59 @@ fn a_courier_that_is_killed_loses_nothing() {
         let all = told(&env, "lead").join("\n");
         let count = |name: &str| all.matches(&format!("{name} finished job")).count();
         if (count("w"), count("v")) == (1, 1) { Ok(()) } else { Err(all) }
+    });
+}
+
+/// It ends its turn and does not run `agent complete`: the lead hears that from dogwatch.
+#[test]
+fn a_worker_that_forgets_to_report_its_task_is_noticed() {
+    let env = world();
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
+    let spawn = ["pane", "spawn", "codex", "--role", "dev", "--master", &lead.pane, "--json"];
+    let worker = within(&env, &lead, &spawn).success().json();
+    let (name, pane) = (worker["name"].as_str().unwrap(), worker["pane"].as_str().unwrap());
+    let _added = env.dogwatch(&["task", "add", "--role", "dev", "Fix it."]).success();
+    let _claimed = env.dogwatch(&["agent", "claim", "--pane", pane]).success();
+    let _job = within(&env, &lead, &["job", "submit", name, "begin", "--notify-me"]).success();
+    eventually_or("it is told", || match told(&env, "lead").as_slice() {
+        [one] if one.ends_with("It has not reported TASK-001.") => Ok(()),
+        others => Err(format!("{others:?}")),
+    });
+}
+
+/// Whenever the server is killed while it starts a worker: either there is no worker, or its end is told.
+#[test]
+fn a_server_that_is_killed_in_a_spawn_leaves_no_worker_unnoticed() {
+    let env = world();
+    let lead = agent(&env, "lead");
+    env.add_profile("gemini", "", "exec sleep 600");
+    let server = || McpClient::start(env.command(&["mcp"]).env("DOGWATCH_SESSION", &lead.id));
+    for n in 0..6 {
+        let server = server();
+        let begun = Instant::now();
+        server.begin_tool(
+            "spawn",
+            json!({ "agent": "gemini", "name": format!("w{n}"), "notify_me": true }),
+        );
+        let moment = Duration::from_millis(40 * n);
+        eventually("the moment comes", || begun.elapsed() >= moment);
+        server.kill();
+    }
+    let server = server();
+    let listed = server.tool("sessions", json!({}))["sessions"].as_array().unwrap().clone();
+    let workers: Vec<&str> = listed
+        .iter()
+        .filter_map(|one| one["name"].as_str().filter(|name| name.starts_with('w')))
+        .collect();
+    for name in &workers {
+        let _killed = env.dogwatch(&["kill", name, "--now"]);
+    }
+    eventually_or("each end is told once", || {
+        let all = told(&env, "lead").join("\n");
+        let count = |name: &str| all.matches(&format!("{name} is ")).count();
+        let is_told = workers.iter().all(|name| count(name) == 1);
+        if is_told { Ok(()) } else { Err(format!("{workers:?}: {all}")) }
     });
 }
 

@@ -99,6 +99,9 @@ fn ten_tools_resources_and_every_call_in_the_journal() {
     let text = read["result"]["contents"][0]["text"].as_str().unwrap();
     assert_eq!(serde_json::from_str::<Value>(text).unwrap()["name"], "build");
     assert_eq!(client.close(), Some(0), "a client that leaves ends it");
+    let about =
+        env.dogwatch(&["events", "build", "--kind", "tool_call", "--json"]).success().text();
+    assert!(about.contains("\"capture\"") && !about.contains("\"sessions\""), "{about}");
     let calls = recorded(&env);
     let (tool, by, outcome) = calls.last().unwrap();
     assert_eq!((tool.as_str(), outcome.as_str()), ("capture", "ok"));

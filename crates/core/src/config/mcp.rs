@@ -19,7 +19,7 @@ impl McpTable {
         let Some(word) = words.find(|word| Right::from_word(word.get_ref()).is_none()) else {
             return Ok(());
         };
-        let known = Right::ALL.map(Right::as_str).join(", ");
+        let known = Right::all().map(Right::as_str).collect::<Vec<_>>().join(", ");
         let problem = format!("unknown right {:?}; known rights: {known}", word.get_ref());
         Err(ConfigError::at(text, word.span().start, problem))
     }
@@ -37,16 +37,18 @@ impl McpTable {
 #[cfg(test)]
 mod tests {
     use super::super::parse;
-    use crate::mcp::Right;
+    use crate::mcp::{Right, Verb};
 
     #[test]
     fn rights_are_read_and_mistakes_have_a_position() {
         let policy =
             parse("[mcp]\nallow = ['sessions', 'answer', 'approve']").unwrap().mcp.policy();
-        assert!(policy.allows(Right::Approve) && !policy.allows(Right::Spawn));
+        assert!(policy.allows(Right::Approve) && !policy.allows(Right::Use(Verb::Spawn)));
         let policy = parse("").unwrap().mcp.policy();
-        assert!(policy.allows(Right::Spawn) && !policy.allows(Right::Approve));
-        assert!(!parse("[mcp]\nallow = []").unwrap().mcp.policy().allows(Right::Sessions));
+        assert!(policy.allows(Right::Use(Verb::Spawn)) && !policy.allows(Right::Approve));
+        assert!(
+            !parse("[mcp]\nallow = []").unwrap().mcp.policy().allows(Right::Use(Verb::Sessions))
+        );
         let error = parse("[mcp]\nallow = ['spawn',\n 'fly']").unwrap_err();
         assert_eq!(error.line, 3);
         assert!(error.problem.contains("\"fly\"") && error.problem.contains("approve"), "{error}");

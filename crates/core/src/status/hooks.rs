@@ -92,7 +92,8 @@ fn asked(payload: &Value, at: Timestamp) -> Asked {
         Some("ExitPlanMode") => (WaitFor::Plan, text(&input["plan"])),
         Some(tool) => {
             let what = ["command", "file_path", "path"].iter().find_map(|key| text(&input[*key]));
-            (WaitFor::Permission, Some(format!("{tool} {}", what.unwrap_or_default())))
+            let what = what.map_or_else(|| tool.to_owned(), |what| format!("{tool} {what}"));
+            (WaitFor::Permission, Some(what))
         }
         None => (WaitFor::Permission, None),
     };
