@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
-/// The mark by which a dialog is known again: the same question with the same options.
-pub fn mark(question: Option<&str>, options: &[String]) -> String {
+/// The mark by which a dialog is known again: the same question about the same thing, with the same options. Agents ask
+/// "Do you want to proceed?" of every command, with the same options: `about` is what the dialog shows above them.
+pub fn mark(question: Option<&str>, about: &str, options: &[String]) -> String {
     // FNV-1a: marks are kept and compared across processes and versions, so no hasher that may change.
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
-    (question, options).hash(&mut hash);
+    (question, about, options).hash(&mut hash);
     format!("{:08x}", hash.finish() >> 32)
 }
 
@@ -143,10 +144,11 @@ mod tests {
 
     #[test]
     fn the_same_dialog_is_known_again() {
-        let one = mark(Some("Do it?"), &options());
-        assert_eq!(one, mark(Some("Do it?"), &options()));
-        assert_ne!(one, mark(Some("Do that?"), &options()));
-        assert_ne!(one, mark(Some("Do it?"), &options()[..2]));
+        let one = mark(Some("Do it?"), "rm-rfa", &options());
+        assert_eq!(one, mark(Some("Do it?"), "rm-rfa", &options()));
+        assert_ne!(one, mark(Some("Do it?"), "rm-rfb", &options()));
+        assert_ne!(one, mark(Some("Do that?"), "rm-rfa", &options()));
+        assert_ne!(one, mark(Some("Do it?"), "rm-rfa", &options()[..2]));
         assert_eq!(one.len(), 8);
     }
 

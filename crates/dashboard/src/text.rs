@@ -6,15 +6,19 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 /// The text on one line, with nothing that a terminal obeys or hides.
 pub fn one_line(text: &str) -> String {
     let harmless = dogwatch_core::terminal::harmless(text);
-    let mut out = String::with_capacity(harmless.len());
-    for word in harmless.split_whitespace() {
-        // Two blanks between sentences of our own stay.
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    if harmless.contains("  (") { out.replacen(" (", "  (", 1) } else { out }
+    harmless.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Rows of a table as lines: each column as wide as its widest text, with two blanks between them.
+pub fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let widths: [usize; N] = std::array::from_fn(|column| {
+        rows.iter().map(|row| width(&row[column])).max().unwrap_or_default()
+    });
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, columns)| fit(cell, columns));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }
 
 /// How many columns a text takes.
@@ -107,9 +111,12 @@ mod tests {
     #[test]
     fn nothing_of_an_agent_moves_the_cursor() {
         assert_eq!(one_line("a\x1b[2Jb\nc\td"), "a·[2Jb c d");
-        assert_eq!(
-            one_line("turn finished  (not looked at yet)"),
-            "turn finished  (not looked at yet)"
-        );
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_texts() {
+        let rows = [["TO", "AGE", "TEXT"], ["日本", "1m", "a"], ["x", "", ""]];
+        let rows = rows.map(|row| row.map(ToOwned::to_owned));
+        assert_eq!(columns(&rows), ["TO    AGE  TEXT", "日本  1m   a", "x"]);
     }
 }

@@ -20,9 +20,12 @@ pub(crate) struct Top {
     /// Only sessions of the current directory's project
     #[arg(long)]
     pub(crate) project_only: bool,
-    /// Quit after attaching to a session (for `dogwatch popup`)
+    /// Take clicks and the wheel: a click selects a row. The terminal's own selection of text then needs Shift
+    #[arg(long)]
+    pub(crate) mouse: bool,
+    /// Quit after attaching this client to a session (for `dogwatch popup`)
     #[arg(long, hide = true)]
-    pub(crate) once: bool,
+    pub(crate) once: Option<String>,
     /// Stay beside the session that is attached (for `dogwatch sidebar`)
     #[arg(long, hide = true)]
     pub(crate) beside: bool,

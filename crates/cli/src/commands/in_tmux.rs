@@ -11,7 +11,7 @@ use dogwatch_core::attention::{Place, badge};
 use dogwatch_core::exit_code;
 use dogwatch_core::status::Status;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
-use dogwatch_engine::watch::Watcher;
+use dogwatch_engine::watch::{Watcher, labels};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::Which;
 use jiff::Timestamp;
@@ -28,9 +28,14 @@ const LONGEST: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn popup(context: &Context, args: &Popup) -> Result<u8, Error> {
+    let mut ask = around(context)?;
+    ask.args(["display-message", "-p", "#{client_name}"]);
+    let asked = program::run(ask, b"", PATIENCE).map_err(Error::io("start tmux"))?;
+    let client = asked.stdout.text().trim().to_owned();
     let mut tmux = around(context)?;
-    tmux.args(["display-popup", "-E", "-w", &args.width, "-h", &args.height]);
-    top(context, &mut tmux, "--once");
+    // In a popup, tmux does not know any more whose it is.
+    tmux.args(["display-popup", "-E", "-c", &client, "-w", &args.width, "-h", &args.height]);
+    top(context, &mut tmux, &format!("--once={client}"));
     let status = tmux.status().map_err(Error::io("start tmux"))?;
     Ok(if status.success() { exit_code::OK } else { exit_code::TMUX })
 }
@@ -84,13 +89,21 @@ fn in_short<'s>(context: &Context, all: impl Iterator<Item = &'s SessionStatus>)
     };
     badge(all.iter().map(|one| {
         let looked = looked_at.get(&one.seen.session.id);
-        let is_seen = looked.is_some_and(|at| one.verdict.since.is_none_or(|since| *at >= since));
+        let is_shown = one.seen.pane.is_some_and(|pane| pane.attached > 0);
+        let was_looked_at =
+            looked.is_some_and(|at| one.verdict.since.is_none_or(|since| *at >= since));
+        let is_seen = is_shown || was_looked_at;
         Place::of(&one.verdict.status, is_seen)
     }))
 }
 
 /// Sets the option when it changes, until the tmux server ends.
 fn follow(context: &Context) -> Result<u8, Error> {
+    // One for each server, however often a configuration starts it.
+    let Some(_sole) = labels::sole_follower(context) else {
+        ui::talk("another process keeps @dogwatch_status current");
+        return Ok(exit_code::OK);
+    };
     let mut watcher = Watcher::new(context, &[])?;
     watcher.label_panes();
     let stop = interrupt::flag(watcher.waker())?;

@@ -39,7 +39,8 @@ fn options(args: &Top) -> Result<Options, Error> {
         commands: commands(),
         has_colours: environment::has_colours(),
         filter: args.filter.join(" "),
-        is_popup: args.once,
+        has_mouse: args.mouse,
+        popup: args.once.clone(),
         sidebar: args.beside.then(environment::own_pane_id).flatten(),
     })
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use dogwatch_testkit::{dogwatch, eventually_or};
+use dogwatch_testkit::{dogwatch, eventually_or, process};
 use model_double::homes::Agent;
+use rustix::process::Signal;
 
 use crate::lab::Lab;
 
@@ -18,7 +19,9 @@ impl<'l> Top<'l> {
         let socket = lab.env.another_socket("outer");
         let size = ["-x", "120", "-y", "40"];
         let new = ["new-session", "-d", "-s", "outer"];
-        lab.env.tmux_on(&socket, &[&new[..], &size, &[dogwatch(), "top"]].concat());
+        let args = [&new[..], &size, &[dogwatch(), "top"]].concat();
+        let mut tmux = lab.env.tmux_command(&socket, &args);
+        assert!(tmux.envs(lab.environment()).status().unwrap().success());
         Self { lab, socket }
     }
 
@@ -47,7 +50,7 @@ fn a_permission_prompt_is_answered(agent: Agent) {
     let Some(lab) = Lab::new(agent) else { return };
     let top = Top::open(&lab);
     top.shows("No agents here yet.");
-    lab.spawn(&["--prompt", "[permission]"]);
+    let session = lab.spawn(&["--prompt", "[permission]"]);
     top.shows("1 need you");
     eventually_or("its dialog is known", || {
         let why = lab.why();
@@ -56,7 +59,17 @@ fn a_permission_prompt_is_answered(agent: Agent) {
     // A digit alone does nothing; `a` shows what can be chosen.
     top.keys(&["1"]);
     top.keys(&["a"]);
-    top.shows("answer a");
+    eventually_or("what can be chosen is shown", || {
+        let screen = top.screen();
+        if screen.contains("── answer a ─") {
+            return Ok(());
+        }
+        if screen.contains("not on the screen") {
+            // The agent says that it asks before it has drawn what.
+            top.keys(&["a"]);
+        }
+        Err(screen)
+    });
     assert!(!has_permission(&lab));
     top.keys(&["1"]);
     top.shows("a: answered 1");
@@ -75,7 +88,26 @@ fn a_permission_prompt_is_answered(agent: Agent) {
     top.shows("proven by its");
     top.keys(&["c"]);
     top.shows("> hello there");
-    top.keys(&["q"]);
+    top.keys(&["Escape"]);
+    // The receipt stays, and so does a job.
+    top.keys(&["M"]);
+    top.shows("RECEIPT");
+    top.shows("→ proven by its");
+    let _ = lab.dogwatch(&["job", "submit", "a", "one more thing", "--wait"]).success();
+    top.keys(&["J"]);
+    top.shows("one more thing");
+    top.shows("→ ended");
+    top.keys(&["Escape"]);
+    // An agent that was killed is started again in its conversation, under its name.
+    process::signal(session.pid, Signal::KILL);
+    top.shows("1 failed");
+    top.keys(&["R"]);
+    top.shows("resumed a");
+    top.shows("1 idle");
+    let now = lab.session("a");
+    assert_ne!(now.id, session.id);
+    let again = lab.dogwatch(&["send", "a", "are you back?", "--timeout", "60s"]).success();
+    assert!(again.text().contains("delivered"), "{again}");
     top.keys(&["q"]);
     lab.end(&["--now"]);
 }

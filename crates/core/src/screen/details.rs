@@ -65,6 +65,8 @@ impl Details {
             }
             let first = options.first().map_or(dialog.len(), |(at, _)| *at);
             set(&mut self.question, question(&dialog[..first]));
+            self.hands.about =
+                dialog[..first].iter().flat_map(|line| essence(line.text())).collect();
             self.options =
                 options.into_iter().map(|(_, text)| shortened(&text, MAX_TEXT)).collect();
         } else if !matches!(state, State::Waiting { .. }) {
@@ -87,6 +89,11 @@ impl Details {
         set(&mut self.exit, exit("status").map(Exit::Status));
         set(&mut self.exit, exit("signal").map(Exit::Signal));
     }
+}
+
+/// A text without what depends on the width of the pane or moves by itself: blanks, frames, pictures.
+pub(super) fn essence(text: &str) -> impl Iterator<Item = char> {
+    text.chars().filter(|c| c.is_alphanumeric() || c.is_ascii_punctuation())
 }
 
 /// A line of a person's message without its sign.

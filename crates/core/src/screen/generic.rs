@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::details::essence;
 use super::grid::{Grid, Row};
 use super::pattern::Pattern;
 use super::reading::{Details, Need, Reading, Reason, Region, State};
@@ -259,6 +260,8 @@ impl<'a> Look<'a> {
         };
         let mut details = asked(question.unwrap_or_default());
         details.options = options.iter().map(|(_, text)| text.clone()).collect();
+        let still = near.iter().filter(|line| !self.spins(line.text));
+        details.hands.about = still.flat_map(|line| essence(line.text)).collect();
         reading(State::Waiting { need }, rule, Region::Dialog, text, details)
     }
 

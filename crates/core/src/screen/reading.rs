@@ -66,6 +66,8 @@ pub struct Hands {
     pub marked: Option<usize>,
     /// The numbers that the options are shown with.
     pub numbers: Vec<usize>,
+    /// All that the dialog shows above its options, without blanks and frames: of two dialogs that ask the same, it has what each is about.
+    pub about: String,
     /// The options stand beside each other.
     pub sideways: bool,
     /// The pane is so low that there may be more options than it shows.

@@ -245,3 +245,26 @@ proptest! {
         }
     }
 }
+
+/// "Do you want to proceed?" is asked of every command, with the same options: what it is about tells dialogs apart.
+#[test]
+fn dialogs_about_different_things_are_different() {
+    let read = |agent: &str, text: &str, width: u16| {
+        read(agent, &Screen { bytes: text.as_bytes(), width, height: 60, ..Screen::default() })
+    };
+    for (agent, screen) in [
+        ("claude", include_str!("../../testdata/screens/claude/2.1.325/permission_bash.txt")),
+        ("codex", include_str!("../../testdata/screens/codex/0.166.0/permission_exec.txt")),
+        ("gemini", include_str!("../../testdata/screens/gemini/0.61.0/permission_shell.txt")),
+    ] {
+        let one = read(agent, screen, 120);
+        let other = read(agent, &screen.replace("scratch", "elsewhere"), 120);
+        assert!(!one.details.options.is_empty(), "{agent} {one:?}");
+        assert!(one.details.hands.about.contains("scratch"), "{agent} {}", one.details.hands.about);
+        assert_ne!(one.details.hands.about, other.details.hands.about, "{agent}");
+    }
+    let narrow = include_str!("../../testdata/screens/claude/2.1.325/n80_permission.txt");
+    let wide = include_str!("../../testdata/screens/claude/2.1.325/permission_bash.txt");
+    let about = |screen, width| read("claude", screen, width).details.hands.about;
+    assert_eq!(about(narrow, 80), about(wide, 200), "however wide they are");
+}

@@ -209,7 +209,7 @@ fn waiting(e: &Evidence, r#for: WaitFor, question: Option<String>) -> Status {
         Some(Screen { shows: Shows::Dialog(_, shown), options, hands, .. })
             if !options.is_empty() && hands.numbers.first().is_none_or(|number| *number == 1) =>
         {
-            (options.clone(), Some(answer::mark(shown.as_deref(), options)))
+            (options.clone(), Some(answer::mark(shown.as_deref(), &hands.about, options)))
         }
         _ => (Vec::new(), None),
     };

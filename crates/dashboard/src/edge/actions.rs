@@ -3,23 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_base::program;
 use dogwatch_core::delivery::{Outcome, When};
+use dogwatch_core::exit_code;
 use dogwatch_engine::actions::send::{Receipt, Request};
-use dogwatch_engine::actions::{answer, escalation, kill, send};
-use dogwatch_engine::observe::snapshot;
+use dogwatch_engine::actions::{answer, escalation, kill, label, send};
+use dogwatch_engine::error::SessionError;
+use dogwatch_engine::observe::{conversations, snapshot};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::id::SessionId;
 use jiff::Timestamp;
 
 use super::inbox::Inbox;
-use crate::model::{Page, PageOf, View};
+use crate::model::{Page, PageOf, Sent, View};
 
 /// How long a message may wait for its agent before it is left to the runner.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a runner may take to end what its agent left behind.
+const ENDING: Duration = Duration::from_secs(5);
 /// How long a command of the palette may run.
 const LONGEST: Duration = Duration::from_mins(1);
 
@@ -118,26 +122,89 @@ impl Actions {
         program::run(command, b"", LONGEST).map_err(Error::io("start dogwatch"))
     }
 
-    pub(super) fn run(&self, words: &[String], shows: bool) {
-        let title = words.first().cloned().unwrap_or_default();
-        let ended = match self.command(words) {
-            Ok(ended) => ended,
+    /// Runs a command and shows what it prints.
+    pub(super) fn show(&self, words: &[String]) {
+        let lines = match self.command(words) {
+            Ok(ended) => super::pages::text(&[ended.stdout.text(), ended.stderr.text()].concat()),
             Err(error) => return self.inbox.complain(error.to_string()),
         };
-        if shows {
-            let text = [ended.stdout.text(), ended.stderr.text()].concat();
-            let lines = super::pages::text(&text);
-            let page = Page { of: PageOf::View(View::Output), lines };
-            self.inbox.post(|pending| pending.page = Some(page));
-        } else if ended.is_fine() {
-            let said = ended.stdout.text();
-            let last = said.lines().last().unwrap_or_default();
-            self.inbox.say(format!("{title}: {last}"));
-        } else {
-            let complaint = ended.complaint();
-            let first = complaint.lines().next().unwrap_or_default();
-            self.inbox.complain(format!("{title}: {}", first.trim_start_matches("error: ")));
+        let page = Page { of: PageOf::View(View::Output), lines };
+        self.inbox.post(|pending| pending.page = Some(page));
+    }
+
+    /// Runs commands one after the other. The last line tells of the last one; failures stay in sight.
+    pub(super) fn run(&self, lines: &[Vec<String>]) {
+        self.one_by_one(lines, |words| self.run_one(words));
+    }
+
+    fn one_by_one<T>(&self, all: &[T], work: impl Fn(&T) -> Result<String, String>) {
+        let (said, failed): (Vec<_>, Vec<_>) = all.iter().map(work).partition(Result::is_ok);
+        let failed: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
+        let last = said.into_iter().filter_map(Result::ok).next_back().unwrap_or_default();
+        match (failed.is_empty(), all.len()) {
+            (false, _) => self.inbox.complain(failed.join("; ")),
+            (true, 1) => self.inbox.say(last),
+            (true, several) => self.inbox.say(format!("{several} done; {last}")),
         }
+    }
+
+    /// Starts ended sessions again, in their conversations and under their names.
+    pub(super) fn resume(&self, sessions: &[(SessionId, String)]) {
+        self.one_by_one(sessions, |(id, name)| self.resume_one(id, name));
+    }
+
+    fn resume_one(&self, id: &SessionId, name: &str) -> Result<String, String> {
+        let told = |error: Error| format!("resume: {name}: {error}");
+        let seen = snapshot::find(&self.context, id).map_err(told)?;
+        if !seen.life.state.is_over() {
+            return Err(format!("resume: {name} is running"));
+        }
+        let registered = ["resume", name].map(ToOwned::to_owned);
+        let ended = self.command(&registered).map_err(told)?;
+        let code = ended.status.and_then(|status| status.code());
+        if code != Some(exit_code::NOT_FOUND.into()) {
+            return in_a_line("resume", &ended);
+        }
+        let session = &seen.session;
+        let mut store = self.context.store().map_err(|error| told(error.into()))?;
+        let Some(conversation) = conversations::of_session(&mut store, session) else {
+            return Err(format!("resume: {name} has no conversation to resume"));
+        };
+        // Its name is free once what is left of its pane is closed.
+        let ids = [id.to_string()];
+        self.archive(&ids).map_err(told)?;
+        let words = [
+            "spawn".to_owned(),
+            session.agent.clone(),
+            format!("--resume={conversation}"),
+            format!("--cwd={}", session.cwd.display()),
+            format!("--name={name}"),
+        ];
+        let resumed = self.run_one(&words);
+        if resumed.is_err() {
+            label::unarchive(&self.context, &ids, Timestamp::now()).logged("unarchive a session");
+        }
+        resumed.map(|_| format!("resumed {name}"))
+    }
+
+    /// Archives a session that has just ended: its runner may still be ending what the agent left behind.
+    fn archive(&self, ids: &[String]) -> Result<(), Error> {
+        let begun = Instant::now();
+        loop {
+            match label::archive(&self.context, ids, Timestamp::now()) {
+                Err(Error::Session(SessionError::IsRunning { .. })) if begun.elapsed() < ENDING => {
+                    // sleep: a runner that ends is nothing that a thread of ours could wait for.
+                    thread::sleep(Duration::from_millis(50));
+                }
+                result => return result.map(drop),
+            }
+        }
+    }
+
+    fn run_one(&self, words: &[String]) -> Result<String, String> {
+        let title = words.first().map(String::as_str).unwrap_or_default();
+        let ended = self.command(words).map_err(|error| error.to_string())?;
+        in_a_line(title, &ended)
     }
 
     /// Records that a person has seen a session.
@@ -154,6 +221,17 @@ impl Actions {
             self.inbox.post(|pending| pending.folder = Some(completed));
         }
     }
+}
+
+/// The last line that a command printed, or the first of its complaint.
+fn in_a_line(title: &str, ended: &program::Ended) -> Result<String, String> {
+    if ended.is_fine() {
+        let said = ended.stdout.text();
+        return Ok(format!("{title}: {}", said.lines().last().unwrap_or_default()));
+    }
+    let complaint = ended.complaint();
+    let first = complaint.lines().next().unwrap_or_default();
+    Err(format!("{title}: {}", first.trim_start_matches("error: ")))
 }
 
 fn complete_folder(typed: &str, home: Option<&Path>) -> Option<String> {
@@ -187,21 +265,14 @@ fn complete_folder(typed: &str, home: Option<&Path>) -> Option<String> {
     Some(format!("{prefix}{}", &first[..common]))
 }
 
-/// The receipt: when it was staged, submitted and proven.
+/// The receipt of a message that was just sent.
 fn in_words(receipt: &Receipt) -> String {
     let name = &receipt.name;
-    let message = &receipt.message;
-    let after = |at: Option<Timestamp>| {
-        at.map(|at| format!("{:.1}s", at.duration_since(message.posted).as_secs_f64()))
-    };
-    let staged = after(message.staged).map(|at| format!("staged {at}"));
-    let submitted = after(message.submitted).map(|at| format!("submitted {at}"));
     match &receipt.outcome {
-        Outcome::Delivered { proof, .. } => {
-            let proven =
-                after(message.done).map(|at| format!("proven by its {} {at}", proof.as_str()));
-            let steps: Vec<String> = [staged, submitted, proven].into_iter().flatten().collect();
-            format!("{name}: delivered: {}", steps.join(" → "))
+        outcome @ Outcome::Delivered { .. } => {
+            let mut sent = Sent::new(name.clone(), receipt.message.clone());
+            sent.outcome = Some(outcome.clone());
+            format!("{name}: delivered: {}", sent.receipt())
         }
         Outcome::Queued { because } if receipt.has_runner => {
             format!("{name}: queued: {because}; dogwatch delivers it when the agent is ready")

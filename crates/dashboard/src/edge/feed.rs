@@ -1,6 +1,6 @@
 //! The watcher on a thread of its own. It reports what changed and the screen of the selected session; an idle session costs nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -117,6 +117,7 @@ impl Control {
 fn watch(context: &Context, control: &Control, inbox: &Inbox) -> Result<(), Error> {
     let mut watcher = Watcher::new(context, &[])?;
     watcher.label_panes();
+    watcher.report_details();
     control.lock().waker = Some(watcher.waker());
     let mut posted = Posted::default();
     loop {
@@ -139,6 +140,8 @@ fn watch(context: &Context, control: &Control, inbox: &Inbox) -> Result<(), Erro
 struct Posted {
     rows: BTreeMap<SessionId, Row>,
     attached: BTreeSet<SessionId>,
+    /// The runs that sessions belong to.
+    runs: HashMap<String, String>,
     panes: Option<Panes>,
     is_complete: bool,
 }
@@ -152,8 +155,11 @@ impl Posted {
         };
         touched.extend(self.attached.symmetric_difference(&attached).cloned());
         self.attached = attached;
-        let rows =
-            if touched.is_empty() { BTreeMap::new() } else { self.changed(watcher, touched) };
+        let rows = if touched.is_empty() {
+            BTreeMap::new()
+        } else {
+            self.changed(context, watcher, touched)
+        };
         let is_first = !std::mem::replace(&mut self.is_complete, true);
         let panes = Some(Panes(panes)).filter(|panes| self.panes != Some(*panes));
         self.panes = panes.or(self.panes);
@@ -184,6 +190,7 @@ impl Posted {
     /// The rows that look different now; `None` for those that are gone.
     fn changed(
         &mut self,
+        context: &Context,
         watcher: &Watcher<'_>,
         touched: BTreeSet<SessionId>,
     ) -> BTreeMap<SessionId, Option<Row>> {
@@ -203,7 +210,13 @@ impl Posted {
             if self.rows.contains_key(id) && !touched.contains(id) {
                 continue;
             }
-            let row = row(one, watcher, self.attached.contains(id));
+            if one.seen.session.story.is_some() && !self.runs.contains_key(id.as_str()) {
+                let store = context.store().logged("open the database");
+                let runs = store.and_then(|store| store.runs_of_sessions().logged("read runs"));
+                self.runs = runs.unwrap_or_default();
+            }
+            let run = self.runs.get(id.as_str()).cloned();
+            let row = row(one, watcher, run, self.attached.contains(id));
             if self.rows.get(id) != Some(&row) {
                 self.rows.insert(id.clone(), row.clone());
                 changed.insert(id.clone(), Some(row));
@@ -213,12 +226,13 @@ impl Posted {
     }
 }
 
-fn row(one: &SessionStatus, watcher: &Watcher<'_>, is_attached: bool) -> Row {
+fn row(one: &SessionStatus, watcher: &Watcher<'_>, run: Option<String>, is_attached: bool) -> Row {
     let session = &one.seen.session;
     let screen = watcher.memory(&session.id).and_then(|memory| memory.screen());
     Row {
         id: session.id.clone(),
         name: session.name.clone(),
+        title: session.title.clone(),
         agent: session.agent.clone(),
         verdict: one.verdict.clone(),
         notes: one.notes.clone(),
@@ -228,6 +242,7 @@ fn row(one: &SessionStatus, watcher: &Watcher<'_>, is_attached: bool) -> Row {
         tags: session.tags.clone(),
         role: session.membership.as_ref().map(|membership| membership.role.clone()),
         story: session.story.as_ref().map(|story| story.story.clone()),
+        run,
         created: session.created,
         has_pane: one.seen.pane.is_some(),
         is_managed: one.seen.is_ours(),

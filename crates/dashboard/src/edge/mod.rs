@@ -3,6 +3,7 @@
 
 mod actions;
 mod ansi;
+mod attach;
 mod feed;
 mod inbox;
 mod pages;
@@ -12,17 +13,16 @@ mod terminal;
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crossterm::event::{self, Event, KeyEventKind};
+use crossterm::event::{self, Event, KeyEventKind, MouseButton, MouseEventKind};
 use dogwatch_base::log::Logged as _;
-use dogwatch_engine::actions::attach;
-use dogwatch_engine::observe::{agents, status};
+use dogwatch_engine::observe::agents;
 use dogwatch_engine::watch::Followed;
 use dogwatch_engine::{Context, Error};
-use dogwatch_protocol::id::SessionId;
-use dogwatch_tmux::{Command, PaneId};
+use dogwatch_tmux::PaneId;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::buffer::Buffer;
@@ -31,7 +31,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
-use crate::keys::{self, Intent, Key};
+use crate::keys::{self, Intent, Key, Mouse};
 use crate::model::{Around, Field, Mode, PageOf, Screen, State, Tab, View};
 use crate::view;
 use actions::Actions;
@@ -53,6 +53,9 @@ const DIFF_ROUND: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_secs(1);
 const SLOW_TICK: Duration = Duration::from_secs(10);
 
+/// Frames for what others report come at least so far apart; a key is answered at once.
+const FRAME: Duration = Duration::from_millis(25);
+
 /// What the command line knows.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -66,8 +69,10 @@ pub struct Options {
     pub has_colours: bool,
     /// A filter to begin with.
     pub filter: String,
-    /// End after attaching: in a popup, which would stay over the session.
-    pub is_popup: bool,
+    /// The client of tmux whose popup this is: it ends after attaching, and would stay over the session otherwise.
+    pub popup: Option<String>,
+    /// Take clicks and the wheel. The terminal then selects no text by itself.
+    pub has_mouse: bool,
     /// Our own pane, if it moves along to the session that is attached.
     pub sidebar: Option<PaneId>,
 }
@@ -77,7 +82,7 @@ pub fn run(context: &Context, options: Options) -> Result<(), Error> {
     let inbox = Inbox::new().map_err(Error::io("make a pipe"))?;
     let feed = Feed::start(context, &inbox)?;
     let _alive = signals::listen(&inbox)?;
-    let terminal = Terminal::open().map_err(Error::io("draw on the terminal"))?;
+    let terminal = Terminal::open(options.has_mouse).map_err(Error::io("draw on the terminal"))?;
     let around = Around {
         home: context.home.clone(),
         here: options.here.clone(),
@@ -102,10 +107,18 @@ pub fn run(context: &Context, options: Options) -> Result<(), Error> {
         actions,
         loaded: None,
         is_dirty: true,
+        drawn: None,
         is_over: false,
         begun: Instant::now(),
     };
     dashboard.run().map_err(Error::io("draw on the terminal"))
+}
+
+/// A page that was asked for.
+struct Loaded {
+    of: PageOf,
+    at: Instant,
+    is_read: Arc<AtomicBool>,
 }
 
 struct Dashboard {
@@ -115,9 +128,11 @@ struct Dashboard {
     terminal: Terminal,
     state: State,
     actions: Actions,
-    /// The page that was last asked for, and when.
-    loaded: Option<(PageOf, Instant)>,
+    /// The page that was last asked for.
+    loaded: Option<Loaded>,
     is_dirty: bool,
+    /// When the last frame was drawn, unless a key was pressed since.
+    drawn: Option<Instant>,
     is_over: bool,
     begun: Instant,
 }
@@ -128,12 +143,17 @@ impl Dashboard {
         let mut last_tick = Instant::now();
         while !self.is_over {
             self.follow();
-            if std::mem::take(&mut self.is_dirty) {
+            let is_early =
+                self.drawn.map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()));
+            if self.is_dirty && is_early.is_zero() && Terminal::is_ours() {
+                self.is_dirty = false;
                 self.draw()?;
+                self.drawn = Some(Instant::now());
             }
             let tick = self.tick();
             let left = tick.saturating_sub(last_tick.elapsed());
-            let has_input = wait(&self.inbox, left);
+            let has_input =
+                wait(&self.inbox, if self.is_dirty { left.min(is_early) } else { left });
             if has_input {
                 self.read_keys()?;
             }
@@ -191,9 +211,19 @@ impl Dashboard {
                     keys::paste(&mut self.state, &text);
                     vec![]
                 }
+                Event::Mouse(mouse) => {
+                    let what = match mouse.kind {
+                        MouseEventKind::Down(MouseButton::Left) => Mouse::Click,
+                        MouseEventKind::ScrollUp => Mouse::Up,
+                        MouseEventKind::ScrollDown => Mouse::Down,
+                        _ => continue,
+                    };
+                    let at = view::hit(&self.state, mouse.row);
+                    keys::mouse(&mut self.state, at, what)
+                }
                 _ => vec![],
             };
-            self.is_dirty = true;
+            (self.is_dirty, self.drawn) = (true, None);
             for intent in intents {
                 self.act(intent)?;
             }
@@ -258,9 +288,9 @@ impl Dashboard {
                 self.is_dirty = true;
                 self.read_keys().logged("read keys");
             }
-            SIGTSTP => self.suspend(),
-            // Somebody else may have used the terminal while we were stopped.
-            SIGCONT => self.redraw(),
+            SIGTSTP => suspend(),
+            // Somebody else may have used the terminal, or changed it, while we were stopped.
+            SIGCONT => self.take_terminal(),
             signal if signals::ends(signal) => self.is_over = true,
             _ => {}
         }
@@ -271,12 +301,10 @@ impl Dashboard {
         self.is_dirty = true;
     }
 
-    /// Stops as a shell's job does, and takes the terminal back afterwards.
-    fn suspend(&mut self) {
+    fn take_terminal(&mut self) {
         Terminal::leave();
-        kill_process(getpid(), Signal::STOP).logged("stop the dashboard");
         self.terminal.enter().logged("take the terminal");
-        self.is_dirty = true;
+        (self.is_dirty, self.drawn) = (true, None);
     }
 
     /// Tells the feed which screen to follow, and reads the page that is open.
@@ -303,23 +331,29 @@ impl Dashboard {
             _ => TAB_ROUND,
         };
         let is_due = match &self.loaded {
-            Some((of, at)) if *of == wanted => {
-                // A tab is read again when its session moves, a view by the clock.
+            Some(loaded) if loaded.of == wanted => {
+                // A tab is read again when its session moves, a view by the clock; neither before it was read.
                 let is_live = state.view.is_some() || self.is_dirty;
-                is_live && at.elapsed() >= round
+                is_live && loaded.at.elapsed() >= round && loaded.is_read.load(Ordering::Acquire)
             }
             _ => true,
         };
         if is_due && !matches!(wanted, PageOf::View(View::Output)) {
-            self.loaded = Some((wanted.clone(), Instant::now()));
-            self.actions.start(move |actions| actions.load(wanted));
+            let is_read = Arc::new(AtomicBool::new(false));
+            let loaded =
+                Loaded { of: wanted.clone(), at: Instant::now(), is_read: is_read.clone() };
+            self.loaded = Some(loaded);
+            self.actions.start(move |actions| {
+                actions.load(wanted);
+                is_read.store(true, Ordering::Release);
+            });
         }
     }
 
     fn act(&mut self, intent: Intent) -> io::Result<()> {
         match intent {
             Intent::Quit => self.is_over = true,
-            Intent::Suspend => self.suspend(),
+            Intent::Suspend => suspend(),
             Intent::Redraw => self.redraw(),
             Intent::Reload => self.loaded = None,
             Intent::Attach(session) => self.attach(&session)?,
@@ -345,9 +379,12 @@ impl Dashboard {
                 self.state.say("killing …");
                 self.actions.start(move |actions| actions.kill(&sessions));
             }
-            Intent::Run { words, shows } => {
-                self.actions.start(move |actions| actions.run(&words, shows));
+            Intent::Resume(sessions) => {
+                self.state.say("resuming …");
+                self.actions.start(move |actions| actions.resume(&sessions));
             }
+            Intent::Run(lines) => self.actions.start(move |actions| actions.run(&lines)),
+            Intent::Show(words) => self.actions.start(move |actions| actions.show(&words)),
             Intent::CompleteFolder => {
                 if let Mode::New(form) = &self.state.mode {
                     let typed = form.value(Field::Folder).to_owned();
@@ -357,78 +394,12 @@ impl Dashboard {
         }
         Ok(())
     }
-
-    /// Within the session's own tmux server the client moves there, and this dashboard stays where it is. Elsewhere tmux gets the
-    /// terminal, until its user detaches.
-    fn attach(&mut self, session: &SessionId) -> io::Result<()> {
-        let context = &self.actions.context;
-        let way = status::shown(context, session).and_then(|seen| {
-            let message =
-                ("#{prefix} L returns to dogwatch", "#{prefix} d detaches and returns to dogwatch");
-            attach::way(context, &seen, self.options.around.as_deref(), Some(message))
-        });
-        let mut way = match way {
-            Ok(way) => way,
-            Err(error) => {
-                self.state.complain(error.to_string());
-                return Ok(());
-            }
-        };
-        let failed = if way.is_switch {
-            self.move_beside(session);
-            way.tmux.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let status = way.tmux.status();
-            self.is_over |= self.options.is_popup && status.as_ref().is_ok_and(ExitStatus::success);
-            status
-        } else {
-            if let Some(feed) = &self.feed {
-                feed.follow(None);
-            }
-            Terminal::leave();
-            let status = way.tmux.status();
-            self.terminal.enter()?;
-            status
-        };
-        match failed {
-            Ok(status) if status.success() => {
-                self.state.looked_at.insert(session.clone(), Timestamp::now());
-                self.state.arrange();
-                let session = session.clone();
-                self.actions.start(move |actions| actions.looked(&session));
-            }
-            Ok(_) => self.state.complain("tmux could not attach to it"),
-            Err(error) => self.state.complain(format!("start tmux: {error}")),
-        }
-        self.is_dirty = true;
-        Ok(())
-    }
 }
 
-impl Dashboard {
-    /// A sidebar goes along to the window of the session.
-    fn move_beside(&self, session: &SessionId) {
-        let context = &self.actions.context;
-        let seen = status::shown(context, session).logged("look at a session");
-        let (Some(me), Some(pane)) = (self.options.sidebar, seen.and_then(|seen| seen.pane_id()))
-        else {
-            return;
-        };
-        let windows = context.tmux.panes().logged("ask tmux").unwrap_or_default();
-        let window_of =
-            |pane| windows.iter().find(|row| row.pane_id == pane).map(|row| row.window_id);
-        if window_of(me) != window_of(pane) {
-            let columns = Terminal::size().0.to_string();
-            let join = Command::new("join-pane")
-                .flag('h')
-                .flag('b')
-                .flag('d')
-                .flag('f')
-                .option('l', columns)
-                .option('s', me.to_string())
-                .target(pane);
-            context.tmux.run_one(join).logged("move the sidebar");
-        }
-    }
+/// Stops as a shell's job does; SIGCONT ends that, and is reported like any signal.
+fn suspend() {
+    Terminal::leave();
+    kill_process(getpid(), Signal::STOP).logged("stop the dashboard");
 }
 
 /// The page that is on display.

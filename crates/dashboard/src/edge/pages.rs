@@ -1,22 +1,35 @@
 //! Pages that are read when they are opened: conversation, events, diff, and the other views.
 
 use dogwatch_core::event::{Event, kind};
-use dogwatch_engine::actions::escalation;
+use dogwatch_core::workflow::{Report, report};
+use dogwatch_engine::actions::{diff, escalation};
+use dogwatch_engine::error::WorktreeError;
 use dogwatch_engine::observe::events::{Journal, Query};
-use dogwatch_engine::observe::{capture, snapshot, status};
+use dogwatch_engine::observe::{capture, jobs, messages, snapshot, status};
+use dogwatch_engine::workflow::{self, Listed};
+use dogwatch_engine::worktree::Repository;
+use dogwatch_engine::worktree::diff::Comparison;
 use dogwatch_engine::{Error, environment};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::Escalation;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 
 use super::actions::Actions;
-use crate::model::{Page, PageOf, Question, Tab, View};
+use crate::model::{Page, PageOf, Question, Sent, Tab, View, short_path};
 use crate::text::one_line;
+use crate::view::tables::{self, Run};
 
 /// Events that are shown of a session.
 const EVENTS: u32 = 300;
+/// Jobs and messages that are shown.
+const NEWEST: u32 = 100;
+/// Runs that are shown of those that are over.
+const RUNS: usize = 5;
+/// Lines of a diff that are kept.
+const MOST_LINES: usize = 20_000;
 
 impl Actions {
     /// Reads a page and reports it.
@@ -26,11 +39,11 @@ impl Actions {
             PageOf::Tab(session, Tab::Events) => self.events(session),
             PageOf::Tab(session, Tab::Diff) => self.diff(session),
             PageOf::View(View::Questions) => self.questions(),
-            PageOf::View(View::Runs) => self.output(&["story", "ls"], plain),
-            PageOf::View(View::Jobs) => self.output(&["job", "ls"], plain),
-            PageOf::View(View::Messages) => self.output(&["messages"], plain),
-            PageOf::View(View::Fleet) => self.output(&["fleet"], plain),
-            PageOf::View(View::Usage) => self.output(&["usage"], plain),
+            PageOf::View(View::Runs) => self.runs(),
+            PageOf::View(View::Jobs) => self.jobs(),
+            PageOf::View(View::Messages) => self.messages(),
+            PageOf::View(View::Fleet) => self.output("fleet"),
+            PageOf::View(View::Usage) => self.output("usage"),
             PageOf::Tab(_, Tab::Screen | Tab::Why) | PageOf::View(View::Output) => return,
         };
         let lines = lines.unwrap_or_else(|error| vec![error_line(&error.to_string())]);
@@ -54,13 +67,41 @@ impl Actions {
         Ok(lines.collect())
     }
 
-    /// The files that changed, then the changes.
+    /// The files that changed, then the changes: of its worktree against its base, or of its folder against the last commit.
     fn diff(&self, session: &SessionId) -> Result<Vec<Line<'static>>, Error> {
-        let mut lines = self.output(&["diff", session, "--stat"], plain)?;
-        if !lines.is_empty() {
-            lines.push(Line::default());
+        let (compared, note) = match diff::find(&self.context, session) {
+            Ok(worktree) => {
+                let against = worktree.target.as_deref().unwrap_or(&worktree.base);
+                let note = format!("branch {} against {against}", worktree.branch);
+                (diff::compare(&worktree)?, note)
+            }
+            Err(Error::Worktree(WorktreeError::NoWorktree { .. })) => {
+                let folder = status::shown(&self.context, session)?.session.cwd;
+                let note = format!(
+                    "no worktree of its own: what is not committed in {}",
+                    short_path(&folder, self.context.home.as_deref())
+                );
+                (Comparison::of_tree(&Repository::of(&folder)?.top, "HEAD")?, note)
+            }
+            Err(error) => return Err(error),
+        };
+        let text = |options: &[&str]| -> Result<String, Error> {
+            Ok(String::from_utf8_lossy(&compared.text(options)?).into_owned())
+        };
+        let stat = text(&["--stat", "--no-color"])?;
+        let mut lines =
+            vec![Line::styled(harmless(&note), Style::new().add_modifier(Modifier::DIM))];
+        if stat.is_empty() {
+            lines.push(Line::from("no changes"));
+            return Ok(lines);
         }
-        lines.extend(self.output(&["diff", session], diff_line)?);
+        lines.extend(stat.lines().map(plain));
+        lines.push(Line::default());
+        let changes = text(&["--no-color"])?;
+        lines.extend(changes.lines().take(MOST_LINES).map(diff_line));
+        if changes.lines().nth(MOST_LINES).is_some() {
+            lines.push(Line::from(format!("… cut after {MOST_LINES} lines")));
+        }
         Ok(lines)
     }
 
@@ -81,22 +122,69 @@ impl Actions {
         Ok(Vec::new())
     }
 
-    /// What a command of ours prints.
-    fn output(
-        &self,
-        words: &[&str],
-        line: fn(&str) -> Line<'static>,
-    ) -> Result<Vec<Line<'static>>, Error> {
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let ended = self.command(&words)?;
-        let mut lines: Vec<Line<'static>> = ended.stdout.text().lines().map(line).collect();
-        let said = ended.stderr.text();
-        if ended.is_fine() {
-            lines.extend(said.lines().map(plain));
-        } else {
-            lines.extend(said.lines().map(error_line));
+    /// Unfinished runs of all projects and those that ended last, with stories and steps.
+    fn runs(&self) -> Result<Vec<Line<'static>>, Error> {
+        let store = self.context.store()?;
+        let listed = workflow::list(&self.context, None)?;
+        let (open, over): (Vec<Listed>, Vec<Listed>) =
+            listed.into_iter().partition(|one| one.kept.over.is_none());
+        let mut runs = Vec::new();
+        for one in open.into_iter().chain(over.into_iter().take(RUNS)) {
+            let facts = store.facts(&one.kept.id, 0)?;
+            let report =
+                one.run.as_ref().map(|run| report(&one.kept.id, one.kept.begun, run, &facts));
+            runs.push(Run {
+                id: one.kept.id.to_string(),
+                project: one.kept.project.clone(),
+                begun: one.kept.begun,
+                standing: standing(&one, report.as_ref()).to_owned(),
+                questions: one.questions,
+                report,
+            });
         }
+        if runs.is_empty() {
+            return Ok(vec![Line::from("no runs of stories; to begin one: dogwatch story run")]);
+        }
+        Ok(tables::runs(&runs, self.context.home.as_deref(), Timestamp::now()))
+    }
+
+    fn jobs(&self) -> Result<Vec<Line<'static>>, Error> {
+        let found = jobs::list(&self.context, None, NEWEST)?;
+        if found.is_empty() {
+            return Ok(vec![Line::from("no jobs; to submit one: dogwatch job submit NAME '…'")]);
+        }
+        Ok(tables::jobs(&found, Timestamp::now()))
+    }
+
+    fn messages(&self) -> Result<Vec<Line<'static>>, Error> {
+        let found = messages::list(&self.context, None, NEWEST)?;
+        if found.is_empty() {
+            return Ok(vec![Line::from("no messages; m sends one to the selected session")]);
+        }
+        let sent = found.into_iter().map(|(name, message)| {
+            Sent::new(name.unwrap_or_else(|| message.session.to_string()), message)
+        });
+        Ok(tables::messages(&sent.collect::<Vec<_>>(), Timestamp::now()))
+    }
+
+    /// What a command of ours prints.
+    fn output(&self, command: &str) -> Result<Vec<Line<'static>>, Error> {
+        let ended = self.command(&[command.to_owned()])?;
+        let mut lines: Vec<Line<'static>> = ended.stdout.text().lines().map(plain).collect();
+        let said = ended.stderr.text();
+        let line = if ended.is_fine() { plain } else { error_line };
+        lines.extend(said.lines().map(line));
         Ok(lines)
+    }
+}
+
+/// How a run stands, in a few words.
+fn standing(one: &Listed, report: Option<&Report>) -> &'static str {
+    match (report.map(|report| report.standing), one.attended) {
+        (None, _) => "unreadable",
+        (Some("going"), true) => "running",
+        (Some("going"), false) => "unfinished, not running; `dogwatch story resume` continues it",
+        (Some(standing), _) => standing,
     }
 }
 

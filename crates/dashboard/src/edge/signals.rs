@@ -4,6 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use dogwatch_base::log::Logged as _;
 use dogwatch_engine::Error;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
@@ -28,7 +29,13 @@ pub(super) fn listen(inbox: &Inbox) -> Result<Sender<()>, Error> {
         for signal in signals.forever() {
             inbox.post(|pending| pending.signals.push(signal));
             if ends(signal) && ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                terminal::restore();
+                // On a thread: a terminal that takes nothing at all may hold it up, too.
+                let (restored, is_restored) = channel();
+                thread::spawn(move || {
+                    terminal::restore_by_force();
+                    restored.send(())
+                });
+                is_restored.recv_timeout(PATIENCE).logged("restore the terminal");
                 std::process::exit(128 + signal);
             }
         }

@@ -1,12 +1,18 @@
 //! The terminal: raw mode and the alternate screen, given back however the program ends.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::stdio::stdout;
+use rustix::termios::QueueSelector;
 
 use super::paint::paint;
 
@@ -14,16 +20,44 @@ use super::paint::paint;
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[2J";
 const LEAVE: &str = "\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 
+/// Buttons and the wheel, with coordinates in decimal.
+const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
+const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
+
+/// How often a thread that waits for the terminal checks whether it is still ours.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Most changes fit into one part: they are shown whole.
+const PART: usize = 4096;
+
 static IS_OURS: AtomicBool = AtomicBool::new(false);
+static RESTORING: Mutex<()> = Mutex::new(());
+static HAS_MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// Gives the terminal back; from a panic or from another thread too.
 pub(super) fn restore() {
+    // Whoever comes second waits: the process ends after it.
+    let _one = RESTORING.lock().unwrap_or_else(PoisonError::into_inner);
     if IS_OURS.swap(false, Ordering::SeqCst) {
-        let mut out = io::stdout();
         // A terminal that is gone cannot be restored.
-        let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
         let _ = disable_raw_mode();
+        let mouse = if HAS_MOUSE.load(Ordering::SeqCst) { NO_MOUSE } else { "" };
+        let _ = rustix::io::write(stdout(), format!("{mouse}{LEAVE}").as_bytes());
     }
+}
+
+/// The same for a terminal that takes no output and holds up the thread that draws: what it has not taken yet is discarded, which
+/// makes room for more than a frame.
+pub(super) fn restore_by_force() {
+    let _ = rustix::termios::tcflush(stdout(), QueueSelector::OFlush);
+    restore();
+}
+
+fn is_writable(at_most: Duration) -> bool {
+    let out = stdout();
+    let mut fds = [PollFd::new(&out, PollFlags::OUT)];
+    let timeout = Timespec::try_from(at_most).ok();
+    poll(&mut fds, timeout.as_ref()).is_ok_and(|ready| ready > 0)
 }
 
 /// What is on the terminal, to write only what changes.
@@ -34,7 +68,8 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(super) fn open(has_mouse: bool) -> io::Result<Self> {
+        HAS_MOUSE.store(has_mouse, Ordering::SeqCst);
         // The released binary aborts in a panic, and drops nothing.
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -51,12 +86,20 @@ impl Terminal {
         enable_raw_mode()?;
         IS_OURS.store(true, Ordering::SeqCst);
         write(ENTER)?;
+        if HAS_MOUSE.load(Ordering::SeqCst) {
+            write(MOUSE)?;
+        }
         self.forget();
         Ok(())
     }
 
     pub(super) fn leave() {
         restore();
+    }
+
+    /// Whether it may be drawn on.
+    pub(super) fn is_ours() -> bool {
+        IS_OURS.load(Ordering::SeqCst)
     }
 
     /// What is on the terminal is not known any more.
@@ -97,11 +140,21 @@ impl Terminal {
     }
 }
 
-/// In one write: a terminal that is slow shows no halves of frames.
+/// Writes what the terminal takes, a part at a time, for as long as it is ours: a thread that restores it while this one waits must
+/// not be followed by the rest of a frame. Without the lock of the standard library, which that thread would wait for.
 fn write(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    let mut left = text.as_bytes();
+    while !left.is_empty() && Terminal::is_ours() {
+        if !is_writable(PATIENCE) {
+            continue;
+        }
+        match rustix::io::write(stdout(), &left[..left.len().min(PART)]) {
+            Ok(written) => left = &left[written..],
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Terminal {

@@ -45,9 +45,8 @@ pub(super) fn message(state: &mut State, key: Key) -> Vec<Intent> {
             let to = std::mem::take(to);
             state.mode = Mode::Queue;
             let names: Vec<&str> = to.iter().map(|(_, name)| name.as_str()).collect();
-            state.notice = None;
-            let text_of = format!("sending to {} …", names.join(", "));
-            state.say(text_of);
+            let sending = format!("sending to {} …", names.join(", "));
+            state.say(sending);
             state.marked.clear();
             return vec![Intent::Send { to, text }];
         }
@@ -93,7 +92,7 @@ pub(super) fn form(state: &mut State, key: Key) -> Vec<Intent> {
             let agent = form.value(Field::Agent).to_owned();
             state.mode = Mode::Queue;
             state.say(format!("starting {agent} …"));
-            return vec![Intent::Run { words, shows: false }];
+            return vec![Intent::Run(vec![words])];
         }
         KeyCode::Backspace => form.erase(),
         KeyCode::Char('u') if key.ctrl => form.values[form.at].clear(),

@@ -10,7 +10,7 @@ mod tests;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use dogwatch_protocol::id::SessionId;
 
-use crate::model::{Mode, State};
+use crate::model::{Hit, Mode, State};
 
 pub use prompts::{confirmation, split};
 
@@ -69,11 +69,12 @@ pub enum Intent {
         text: String,
     },
     Kill(Vec<(SessionId, String)>),
-    /// Run `dogwatch` with these words. `shows`: its output is a page; else its last line is a notice.
-    Run {
-        words: Vec<String>,
-        shows: bool,
-    },
+    /// Start these again, in their conversations.
+    Resume(Vec<(SessionId, String)>),
+    /// Run `dogwatch` with each of these lines of words, one after the other, and say how that went.
+    Run(Vec<Vec<String>>),
+    /// Run `dogwatch` with these words, and show what it prints.
+    Show(Vec<String>),
     /// A person has seen this session.
     Looked(SessionId),
     /// Read the page of the open tab or view again.
@@ -84,6 +85,13 @@ pub enum Intent {
 
 /// Presses a key.
 pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
+    // A terminal sends Alt as an Esc before the key: an Esc and a key that are read together look the same, and no key has Alt but
+    // in the editor.
+    if key.alt && !matches!(state.mode, Mode::Message { .. }) {
+        let mut intents = press(state, Key::plain(KeyCode::Esc));
+        intents.extend(press(state, Key { alt: false, ..key }));
+        return intents;
+    }
     state.notice = None;
     if key == Key::ctrl('c') {
         if state.mode == Mode::Queue {
@@ -100,10 +108,7 @@ pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
     }
     match &state.mode {
         Mode::Queue => queue::press(state, key),
-        Mode::Help => {
-            state.mode = Mode::Queue;
-            vec![]
-        }
+        Mode::Help { .. } => prompts::help(state, key),
         Mode::Filter => editing::filter(state, key),
         Mode::Message { .. } => editing::message(state, key),
         Mode::New(_) => editing::form(state, key),
@@ -113,6 +118,28 @@ pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
         Mode::Question { .. } => prompts::question(state, key),
         Mode::Kill { .. } => prompts::kill(state, key),
         Mode::Word { .. } => prompts::word(state, key),
+    }
+}
+
+/// What a mouse does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mouse {
+    Click,
+    Up,
+    Down,
+}
+
+/// A click selects a row; the wheel moves in the list and scrolls elsewhere. While something is typed, nothing happens.
+pub fn mouse(state: &mut State, at: Hit, what: Mouse) -> Vec<Intent> {
+    if state.mode != Mode::Queue {
+        return vec![];
+    }
+    match (what, at) {
+        (Mouse::Click, Hit::Row(id)) => queue::click(state, id),
+        (Mouse::Click, Hit::List | Hit::Below) => vec![],
+        (_, Hit::Below) => queue::scroll(state, queue::WHEEL, what == Mouse::Up),
+        (Mouse::Up, Hit::Row(_) | Hit::List) => press(state, Key::plain(KeyCode::Up)),
+        (Mouse::Down, Hit::Row(_) | Hit::List) => press(state, Key::plain(KeyCode::Down)),
     }
 }
 
@@ -130,7 +157,7 @@ pub fn paste(state: &mut State, text: &str) {
         Mode::Command { line: typed } | Mode::Word { typed, .. } => typed.push_str(&line),
         // A name that is to be typed is not pasted.
         Mode::Queue
-        | Mode::Help
+        | Mode::Help { .. }
         | Mode::Answer { .. }
         | Mode::Question { .. }
         | Mode::Kill { .. } => {}

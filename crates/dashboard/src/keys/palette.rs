@@ -37,7 +37,7 @@ pub const ACTIONS: [(&str, Key, &str); 26] = [
     ("e", Key::char('e'), "events of the session"),
     ("/", Key::char('/'), "filter"),
     ("s", Key::char('s'), "order: need, name, newest change"),
-    ("g", Key::char('g'), "group: project, tag, role, story, host"),
+    ("g", Key::char('g'), "group: project, tag, role, run, host"),
     ("p", Key::char('p'), "this project only, or all projects"),
     ("space", Key::char(' '), "mark: m, K, R, A, t act on all marked sessions"),
     ("n", Key::char('n'), "new session"),
@@ -54,6 +54,18 @@ pub const ACTIONS: [(&str, Key, &str); 26] = [
     ("U", Key::char('U'), "usage: tokens and costs"),
     ("q", Key::char('q'), "quit"),
 ];
+
+/// The help: keys, and what they do.
+pub fn help() -> Vec<(&'static str, &'static str)> {
+    let first = [
+        ("j k ↑ ↓", "move; the cursor stays on its session"),
+        ("1–9", "jump to a row; digits alone never answer"),
+        ("PgUp PgDn", "scroll the lower part"),
+        ("Ctrl-K", "palette: all of this, sessions, and every command"),
+        ("Esc", "one step back"),
+    ];
+    first.into_iter().chain(ACTIONS.map(|(key, _, does)| (key, does))).collect()
+}
 
 /// Commands that take the name of a session first.
 const OF_SESSIONS: [&str; 12] = [

@@ -2,7 +2,8 @@
 
 use crossterm::event::KeyCode;
 
-use super::{Intent, Key};
+use super::queue::PAGE;
+use super::{Intent, Key, palette};
 use crate::model::{Mode, State, View};
 
 /// A digit answers; every other key closes without an answer.
@@ -95,13 +96,17 @@ pub(super) fn word(state: &mut State, key: Key) -> Vec<Intent> {
             };
             let given: Vec<String> = given.into_iter().filter(|word| !word.is_empty()).collect();
             let verb: Vec<String> = verb.iter().map(|word| (*word).to_owned()).collect();
-            let runs = to.iter().map(|(id, _)| {
-                let words = verb.clone().into_iter().chain([id.to_string()]).chain(given.clone());
-                Intent::Run { words: words.collect(), shows: false }
+            let lines = to.iter().map(|(id, _)| {
+                let words = verb.iter().cloned().chain([id.to_string()]).chain(given.clone());
+                words.collect()
             });
-            let runs = if given.is_empty() { vec![] } else { runs.collect() };
+            let lines: Vec<Vec<String>> = lines.collect();
             state.mode = Mode::Queue;
-            runs
+            if given.is_empty() {
+                return vec![];
+            }
+            state.marked.clear();
+            vec![Intent::Run(lines)]
         }
     }
 }
@@ -124,7 +129,7 @@ pub(super) fn command(state: &mut State, key: Key) -> Vec<Intent> {
                 state.mode = Mode::Queue;
                 state.view = Some(View::Output);
                 state.rest_preview();
-                vec![Intent::Run { words, shows: true }]
+                vec![Intent::Show(words)]
             }
             Err(problem) => {
                 state.complain(problem);
@@ -132,6 +137,22 @@ pub(super) fn command(state: &mut State, key: Key) -> Vec<Intent> {
             }
         },
     }
+}
+
+/// The keys that move in the list scroll here; every other one closes it.
+pub(super) fn help(state: &mut State, key: Key) -> Vec<Intent> {
+    let Mode::Help { scroll } = &mut state.mode else { return vec![] };
+    match key.code {
+        KeyCode::Char('j') | KeyCode::Down => *scroll += 1,
+        KeyCode::Char('k') | KeyCode::Up => *scroll = scroll.saturating_sub(1),
+        KeyCode::PageDown | KeyCode::Char(' ') => *scroll += PAGE,
+        KeyCode::PageUp => *scroll = scroll.saturating_sub(PAGE),
+        _ => state.mode = Mode::Queue,
+    }
+    if let Mode::Help { scroll } = &mut state.mode {
+        *scroll = (*scroll).min(palette::help().len());
+    }
+    vec![]
 }
 
 /// Words as a shell splits them, with quotes and backslashes, and nothing else of a shell.

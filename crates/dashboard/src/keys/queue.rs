@@ -9,7 +9,9 @@ use super::{Intent, Key};
 use crate::model::{Editor, Form, Mode, State, Tab, View, short_path};
 
 /// Lines of a page.
-const PAGE: usize = 10;
+pub(super) const PAGE: usize = 10;
+/// Lines that one step of a wheel scrolls.
+pub(super) const WHEEL: usize = 3;
 
 pub(super) fn press(state: &mut State, key: Key) -> Vec<Intent> {
     if key == Key::ctrl('k') {
@@ -23,7 +25,7 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Intent> {
         KeyCode::Char('q') if state.view.is_none() && !state.is_open => vec![Intent::Quit],
         KeyCode::Char('q') | KeyCode::Esc => back(state),
         KeyCode::Char('?') => {
-            state.mode = Mode::Help;
+            state.mode = Mode::Help { scroll: 0 };
             vec![]
         }
         KeyCode::PageUp => scroll(state, PAGE, true),
@@ -104,8 +106,11 @@ fn in_queue(state: &mut State, code: KeyCode) -> Vec<Intent> {
             state.mode = Mode::Kill { sessions, typed: String::new() };
             vec![]
         }
-        KeyCode::Char('R') => on_meant(state, |_, name| vec!["resume".into(), name]),
-        KeyCode::Char('A') => on_meant(state, |id, _| vec!["archive".into(), id.to_string()]),
+        KeyCode::Char('R') => on_meant(state, Intent::Resume),
+        KeyCode::Char('A') => on_meant(state, |meant| {
+            let words = |(id, _): (SessionId, String)| vec!["archive".to_owned(), id.to_string()];
+            Intent::Run(meant.into_iter().map(words).collect())
+        }),
         KeyCode::Char('t') => word(state, "tag"),
         KeyCode::Char('N') => word(state, "rename"),
         _ => vec![],
@@ -176,7 +181,7 @@ fn none(state: &mut State) -> Vec<Intent> {
 }
 
 /// The preview of the screen and of a conversation rests at its end; everything else at its beginning.
-fn scroll(state: &mut State, lines: usize, up: bool) -> Vec<Intent> {
+pub(super) fn scroll(state: &mut State, lines: usize, up: bool) -> Vec<Intent> {
     let rests_at_end =
         state.view.is_none() && matches!(state.tab, Tab::Screen | Tab::Conversation | Tab::Events);
     state.scroll =
@@ -188,6 +193,11 @@ fn go(state: &mut State, to: impl Fn(usize, usize) -> usize) -> Vec<Intent> {
     let Some(last) = state.listed().len().checked_sub(1) else { return vec![] };
     let at = to(state.index().unwrap_or(0), last);
     let left = state.select_at(at);
+    looked(state, left)
+}
+
+pub(super) fn click(state: &mut State, id: SessionId) -> Vec<Intent> {
+    let left = state.select(id);
     looked(state, left)
 }
 
@@ -240,7 +250,7 @@ fn answer(state: &mut State) -> Vec<Intent> {
             format!("{name}: this dialog has no options to choose from; Enter attaches")
         }
         (Status::Waiting { .. }, None) => {
-            format!("{name}: its dialog is not on the screen; Enter attaches")
+            format!("{name}: its dialog is not on the screen yet; Enter attaches")
         }
         (status, _) => format!("{name} is {}: nothing to answer", status.as_str()),
     };
@@ -266,14 +276,17 @@ fn mark(state: &mut State) -> Vec<Intent> {
     go(state, |at, last| (at + 1).min(last))
 }
 
-/// Runs a command for each session that is meant.
-fn on_meant(state: &mut State, words: impl Fn(SessionId, String) -> Vec<String>) -> Vec<Intent> {
+/// Does something about the sessions that are meant.
+fn on_meant(
+    state: &mut State,
+    intent: impl FnOnce(Vec<(SessionId, String)>) -> Intent,
+) -> Vec<Intent> {
     let meant = state.meant();
     if meant.is_empty() {
         return none(state);
     }
-    let run = |(id, name)| Intent::Run { words: words(id, name), shows: false };
-    meant.into_iter().map(run).collect()
+    state.marked.clear();
+    vec![intent(meant)]
 }
 
 fn word(state: &mut State, command: &'static str) -> Vec<Intent> {

@@ -323,7 +323,7 @@ fn a_new_session_by_form() {
     assert_eq!(press(&mut state, Key::plain(KeyCode::Tab)), [Intent::CompleteFolder]);
     let words =
         ["spawn", "codex", "--cwd=/home/ann/p", "--prompt=fix it"].map(ToOwned::to_owned).to_vec();
-    assert_eq!(press(&mut state, ENTER), [Intent::Run { words, shows: false }]);
+    assert_eq!(press(&mut state, ENTER), [Intent::Run(vec![words])]);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn the_palette_finds_keys_sessions_and_commands() {
     let (mut state, _) = open("dogwatch why");
     assert_eq!(state.mode, Mode::Command { line: "why fix-parser ".to_owned() });
     let words = vec!["why".to_owned(), "fix-parser".to_owned()];
-    assert_eq!(press(&mut state, ENTER), [Intent::Run { words, shows: true }]);
+    assert_eq!(press(&mut state, ENTER), [Intent::Show(words)]);
     assert_eq!(state.view, Some(View::Output));
     let (state, intents) = open("zzzzzz");
     assert_eq!((state.mode, intents), (Mode::Queue, vec![]));
@@ -379,4 +379,76 @@ fn ends_and_stops() {
     let mut state = state();
     press(&mut state, Key::char('m'));
     assert_eq!(press(&mut state, Key::ctrl('c')), []);
+}
+
+#[test]
+fn what_is_done_to_marked_sessions() {
+    let both = || ["db-choice", "fix-parser"].map(|name| (id(name), name.to_owned())).to_vec();
+    let line = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let archive = vec![line(&["archive", "db-choice"]), line(&["archive", "fix-parser"])];
+    let tag = vec![
+        line(&["tag", "add", "db-choice", "x", "y"]),
+        line(&["tag", "add", "fix-parser", "x", "y"]),
+    ];
+    for (keys, want) in
+        [("R", Intent::Resume(both())), ("A", Intent::Run(archive)), ("tx y\n", Intent::Run(tag))]
+    {
+        let mut state = state();
+        typed(&mut state, "  ");
+        let mut intents = Vec::new();
+        for c in keys.chars() {
+            let key = if c == '\n' { ENTER } else { Key::char(c) };
+            intents.extend(press(&mut state, key));
+        }
+        assert_eq!((intents, state.marked.len()), (vec![want], 0), "{keys}");
+    }
+}
+
+#[test]
+fn the_help_is_scrolled_and_closed() {
+    let mut state = state();
+    press(&mut state, Key::char('?'));
+    press(&mut state, Key::char('j'));
+    press(&mut state, Key::plain(KeyCode::PageDown));
+    assert_eq!(state.mode, Mode::Help { scroll: 11 });
+    press(&mut state, Key::char('k'));
+    for _ in 0..20 {
+        press(&mut state, Key::plain(KeyCode::PageDown));
+    }
+    assert_eq!(state.mode, Mode::Help { scroll: palette::help().len() }, "not without end");
+    press(&mut state, Key::char('q'));
+    assert_eq!(state.mode, Mode::Queue);
+}
+
+#[test]
+fn what_a_mouse_does() {
+    let row = |name: &str| Hit::Row(id(name));
+    for (at, what, selects, scroll) in [
+        (row("docs"), Mouse::Click, "docs", 0),
+        (Hit::List, Mouse::Click, "fix-parser", 0),
+        (Hit::Below, Mouse::Click, "fix-parser", 0),
+        (row("docs"), Mouse::Down, "db-choice", 0),
+        (Hit::List, Mouse::Up, "fix-parser", 0),
+        (Hit::Below, Mouse::Up, "fix-parser", 3),
+        (Hit::Below, Mouse::Down, "fix-parser", 0),
+    ] {
+        let mut state = state();
+        assert_eq!(mouse(&mut state, at.clone(), what), [], "{at:?} {what:?}");
+        assert_eq!((selected(&state), state.scroll), (selects, scroll), "{at:?} {what:?}");
+        press(&mut state, Key::char('K'));
+        mouse(&mut state, row("notes"), Mouse::Click);
+        assert_eq!(selected(&state), selects, "not while something is typed");
+    }
+}
+
+/// Both were read at once.
+#[test]
+fn an_esc_right_before_a_key() {
+    let alt = |c| Key { alt: true, ..Key::char(c) };
+    let mut state = state();
+    typed(&mut state, "w");
+    assert_eq!(press(&mut state, alt('q')), [Intent::Quit], "closes the tab, and quits");
+    typed(&mut state, "a");
+    assert_eq!(press(&mut state, alt('4')), [], "answers nothing");
+    assert_eq!((selected(&state), &state.mode), ("docs", &Mode::Queue));
 }

@@ -71,7 +71,7 @@ impl Group {
             Self::Project => "grouped by project",
             Self::Tag => "grouped by tag",
             Self::Role => "grouped by role",
-            Self::Run => "grouped by story",
+            Self::Run => "grouped by run",
             Self::Host => "grouped by host",
         }
     }
@@ -90,7 +90,7 @@ impl State {
                     queue_order(self.place(row), row.verdict.since, row.created)
                 });
             }
-            Sort::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+            Sort::Name => rows.sort_by_cached_key(|row| row.called()),
             Sort::Change => rows.sort_by_key(|row| std::cmp::Reverse(row.verdict.since)),
         }
         let entries = self.grouped(&rows);
@@ -149,7 +149,7 @@ impl State {
             Group::Project => short_path(&row.project, home),
             Group::Tag => or_none((!row.tags.is_empty()).then(|| row.tags.join(", ")), "tag"),
             Group::Role => or_none(row.role.clone(), "role"),
-            Group::Run => or_none(row.story.clone(), "story"),
+            Group::Run => or_none(row.run.as_ref().map(|run| format!("run {run}")), "run"),
             Group::Host => self.around.host.clone(),
         }
     }

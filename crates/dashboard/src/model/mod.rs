@@ -3,6 +3,7 @@
 mod editor;
 mod form;
 mod list;
+mod receipt;
 mod row;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -18,6 +19,7 @@ use ratatui::text::Line;
 pub use editor::Editor;
 pub use form::{Field, Form};
 pub use list::{Entry, Group, Sort};
+pub use receipt::Sent;
 pub use row::{Row, short_path, sign, what};
 
 /// What the process knows of its surroundings.
@@ -125,7 +127,18 @@ pub enum Mode {
     Command {
         line: String,
     },
-    Help,
+    Help {
+        scroll: usize,
+    },
+}
+
+/// A place that a mouse points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hit {
+    Row(SessionId),
+    List,
+    /// The lower part, or a view.
+    Below,
 }
 
 /// A line for the person, until the next key or for some seconds.

@@ -15,6 +15,8 @@ use crate::text;
 pub struct Row {
     pub id: SessionId,
     pub name: String,
+    /// What a person calls it.
+    pub title: Option<String>,
     pub agent: String,
     pub verdict: Verdict,
     pub notes: Vec<String>,
@@ -24,8 +26,9 @@ pub struct Row {
     pub project: PathBuf,
     pub tags: Vec<String>,
     pub role: Option<String>,
-    /// The story that it works on in a run.
+    /// The story that it works on, and the run.
     pub story: Option<String>,
+    pub run: Option<String>,
     pub created: Timestamp,
     /// tmux has its pane.
     pub has_pane: bool,
@@ -37,6 +40,11 @@ pub struct Row {
 impl Row {
     pub fn status(&self) -> &Status {
         &self.verdict.status
+    }
+
+    /// What the list calls it.
+    pub fn called(&self) -> String {
+        text::one_line(self.title.as_deref().unwrap_or(&self.name))
     }
 
     /// Whether a person has looked at it since its status began.
@@ -70,9 +78,9 @@ impl Row {
 
     /// What it is doing, on one line.
     pub fn what(&self, is_seen: bool) -> String {
-        let what = what(self.status());
+        let what = text::one_line(&what(self.status()));
         let is_new = Place::of(self.status(), is_seen) == Place::Unseen;
-        text::one_line(&if is_new { format!("{what}  (not looked at yet)") } else { what })
+        if is_new { format!("{what}  (not looked at yet)") } else { what }
     }
 
     /// The question alone, for views without room for its kind.
@@ -114,7 +122,7 @@ impl Row {
         ];
         all.extend(self.tags.iter().cloned());
         all.extend(self.role.clone());
-        all.extend(self.story.clone());
+        all.extend([&self.title, &self.story, &self.run].into_iter().flatten().cloned());
         all.join(" ").to_lowercase()
     }
 }

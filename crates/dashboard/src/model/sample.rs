@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 
+use dogwatch_core::delivery::{Outcome, Proof};
+use dogwatch_core::job::JobState;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::record::Exit;
+use dogwatch_protocol::run::{self, Report, Spent, StepLine, Try};
 use dogwatch_protocol::status::{Basis, Need, Reason, Role, Source, Status, Verdict};
+use dogwatch_store::Job;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Around, Row, State};
+use super::{Around, Row, Sent, State};
+use crate::view::tables::Run;
 
 pub(crate) const NOW: i64 = 1_800_000_000;
 
@@ -25,6 +30,7 @@ pub(crate) fn row(name: &str, agent: &str, status: Status, age: i64, folder: &st
     Row {
         id: id(name),
         name: name.to_owned(),
+        title: None,
         agent: agent.to_owned(),
         verdict,
         notes: Vec::new(),
@@ -34,6 +40,7 @@ pub(crate) fn row(name: &str, agent: &str, status: Status, age: i64, folder: &st
         tags: Vec::new(),
         role: None,
         story: None,
+        run: None,
         created: at(100_000),
         has_pane: true,
         is_managed: true,
@@ -129,4 +136,114 @@ pub(crate) fn state(size: (u16, u16)) -> State {
     });
     state.take_in(rows.collect::<Vec<_>>());
     state
+}
+
+fn step(label: &str, state: &'static str, attempts: u32) -> StepLine {
+    let attempt = |n| Try {
+        n,
+        agent: "claude".to_owned(),
+        session: None,
+        output: None,
+        begun: at(500),
+        over: None,
+        result: "running",
+        why: String::new(),
+        spent: Spent::default(),
+    };
+    StepLine {
+        step: label.to_owned(),
+        label: label.to_owned(),
+        state,
+        why: if state == "asked" { "the tests fail".to_owned() } else { String::new() },
+        seconds: 60,
+        attempts: (1..=attempts).map(attempt).collect(),
+        spent: Spent::default(),
+    }
+}
+
+fn story(name: &str, state: &'static str, steps: Vec<StepLine>) -> run::Line {
+    let (title, spent) = (String::new(), Spent::default());
+    run::Line {
+        name: name.to_owned(),
+        title,
+        state,
+        why: None,
+        begun: None,
+        over: None,
+        steps,
+        spent,
+    }
+}
+
+/// A run with three stories, and one that this version cannot read.
+pub(crate) fn runs() -> Vec<Run> {
+    let report = Report {
+        run: "r1".to_owned(),
+        workflow: "bmad".to_owned(),
+        standing: "going",
+        why: None,
+        begun: at(7200),
+        last: at(60),
+        seconds: 7140,
+        items: vec![
+            story("1.1", "done", vec![step("create", "done", 1), step("dev", "done", 2)]),
+            story("1.2", "in-progress", vec![step("create", "done", 1), step("dev", "asked", 3)]),
+            story("1.3", "waiting", vec![step("create", "waiting", 0), step("dev", "waiting", 0)]),
+        ],
+        groups: vec![story("1", "waiting", vec![step("retrospective", "waiting", 0)])],
+        questions: Vec::new(),
+        attempts: 7,
+        retries: 3,
+        spent: Spent::default(),
+    };
+    let run = Run {
+        id: "r1".to_owned(),
+        project: PathBuf::from("/home/ann/p/api"),
+        begun: at(7200),
+        standing: "running".to_owned(),
+        questions: 1,
+        report: Some(report),
+    };
+    let (id, standing) = ("r0".to_owned(), "unreadable".to_owned());
+    let old = Run { id, standing, questions: 0, report: None, ..run.clone() };
+    vec![run, old]
+}
+
+pub(crate) fn jobs() -> Vec<(Option<String>, Job)> {
+    let job = |prompt: &str, state: JobState, ended: Option<i64>| Job {
+        id: "j".into(),
+        session: id("gone"),
+        prompt: prompt.to_owned(),
+        submitted: at(100),
+        state,
+        delivered: Some(at(99)),
+        running: Some(at(98)),
+        ended: ended.map(at),
+        waiting: None,
+        cancelled_by: None,
+    };
+    let failed = JobState::Failed { because: "the agent crashed".to_owned(), result: None };
+    vec![
+        (None, job("old work", failed, Some(60))),
+        (Some("lint".to_owned()), job("fix it\nnow", JobState::Running, None)),
+    ]
+}
+
+pub(crate) fn sent() -> Vec<Sent> {
+    let sent = |outcome: Option<Outcome>, staged: Option<i64>| Sent {
+        to: "lint".to_owned(),
+        text: "first\nsecond".to_owned(),
+        posted: at(50),
+        staged: staged.map(at),
+        submitted: staged.map(at),
+        done: outcome.is_some().then(|| at(48)),
+        outcome,
+    };
+    let proof = Proof::Transcript;
+    vec![
+        sent(Some(Outcome::Delivered { proof, while_working: false }), Some(49)),
+        sent(Some(Outcome::Refused { because: "a dialog is open".to_owned() }), None),
+        sent(None, Some(49)),
+        sent(None, None),
+    ]
 }

@@ -6,11 +6,19 @@ use super::{Canvas, style};
 use crate::model::{State, short_path};
 use crate::text;
 
+/// From so many columns on it has a line below it.
+const WIDE: usize = 99;
+
+/// How many lines it has.
+pub(super) fn height(state: &State) -> u16 {
+    if usize::from(state.size.0.saturating_sub(1)) >= WIDE { 2 } else { 1 }
+}
+
 /// Draws it; the line below it.
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) -> u16 {
     let columns = canvas.columns();
     let [need, failed, limited, working, idle] = state.counts();
-    let is_wide = columns >= 99;
+    let is_wide = columns >= WIDE;
     let is_small = state.is_small();
     let mut parts = vec![
         (need, "need you", Place::Answer),

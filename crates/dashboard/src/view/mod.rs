@@ -5,6 +5,7 @@ mod overlay;
 mod preview;
 mod style;
 mod table;
+pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +14,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::Line;
 
-use crate::model::{Mode, State, View};
+use crate::model::{Hit, Mode, State, View};
 use crate::text;
 
 /// Draws the whole frame; where the cursor is, if something is typed.
@@ -61,6 +62,28 @@ fn queue(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         }
         return;
     }
+    let (list, below) = parts(state, area);
+    table::draw(state, canvas, list);
+    preview::draw(state, canvas, below);
+}
+
+/// What is at this place of the terminal, for a mouse.
+pub fn hit(state: &State, y: u16) -> Hit {
+    let (width, height) = state.size;
+    let top = header::height(state);
+    let middle = Rect { x: 0, y: top, width, height: height.saturating_sub(top + 1) };
+    if state.view.is_some() || state.rows.is_empty() || (state.is_small() && state.is_open) {
+        return Hit::Below;
+    }
+    let list = if state.is_small() { middle } else { parts(state, middle).0 };
+    if y >= list.bottom() {
+        return Hit::Below;
+    }
+    table::row_at(state, list, y).map_or(Hit::List, Hit::Row)
+}
+
+/// Where the list and the preview are.
+fn parts(state: &State, area: Rect) -> (Rect, Rect) {
     let head = 1;
     let room = area.height.saturating_sub(head);
     // Nine rows in a low terminal, else half of the room for the list, and at least five lines for the preview.
@@ -69,10 +92,9 @@ fn queue(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     let is_long = wanted > most;
     let rows = wanted.min(most) + u16::from(is_long && most + 1 < room);
     let list = Rect { height: (head + rows).min(area.height), ..area };
-    table::draw(state, canvas, list);
     let below =
         Rect { y: list.bottom(), height: area.bottom().saturating_sub(list.bottom()), ..area };
-    preview::draw(state, canvas, below);
+    (list, below)
 }
 
 /// Writes texts into a buffer, cut at the right.
@@ -107,12 +129,17 @@ impl Canvas<'_> {
         usize::from(after)
     }
 
-    /// A line with its own styles, from an agent's screen.
+    /// A line with its own styles, from an agent's screen, cut with `…` at the end of the line.
     fn line(&mut self, x: usize, y: u16, line: &Line<'_>) {
-        if y < self.buffer.area.bottom() && x < self.columns() {
-            let at = u16::try_from(x).unwrap_or(u16::MAX);
-            let room = u16::try_from(self.columns() - x).unwrap_or(u16::MAX);
-            self.buffer.set_line(at, y, line, room);
+        if y >= self.buffer.area.bottom() || x >= self.columns() {
+            return;
+        }
+        let column = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+        let room = self.columns() - x;
+        let is_cut = line.width() > room && hides_words(line, room - 1);
+        self.buffer.set_line(column(x), y, line, column(room - usize::from(is_cut)));
+        if is_cut {
+            self.put(self.columns() - 1, y, "…", style::dim());
         }
     }
 
@@ -128,6 +155,16 @@ impl Canvas<'_> {
             self.buffer.set_stringn(0, y, " ".repeat(width), width, Style::reset());
         }
     }
+}
+
+/// Whether words are beyond that column; a rule that is cut is a rule still.
+fn hides_words(line: &Line<'_>, column: usize) -> bool {
+    let mut at = 0;
+    let mut chars = line.spans.iter().flat_map(|span| span.content.chars());
+    chars.any(|c| {
+        at += text::width(c.encode_utf8(&mut [0; 4]));
+        at > column && c.is_alphanumeric()
+    })
 }
 
 /// Whether a person types on the last line.

@@ -5,14 +5,14 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Canvas, is_typing, style};
 use crate::keys::confirmation;
-use crate::keys::palette::{self, ACTIONS};
+use crate::keys::palette;
 use crate::model::{Field, Mode, State, View};
 use crate::text;
 
 /// Draws what is open over the middle of the frame.
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     match &state.mode {
-        Mode::Help => help(canvas, area),
+        Mode::Help { scroll } => help(canvas, area, *scroll),
         Mode::Palette { query, at } => open_palette(state, canvas, area, query, *at),
         Mode::Message { editor, .. } => {
             let lines: Vec<String> = editor.lines().collect();
@@ -80,36 +80,32 @@ fn first_line(count: usize, room: usize, at: usize) -> usize {
     (at + 1).saturating_sub(room).min(count.saturating_sub(room))
 }
 
-fn help(canvas: &mut Canvas<'_>, area: Rect) {
+/// All keys in one column, or in two where they fit so; what is not in sight is scrolled to.
+fn help(canvas: &mut Canvas<'_>, area: Rect, scroll: usize) {
     for y in area.y..area.bottom() {
         canvas.blank(y);
     }
-    let mut lines: Vec<(String, String)> = vec![
-        ("j k ↑ ↓".to_owned(), "move; the cursor stays on its session".to_owned()),
-        ("1–9".to_owned(), "jump to a row; digits alone never answer".to_owned()),
-        ("PgUp PgDn".to_owned(), "scroll the lower part".to_owned()),
-        ("Ctrl-K".to_owned(), "palette: all of this, sessions, and every command".to_owned()),
-        ("Esc".to_owned(), "one step back".to_owned()),
-    ];
-    lines.extend(ACTIONS.iter().map(|(key, _, does)| ((*key).to_owned(), (*does).to_owned())));
+    let lines = palette::help();
     let signs =
         "! waits for you  x failed  % limited  + new  * works  . idle  ? unknown  ~ inferred";
     let room = usize::from(area.height).saturating_sub(1);
-    // Two columns where one is too short for all of them.
     let is_wide = lines.len() > room && canvas.columns() >= 99;
     let per_column = if is_wide { lines.len().div_ceil(2) } else { lines.len() };
+    let first = scroll.min(per_column.saturating_sub(room));
+    let half = canvas.columns() / 2;
     for (at, (key, does)) in lines.iter().enumerate() {
         let (column, row) = (at / per_column, at % per_column);
-        if row >= room {
-            continue;
-        }
-        let x = 2 + column * (canvas.columns() / 2);
+        let Some(row) = row.checked_sub(first).filter(|row| *row < room) else { continue };
+        let x = 2 + column * half;
         let y = area.y + u16::try_from(row).unwrap_or(0);
+        let end = if column == 0 && is_wide { half } else { canvas.columns() };
         canvas.put(x, y, key, style::bold());
-        let end = if column == 0 && is_wide { canvas.columns() / 2 } else { canvas.columns() };
         canvas.put_within(x + 11, y, does, end, style::plain());
     }
-    canvas.put(2, area.bottom() - 1, signs, style::dim());
+    let below = per_column.saturating_sub(first + room);
+    let more = if below > 0 { format!("… {below} more below; ") } else { String::new() };
+    let last = area.bottom().saturating_sub(1).max(area.y);
+    canvas.put(2, last, &format!("{more}{signs}"), style::dim());
 }
 
 fn open_palette(state: &State, canvas: &mut Canvas<'_>, area: Rect, query: &str, at: usize) {
@@ -224,7 +220,7 @@ fn keys(state: &State, canvas: &mut Canvas<'_>, y: u16) {
             vec![("Enter", "start"), ("↑ ↓", "field"), ("Tab", "complete"), ("Esc", "cancel")]
         }
         Mode::Palette { .. } => vec![("Enter", "choose"), ("↑ ↓", "move"), ("Esc", "cancel")],
-        Mode::Help => vec![("any key", "back")],
+        Mode::Help { .. } => vec![("j k", "scroll"), ("any other key", "back")],
         _ => match state.view {
             Some(View::Questions) => {
                 vec![("a", "answer"), ("j k", "move"), ("r", "read again"), ("Esc", "back")]

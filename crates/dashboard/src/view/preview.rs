@@ -32,7 +32,10 @@ fn title(state: &State, canvas: &mut Canvas<'_>, row: &Row, y: u16) {
     let place = state.place(row);
     let age = row.verdict.since.map(|since| text::age(since, state.now)).unwrap_or_default();
     let mut x = canvas.put(1, y, "── ", style::dim());
-    x = canvas.put(x, y, &text::one_line(&row.name), style::bold());
+    x = canvas.put(x, y, &row.called(), style::bold());
+    if row.title.is_some() {
+        x = canvas.put(x, y, &format!(" ({})", text::one_line(&row.name)), style::plain());
+    }
     x = canvas.put(x, y, " ─ ", style::dim());
     let status = format!("{} {age}", row.status().as_str());
     x = canvas.put(x, y, status.trim_end(), style::of(place));

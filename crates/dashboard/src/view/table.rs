@@ -23,7 +23,7 @@ const NAME: usize = 5;
 
 impl Columns {
     fn of(state: &State, width: usize) -> Self {
-        let longest = state.rows.values().map(|row| text::width(&row.name)).max().unwrap_or(0);
+        let longest = state.rows.values().map(|row| text::width(&row.called())).max().unwrap_or(0);
         if width < 99 {
             let name = longest.clamp(10, 14.max(width.saturating_sub(70)).min(24));
             let agent = NAME + name + 2;
@@ -55,7 +55,7 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         canvas.put(5, y + 1, &nothing_fits(state), style::dim());
         return;
     }
-    let window = Window::of(state, room, |_| 1);
+    let window = Window::of(state, room, tall(state));
     for (entry, y) in window.entries.iter().zip(y + 1..) {
         match entry {
             Entry::Group { title, count } => group(canvas, y, title, *count),
@@ -65,6 +65,32 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
     if let Some(more) = &window.more {
         let y = y + 1 + u16::try_from(window.entries.len()).unwrap_or(u16::MAX);
         canvas.put(3, y, more, style::dim());
+    }
+}
+
+/// How many lines an entry has: below 60 columns a row that waits has a second one with its question.
+fn tall(state: &State) -> impl Fn(&Entry) -> usize {
+    let is_small = state.is_small();
+    move |entry| match entry {
+        Entry::Row(id) if is_small => state.rows.get(id).and_then(Row::question).map_or(1, |_| 2),
+        Entry::Row(_) | Entry::Group { .. } => 1,
+    }
+}
+
+/// The session whose row is on this line.
+pub(super) fn row_at(state: &State, area: Rect, y: u16) -> Option<SessionId> {
+    let head = u16::from(!state.is_small());
+    let height = tall(state);
+    let window = Window::of(state, usize::from(area.height.saturating_sub(head)), &height);
+    let mut end = usize::from(area.y + head);
+    let at = usize::from(y).checked_sub(end).map(|_| usize::from(y))?;
+    let entry = window.entries.into_iter().find(|entry| {
+        end += height(entry);
+        at < end
+    });
+    match entry? {
+        Entry::Row(id) => Some(id),
+        Entry::Group { .. } => None,
     }
 }
 
@@ -107,7 +133,7 @@ fn row(state: &State, canvas: &mut Canvas<'_>, columns: &Columns, id: &SessionId
     canvas.put(3, y, &sign(place, row.status()).to_string(), colour);
     let is_quiet = matches!(place, dogwatch_core::attention::Place::Rest);
     let words = if is_quiet { style::dim() } else { style::plain() };
-    canvas.put_within(NAME, y, &text::one_line(&row.name), columns.agent - 1, emphasis(words));
+    canvas.put_within(NAME, y, &row.called(), columns.agent - 1, emphasis(words));
     canvas.put_within(columns.agent, y, &text::one_line(&row.agent), columns.state - 2, words);
     inferred(canvas, row, columns.state - 2, y);
     canvas.put_within(columns.state, y, row.status().as_str(), columns.state + 9, colour);
@@ -142,11 +168,8 @@ pub(super) fn small(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         canvas.put(1, area.y, &nothing_fits(state), style::dim());
         return;
     }
-    let height = |entry: &Entry| match entry {
-        Entry::Row(id) => state.rows.get(id).and_then(Row::question).map_or(1, |_| 2),
-        Entry::Group { .. } => 1,
-    };
-    let window = Window::of(state, room, height);
+    let height = tall(state);
+    let window = Window::of(state, room, &height);
     let mut y = area.y;
     for entry in &window.entries {
         match entry {
@@ -181,7 +204,7 @@ fn small_row(state: &State, canvas: &mut Canvas<'_>, id: &SessionId, y: u16) {
     // In a very narrow terminal the sign alone tells the state.
     let has_state = at >= 16;
     let name_end = if has_state { at - 3 } else { end.saturating_sub(5) };
-    canvas.put_within(4, y, &text::one_line(&row.name), name_end, name);
+    canvas.put_within(4, y, &row.called(), name_end, name);
     if has_state {
         inferred(canvas, row, at - 2, y);
         canvas.put_within(at, y, row.status().as_str(), at + 9, colour);

@@ -8,7 +8,7 @@ use ratatui::text::Line;
 use super::*;
 use crate::keys::{Key, press};
 use crate::model::sample::{self, id};
-use crate::model::{Around, Page, PageOf, Screen, Tab};
+use crate::model::{Around, Hit, Page, PageOf, Screen, Tab};
 
 fn frame(state: &State) -> String {
     terminal(state).backend().to_string().replace('"', "|")
@@ -107,6 +107,9 @@ fn the_help_the_form_and_the_palette() {
     let mut state = sample(80, 24);
     press(&mut state, Key::char('?'));
     insta::assert_snapshot!("help", frame(&state));
+    press(&mut state, Key::plain(crossterm::event::KeyCode::PageDown));
+    press(&mut state, Key::plain(crossterm::event::KeyCode::PageDown));
+    insta::assert_snapshot!("help_at_its_end", frame(&state));
     press(&mut state, Key::char('x'));
     press(&mut state, Key::char('n'));
     insta::assert_snapshot!("new_session", frame(&state));
@@ -191,4 +194,60 @@ fn a_page_is_scrolled() {
     press(&mut state, Key::plain(crossterm::event::KeyCode::PageDown));
     let scrolled = frame(&state);
     assert!(!scrolled.contains("line 9 ") && scrolled.contains("line 10 "), "{scrolled}");
+}
+
+/// A mouse hits the row that is drawn on its line.
+#[test]
+fn a_line_belongs_to_the_row_that_is_drawn_there() {
+    for size in [(140, 40), (80, 24), (100, 12), (40, 20), (40, 8)] {
+        for keys in ["", "G", "g"] {
+            let mut state = sample(size.0, size.1);
+            for key in keys.chars() {
+                press(&mut state, Key::char(key));
+            }
+            let frame = frame(&state);
+            for (y, line) in (0..).zip(frame.lines()) {
+                let Hit::Row(hit) = hit(&state, y) else { continue };
+                let name = &state.rows[&hit].name;
+                let is_second = state.is_small() && !line.contains(name);
+                let above = usize::from(y).checked_sub(usize::from(is_second));
+                let line = above.and_then(|y| frame.lines().nth(y)).unwrap_or_default();
+                assert!(line.contains(name), "{size:?} {keys} {y} {name}\n{frame}");
+            }
+            let hits = (0..size.1).filter_map(|y| match hit(&state, y) {
+                Hit::Row(id) => Some(id),
+                _ => None,
+            });
+            let hits: std::collections::BTreeSet<_> = hits.collect();
+            let drawn = |name: &str| {
+                frame
+                    .lines()
+                    .any(|line| line.contains(&format!(" {name} ")) && !line.contains("──"))
+            };
+            let rows = state.rows.values().filter(|row| drawn(&row.name));
+            assert_eq!(hits, rows.map(|row| row.id.clone()).collect(), "{size:?} {keys}\n{frame}");
+        }
+    }
+}
+
+#[test]
+fn a_title_is_what_a_session_is_called() {
+    let mut state = sample(100, 24);
+    let mut row = state.rows[&id("build")].clone();
+    row.title = Some("Nightly build".to_owned());
+    state.take_in([(row.id.clone(), Some(row))]);
+    press(&mut state, Key::char('3'));
+    let frame = frame(&state);
+    assert!(frame.contains("x Nightly build"), "{frame}");
+    assert!(frame.contains("── Nightly build (build) ─"), "{frame}");
+}
+
+#[test]
+fn runs_jobs_and_messages_as_lines() {
+    let text = |lines: Vec<Line<'static>>| {
+        lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!("runs", text(tables::runs(&sample::runs(), None, sample::at(0))));
+    insta::assert_snapshot!("jobs", text(tables::jobs(&sample::jobs(), sample::at(0))));
+    insta::assert_snapshot!("messages", text(tables::messages(&sample::sent(), sample::at(0))));
 }

@@ -46,6 +46,8 @@ struct Dialog {
     question: Option<String>,
     /// What is asked, as the agent tells it: the screen may not have room for it.
     told: Option<String>,
+    /// What it shows above its options.
+    about: String,
     /// Those in sight.
     options: Options,
     /// The number of the one that Enter would choose.
@@ -63,7 +65,9 @@ impl Dialog {
         let is_told = self.told.is_some() && self.told == other.told;
         let is_shown = self.question.is_some() && self.question == other.question;
         let has_same = self.options.iter().any(|(n, text)| other.options.get(n) == Some(text));
-        let is_contradicted = self.told.is_some() && other.told.is_some() && !is_told;
+        // In a low pane, other parts of it come into sight.
+        let is_other = !self.is_low && !other.is_low && self.about != other.about;
+        let is_contradicted = is_other || (self.told.is_some() && other.told.is_some() && !is_told);
         !is_contradicted && (is_told || is_shown || has_same) && self.options.iter().all(same_text)
     }
 }
@@ -287,8 +291,9 @@ fn dialog(screen: &Screen, told: Option<String>) -> Option<Dialog> {
     let Shows::Dialog(_, question) = &screen.shows else { return None };
     let hands = &screen.hands;
     Some(Dialog {
-        mark: answer::mark(question.as_deref(), &screen.options),
+        mark: answer::mark(question.as_deref(), &hands.about, &screen.options),
         question: question.clone(),
+        about: hands.about.clone(),
         told: told.filter(|told| Some(told) != question.as_ref()),
         options: hands.numbers.iter().copied().zip(screen.options.iter().cloned()).collect(),
         marked: hands.marked.and_then(|at| hands.numbers.get(at).copied()),

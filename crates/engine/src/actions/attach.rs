@@ -12,6 +12,9 @@ use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
+/// How long the client shows a message, in milliseconds.
+const MESSAGE_TIME: &str = "5000";
+
 /// How a terminal is put in front of a session.
 #[derive(Debug)]
 pub struct Way {
@@ -28,15 +31,24 @@ pub fn attach(
     seen: &SessionSnapshot,
     around: Option<&Path>,
 ) -> Result<(), Error> {
-    let mut way = way(context, seen, around, None)?;
+    let mut way = way(context, seen, &From { around, client: None }, None)?;
     Err(Error::io("start tmux")(way.tmux.exec()))
+}
+
+/// Where the terminal is that is put in front of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct From<'a> {
+    /// The socket of the tmux that it sits in, if any.
+    pub around: Option<&'a Path>,
+    /// Its client of that tmux, where tmux cannot know it: in a popup.
+    pub client: Option<&'a str>,
 }
 
 /// The tmux command that does it, with a message that the client shows for some seconds.
 pub fn way(
     context: &Context,
     seen: &SessionSnapshot,
-    around: Option<&Path>,
+    from: &From<'_>,
     message: Option<(&str, &str)>,
 ) -> Result<Way, Error> {
     seen.must_be_known()?;
@@ -50,10 +62,14 @@ pub fn way(
     let mut tmux = process::Command::new(&context.tmux.program);
     dogwatch_base::program::withhold_secrets(&mut tmux);
     tmux.arg("-u").arg("-S").arg(&context.socket);
-    let is_switch = around.is_some_and(|socket| is_same(socket, &context.socket));
+    let is_switch = from.around.is_some_and(|socket| is_same(socket, &context.socket));
     if is_switch {
-        // By `TMUX_PANE` tmux knows which of its clients asks.
-        tmux.args(["switch-client", "-t", agent.as_str()]);
+        tmux.arg("switch-client");
+        if let Some(client) = from.client {
+            tmux.args(["-c", client]);
+        }
+        // Else tmux knows by `TMUX_PANE` which of its clients asks.
+        tmux.args(["-t", agent.as_str()]);
     } else {
         // With `TMUX` set, it would refuse to be put into another tmux.
         tmux.env_remove("TMUX").env_remove("TMUX_PANE");
@@ -61,7 +77,7 @@ pub fn way(
     }
     if let Some((switched, attached)) = message {
         let message = if is_switch { switched } else { attached };
-        tmux.args([";", "display-message", message]);
+        tmux.args([";", "display-message", "-d", MESSAGE_TIME, message]);
     }
     Ok(Way { tmux, is_switch })
 }

@@ -13,7 +13,6 @@ use dogwatch_core::registry::{
 use dogwatch_store::{Session, Store, Which};
 use dogwatch_tmux::{ListedPane, PaneDetail, PaneList, RowQuery};
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
 
 use crate::observe::conversations::Finder;
 use crate::observe::snapshot::{self, SessionSnapshot};
@@ -295,17 +294,7 @@ fn conversation_of(
                 .created_at
                 .is_none_or(|at| session.created >= at.saturating_sub(SLACK).unwrap_or(at))
     })?;
-    session.conversation.or_else(|| {
-        #[derive(Deserialize)]
-        struct Named {
-            session_id: String,
-        }
-        let signals = store.signals(&session.id).logged("read a session's signals")?;
-        let named = |payload: &str| serde_json::from_str::<Named>(payload).logged("read JSON");
-        let ids =
-            signals.iter().rev().filter_map(|signal| Some(named(&signal.payload)?.session_id));
-        ids.into_iter().find(|id| dogwatch_core::id::is_id(id))
-    })
+    conversations::of_session(store, &session)
 }
 
 fn look_at_disk(hands: &Hands<'_>, registry: &Registry, observed: &mut Observed) {

@@ -35,8 +35,7 @@ pub(super) struct Labels {
 
 impl Labels {
     fn new(context: &Context) -> Self {
-        let socket = context.socket.to_string_lossy().replace('%', "%%").replace('/', "%");
-        let file = context.state.root().join(format!("labels{socket}.lock"));
+        let file = lock_file(context, "labels");
         Self { file, lock: None, tried: None, touched: BTreeSet::new(), set: BTreeMap::new() }
     }
 
@@ -56,6 +55,17 @@ impl Labels {
         self.lock = lock(&self.file);
         self.lock.is_some().then_some(true)
     }
+}
+
+/// A lock that one process holds for each tmux server.
+fn lock_file(context: &Context, name: &str) -> PathBuf {
+    let socket = context.socket.to_string_lossy().replace('%', "%%").replace('/', "%");
+    context.state.root().join(format!("{name}{socket}.lock"))
+}
+
+/// The right to keep the options of the whole server current; it ends with the file. `None` if another process has it.
+pub fn sole_follower(context: &Context) -> Option<File> {
+    lock(&lock_file(context, "status"))
 }
 
 fn lock(path: &Path) -> Option<File> {

@@ -21,7 +21,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
-use dogwatch_core::status::{Role, Source, Verdict};
+use dogwatch_core::status::{Role, Source, Status, Verdict};
 use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::status::About;
 use dogwatch_protocol::usage::Used;
@@ -47,6 +47,9 @@ use notifier::Notifier;
 const ROUND: Duration = Duration::from_secs(1);
 /// How often all panes are listed, for changes that no event reported.
 const LONG_ROUND: Duration = Duration::from_secs(5);
+
+/// How long a dialog that is said to be open is looked for on the screen again and again.
+const UNDRAWN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Clone)]
 pub struct Change {
@@ -94,6 +97,9 @@ pub struct Watcher<'c> {
     labels: Option<Labels>,
     /// Sessions that were judged or removed since [`Watcher::take_touched`].
     touched: BTreeSet<SessionId>,
+    /// Whether changes that are not worth reporting end a wait, too; and that there were some.
+    reports_details: bool,
+    has_details: bool,
     last_round: Instant,
     last_list: Option<Instant>,
     /// Whether tmux answered before: an error on the first call is fatal, later ones may pass.
@@ -146,6 +152,8 @@ impl<'c> Watcher<'c> {
             focus: Focus::default(),
             labels: None,
             touched: BTreeSet::new(),
+            reports_details: false,
+            has_details: false,
             last_round: Instant::now(),
             last_list: None,
             has_answered: false,
@@ -178,6 +186,11 @@ impl<'c> Watcher<'c> {
     /// Sessions that were judged again or are gone since the last call, whether their status changed or not.
     pub fn take_touched(&mut self) -> BTreeSet<SessionId> {
         std::mem::take(&mut self.touched)
+    }
+
+    /// From now on a change of a detail, such as the current task or a label, ends a wait as well; see [`Watcher::take_touched`].
+    pub fn report_details(&mut self) {
+        self.reports_details = true;
     }
 
     /// How many panes tmux has, and which watched sessions a client shows; `None` while tmux does not answer.
@@ -223,7 +236,8 @@ impl<'c> Watcher<'c> {
         let until = Instant::now() + at_most;
         loop {
             let changes = self.turn()?;
-            let is_news = !changes.is_empty() || self.focus.is_new();
+            let has_details = std::mem::take(&mut self.has_details) && self.reports_details;
+            let is_news = !changes.is_empty() || self.focus.is_new() || has_details;
             if is_news || Instant::now() >= until || stop.load(Ordering::Relaxed) {
                 return Ok(changes);
             }
@@ -308,9 +322,13 @@ impl<'c> Watcher<'c> {
         let gone: Vec<SessionId> =
             self.watched.keys().filter(|id| !listed.contains_key(*id)).cloned().collect();
         let gone = gone.into_iter().filter_map(|id| self.remove(&id)).collect();
+        let mut relabelled = Vec::new();
         for (id, watched) in &mut self.watched {
             if let Some(session) = listed.remove(id) {
-                watched.status.seen.session = session;
+                let known = std::mem::replace(&mut watched.status.seen.session, session);
+                if known != watched.status.seen.session {
+                    relabelled.push(id.clone());
+                }
             }
             if !watched.status.verdict.status.is_over() {
                 let (old, new) =
@@ -321,6 +339,10 @@ impl<'c> Watcher<'c> {
                     watched.stir(Voice::Output, now);
                 }
             }
+        }
+        self.has_details |= !relabelled.is_empty();
+        for id in relabelled {
+            self.touch(id);
         }
         self.new = listed;
         Ok(gone)
@@ -472,18 +494,27 @@ impl<'c> Watcher<'c> {
         let before = before.as_ref();
         let is_same = before.is_some_and(|b| b.interests == interests);
         let is_news = before.is_none_or(|b| b.status.verdict.status.key() != status.key());
+        self.has_details |= before.is_none_or(|b| b.status.verdict.status != *status);
         let what = match before {
             None => What::Seen,
             Some(before) => What::Changed { from: Box::new(before.status.verdict.clone()) },
         };
         let change = is_news.then(|| Change { at, what, status: current.clone() });
+        let changed = before.filter(|_| !is_news).map_or(now, |b| b.changed);
+        // Agents say that they ask before they have drawn what.
+        let is_undrawn = matches!(status, Status::Waiting { dialog: None, .. })
+            && now.duration_since(changed) < UNDRAWN;
         let watched = Watched {
             status: current,
             interests,
             looked: now,
-            changed: before.filter(|_| !is_news).map_or(now, |b| b.changed),
+            changed,
             // Events between the reading and the new subscription were missed: read again soon.
-            due: if is_same { before.and_then(|b| b.due) } else { Some(Due::soon(now)) },
+            due: if is_same && !is_undrawn {
+                before.and_then(|b| b.due)
+            } else {
+                Some(Due::soon(now))
+            },
         };
         if self.focus.is(&id) {
             self.focus.stir(now);

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::profile::{ConversationWay, Profile};
 use dogwatch_core::registry::{Artifact, Conversation};
+use dogwatch_store::{Session, Store};
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use crate::Context;
 use crate::observe::{processes, transcripts};
@@ -175,6 +177,21 @@ impl<'c> Finder<'c> {
         roots.dedup();
         roots
     }
+}
+
+/// The conversation of a managed session: the one that it was started with, else the last one that its hooks named.
+pub fn of_session(store: &mut Store, session: &Session) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        session_id: String,
+    }
+    session.conversation.clone().or_else(|| {
+        let signals = store.signals(&session.id).logged("read a session's signals")?;
+        let named = |payload: &str| serde_json::from_str::<Named>(payload).logged("read JSON");
+        let mut ids =
+            signals.iter().rev().filter_map(|signal| Some(named(&signal.payload)?.session_id));
+        ids.find(|id| dogwatch_core::id::is_id(id))
+    })
 }
 
 /// When a file was last written to.
