@@ -39,6 +39,7 @@ pub(super) fn ended(world: &World, numbers: Range<usize>) -> Result<(), Error> {
             created: at,
             tags: &[],
             membership: None,
+            subscriber: None,
         };
         let launch = Launch {
             argv: vec!["true".into()],

@@ -72,18 +72,17 @@ fn look(shared: &Shared, cursor: i64, names: &[String]) -> Result<Changes, Troub
         let problem = format!("cursor {cursor} is none of this journal; call since without one");
         return Err(Trouble::BadArguments(problem));
     }
+    // The oldest events are removed from a long journal. Gaps within are of sessions that failed to start.
+    let missed = store.first_entry()? > cursor + 1;
     let mut after = cursor;
     let mut changes = Vec::new();
-    let mut is_missed = false;
     loop {
         let range = Range { after, most: Some(AT_ONCE), ..Range::default() };
         let entries = store.entries(&range)?;
-        // Numbers have no gaps: the oldest events are removed from a long journal.
-        is_missed |= after == cursor && entries.first().is_some_and(|one| one.number > cursor + 1);
         let is_all = entries.len() < usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
         for entry in &entries {
             if changes.len() == MOST {
-                return Ok(Changes { cursor: after, changes, more: true, missed: is_missed });
+                return Ok(Changes { cursor: after, changes, more: true, missed });
             }
             after = entry.number;
             let is_meant = |change: &Change| {
@@ -92,7 +91,7 @@ fn look(shared: &Shared, cursor: i64, names: &[String]) -> Result<Changes, Troub
             changes.extend(change(shared, &store, entry).filter(is_meant));
         }
         if is_all {
-            return Ok(Changes { cursor: after, changes, more: false, missed: is_missed });
+            return Ok(Changes { cursor: after, changes, more: false, missed });
         }
     }
 }

@@ -40,7 +40,15 @@ struct Shared {
 struct Held {
     by: usize,
     released: Option<Instant>,
-    is_running: bool,
+    /// Which of the threads run, by [`Work`].
+    running: [bool; 2],
+}
+
+/// What the threads do.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    Watch,
+    Follow,
 }
 
 /// Keeps the threads alive.
@@ -64,9 +72,20 @@ impl Shared {
     }
 
     fn is_wanted(&self) -> bool {
-        let held = self.held();
+        self.is_wanted_by(&self.held())
+    }
+
+    fn is_wanted_by(&self, held: &Held) -> bool {
         let is_recent = held.released.is_some_and(|at| at.elapsed() < LINGER);
         !self.stop.load(Ordering::Relaxed) && (held.by > 0 || is_recent)
+    }
+
+    /// Whether a thread may end. Decided under the lock: whoever holds next starts it again.
+    fn ends(&self, work: Work) -> bool {
+        let mut held = self.held();
+        let is_wanted = self.is_wanted_by(&held);
+        held.running[work as usize] = is_wanted;
+        !is_wanted
     }
 }
 
@@ -87,32 +106,32 @@ impl News {
         let newest = shared.newest.subscribe();
         let mut held = shared.held();
         held.by += 1;
-        if !held.is_running {
-            held.is_running = true;
-            let (watching, reading) = (Arc::clone(&shared), Arc::clone(&shared));
-            start("watch", move || while_wanted(&watching, watch));
-            start("journal", move || {
-                while_wanted(&reading, follow);
-                reading.held().is_running = false;
-            });
+        for work in [Work::Watch, Work::Follow] {
+            if !held.running[work as usize] {
+                held.running[work as usize] = start(work, Arc::clone(&shared));
+            }
         }
         drop(held);
         Hold { shared, newest }
     }
 }
 
-fn start(name: &str, work: impl FnOnce() + Send + 'static) {
-    let named = thread::Builder::new().name(name.to_owned());
-    named.spawn(work).logged("start a thread or a program");
-}
-
-fn while_wanted(shared: &Shared, work: fn(&Shared) -> Result<(), Error>) {
-    while shared.is_wanted() {
-        if work(shared).logged("watch sessions for an MCP client").is_none() {
-            // sleep: tmux or the database may come back, and nothing tells when.
-            thread::sleep(AGAIN);
+/// Starts a thread that works until nobody waits any more; whether it could be started.
+fn start(work: Work, shared: Arc<Shared>) -> bool {
+    let (name, once) = match work {
+        Work::Watch => ("watch", watch as fn(&Shared) -> Result<(), Error>),
+        Work::Follow => ("journal", follow as fn(&Shared) -> Result<(), Error>),
+    };
+    let works = move || {
+        while !shared.ends(work) {
+            if once(&shared).logged("watch sessions for an MCP client").is_none() {
+                // sleep: tmux or the database may come back, and nothing tells when.
+                thread::sleep(AGAIN);
+            }
         }
-    }
+    };
+    let thread = thread::Builder::new().name(name.to_owned());
+    thread.spawn(works).logged("start a thread or a program").is_some()
 }
 
 /// Records what sessions do.

@@ -3,7 +3,7 @@
 
 use dogwatch_protocol::id::{JobId, SessionId};
 use jiff::Timestamp;
-use rusqlite::{Row, params};
+use rusqlite::{Row, Transaction, params};
 
 use crate::messages::{self, NewMessage};
 use crate::{Store, StoreError};
@@ -40,14 +40,7 @@ pub struct CallbackNews {
 impl Store {
     /// A job that this session waits for already is not added again.
     pub fn add_callback(&mut self, new: &NewCallback<'_>) -> Result<(), StoreError> {
-        self.transaction(|tx| {
-            tx.execute(
-                "INSERT INTO callbacks (subscriber, session, job, created) SELECT ?1, ?2, ?3, ?4 \
-                 WHERE NOT EXISTS (SELECT 1 FROM callbacks WHERE subscriber = ?1 AND job = ?3)",
-                params![new.subscriber, new.session, new.job, new.at.as_millisecond()],
-            )
-            .map(drop)
-        })
+        self.transaction(|tx| insert(tx, new))
     }
 
     /// The work that this session still waits for.
@@ -158,6 +151,15 @@ impl Store {
             tx.execute(sql, [subscriber]).map(drop)
         })
     }
+}
+
+pub(crate) fn insert(tx: &Transaction<'_>, new: &NewCallback<'_>) -> rusqlite::Result<()> {
+    tx.execute(
+        "INSERT INTO callbacks (subscriber, session, job, created) SELECT ?1, ?2, ?3, ?4 \
+         WHERE NOT EXISTS (SELECT 1 FROM callbacks WHERE subscriber = ?1 AND job = ?3)",
+        params![new.subscriber, new.session, new.job, new.at.as_millisecond()],
+    )
+    .map(drop)
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Callback> {

@@ -169,6 +169,11 @@ impl Store {
         Ok(first.map_or(range.after, |first| first - 1))
     }
 
+    /// The number of the oldest entry that is kept; 0 if there is none.
+    pub fn first_entry(&self) -> Result<i64, StoreError> {
+        self.read(|c| c.query_row("SELECT coalesce(min(id), 0) FROM journal", [], |row| row.get(0)))
+    }
+
     /// The number of the last entry.
     pub fn last_entry(&self) -> Result<i64, StoreError> {
         self.read(|c| c.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| row.get(0)))

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 
 use self::rows::{COLUMNS, free_name, from_row, insert, path_text};
-use crate::{Store, StoreError, journal};
+use crate::{NewCallback, Store, StoreError, callbacks, journal};
 
 pub use which::{MOST_OVER, SHOWN_FOR, Which};
 
@@ -146,6 +146,8 @@ pub struct NewSession<'a> {
     pub created: Timestamp,
     pub tags: &'a [String],
     pub membership: Option<&'a TeamMembership>,
+    /// The session that is told of the end of its first turn.
+    pub subscriber: Option<&'a str>,
 }
 
 /// The name for a new session.
@@ -175,6 +177,10 @@ impl Store {
                 },
             };
             insert(tx, new, &name)?;
+            if let Some(subscriber) = new.subscriber {
+                let (session, at) = (new.id, new.created);
+                callbacks::insert(tx, &NewCallback { subscriber, session, job: None, at })?;
+            }
             Ok(Ok(name))
         })
         .inspect(|_| self.dir.tell_sessions())

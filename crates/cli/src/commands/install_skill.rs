@@ -63,9 +63,8 @@ mod tests {
     #[test]
     fn the_skill_is_short_and_has_a_front_matter() {
         assert!(SKILL.starts_with("---\nname: dogwatch\ndescription: "));
-        // About four characters are a token of English; a word or a sign is at least one.
-        let signs = SKILL.chars().filter(char::is_ascii_punctuation).count();
-        let tokens = (SKILL.len() / 4).max(SKILL.split_whitespace().count() + signs / 2);
+        // Measured: 3.6 bytes are a token (docs/skill.md).
+        let tokens = SKILL.len() / 3;
         assert!(tokens <= 1_200, "{tokens} tokens");
         let extension = include_str!("../../../../contrib/gemini-extension/GEMINI.md");
         assert!(SKILL.ends_with(extension), "the extension has the same text");

@@ -92,13 +92,17 @@ fn claude_takes_the_plugin_and_connects_to_its_server() {
 }
 
 #[test]
-fn gemini_takes_the_extension() {
+fn gemini_takes_the_extension_and_connects_to_its_server() {
     if !is_installed(Agent::Gemini) {
         return;
     }
     let env = TestEnv::new();
     let folder = contrib("gemini-extension").canonicalize().unwrap();
-    let validate = ["extensions", "validate"];
-    let said = env.run(program(&env, Agent::Gemini).args(validate).arg(&folder)).success();
-    assert!(said.to_string().contains("successfully validated"), "{said}");
+    let install = ["extensions", "install", "--consent", "--skip-settings"];
+    let mut command = program(&env, Agent::Gemini);
+    // It asks whether the folder is trusted.
+    let said = env.run_with_input(command.args(install).arg(&folder), b"y\n").success();
+    assert!(said.to_string().contains("installed successfully"), "{said}");
+    let servers = env.run(program(&env, Agent::Gemini).args(["mcp", "list"])).success();
+    assert!(servers.to_string().contains("Connected"), "{servers}");
 }

@@ -289,6 +289,52 @@ fn without_a_session_of_its_own_nobody_can_be_told() {
     assert_eq!(listed["jobs"].as_array().unwrap().len(), 0, "nothing was submitted");
 }
 
+/// What the skill shows is what commands print, apart from what differs each time.
+#[test]
+fn the_skill_shows_what_commands_print() {
+    const SKILL: &str =
+        include_str!("../../../../contrib/claude-plugin/dogwatch/skills/dogwatch/SKILL.md");
+    let shown = |command: &str| {
+        let full = format!("$ dogwatch {command} ");
+        let mut lines = SKILL.lines().skip_while(|line| !format!("{line} ").starts_with(&full));
+        lines.nth(1).unwrap().to_owned()
+    };
+    let env = world();
+    scenario(
+        &env,
+        "asker",
+        "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nstall = 'forever'\n",
+        "",
+    );
+    let lead = agent(&env, "lead");
+    let run = |args: &[&str]| within(&env, &lead, args).success();
+    assert_eq!(
+        run(&["spawn", "codex", "--name", "api", "--notify-me"]).text().trim(),
+        shown("spawn")
+    );
+    is(&env, "api", "idle");
+    let job = run(&["job", "submit", "api", "Now write the docs", "--notify-me"]).text();
+    let job = job.trim();
+    assert_eq!(job.len(), shown("job submit").len(), "{job}");
+    let waited = run(&["job", "wait", &job[..8], "--timeout", "20s"]);
+    let waited = waited.stderr.trim();
+    assert!(waited.starts_with("job ") && waited.ends_with(" is done"), "{waited}");
+    assert!(SKILL.contains(&format!("job {}… is done", &shown("job submit")[..9])));
+    assert_eq!(run(&["send", "api", "Use the other branch"]).text().trim(), shown("send"));
+    env.spawn(&["codex", "--name", "web", "--env", "PLAY=asker"]);
+    is(&env, "web", "waiting");
+    let listed = run(&["status"]).text();
+    let words = |line: &str| line.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(listed.lines().next().unwrap()), words(&shown("status")), "{listed}");
+    let waits =
+        run(&["wait", "lead", "web", "--for", "waiting", "--any", "--timeout", "20s"]).text();
+    let begins = shown("wait api web").replace("question: Which port?", "");
+    assert!(waits.starts_with(&begins), "{waits}");
+    let asks = run(&["status", "web"]).text();
+    assert!(asks.contains("\n  1. ") && asks.contains("to answer: dogwatch answer web NUMBER"));
+    assert!(SKILL.contains("\n  1. ") && SKILL.contains("to answer: dogwatch answer web NUMBER"));
+}
+
 #[test]
 fn the_skill_is_written_and_taken_away_again() {
     let env = TestEnv::new();

@@ -33,6 +33,7 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
             created: at,
             tags: &[],
             membership: None,
+            subscriber: None,
         };
         let launch = Launch {
             argv: vec!["true".into()],

@@ -12,7 +12,7 @@ use dogwatch_core::delivery::{When, safe_text};
 use dogwatch_core::profile;
 use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
-use dogwatch_store::{Callback, NewCallback, NewMessage, Store};
+use dogwatch_store::{Callback, NewCallback, NewMessage};
 use jiff::Timestamp;
 
 use crate::actions::job;
@@ -33,6 +33,12 @@ const AT_MOST: i64 = 10_000;
 #[derive(Debug, Clone)]
 pub struct Subscriber(SessionId);
 
+impl Subscriber {
+    pub(super) fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
 /// Finds the caller's own session, before any work is given away: a caller that cannot be told is an error.
 pub fn subscriber(context: &Context) -> Result<Subscriber, Error> {
     let none = || Error::Message(MessageError::NoOwnSession);
@@ -51,19 +57,9 @@ pub fn subscribe(
     session: &str,
     job: Option<&str>,
 ) -> Result<(), Error> {
-    add(&mut context.store()?, subscriber, session, job)?;
+    let new = NewCallback { subscriber: subscriber.as_str(), session, job, at: Timestamp::now() };
+    context.store()?.add_callback(&new)?;
     wake(context, subscriber);
-    Ok(())
-}
-
-/// The same without its courier, which `wake` starts.
-pub(super) fn add(
-    store: &mut Store,
-    Subscriber(subscriber): &Subscriber,
-    session: &str,
-    job: Option<&str>,
-) -> Result<(), Error> {
-    store.add_callback(&NewCallback { subscriber, session, job, at: Timestamp::now() })?;
     Ok(())
 }
 

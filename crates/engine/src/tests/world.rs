@@ -80,6 +80,7 @@ impl World {
             created,
             tags: &[],
             membership: None,
+            subscriber: None,
         };
         self.store().register(&new, Wanted::Exactly(&name), &[]).unwrap().unwrap();
         id

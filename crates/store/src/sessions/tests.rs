@@ -25,6 +25,7 @@ fn new(id: &str) -> NewSession<'_> {
         created: Timestamp::UNIX_EPOCH,
         tags: &[],
         membership: None,
+        subscriber: None,
     }
 }
 

@@ -311,6 +311,8 @@ impl Plan {
             created: now.timestamp(),
             tags: &request.tags,
             membership: request.membership.as_ref(),
+            // Recorded with it: however early we are killed, no agent is started whose end is not told.
+            subscriber: request.subscriber.as_ref().map(Subscriber::as_str),
         };
         let wanted = if self.exact_name {
             Wanted::Exactly(&self.name)
@@ -329,10 +331,6 @@ impl Plan {
         let mut refused = Vec::new();
         loop {
             let name = store.register(&new, wanted, &refused)??;
-            // Before the agent exists: however early we are killed, none is started whose end is not told.
-            if let Some(subscriber) = &request.subscriber {
-                callback::add(store, subscriber, &self.id, None)?;
-            }
             match self.make_pane(context, request, &name) {
                 Ok((pane, server)) => {
                     // The runner notes its pane too, so a store that fails now (a full disk) loses nothing.
