@@ -8,7 +8,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::runner;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::dispositions;
+use super::kernel;
 use super::terminal::Terminal;
 
 /// The agent as the runner's one job: a process group of its own, which has the terminal.
@@ -39,13 +39,13 @@ impl Job {
         if let Some((_, cwd)) = env.iter().find(|(key, _)| key == OsStr::new("PWD")) {
             command.current_dir(cwd);
         }
-        dispositions::stop_for_the_terminal();
+        kernel::stop_for_the_terminal();
         // Returns only after the program was executed, or with the reason why it was not. The child is
         // waited for by the event thread, by pid.
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::other("the kernel gave no pid"))?;
-        dispositions::take_terminal_freely();
+        kernel::take_terminal_freely();
         let mut job = Self { pid: ChildPid(pid), terminal };
         job.put_in_foreground();
         Ok(job)

@@ -20,11 +20,14 @@ use dogwatch_core::notify::pace::{Looked, Pace};
 use dogwatch_store::StateDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::kernel;
 use crate::config;
 use crate::observe::changes::{Changes, Interest, Waker};
 
 /// Longest sleep, whatever is due: the configuration may be on a file system that tells nothing.
 const LONGEST: Duration = Duration::from_mins(2);
+/// After so long without anything to do, what was needed for it is given back.
+const SETTLED: Duration = Duration::from_secs(5);
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -114,19 +117,32 @@ impl Shared {
         let begun = Instant::now();
         let mut pace = Pace::default();
         let (mut told, mut prints) = (None, Vec::new());
+        let mut read = self.config_print();
         let mut is_wanted = self.wants_sessions();
+        let mut has_worked = true;
+        if is_wanted {
+            // What was told before anybody listened.
+            pace.told(begun.elapsed());
+        }
         while !self.is_over.load(Ordering::Relaxed) {
             let mut watched = interests.clone();
             // Output of an agent that nobody wants to know of need not wake us.
             watched.retain(|(_, what)| is_wanted || *what == Stirred::Configuration);
             let due = pace.due().filter(|_| is_wanted);
             let left = due.map_or(LONGEST, |due| due.saturating_sub(begun.elapsed())).min(LONGEST);
+            let is_settling = has_worked && left > SETTLED;
+            let left = if is_settling { SETTLED } else { left };
             let stirred = if changes.is_told() {
                 changes.set(watched);
                 changes.wait(left)
             } else {
                 self.look_around(&mut changes, &watched, &mut prints, left)
             };
+            if is_settling && stirred.is_empty() {
+                kernel::let_go_of_code();
+                has_worked = false;
+                continue;
+            }
             let now = begun.elapsed();
             for what in &stirred {
                 match what {
@@ -135,7 +151,11 @@ impl Shared {
                     Stirred::Configuration => {}
                 }
             }
-            if stirred.contains(&Stirred::Configuration) || (stirred.is_empty() && due.is_none()) {
+            let may_differ = stirred.contains(&Stirred::Configuration)
+                || (stirred.is_empty() && due.is_none() && self.config_print() != read);
+            if may_differ {
+                has_worked = true;
+                read = self.config_print();
                 let wants = self.wants_sessions();
                 if wants && !is_wanted {
                     pace.told(now);
@@ -143,6 +163,7 @@ impl Shared {
                 is_wanted = wants;
             }
             if is_wanted && pace.due().is_some_and(|due| due <= begun.elapsed()) {
+                has_worked = true;
                 let found = self.look(told);
                 told = found.and_then(|found| found.told);
                 pace.looked(begun.elapsed(), found);
@@ -174,6 +195,10 @@ impl Shared {
         let before = std::mem::replace(prints, now);
         let is_new = |one: &&(Stirred, Print)| !before.contains(one);
         prints.iter().filter(is_new).map(|(what, _)| *what).collect()
+    }
+
+    fn config_print(&self) -> Print {
+        print(self.config.as_deref()?)
     }
 
     fn wants_sessions(&self) -> bool {

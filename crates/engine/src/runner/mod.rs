@@ -8,10 +8,13 @@
 //! A signal to the runner is an order: `HUP` (the terminal is gone), `TERM` (end the agent, politely
 //! first), `QUIT` (at once).
 
-#[expect(unsafe_code, reason = "a signal can only be ignored through the C library")]
-mod dispositions;
 mod events;
 mod job;
+#[expect(
+    unsafe_code,
+    reason = "signals are ignored and memory is given back through the C library only"
+)]
+mod kernel;
 mod lookout;
 mod mail;
 mod startup;
