@@ -191,6 +191,19 @@ impl Store {
         })
     }
 
+    /// Whether a session was seen at work, or its hooks told of anything but its beginning and its end.
+    pub fn has_worked(&self, session: &str) -> Result<bool, StoreError> {
+        self.read(|c| {
+            c.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM signals WHERE session = ?1 \
+                 AND event NOT IN ('SessionStart', 'SessionEnd', 'Notification')) \
+                 OR EXISTS (SELECT 1 FROM journal WHERE session = ?1 AND event = ?2 \
+                 AND json_extract(data, '$.state') = 'working')",
+            )?
+            .query_row(params![session, kind::STATE], |row| row.get(0))
+        })
+    }
+
     /// How many events of a session had this very status since then. Of a dialog that cannot be seen yet, it is not known whether it is
     /// one of those before.
     pub fn times_of_event(

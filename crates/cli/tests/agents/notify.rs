@@ -98,6 +98,26 @@ fn an_answer_in_time_makes_it_superfluous() {
 }
 
 #[test]
+fn a_turn_of_before_is_not_told_when_its_conversation_is_resumed() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    configure(&lab, "on = ['done']");
+    let first = lab.spawn(&["--prompt", "[hello]"]);
+    eventually("its turn is told", || told(&lab).len() == 1);
+    let listed = lab.dogwatch(&["ls", "--json"]).success().json();
+    let conversation = listed["sessions"][0]["conversation"].as_str().unwrap().to_owned();
+    lab.end(&["--now"]);
+    let again = lab.spawn(&["--resume", &conversation]);
+    assert_ne!(first.id, again.id);
+    let _ = lab.dogwatch(&["wait", "a", "--for", "idle", "--timeout", "30s"]).success();
+    // The next turn is the mark: when it is told, everything before it was.
+    let _ = lab.dogwatch(&["send", "a", "[hello]"]).success();
+    eventually("the next turn is told", || told(&lab).len() == 2);
+    let log = lab.dogwatch(&["notify", "log", "--json"]).success().json();
+    assert_eq!(log["deliveries"].as_array().unwrap().len(), 2, "{log:#}");
+    lab.end(&["--now"]);
+}
+
+#[test]
 fn two_watchers_and_a_runner_tell_once() {
     let Some(lab) = Lab::new(Agent::Claude) else { return };
     configure(&lab, "on = ['waiting']");

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_core::launch::PROMPT_FILE;
 use dogwatch_core::notice::Occasion;
 use dogwatch_core::notify::pace::Looked;
 use dogwatch_core::notify::session::{self, StatusEvent};
@@ -24,6 +25,8 @@ use crate::{Context, Error};
 
 /// How often a session that works is looked at for nothing but that it may be stuck.
 const STUCK: Duration = Duration::from_mins(1);
+/// Words of a command line that resume a conversation.
+const RESUME: [&str; 4] = ["--resume", "resume", "--session", "--continue"];
 /// A try that fails is over by then, and the next one is due.
 const RETRY: Duration = Duration::from_secs(12);
 
@@ -114,6 +117,9 @@ pub fn add_all(
             ended.is_none_or(|ended| ended.cause == Cause::Itself && ended.by.is_none());
         let now = Timestamp::now();
         if let Some(event) = session::event(&one.verdict, by_itself, now) {
+            if event.occasion == Occasion::Done && is_of_before(context, store, one) {
+                continue;
+            }
             let id = one.seen.session.id.as_str();
             let lately = now.checked_sub(repeat::WINDOW).unwrap_or(now);
             let times = store.times_of_event(id, &event.detail, lately);
@@ -123,6 +129,17 @@ pub fn add_all(
         }
     }
     untracked
+}
+
+/// Whether the turn that is over is one of before: a conversation that was resumed shows its end.
+fn is_of_before(context: &Context, store: &Store, one: &SessionStatus) -> bool {
+    let session = &one.seen.session;
+    let is_resumed = session.command.iter().any(|word| RESUME.contains(&word.as_str()));
+    let has_prompt = || context.state.session(&session.id).path().join(PROMPT_FILE).exists();
+    is_resumed
+        && matches!(one.verdict.status, Status::Idle { .. })
+        && !has_prompt()
+        && store.has_worked(&session.id).logged("read signals") == Some(false)
 }
 
 fn news<'a>(one: &SessionStatus, event: &'a StatusEvent, hold: Duration) -> News<'a> {
