@@ -1,5 +1,6 @@
 #!/bin/sh
 # Looks to dogwatch like Claude Code: its screen, title and state file. The prompt, which is the last argument, is "play SCENE".
+[ "$1" = --version ] && { echo '2.1.325 (Claude Code)'; exit; }
 for scene; do :; done
 scene=${scene#play }
 case $scene in

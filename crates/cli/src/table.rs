@@ -24,7 +24,7 @@ const INDENT: usize = 2;
 const NARROWEST: usize = 12;
 /// The least room in which it makes sense to read on beside the other columns.
 const LAST_COLUMN: usize = 24;
-/// The least room for a text beside columns that could be left out.
+/// The least room for a text beside columns that are of less use.
 const TEXT_COLUMN: usize = 20;
 /// Columns of paths, and of what people wrote.
 const PATHS: [&str; 2] = ["FOLDER", "PROGRAM"];
@@ -71,8 +71,17 @@ pub(crate) struct Table {
     width: Option<usize>,
     /// Columns that may be left out, the first of them first.
     spare: Vec<String>,
-    /// Columns that are shown only where all others keep a readable width, the first of them left out first.
-    optional: Vec<String>,
+    /// Columns that are shown only where all others keep a width, the first of them left out first.
+    optional: Vec<Optional>,
+}
+
+#[derive(Debug)]
+struct Optional {
+    title: String,
+    /// The room that texts keep.
+    text: usize,
+    /// The room that the last column keeps beside the others.
+    last: usize,
 }
 
 /// Where the columns go.
@@ -107,10 +116,15 @@ impl Table {
         self
     }
 
-    /// Columns that are shown only where the others have room, the first of them left out first. Other than [spare](Self::spare)
-    /// ones they stay if the last column has to go on in further lines.
-    pub(crate) fn optional(mut self, titles: &[&str]) -> Self {
-        self.optional = titles.iter().map(|&title| title.to_owned()).collect();
+    /// Columns that are shown only where the others have room, the first of them left out first: the last column and texts go before
+    /// `minor` ones; texts before `middle` ones, for which the last column goes below; and `major` ones stay while texts can be read.
+    pub(crate) fn optional(mut self, minor: &[&str], middle: &[&str], major: &[&str]) -> Self {
+        let kinds =
+            [(minor, TEXT_COLUMN, LAST_COLUMN), (middle, TEXT_COLUMN, 0), (major, NARROWEST, 0)];
+        for (titles, text, last) in kinds {
+            let with = |title: &&str| Optional { title: (*title).to_owned(), text, last };
+            self.optional.extend(titles.iter().map(with));
+        }
         self
     }
 
@@ -160,8 +174,8 @@ impl Table {
             }
         }
         for optional in &self.optional {
-            let least = self.least(&columns, &widths);
-            let at = columns.iter().position(|column| self.header[*column] == *optional);
+            let least = self.least(&columns, &widths, optional);
+            let at = columns.iter().position(|column| self.header[*column] == optional.title);
             if let Some(at) = at.filter(|_| least > width) {
                 columns.remove(at);
                 widths.remove(at);
@@ -174,12 +188,8 @@ impl Table {
                 !self.is_one_of(&columns, last, &PATHS) && !self.is_one_of(&columns, last, &TEXTS);
             total(widths) - if bends { rest } else { 0 }
         };
-        for kinds in [&TEXTS[..], &PATHS[..]] {
-            for at in (0..columns.len()).filter(|at| self.is_one_of(&columns, *at, kinds)) {
-                let over = wanted(&widths).saturating_sub(width);
-                widths[at] = widths[at].saturating_sub(over).max(widths[at].min(NARROWEST));
-            }
-        }
+        let natural = widths.clone();
+        self.shrink(&columns, &mut widths, width, wanted);
         let before_last = total(&widths) - widths[last];
         let place = if total(&widths) <= width {
             Place::Beside
@@ -187,6 +197,12 @@ impl Table {
             widths[last] = width - before_last;
             Place::Beside
         } else if before_last.saturating_sub(GAP) <= width {
+            if !self.optional.is_empty() {
+                // The room that the last one leaves.
+                widths = natural;
+                let others = |widths: &[usize]| total(&widths[..last]);
+                self.shrink(&columns, &mut widths, width, others);
+            }
             Place::LastBelow
         } else {
             Place::Stacked
@@ -194,21 +210,38 @@ impl Table {
         Layout { columns, widths, place }
     }
 
-    /// The least width in which these columns can be read.
-    fn least(&self, columns: &[usize], widths: &[usize]) -> usize {
+    /// Makes texts and paths narrower, until what is wanted fits.
+    fn shrink(
+        &self,
+        columns: &[usize],
+        widths: &mut [usize],
+        width: usize,
+        wanted: impl Fn(&[usize]) -> usize,
+    ) {
+        for kinds in [&TEXTS[..], &PATHS[..]] {
+            for at in (0..columns.len()).filter(|at| self.is_one_of(columns, *at, kinds)) {
+                let over = wanted(widths).saturating_sub(width);
+                widths[at] = widths[at].saturating_sub(over).max(widths[at].min(NARROWEST));
+            }
+        }
+    }
+
+    /// The least width of these columns that leaves texts and the last column the room that they keep beside the optional one.
+    fn least(&self, columns: &[usize], widths: &[usize], beside: &Optional) -> usize {
         let last = columns.len().saturating_sub(1);
         let of = |(at, width): (usize, &usize)| {
             let is_text = self.is_one_of(columns, at, &TEXTS);
             let most = if at == last {
-                LAST_COLUMN
+                beside.last
             } else if is_text {
-                TEXT_COLUMN
+                beside.text
             } else {
                 usize::MAX
             };
-            GAP + (*width).min(most)
+            // Without room, the last one goes below.
+            if most == 0 { 0 } else { GAP + (*width).min(most) }
         };
-        widths.iter().enumerate().map(of).sum::<usize>() - GAP
+        widths.iter().enumerate().map(of).sum::<usize>().saturating_sub(GAP)
     }
 
     fn is_one_of(&self, columns: &[usize], at: usize, titles: &[&str]) -> bool {

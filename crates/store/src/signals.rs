@@ -122,6 +122,18 @@ impl Store {
         })
     }
 
+    /// The payload of the last signal of a session that names a transcript.
+    pub fn names_transcript(&self, session: &str) -> Result<Option<String>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached(
+                "SELECT payload FROM signals WHERE session = ? AND instr(payload, 'transcript_path') \
+                 ORDER BY id DESC LIMIT 1",
+            )?
+            .query_row([session], |row| row.get(0))
+            .optional()
+        })
+    }
+
     /// The last events of a session in the order of arrival, without their payloads: those after a known one, back to an event
     /// that is sufficient.
     pub fn events_after(

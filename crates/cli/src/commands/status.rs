@@ -214,8 +214,11 @@ fn table(statuses: &[SessionStatus], beside: &Beside, now: Timestamp) -> Table {
     let mut header = vec!["NAME", "AGENT", "STATE", "FOR"];
     header.extend(optional.iter().zip(&has).filter(|(_, has)| **has).map(|(title, _)| *title));
     header.push("DETAIL");
-    let mut table = ui::table(&header)
-        .optional(&["TOKENS", "BASIS", "COST", "TAGS", "PROJECT", "CONTEXT", "AGENT", "TITLE"]);
+    let mut table = ui::table(&header).optional(
+        &["BASIS", "TAGS"],
+        &["AGENT"],
+        &["TOKENS", "COST", "PROJECT", "CONTEXT", "TITLE"],
+    );
     for (one, more) in statuses.iter().zip(cells) {
         let verdict = &one.verdict;
         let mut row: Vec<Cell> = vec![

@@ -100,13 +100,29 @@ fn nothing_that_matters_is_lost_at_any_width() {
 }
 
 fn statuses(width: usize) -> String {
-    let header =
-        ["NAME", "AGENT", "STATE", "FOR", "TITLE", "PROJECT", "CONTEXT", "BASIS", "DETAIL"];
-    let mut table = Table::new(&header, Some(width))
-        .optional(&["BASIS", "PROJECT", "CONTEXT", "AGENT", "TITLE"]);
+    let header = [
+        "NAME", "AGENT", "STATE", "FOR", "TITLE", "PROJECT", "CONTEXT", "TOKENS", "COST", "BASIS",
+        "DETAIL",
+    ];
+    let mut table = Table::new(&header, Some(width)).optional(
+        &["BASIS"],
+        &["AGENT"],
+        &["TOKENS", "COST", "PROJECT", "CONTEXT", "TITLE"],
+    );
     let row = |name: &str, detail: &str| -> Vec<Cell> {
         let title = "Rate limits of the public API and their documentation";
-        let cells = ["claude", "waiting", "3m", title, "shop@main", "62% left", "asserted", detail];
+        let cells = [
+            "claude",
+            "waiting",
+            "3m",
+            title,
+            "shop@main",
+            "62% left",
+            "12.3k",
+            "$0.42",
+            "asserted",
+            detail,
+        ];
         [name].iter().chain(&cells).map(|text| (*text).into()).collect()
     };
     table.row(row("api", "permission: Bash rm -rf build; this is a rather long command"));
@@ -118,16 +134,16 @@ fn statuses(width: usize) -> String {
 fn columns_are_chosen_by_width() {
     assert_eq!(
         statuses(80),
-        "NAME        AGENT   STATE    FOR  TITLE                 DETAIL\n\
-         api         claude  waiting  3m   Rate limits of the …  permission: Bash rm -rf\n\
-         \x20                                                       build; this is a rather\n\
-         \x20                                                       long command\n\
-         login-page  claude  waiting  3m   Rate limits of the …"
+        "NAME        STATE    FOR  TITLE               PROJECT    CONTEXT   TOKENS  COST\n\
+         \x20 DETAIL\n\
+         api         waiting  3m   Rate limits of th…  shop@main  62% left  12.3k   $0.42\n\
+         \x20 permission: Bash rm -rf build; this is a rather long command\n\
+         login-page  waiting  3m   Rate limits of th…  shop@main  62% left  12.3k   $0.42"
     );
     for (width, shown, hidden) in [
-        (75, "TITLE", "AGENT"),
-        (40, "DETAIL", "TITLE"),
-        (100, "CONTEXT", "BASIS"),
+        (70, "COST", "TOKENS"),
+        (40, "TITLE", "CONTEXT"),
+        (100, "AGENT", "BASIS"),
         (200, "BASIS", "nothing"),
     ] {
         let drawn = statuses(width);

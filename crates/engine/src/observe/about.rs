@@ -175,8 +175,8 @@ impl Finder<'_, '_> {
         if let Some(known) = read.or(kept) {
             return Some((known.to_owned(), rules.dialect));
         }
-        let signals = self.reader.store.signals(&session.id).logged("read signals");
-        let told = signals.and_then(|signals| transcripts::path_told(&signals));
+        let told = self.reader.store.names_transcript(&session.id).logged("read signals").flatten();
+        let told = told.and_then(|payload| transcripts::path_in(&payload));
         Some((transcripts::locate(self.context, session, rules, told)?, rules.dialect))
     }
 

@@ -63,13 +63,15 @@ fn read_on(
     let mut conversations = HashMap::new();
     for session in sessions {
         let Some(path) = reader.transcript(session) else {
+            if !session.is_over() {
+                continue;
+            }
             // One that has ended: what was read of it before.
             let known = match &session.conversation {
                 Some(conversation) => vec![conversation.clone()],
                 None => cache.conversations_of(&session.id)?,
             };
             if let [only] = known.as_slice()
-                && session.is_over()
                 && !cache.buckets_of(&session.agent, only, 0)?.is_empty()
             {
                 conversations.insert(session.id.clone(), only.clone());
