@@ -354,7 +354,7 @@ impl<'c> Watcher<'c> {
             let is_unseen =
                 !watched.status.verdict.status.is_over() && watched.status.seen.is_ours();
             if is_unseen && !listed.contains_key(id) {
-                let kept = self.reader.store.by_id(id)?.filter(|session| !session.archived);
+                let kept = self.reader.store.by_id(id)?.filter(is_to_be_reported);
                 listed.extend(kept.map(|session| (id.clone(), session)));
             }
         }
@@ -461,7 +461,11 @@ impl<'c> Watcher<'c> {
             return Ok(unmanaged::lives(known.origin).then(|| known.clone()));
         }
         match voice {
-            Some(Voice::Word) => Ok(self.reader.store.by_id(id)?.filter(|s| !s.archived)),
+            Some(Voice::Word) => {
+                let is_over = watched.status.verdict.status.is_over();
+                let kept = self.reader.store.by_id(id)?;
+                Ok(kept.filter(|one| !one.archived || (!is_over && is_to_be_reported(one))))
+            }
             _ => Ok(Some(known.clone())),
         }
     }
@@ -583,4 +587,9 @@ fn passing(error: dogwatch_tmux::Error) -> dogwatch_tmux::Error {
     }
     let source = std::io::Error::other(error.to_string()).into();
     dogwatch_tmux::Error::Io { action: "ask tmux", source }
+}
+
+/// `kill` archives a session as soon as it has ended: that it ended is reported all the same.
+fn is_to_be_reported(session: &Session) -> bool {
+    !session.archived || session.ended().is_some()
 }
