@@ -11,7 +11,8 @@ use dogwatch_core::attention::{Place, badge};
 use dogwatch_core::exit_code;
 use dogwatch_core::status::Status;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
-use dogwatch_engine::watch::{Watcher, labels};
+use dogwatch_engine::watch::Watcher;
+use dogwatch_engine::watch::labels::{self, Follower};
 use dogwatch_engine::{Context, Error};
 use dogwatch_store::Which;
 use jiff::Timestamp;
@@ -71,6 +72,10 @@ pub(crate) fn status(context: &Context, args: &TmuxStatus) -> Result<u8, Error> 
     if args.follow {
         return follow(context);
     }
+    if let Some(shown) = labels::followed(context) {
+        ui::line(shown);
+        return Ok(exit_code::OK);
+    }
     let now = Timestamp::now();
     let all = StatusReader::new(context)?.all_of(Which::current(now), now)?;
     ui::line(in_short(context, all.iter()));
@@ -100,7 +105,7 @@ fn in_short<'s>(context: &Context, all: impl Iterator<Item = &'s SessionStatus>)
 /// Sets the option when it changes, until the tmux server ends.
 fn follow(context: &Context) -> Result<u8, Error> {
     // One for each server, however often a configuration starts it.
-    let Some(_sole) = labels::sole_follower(context) else {
+    let Some(follower) = Follower::new(context) else {
         ui::talk("another process keeps @dogwatch_status current");
         return Ok(exit_code::OK);
     };
@@ -116,6 +121,7 @@ fn follow(context: &Context) -> Result<u8, Error> {
         let short = in_short(context, watcher.statuses());
         if shown.as_ref() != Some(&short) {
             watcher.set_global(OPTION, Some(&short));
+            follower.keep(&short);
             shown = Some(short);
         }
     }

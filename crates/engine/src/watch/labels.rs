@@ -2,11 +2,13 @@
 //! set only when they change, by one watcher at a time, and removed when it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{File, TryLockError};
+use std::io::Read as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use dogwatch_base::log::Logged as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::status::Status;
 use dogwatch_core::terminal;
 use dogwatch_protocol::id::SessionId;
@@ -63,9 +65,36 @@ fn lock_file(context: &Context, name: &str) -> PathBuf {
     context.state.root().join(format!("{name}{socket}.lock"))
 }
 
-/// The right to keep the options of the whole server current; it ends with the file. `None` if another process has it.
-pub fn sole_follower(context: &Context) -> Option<File> {
-    lock(&lock_file(context, "status"))
+/// The right to keep the status line of a server current, and what it shows. It ends with the process.
+#[derive(Debug)]
+pub struct Follower {
+    file: File,
+}
+
+impl Follower {
+    /// `None` if another process has it.
+    pub fn new(context: &Context) -> Option<Self> {
+        let file = lock(&lock_file(context, "status"))?;
+        file.set_len(0).logged("empty a file")?;
+        Some(Self { file })
+    }
+
+    /// Keeps what is shown, for those who ask without looking themselves.
+    pub fn keep(&self, shown: &str) {
+        self.file.write_all_at(format!("{shown}\n").as_bytes(), 0).logged("keep the status line");
+    }
+}
+
+/// What another process that follows the server shows; `None` if there is none.
+pub fn followed(context: &Context) -> Option<String> {
+    let path = lock_file(context, "status");
+    let mut file = File::open(path).logged_unless_missing("open a lock")?;
+    if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return None;
+    }
+    let mut kept = String::new();
+    file.read_to_string(&mut kept).logged("read the status line")?;
+    kept.split_once('\n').map(|(shown, _)| shown.to_owned())
 }
 
 fn lock(path: &Path) -> Option<File> {

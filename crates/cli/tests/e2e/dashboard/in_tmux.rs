@@ -23,9 +23,16 @@ fn a_status_line_is_kept_current_and_cleared() {
     eventually("the pane has its state", || state() == "working");
     env.spawn_script("three", "exec sleep 300");
     eventually("it is current", || option("@dogwatch_status") == "*2 x1");
+    // Who asks gets what the follower shows, without looking again.
+    eventually("so is the command", || {
+        env.dogwatch(&["tmux-status"]).success().text().trim() == "*2 x1"
+    });
     process::signal(i32::try_from(follower.id()).unwrap(), Signal::TERM);
     assert!(follower.wait().unwrap().success());
     assert_eq!((option("@dogwatch_status"), state()), (String::new(), String::new()));
+    env.spawn_script("four", "exec sleep 300");
+    let alone = env.dogwatch(&["tmux-status"]).success().text();
+    assert_eq!(alone.trim(), "*3 x1", "without a follower it looks itself");
 }
 
 #[test]
