@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
-use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -88,12 +87,13 @@ impl Follower {
 /// What another process that follows the server shows; `None` if there is none.
 pub fn followed(context: &Context) -> Option<String> {
     let path = lock_file(context, "status");
-    let mut file = File::open(path).logged_unless_missing("open a lock")?;
+    let file = File::open(path).logged_unless_missing("open a lock")?;
     if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
         return None;
     }
-    let mut kept = String::new();
-    file.read_to_string(&mut kept).logged("read the status line")?;
+    let mut kept = [0; 100];
+    let length = file.read_at(&mut kept, 0).logged("read the status line")?;
+    let kept = std::str::from_utf8(&kept[..length]).logged("read the status line")?;
     kept.split_once('\n').map(|(shown, _)| shown.to_owned())
 }
 
