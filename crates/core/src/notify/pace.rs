@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A hook's signal is followed by what the screen shows.
 const AFTER_NEWS: Duration = Duration::from_millis(100);
 /// Least time between two looks because of hooks.
-const BETWEEN_NEWS: Duration = Duration::from_secs(1);
+const BETWEEN_NEWS: Duration = Duration::from_millis(500);
 /// A screen without output for so long is at rest.
 const REST: Duration = Duration::from_millis(300);
 /// Least time between two looks at a session that works.
@@ -151,7 +151,7 @@ mod tests {
         pace.moved(ms(100));
         assert_eq!(pace.due(), Some(ms(2000)));
         pace.told(ms(150));
-        assert_eq!(pace.due(), Some(ms(1000)), "a hook sooner");
+        assert_eq!(pace.due(), Some(ms(500)), "a hook sooner");
         pace.looked(ms(1000), Some(BUSY));
         for tick in 0..1000 {
             pace.moved(ms(1000 + tick * 100));
