@@ -65,6 +65,11 @@ fn log(context: &Context, args: &args::NotifyLog) -> Result<u8, Error> {
         ui::json(&NotifyLog { deliveries });
         return Ok(exit_code::OK);
     }
+    if deliveries.is_empty() {
+        let failed = if args.failed { " that failed" } else { "" };
+        ui::talk(format_args!("no notifications{failed}; to try a channel: dogwatch notify test"));
+        return Ok(exit_code::OK);
+    }
     let mut table = ui::table(&["TIME", "CHANNEL", "RESULT", "TRIES", "NOTIFICATION", "NOTE"]);
     for one in &deliveries {
         let colour = match one.state {
