@@ -180,7 +180,9 @@ fn stopped_from_outside_it_takes_the_terminal_back() {
     env.spawn_script("one", "exec sleep 300");
     let terminal = Terminal::top(&env, (100, 30));
     process::signal(terminal.pid(), Signal::STOP);
-    terminal.until("the shell has the terminal", |screen| screen.trim_end().ends_with('$'));
+    terminal.until("the shell has the terminal", |screen| {
+        screen.lines().any(|line| line.trim_end().ends_with('$'))
+    });
     // Nothing has reset the terminal yet: Enter is no end of a line there.
     terminal.write("stty sane; clear; echo the shell was here");
     terminal.keys(&["C-j"]);
