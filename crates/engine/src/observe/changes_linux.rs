@@ -7,9 +7,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use dogwatch_base::log::Logged as _;
+use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_core::record::ProcessIdent;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
@@ -21,8 +21,13 @@ use crate::observe::processes;
 /// A burst of writes is waited out this long, so that one change is not judged five times.
 const BURST: Duration = Duration::from_millis(5);
 
+/// How often files are looked at if the kernel does not tell of them.
+const PACE: Duration = Duration::from_millis(25);
+
 #[derive(Debug)]
 pub(super) struct Kernel {
+    /// When files were last written to, if the kernel does not tell of them.
+    written: BTreeMap<PathBuf, Option<SystemTime>>,
     writes: Option<OwnedFd>,
     /// Watched folders and terminals by the kernel's number.
     places: BTreeMap<i32, PathBuf>,
@@ -70,7 +75,8 @@ impl Stirred {
 impl Kernel {
     pub(super) fn new() -> Self {
         Self {
-            // A user has 128 of these, and they may all be taken: then the caller's own pace remains.
+            written: BTreeMap::new(),
+            // A user has 128 of these, and they may all be taken, by runners for example: then files are looked at by the clock.
             writes: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
                 .logged("watch files"),
             places: BTreeMap::new(),
@@ -98,9 +104,14 @@ impl Kernel {
 
     pub(super) fn watch<'a>(&mut self, interests: impl Iterator<Item = &'a Interest>) {
         let (mut places, mut processes) = (BTreeMap::new(), BTreeSet::new());
+        let before = std::mem::take(&mut self.written);
         for interest in interests {
             match interest {
                 Interest::File(path) => {
+                    if self.writes.is_none() {
+                        let at = before.get(path).copied().unwrap_or_else(|| written(path));
+                        self.written.insert(path.clone(), at);
+                    }
                     places.insert(path.parent().unwrap_or(path), folder_kinds());
                 }
                 Interest::Terminal(path) => {
@@ -155,6 +166,8 @@ impl Kernel {
 
     pub(super) fn wait(&mut self, at_most: Duration) -> Stirred {
         let at_most = if self.late.is_empty() { at_most } else { Duration::ZERO };
+        // Without the kernel's word, whoever waits longer is woken without a reason.
+        let at_most = if self.writes.is_none() { at_most.min(PACE) } else { at_most };
         let timeout = Timespec::try_from(at_most).ok();
         let mut fds: Vec<PollFd<'_>> = self
             .writes
@@ -165,6 +178,12 @@ impl Kernel {
             .collect();
         let ready = poll(&mut fds, timeout.as_ref()).unwrap_or(0);
         let mut stirred = Stirred { ends: std::mem::take(&mut self.late), ..Stirred::default() };
+        for (path, at) in &mut self.written {
+            let now = written(path);
+            if std::mem::replace(at, now) != now {
+                stirred.files.insert(path.clone());
+            }
+        }
         if ready == 0 {
             return stirred;
         }
@@ -223,4 +242,10 @@ fn folder_kinds() -> WatchFlags {
         | WatchFlags::MOVED_TO
         | WatchFlags::DELETE
         | WatchFlags::ONLYDIR
+}
+
+/// When a file was last written to; `None` if it does not exist.
+fn written(path: &Path) -> Option<SystemTime> {
+    let meta = std::fs::metadata(path).logged_unless_missing("look at a file")?;
+    meta.modified().logged("read when a file was changed")
 }
