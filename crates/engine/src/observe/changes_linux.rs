@@ -22,7 +22,7 @@ use crate::observe::processes;
 const BURST: Duration = Duration::from_millis(5);
 
 /// How often files are looked at if the kernel does not tell of them.
-const PACE: Duration = Duration::from_millis(25);
+const PACE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 pub(super) struct Kernel {
