@@ -119,6 +119,12 @@ impl UsageCache {
         work(&self.connection).map_err(|e| StoreError::sql(&self.path, &e))
     }
 
+    /// Reads that see the same state, under one lock: for many of them.
+    pub fn in_one_view<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _view = self.connection.unchecked_transaction();
+        work()
+    }
+
     /// All transcripts that were read.
     pub fn files(&self) -> Result<HashMap<String, KnownFile>, StoreError> {
         self.read(|c| {
@@ -206,13 +212,17 @@ impl UsageCache {
         })
     }
 
+    pub fn is_linked(&self, conversation: &str, session: &str) -> Result<bool, StoreError> {
+        let find = "SELECT 1 FROM links WHERE conversation = ? AND session = ?";
+        self.read(|c| {
+            c.prepare_cached(find)?.query_row([conversation, session], |_| Ok(())).optional()
+        })
+        .map(|found| found.is_some())
+    }
+
     /// Notes that a session has a conversation.
     pub fn link(&mut self, conversation: &str, session: &str) -> Result<(), StoreError> {
-        let find = "SELECT 1 FROM links WHERE conversation = ? AND session = ?";
-        let known = self.read(|c| {
-            c.prepare_cached(find)?.query_row([conversation, session], |_| Ok(())).optional()
-        })?;
-        if known.is_some() {
+        if self.is_linked(conversation, session)? {
             return Ok(());
         }
         self.read(|c| {

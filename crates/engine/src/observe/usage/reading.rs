@@ -227,25 +227,13 @@ fn read_opencode(path: &Path, before: Option<KnownFile>) -> Option<ReadFile> {
     Some(ReadFile { path: path.to_string_lossy().into_owned(), agent: "opencode", file, batch })
 }
 
-/// Reads on in some files, if that is not more than `most` bytes. Says whether all are known then.
-pub(super) fn read_some(
-    cache: &mut UsageCache,
-    sources: Vec<Source>,
-    most: &mut u64,
-) -> Result<bool, Error> {
+/// What of these files was not read yet.
+pub(super) fn unread(cache: &UsageCache, sources: Vec<Source>) -> Result<Vec<Unread>, Error> {
     let mut unread = Vec::new();
     for source in sources {
-        let before = match source.path.to_str() {
-            Some(path) => cache.file(path)?,
-            None => continue,
-        };
+        let Some(path) = source.path.to_str() else { continue };
+        let before = cache.file(path)?;
         unread.extend(Unread::of(source, before));
     }
-    let length: u64 = unread.iter().map(Unread::length).sum();
-    if length > *most {
-        return Ok(false);
-    }
-    *most -= length;
-    cache.add(&read_files(&unread))?;
-    Ok(true)
+    Ok(unread)
 }

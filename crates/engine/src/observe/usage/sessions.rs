@@ -8,8 +8,9 @@ use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::usage::Used;
 use dogwatch_store::{Session, UsageCache};
 
+use super::prices;
+use super::reading::{self, Unread};
 use super::sources::{self, Source};
-use super::{prices, reading};
 use crate::observe::conversations;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
@@ -44,7 +45,7 @@ pub fn of_sessions(
         let used = used.logged("read the cache of usage")?.used();
         Some((session.id.clone(), used))
     };
-    sessions.iter().filter_map(used).collect()
+    cache.in_one_view(|| sessions.iter().filter_map(used).collect())
 }
 
 struct Known {
@@ -53,51 +54,88 @@ struct Known {
     conversations: HashMap<SessionId, String>,
 }
 
+/// What is to be read for a session before its conversation is known to its end.
+struct Plan {
+    session: SessionId,
+    conversation: String,
+    unread: Vec<Unread>,
+    is_linked: bool,
+}
+
 /// Reads what the transcripts of these sessions have more.
 fn read_on(
     cache: &mut UsageCache,
     reader: &StatusReader<'_>,
     sessions: &[&Session],
 ) -> Result<Known, Error> {
+    let plans: Vec<Plan> = cache.in_one_view(|| {
+        sessions
+            .iter()
+            .filter_map(|session| plan(cache, reader, session).transpose())
+            .collect::<Result<_, _>>()
+    })?;
     let mut most = MOST_BYTES;
+    let (mut unread, mut links) = (Vec::new(), Vec::new());
     let mut conversations = HashMap::new();
-    for session in sessions {
-        let Some(path) = reader.transcript(session) else {
-            if !session.is_over() {
-                continue;
-            }
-            // One that has ended: what was read of it before.
-            let known = match &session.conversation {
-                Some(conversation) => vec![conversation.clone()],
-                None => cache.conversations_of(&session.id)?,
-            };
-            if let [only] = known.as_slice()
-                && !cache.buckets_of(&session.agent, only, 0)?.is_empty()
-            {
-                conversations.insert(session.id.clone(), only.clone());
-            }
+    for plan in plans {
+        let length: u64 = plan.unread.iter().map(Unread::length).sum();
+        if length > most {
             continue;
-        };
-        let stem = || path.file_stem().and_then(|stem| stem.to_str()).map(ToOwned::to_owned);
-        let conversation = match &*session.agent {
-            "claude" => stem(),
-            "codex" => conversations::id_of(&path),
-            _ => session.conversation.clone(),
-        };
-        let (Some(conversation), Some(source)) = (conversation, Source::of(&path, &session.agent))
-        else {
-            continue;
-        };
-        let mut all = vec![source];
-        if session.agent == "claude" {
-            sources::subagents(&path, &mut all);
         }
-        if reading::read_some(cache, all, &mut most)? {
-            cache.link(&conversation, &session.id)?;
-            conversations.insert(session.id.clone(), conversation);
+        most -= length;
+        unread.extend(plan.unread);
+        if !plan.is_linked {
+            links.push((plan.conversation.clone(), plan.session.clone()));
         }
+        conversations.insert(plan.session, plan.conversation);
+    }
+    cache.add(&reading::read_files(&unread))?;
+    for (conversation, session) in links {
+        cache.link(&conversation, &session)?;
     }
     Ok(Known { names: cache.models()?, conversations })
+}
+
+fn plan(
+    cache: &UsageCache,
+    reader: &StatusReader<'_>,
+    session: &Session,
+) -> Result<Option<Plan>, Error> {
+    let plan = |conversation: String, unread, is_linked| Plan {
+        session: session.id.clone(),
+        conversation,
+        unread,
+        is_linked,
+    };
+    let Some(path) = reader.transcript(session) else {
+        if !session.is_over() {
+            return Ok(None);
+        }
+        // One that has ended: what was read of it before.
+        let known = match &session.conversation {
+            Some(conversation) => vec![conversation.clone()],
+            None => cache.conversations_of(&session.id)?,
+        };
+        let [only] = known.as_slice() else { return Ok(None) };
+        let is_known = !cache.buckets_of(&session.agent, only, 0)?.is_empty();
+        return Ok(is_known.then(|| plan(only.clone(), Vec::new(), true)));
+    };
+    let stem = || path.file_stem().and_then(|stem| stem.to_str()).map(ToOwned::to_owned);
+    let conversation = match &*session.agent {
+        "claude" => stem(),
+        "codex" => conversations::id_of(&path),
+        _ => session.conversation.clone(),
+    };
+    let (Some(conversation), Some(source)) = (conversation, Source::of(&path, &session.agent))
+    else {
+        return Ok(None);
+    };
+    let mut all = vec![source];
+    if session.agent == "claude" {
+        sources::subagents(&path, &mut all);
+    }
+    let is_linked = cache.is_linked(&conversation, &session.id)?;
+    Ok(Some(plan(conversation, reading::unread(cache, all)?, is_linked)))
 }
 
 /// What a conversation has used since a quarter of an hour.
