@@ -146,6 +146,13 @@ impl StateDir {
         news
     }
 
+    /// Locks of those whom the kernel tells of files for notifications.
+    pub fn lookouts(&self) -> PathBuf {
+        let folder = self.root.join("lookouts");
+        make_private(&folder).logged("make a folder");
+        folder
+    }
+
     /// Written to when something about a session changed.
     pub fn news_of(&self, session: &str) -> PathBuf {
         self.root.join("news").join(name_of(session))

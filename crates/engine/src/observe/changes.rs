@@ -42,6 +42,21 @@ impl<K: Ord + Clone> Changes<K> {
         Self { kernel: kernel::Kernel::new(), interests: BTreeSet::new() }
     }
 
+    /// One that the kernel tells nothing of files: a user has few of what it takes.
+    pub fn deaf() -> Self {
+        Self { kernel: kernel::Kernel::deaf(), interests: BTreeSet::new() }
+    }
+
+    /// Has the kernel tell of files, or no longer. What is of interest has to be set again.
+    pub fn listen(&mut self, wanted: bool) {
+        if self.kernel.is_told() != wanted {
+            let waker = self.kernel.waker();
+            self.kernel = if wanted { kernel::Kernel::new() } else { kernel::Kernel::deaf() };
+            self.kernel.set_waker(waker);
+            self.interests.clear();
+        }
+    }
+
     /// What to be told of from now on. What was watched before and still is stays watched without a gap.
     pub fn set(&mut self, interests: BTreeSet<(Interest, K)>) {
         if self.interests == interests && self.kernel.is_complete() {

@@ -74,11 +74,15 @@ impl Stirred {
 
 impl Kernel {
     pub(super) fn new() -> Self {
+        // A user has 128 of these, and they may all be taken: then files are looked at by the clock.
+        let writes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
+        Self { writes: writes.logged("watch files"), ..Self::deaf() }
+    }
+
+    pub(super) fn deaf() -> Self {
         Self {
             written: BTreeMap::new(),
-            // A user has 128 of these, and they may all be taken, by runners for example: then files are looked at by the clock.
-            writes: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
-                .logged("watch files"),
+            writes: None,
             places: BTreeMap::new(),
             missing: BTreeSet::new(),
             ends: BTreeMap::new(),
@@ -91,6 +95,10 @@ impl Kernel {
 
     pub(super) fn waker(&self) -> Waker {
         Waker(self.bell.clone())
+    }
+
+    pub(super) fn set_waker(&mut self, waker: Waker) {
+        self.bell = waker.0;
     }
 
     pub(super) fn is_told(&self) -> bool {
@@ -166,8 +174,8 @@ impl Kernel {
 
     pub(super) fn wait(&mut self, at_most: Duration) -> Stirred {
         let at_most = if self.late.is_empty() { at_most } else { Duration::ZERO };
-        // Without the kernel's word, whoever waits longer is woken without a reason.
-        let at_most = if self.writes.is_none() { at_most.min(PACE) } else { at_most };
+        // Without the kernel's word, whoever waits longer for a file is woken without a reason.
+        let at_most = if self.written.is_empty() { at_most } else { at_most.min(PACE) };
         let timeout = Timespec::try_from(at_most).ok();
         let mut fds: Vec<PollFd<'_>> = self
             .writes

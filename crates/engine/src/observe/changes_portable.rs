@@ -39,6 +39,14 @@ impl Kernel {
         Self { bell: Waker::default() }
     }
 
+    pub(super) fn deaf() -> Self {
+        Self::new()
+    }
+
+    pub(super) fn set_waker(&mut self, waker: Waker) {
+        self.bell = waker;
+    }
+
     pub(super) fn waker(&self) -> Waker {
         self.bell.clone()
     }

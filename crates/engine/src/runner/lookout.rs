@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
@@ -31,8 +32,12 @@ const SETTLED: Duration = Duration::from_secs(5);
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often files are looked at where the kernel does not tell.
-const EVERY: Duration = Duration::from_secs(2);
+/// How often files are looked at where the kernel does not tell: those of a session that somebody wants to know of, and else the
+/// configuration.
+const EVERY: Duration = Duration::from_millis(500);
+const CONFIGURATION_EVERY: Duration = Duration::from_secs(10);
+/// Most lookouts that have the kernel tell them. It does so 128 times for all programs of a user, and others need some of them.
+const MOST_LISTENING: usize = 32;
 
 /// When a file was last written, and how long it is. Of a terminal, the kernel moves the time every eight seconds.
 type Print = Option<(i64, i64, u64)>;
@@ -77,7 +82,7 @@ impl Lookout {
             config: configuration(environment),
             is_over: AtomicBool::new(false),
         });
-        let changes = Changes::new();
+        let changes = Changes::deaf();
         let waker = changes.waker();
         let watched = Arc::clone(&shared);
         let watch = move || watched.watch(changes);
@@ -120,6 +125,8 @@ impl Shared {
         let mut read = self.config_print();
         let mut is_wanted = self.wants_sessions();
         let mut has_worked = true;
+        // Whether the kernel tells us, and when to ask for that again.
+        let (mut place, mut ask_at) = (None, Duration::ZERO);
         if is_wanted {
             // What was told before anybody listened.
             pace.told(begun.elapsed());
@@ -132,11 +139,19 @@ impl Shared {
             let left = due.map_or(LONGEST, |due| due.saturating_sub(begun.elapsed())).min(LONGEST);
             let is_settling = has_worked && left > SETTLED;
             let left = if is_settling { SETTLED } else { left };
+            if !is_wanted {
+                (place, ask_at) = (None, Duration::ZERO);
+            } else if place.is_none() && begun.elapsed() >= ask_at {
+                place = self.listening_place();
+                ask_at = begun.elapsed() + LONGEST;
+            }
+            changes.listen(place.is_some());
             let stirred = if changes.is_told() {
                 changes.set(watched);
                 changes.wait(left)
             } else {
-                self.look_around(&mut changes, &watched, &mut prints, left)
+                let every = if is_wanted { EVERY } else { CONFIGURATION_EVERY };
+                self.look_around(&mut changes, &watched, &mut prints, left.min(every))
             };
             if is_settling && stirred.is_empty() {
                 kernel::let_go_of_code();
@@ -183,7 +198,7 @@ impl Shared {
         prints: &mut Vec<(Stirred, Print)>,
         at_most: Duration,
     ) -> BTreeSet<Stirred> {
-        let until = Instant::now() + at_most.min(EVERY);
+        let until = Instant::now() + at_most;
         while Instant::now() < until && !self.is_over.load(Ordering::Relaxed) {
             changes.wait(until.saturating_duration_since(Instant::now()));
         }
@@ -195,6 +210,18 @@ impl Shared {
         let before = std::mem::replace(prints, now);
         let is_new = |one: &&(Stirred, Print)| !before.contains(one);
         prints.iter().filter(is_new).map(|(what, _)| *what).collect()
+    }
+
+    /// One of the few places of those whom the kernel tells of files; free again when it is dropped, or its process ends.
+    fn listening_place(&self) -> Option<File> {
+        let folder = self.state.lookouts();
+        let take = |number: usize| {
+            let path = folder.join(number.to_string());
+            let file =
+                File::options().create(true).append(true).open(path).logged("open a file")?;
+            file.try_lock().is_ok().then_some(file)
+        };
+        (0..MOST_LISTENING).find_map(take)
     }
 
     fn config_print(&self) -> Print {
