@@ -93,7 +93,8 @@ pub use project::{
 pub use records::keep_record;
 pub use registry::{Act, RegistryFile};
 pub use regular::{
-    open_given, open_own, open_regular, read_limited, read_opened, read_regular, read_up_to,
+    open_given, open_own, open_regular, read_limited, read_opened, read_part, read_regular,
+    read_up_to,
 };
 pub use replace::{replace, replace_in_passing};
 pub use requests::Taken;

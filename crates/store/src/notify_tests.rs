@@ -68,7 +68,7 @@ fn an_event_is_written_once() {
     for (key, seen) in [("unknown", 9_100), ("waiting a", 9_200)] {
         let status = json!({ "state": key.split(' ').next() });
         let state = KeptState { key: key.into(), since: at(seen), seen: at(seen), status };
-        store.keep_state(&subject, &state).unwrap();
+        store.keep_states(&[(subject.clone(), state.clone())]).unwrap();
     }
     assert!(
         !add(&mut store, status("waiting a", 9_200), 9_201, &desktop),
@@ -77,7 +77,7 @@ fn an_event_is_written_once() {
     let working = json!({ "state": "working" });
     let state =
         KeptState { key: "working".into(), since: at(9_300), seen: at(9_300), status: working };
-    store.keep_state(&subject, &state).unwrap();
+    store.keep_states(&[(subject.clone(), state.clone())]).unwrap();
     assert!(add(&mut store, status("waiting a", 9_400), 9_401, &desktop), "it has worked since");
     let times = |session: &str, since| store.times_of_event(session, "waiting a", at(since));
     assert_eq!(times("s", 9_000).unwrap(), 2);

@@ -1,7 +1,7 @@
 //! Reads files that other users or programs may have placed: only regular files, and only up to a size limit.
 
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -50,6 +50,19 @@ pub fn read_limited(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
 pub fn read_up_to(stream: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// At most `max` bytes of a regular file, from a place that depends on its length.
+pub fn read_part(path: &Path, from: impl FnOnce(u64) -> u64, max: u64) -> io::Result<Vec<u8>> {
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    let from = from(length);
+    file.seek(SeekFrom::Start(from))?;
+    let there = length.saturating_sub(from).min(max);
+    // With room for all of it, one read gets it.
+    let mut bytes = Vec::with_capacity(usize::try_from(there).unwrap_or(0));
+    file.take(there).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

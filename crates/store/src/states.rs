@@ -4,7 +4,7 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::{Subject, kind};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::Value;
 
 use crate::{Store, StoreError, journal};
@@ -42,47 +42,48 @@ impl Store {
         })
     }
 
-    /// Records the status of a session, if it is new.
-    pub fn keep_state(
+    /// Records the statuses that are new, in one transaction; what became of each, in their order.
+    pub fn keep_states(
         &mut self,
-        subject: &Subject,
-        state: &KeptState,
-    ) -> Result<StateNews, StoreError> {
-        let session = subject.id.as_str();
-        // Usually unchanged: that needs no write lock.
-        if let Some(before) = self.state(session)?
-            && before.key == state.key
-        {
-            return Ok(StateNews::Same(before));
+        news: &[(Subject, KeptState)],
+    ) -> Result<Vec<StateNews>, StoreError> {
+        if news.is_empty() {
+            return Ok(Vec::new());
         }
         self.transaction(|tx| {
-            let before = tx
-                .prepare_cached("SELECT key, since, seen, status FROM states WHERE session = ?")?
-                .query_row([session], from_row)
-                .optional()?;
-            match before {
-                Some(before) if before.key == state.key => Ok(StateNews::Same(before)),
-                Some(before) if before.seen > state.seen && !was_set_back(&before, state) => {
-                    Ok(StateNews::Overtaken(before))
-                }
-                before => {
-                    tx.prepare_cached(
-                        "INSERT INTO states (session, key, since, seen, status) VALUES (?1, ?2, ?3, ?4, ?5) \
-                         ON CONFLICT (session) DO UPDATE SET key = ?2, since = ?3, seen = ?4, status = ?5",
-                    )?
-                    .execute(params![
-                        session,
-                        state.key,
-                        state.since.as_millisecond(),
-                        state.seen.as_millisecond(),
-                        state.status.to_string()
-                    ])?;
-                    let data = journal_data(before.as_ref(), state);
-                    journal::append_of(tx, state.seen, session, Some(subject), kind::STATE, &data)?;
-                    Ok(StateNews::New { before })
-                }
-            }
+            news.iter().map(|(subject, state)| keep(tx, subject, state)).collect()
         })
+    }
+}
+
+fn keep(tx: &Transaction<'_>, subject: &Subject, state: &KeptState) -> rusqlite::Result<StateNews> {
+    let session = subject.id.as_str();
+    // Read under the lock: another process may have been first.
+    let before = tx
+        .prepare_cached("SELECT key, since, seen, status FROM states WHERE session = ?")?
+        .query_row([session], from_row)
+        .optional()?;
+    match before {
+        Some(before) if before.key == state.key => Ok(StateNews::Same(before)),
+        Some(before) if before.seen > state.seen && !was_set_back(&before, state) => {
+            Ok(StateNews::Overtaken(before))
+        }
+        before => {
+            tx.prepare_cached(
+                "INSERT INTO states (session, key, since, seen, status) VALUES (?1, ?2, ?3, ?4, ?5) \
+                 ON CONFLICT (session) DO UPDATE SET key = ?2, since = ?3, seen = ?4, status = ?5",
+            )?
+            .execute(params![
+                session,
+                state.key,
+                state.since.as_millisecond(),
+                state.seen.as_millisecond(),
+                state.status.to_string()
+            ])?;
+            let data = journal_data(before.as_ref(), state);
+            journal::append_of(tx, state.seen, session, Some(subject), kind::STATE, &data)?;
+            Ok(StateNews::New { before })
+        }
     }
 }
 
@@ -127,7 +128,10 @@ mod tests {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let subject = Subject { id: "a".into(), name: "n".into(), agent: "x".into() };
-        let mut keep = |key: &str, seen| store.keep_state(&subject, &kept(key, seen)).unwrap();
+        let mut keep = |key: &str, seen| {
+            let news = [(subject.clone(), kept(key, seen))];
+            store.keep_states(&news).unwrap().remove(0)
+        };
         assert_eq!(keep("idle", 0), StateNews::New { before: None });
         assert_eq!(keep("idle", 5), StateNews::Same(kept("idle", 0)));
         assert_eq!(keep("working", 9), StateNews::New { before: Some(kept("idle", 0)) });

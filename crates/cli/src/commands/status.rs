@@ -9,6 +9,7 @@ use dogwatch_core::exit_code;
 use dogwatch_core::liveness::how_stopped;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_core::usage::{cost_words, token_words};
+use dogwatch_engine::observe::details::Details;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::observe::{self, snapshot};
 use dogwatch_engine::watch::Watcher;
@@ -32,13 +33,12 @@ pub(crate) fn status(context: &Context, args: &StatusArgs) -> Result<u8, Error> 
         return watch(context, args);
     }
     let now = Timestamp::now();
-    let mut reader = StatusReader::new(context)?;
+    let mut reader = StatusReader::new(context)?.with_details();
     let statuses = look(&mut reader, args, now)?;
     let is_list = args.sessions.is_empty() && !args.all && !args.archived && !is_filtered(args);
     let left_out = if is_list { reader.left_out(&statuses)? } else { 0 };
     let jobs = observe::jobs::beside(context, &reader, &statuses)?;
-    let mut abouts = observe::about::beside(context, &mut reader, &statuses, now);
-    let mut usages = observe::usage::of_sessions(context, &reader, &statuses);
+    let Details { mut abouts, mut usages } = reader.details(&statuses, now);
     let collisions = observe::collisions::of_living(&reader, &statuses)?;
     if args.json {
         let with_job = |one: &SessionStatus| {
@@ -174,8 +174,7 @@ fn watch(context: &Context, args: &StatusArgs) -> Result<u8, Error> {
         sort(&mut statuses);
         let now = Timestamp::now();
         let clock = now.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string();
-        let (jobs, abouts) = (watcher.jobs()?, watcher.abouts(&statuses, now));
-        let usages = watcher.usages(&statuses);
+        let (jobs, Details { abouts, usages }) = (watcher.jobs()?, watcher.details(&statuses, now));
         let (header, rows) = table(&statuses, &Beside { jobs, abouts, usages }, now).blocks();
         let words: Vec<&str> = statuses.iter().map(|one| one.verdict.status.as_str()).collect();
         let footer = format!("{clock}, Ctrl-C to exit");

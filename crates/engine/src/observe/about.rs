@@ -17,10 +17,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::Context;
-use crate::observe::agents::Profiles;
 use crate::observe::conversations;
 use crate::observe::git_head::{self, Checkout};
-use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::status::StatusReader;
 use crate::observe::{files, transcripts};
 
 /// How much of the beginning and of the end of a transcript is read. Agents write titles again near the end, where they look for
@@ -32,25 +31,24 @@ const MOST_PROMPT: u64 = 16 * 1024;
 const MOST_INDEX: u64 = 1024 * 1024;
 
 /// What these sessions are about. What could not be found out is left out; nothing fails.
-pub fn beside(
+pub fn of_sessions(
     context: &Context,
     reader: &mut StatusReader<'_>,
-    judged: &[SessionStatus],
+    sessions: &[&Session],
     now: Timestamp,
 ) -> HashMap<SessionId, About> {
     let store = &reader.store;
     // One lock for all of them.
-    let kept: Vec<Kept> = store
-        .in_one_view(|| judged.iter().map(|one| Kept::of(store, &one.seen.session.id)).collect());
-    let (profiles, news) = (Profiles::default(), Vec::new());
-    let mut finder = Finder { context, reader, judged, now, profiles, news };
+    let kept: Vec<Kept> =
+        store.in_one_view(|| sessions.iter().map(|one| Kept::of(store, &one.id)).collect());
+    let (indexes, news) = (HashMap::new(), Vec::new());
+    let mut finder = Finder { context, reader, sessions, now, indexes, news };
     let mut checkouts: HashMap<&Path, Option<Checkout>> = HashMap::new();
     let mut found = HashMap::new();
-    for (one, kept) in judged.iter().zip(kept) {
-        let session = &one.seen.session;
+    for (session, kept) in sessions.iter().zip(kept) {
         let checkout =
             checkouts.entry(session.cwd.as_path()).or_insert_with(|| git_head::of(&session.cwd));
-        found.insert(session.id.clone(), finder.about(one, kept, checkout.as_ref()));
+        found.insert(session.id.clone(), finder.about(session, kept, checkout.as_ref()));
     }
     let news = finder.news;
     let news: Vec<(&str, KeptTopic)> =
@@ -82,18 +80,18 @@ impl Kept {
 struct Finder<'a, 'c> {
     context: &'a Context,
     reader: &'a mut StatusReader<'c>,
-    judged: &'a [SessionStatus],
+    sessions: &'a [&'a Session],
     now: Timestamp,
-    profiles: Profiles,
+    /// Codex's lists of titles, each read once for all its conversations.
+    indexes: HashMap<PathBuf, Option<String>>,
     /// What is to be kept.
     news: Vec<(SessionId, KeptTopic)>,
 }
 
 impl Finder<'_, '_> {
-    fn about(&mut self, one: &SessionStatus, kept: Kept, checkout: Option<&Checkout>) -> About {
-        let session = &one.seen.session;
+    fn about(&mut self, session: &Session, kept: Kept, checkout: Option<&Checkout>) -> About {
         let Kept { labels, topic, statusline, first_message } = kept;
-        let topic = self.topic(one, topic);
+        let topic = self.topic(session, topic);
         let by_user = labels.title.map(|title| (title, TitleFrom::Rename));
         let by_agent = || topic.title().map(|title| (title.to_owned(), TitleFrom::Agent));
         let prompt =
@@ -115,8 +113,7 @@ impl Finder<'_, '_> {
     }
 
     /// What the agent's own records say of the conversation.
-    fn topic(&mut self, one: &SessionStatus, kept: Option<KeptTopic>) -> Topic {
-        let session = &one.seen.session;
+    fn topic(&mut self, session: &Session, kept: Option<KeptTopic>) -> Topic {
         if session.agent == dogwatch_core::profile::COMMAND {
             return Topic::default();
         }
@@ -150,7 +147,7 @@ impl Finder<'_, '_> {
         let before = kept.filter(|kept| kept.path == path);
         let mut now = read_on(&path, dialect, before.as_ref(), self.now);
         if dialect == Dialect::Codex
-            && let Some(title) = codex_title(&path)
+            && let Some(title) = self.codex_title(&path)
         {
             now.topic.set_title(&title);
         }
@@ -168,11 +165,11 @@ impl Finder<'_, '_> {
         session: &Session,
         kept: Option<&KeptTopic>,
     ) -> Option<(PathBuf, Dialect)> {
-        let profile = self.profiles.of(self.context, &session.agent)?;
+        let profile = self.reader.profile(&session.agent)?;
         let rules = profile.transcript.as_ref()?;
         let read = self.reader.memory(&session.id).and_then(|memory| memory.transcript_read());
-        let kept = kept.map(|kept| kept.path.as_path()).filter(|path| path.is_file());
-        if let Some(known) = read.or(kept) {
+        let kept = || Some(kept?.path.as_path()).filter(|path| path.is_file());
+        if let Some(known) = read.or_else(kept) {
             return Some((known.to_owned(), rules.dialect));
         }
         let told = self.reader.store.names_transcript(&session.id).logged("read signals").flatten();
@@ -183,13 +180,12 @@ impl Finder<'_, '_> {
     /// Opencode does not say which conversation is whose: the only one about the folder since it was started is.
     fn opencode(&self, session: &Session) -> Option<Topic> {
         let started = session.started()?;
-        let is_another = |other: &SessionStatus| {
-            let other = &other.seen.session;
+        let is_another = |other: &&Session| {
             other.id != session.id
                 && (&other.agent, &other.cwd) == (&session.agent, &session.cwd)
                 && other.ended().is_none_or(|ended| ended.at > started.at)
         };
-        if self.judged.iter().any(is_another) {
+        if self.sessions.iter().any(is_another) {
             return None;
         }
         let database = self.context.home.as_deref()?.join(".local/share/opencode/opencode.db");
@@ -201,6 +197,21 @@ impl Finder<'_, '_> {
             topic.set_title(&title);
         }
         Some(topic)
+    }
+
+    /// The title that codex keeps beside its transcripts.
+    fn codex_title(&mut self, transcript: &Path) -> Option<String> {
+        let id = conversations::id_of(transcript)?;
+        let mut above = transcript.ancestors().skip(1);
+        let root =
+            above.find(|dir| dir.ends_with("sessions") || dir.ends_with("archived_sessions"))?;
+        let index = root.parent()?.join("session_index.jsonl");
+        let read = |index: &Path| {
+            let bytes = index.exists().then(|| files::read_tail(index, MOST_INDEX))??;
+            Some(files::text(&bytes).into_owned())
+        };
+        let text = self.indexes.entry(index).or_insert_with_key(|index| read(index));
+        topic::codex_title(text.as_deref()?, &id)
     }
 
     /// The first line of the prompt that it was started with, else of the first message to it.
@@ -252,16 +263,6 @@ fn told_by_statusline(payload: &str) -> Option<ContextUse> {
     let left = said.map(|left| left.clamp(0.0, 100.0).round() as u8);
     let left = left.or_else(|| topic::left(used, window));
     (left.is_some() || used.is_some()).then_some(ContextUse { used, window, left })
-}
-
-/// The title that codex keeps beside its transcripts.
-fn codex_title(transcript: &Path) -> Option<String> {
-    let id = conversations::id_of(transcript)?;
-    let mut above = transcript.ancestors().skip(1);
-    let root = above.find(|dir| dir.ends_with("sessions") || dir.ends_with("archived_sessions"))?;
-    let index = root.parent()?.join("session_index.jsonl");
-    let bytes = index.exists().then(|| files::read_tail(&index, MOST_INDEX))??;
-    topic::codex_title(&files::text(&bytes), &id)
 }
 
 /// Reads what was added since; of a transcript that is read for the first time, its beginning and its end.

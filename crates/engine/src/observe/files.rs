@@ -1,10 +1,9 @@
 use std::borrow::Cow;
 use std::fs;
-use std::io::{Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
-use dogwatch_base::log::{Logged as _, LoggedIo as _};
-use dogwatch_store::{open_regular, read_up_to};
+use dogwatch_base::log::LoggedIo as _;
+use dogwatch_store::read_part;
 
 /// A whole file of another program, if it is a regular one and not larger than `max`.
 pub fn read_regular(path: &Path, max: u64) -> Option<Vec<u8>> {
@@ -13,26 +12,18 @@ pub fn read_regular(path: &Path, max: u64) -> Option<Vec<u8>> {
 
 /// The last `max` bytes of a regular file.
 pub fn read_tail(path: &Path, max: u64) -> Option<Vec<u8>> {
-    let length = regular_length(path)?;
-    read_from(path, length.saturating_sub(max), length.min(max))
+    read_part(path, |length| length.saturating_sub(max), max).logged_unless_missing("read a file")
 }
 
 /// At most `max` bytes of a regular file, from a place in it.
 pub fn read_range(path: &Path, from: u64, max: u64) -> Option<Vec<u8>> {
-    let length = regular_length(path)?;
-    read_from(path, from, length.saturating_sub(from).min(max))
+    read_part(path, |_| from, max).logged_unless_missing("read a file")
 }
 
 /// The length of a file, if it is a regular one.
 pub fn regular_length(path: &Path) -> Option<u64> {
     let metadata = fs::metadata(path).logged_unless_missing("look at a file")?;
     metadata.is_file().then_some(metadata.len())
-}
-
-fn read_from(path: &Path, from: u64, length: u64) -> Option<Vec<u8>> {
-    let mut file = open_regular(path).logged_unless_missing("open a file")?;
-    file.seek(SeekFrom::Start(from)).logged("read the end of a file")?;
-    read_up_to(file, length).logged("read a file")
 }
 
 /// Bytes as text. What is valid, as nearly all is, is found to be so much faster than by the lossy way.

@@ -12,6 +12,7 @@ pub mod capture;
 pub mod changes;
 pub mod collisions;
 pub mod conversations;
+pub mod details;
 pub mod events;
 pub mod evidence;
 pub mod exists;

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::Subject;
+use dogwatch_core::profile::Profile;
 use dogwatch_core::startup::Reduced;
 use dogwatch_core::status::trust::unless_distrusted;
 use dogwatch_core::status::{Status, Verdict, judge};
@@ -16,6 +18,7 @@ use jiff::Timestamp;
 use crate::error::SessionError;
 use crate::observe::agents::Profiles;
 use crate::observe::changes::Interest;
+use crate::observe::details::Details;
 use crate::observe::evidence::{Gatherer, Memory, PaneSight};
 use crate::observe::snapshot::{self, SessionSnapshot};
 use crate::observe::tmux_snapshot::{Asked, TmuxSnapshot};
@@ -99,13 +102,34 @@ pub struct StatusReader<'c> {
     trust: Trust,
     /// Of sessions that have ended nothing is read but how they did.
     is_brief: bool,
+    /// What is shown beside the verdicts, if that is wanted.
+    details: Option<Details>,
 }
 
 impl<'c> StatusReader<'c> {
     pub fn new(context: &'c Context) -> Result<Self, Error> {
         let (memories, profiles) = (HashMap::new(), Profiles::default());
         let (store, trust) = (context.store()?, Trust::default());
-        Ok(Self { context, store, memories, profiles, trust, is_brief: false })
+        Ok(Self { context, store, memories, profiles, trust, is_brief: false, details: None })
+    }
+
+    /// Reads what [`StatusReader::details`] returns while tmux answers, which takes longer.
+    #[must_use]
+    pub fn with_details(mut self) -> Self {
+        self.details = Some(Details::default());
+        self
+    }
+
+    /// What these sessions are about, and what they have used.
+    pub fn details(&mut self, judged: &[SessionStatus], now: Timestamp) -> Details {
+        let mut details = self.details.take().unwrap_or_default();
+        let sessions: Vec<&Session> = judged.iter().map(|one| &one.seen.session).collect();
+        details.complete(self.context, self, &sessions, now);
+        details
+    }
+
+    pub(crate) fn profile(&mut self, agent: &str) -> Option<Arc<Profile>> {
+        self.profiles.of(self.context, agent)
     }
 
     pub fn all(&mut self, now: Timestamp) -> Result<Vec<SessionStatus>, Error> {
@@ -267,11 +291,12 @@ impl<'c> StatusReader<'c> {
         for session in &mut sessions {
             snapshot::complete(self.context, &mut self.store, session);
         }
-        unmanaged::inside(self.context, sessions.iter_mut());
         let wanted = panes(&sessions);
         let was_asked_before = asked.is_some();
+        // Everything else is read while tmux answers.
         let asked = asked.unwrap_or_else(|| TmuxSnapshot::ask(server, &wanted));
-        self.listen_ahead(&sessions, now);
+        self.listen_ahead(&mut sessions, now);
+        self.read_details_ahead(&sessions, now);
         let mut sights = asked.and_then(Asked::finish);
         // What is not there was perhaps made since.
         let lacks = |pane: &PaneId| sights.as_ref().map_or(true, |sights| !sights.has(*pane));
@@ -293,17 +318,27 @@ impl<'c> StatusReader<'c> {
         Ok((judged, sights.logged("ask tmux")))
     }
 
-    fn listen_ahead(&mut self, sessions: &[Session], now: Timestamp) {
+    /// Reads what does not come from tmux, for the next verdict.
+    pub(crate) fn listen_ahead(&mut self, sessions: &mut [Session], now: Timestamp) {
+        unmanaged::inside(self.context, sessions.iter_mut());
         let Self { context, store, memories, profiles, is_brief, .. } = self;
         store.take_in_spool();
         let (is_brief, looks) = (*is_brief, vec![]);
         let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
         store.in_one_view(|| {
-            for session in sessions {
+            for session in &*sessions {
                 let memory = memories.entry(session.id.clone()).or_default();
                 gatherer.listen_ahead(memory, session);
             }
         });
+    }
+
+    fn read_details_ahead(&mut self, sessions: &[Session], now: Timestamp) {
+        let Some(mut details) = self.details.take() else { return };
+        // Which conversation of opencode is whose depends on agents that are not found yet.
+        let known: Vec<&Session> = sessions.iter().filter(|s| s.agent != "opencode").collect();
+        details.complete(self.context, self, &known, now);
+        self.details = Some(details);
     }
 
     /// Judges sessions by what tmux shows, or by its failure to show anything.
@@ -322,7 +357,7 @@ impl<'c> StatusReader<'c> {
         let is_new = |s: &&mut Session| !self.memories.get(&s.id).is_some_and(Memory::is_ahead);
         unmanaged::inside(self.context, sessions.iter_mut().filter(is_new));
         let seen = snapshot::join(self.context, &mut self.store, sessions, list)?;
-        let Self { context, store, memories, profiles, trust, is_brief } = self;
+        let Self { context, store, memories, profiles, trust, is_brief, .. } = self;
         store.take_in_spool();
         let (is_brief, looks) = (*is_brief, vec![]);
         let mut gatherer = Gatherer { context, store, profiles, now, looks, is_brief };
@@ -348,9 +383,7 @@ impl<'c> StatusReader<'c> {
         let looks = gatherer.looks;
         // A disk that is full must not keep anybody from being told.
         self.store.keep_looks(&looks).logged("keep what was seen");
-        for (subject, state) in &news {
-            self.store.keep_state(subject, state).logged("keep a state");
-        }
+        self.store.keep_states(&news).logged("keep states");
         Ok(judged)
     }
 

@@ -53,21 +53,29 @@ pub fn of_program<'v>(all: &'v [Verification], program: &Path) -> Option<&'v Ver
 
 /// Which sources are not believed, for sessions that were asked about before too.
 #[derive(Debug, Default)]
-pub struct Trust(HashMap<(SessionId, String), Vec<Source>>);
+pub struct Trust {
+    sessions: HashMap<(SessionId, String), Vec<Source>>,
+    /// Each agent's file is read once.
+    agents: HashMap<String, Vec<Verification>>,
+}
 
 impl Trust {
-    /// Sources that told a falsehood when this session's program was verified.
+    /// Sources that reported something false when this session's program was verified.
     pub fn distrusted(&mut self, context: &Context, session: &Session) -> &[Source] {
+        let Self { sessions, agents } = self;
         let key = (session.id.clone(), session.agent.clone());
-        self.0.entry(key).or_insert_with(|| distrusted(context, session))
+        sessions.entry(key).or_insert_with(|| {
+            let agent = &session.agent;
+            let all = agents.entry(agent.clone()).or_insert_with(|| of_agent(context, agent));
+            distrusted(all, session)
+        })
     }
 }
 
-fn distrusted(context: &Context, session: &Session) -> Vec<Source> {
-    let all = of_agent(context, &session.agent);
+fn distrusted(all: &[Verification], session: &Session) -> Vec<Source> {
     // An interpreter may stand before the program.
     let mut words = session.command.iter().take(3).filter(|word| word.contains('/'));
-    let found = words.find_map(|word| of_program(&all, Path::new(word)));
+    let found = words.find_map(|word| of_program(all, Path::new(word)));
     let sources = found.into_iter().flat_map(Verification::distrusted);
     sources
         .filter_map(|name| Source::ALL.into_iter().find(|source| source.as_str() == name))

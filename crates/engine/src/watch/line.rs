@@ -55,7 +55,7 @@ impl Line {
         let by_line = self
             .open
             .as_ref()
-            .and_then(|open| TmuxSnapshot::by_line(&open.control).logged("ask tmux"));
+            .and_then(|open| TmuxSnapshot::by_line(&open.control, &[]).logged("ask tmux"));
         let snapshot = match by_line {
             Some(snapshot) => snapshot,
             None => TmuxSnapshot::by_process(&self.server, &[])?,

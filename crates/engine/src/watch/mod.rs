@@ -13,6 +13,7 @@ pub mod labels;
 pub(crate) mod line;
 mod notifier;
 mod pace;
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,32 +22,35 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
-use dogwatch_core::status::{Role, Source, Status, Verdict};
+use dogwatch_core::status::{Status, Verdict};
 use dogwatch_protocol::id::SessionId;
-use dogwatch_protocol::status::About;
-use dogwatch_protocol::usage::Used;
 use dogwatch_store::{Job, Session, Which};
-use dogwatch_tmux::{PaneId, PaneRow};
+use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
 use crate::actions::{job, send};
 use crate::observe::changes::{Changes, Interest, Waker};
+use crate::observe::details::Details;
 use crate::observe::evidence::Memory;
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
-use crate::observe::{about, processes, unmanaged, usage};
+use crate::observe::{processes, unmanaged};
 use crate::{Context, Error};
 use focus::Focus;
 pub use focus::Followed;
 use labels::Labels;
 use line::Line;
 use notifier::Notifier;
+use watched::{Due, Watched, face, is_to_be_reported, pane};
 
 /// How often sessions whose status depends on time are judged again.
 const ROUND: Duration = Duration::from_secs(1);
 /// How often all panes are listed, for changes that no event reported.
 const LONG_ROUND: Duration = Duration::from_secs(5);
+
+/// Panes from which on capturing them takes longer than starting a thread.
+const MANY: usize = 32;
 
 /// How long a dialog that is said to be open is looked for on the screen again and again.
 const UNDRAWN: Duration = Duration::from_secs(3);
@@ -104,21 +108,6 @@ pub struct Watcher<'c> {
     last_list: Option<Instant>,
     /// Whether tmux answered before: an error on the first call is fatal, later ones may pass.
     has_answered: bool,
-}
-
-#[derive(Debug)]
-struct Watched {
-    status: SessionStatus,
-    interests: Vec<(Interest, Voice)>,
-    looked: Instant,
-    changed: Instant,
-    due: Option<Due>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Due {
-    at: Instant,
-    voice: Voice,
 }
 
 impl<'c> Watcher<'c> {
@@ -216,18 +205,9 @@ impl<'c> Watcher<'c> {
         Ok(jobs.into_iter().map(|job| (job.session.clone(), job)).collect())
     }
 
-    /// What these sessions have used.
-    pub fn usages(&self, statuses: &[SessionStatus]) -> HashMap<SessionId, Used> {
-        usage::of_sessions(self.context, &self.reader, statuses)
-    }
-
-    /// What these sessions are about.
-    pub fn abouts(
-        &mut self,
-        statuses: &[SessionStatus],
-        now: Timestamp,
-    ) -> HashMap<SessionId, About> {
-        about::beside(self.context, &mut self.reader, statuses, now)
+    /// What these sessions are about, and what they have used.
+    pub fn details(&mut self, statuses: &[SessionStatus], now: Timestamp) -> Details {
+        self.reader.details(statuses, now)
     }
 
     /// Waits at most `at_most` for changes, or until `stop` is set and the waker called. The first call reports every existing
@@ -278,6 +258,8 @@ impl<'c> Watcher<'c> {
     fn turn(&mut self) -> Result<Vec<Change>, Error> {
         let now = Instant::now();
         let mut changes = Vec::new();
+        // What the last turn found; its caller had it first.
+        self.update_labels(now);
         self.reader.store.check_files()?;
         if self.last_list.is_none_or(|at| now.duration_since(at) >= LONG_ROUND) {
             self.last_list = Some(now);
@@ -294,7 +276,6 @@ impl<'c> Watcher<'c> {
         }
         changes.extend(self.look(due, now)?);
         self.look_at_focus(now);
-        self.update_labels(now);
         Ok(changes)
     }
 
@@ -410,8 +391,8 @@ impl<'c> Watcher<'c> {
         if sessions.is_empty() {
             return Ok(changes);
         }
-        self.see(&to_see);
         let time = Timestamp::now();
+        self.see(&to_see, &mut sessions, time);
         let statuses = self.reader.judge(sessions, self.snapshot.as_ref(), time)?;
         self.settle_jobs(&statuses);
         if let Ok(snapshot) = &mut self.snapshot {
@@ -470,12 +451,28 @@ impl<'c> Watcher<'c> {
         }
     }
 
-    /// Captures panes again.
-    fn see(&mut self, panes: &[PaneId]) {
+    /// Captures panes again, and reads everything else meanwhile.
+    fn see(&mut self, panes: &[PaneId], sessions: &mut [Session], time: Timestamp) {
         // Without a snapshot, the next listing creates one.
-        if let (Ok(snapshot), false) = (&mut self.snapshot, panes.is_empty())
-            && let Err(error) = self.line.refresh(snapshot, panes)
-        {
+        let Self { snapshot: Ok(snapshot), line, reader, .. } = self else { return };
+        let captured = thread::scope(|scope| match panes.len() {
+            0 => Ok(()),
+            // A thread takes longer to start than tmux to answer.
+            1..MANY => line.refresh(snapshot, panes),
+            _ => {
+                let capture = || line.refresh(snapshot, panes);
+                let capture = thread::Builder::new().spawn_scoped(scope, capture);
+                reader.listen_ahead(sessions, time);
+                let failed = |source: std::io::Error| {
+                    let source = source.into();
+                    Err(dogwatch_tmux::Error::Io { action: "start a thread", source })
+                };
+                capture.map_or_else(failed, |capture| {
+                    capture.join().unwrap_or(Err(dogwatch_tmux::Error::Disconnected))
+                })
+            }
+        });
+        if let Err(error) = captured {
             self.snapshot = Err(passing(error));
         }
     }
@@ -546,40 +543,6 @@ impl Drop for Watcher<'_> {
     }
 }
 
-impl Due {
-    fn soon(now: Instant) -> Self {
-        Self { at: now + pace::AFTERWARDS, voice: Voice::Output }
-    }
-}
-
-impl Watched {
-    fn stir(&mut self, voice: Voice, now: Instant) {
-        // A source that has reported once is expected to report again.
-        let tells = self.status.verdict.reasons.iter().any(|reason| {
-            matches!(reason.source, Source::OwnWord | Source::Hook | Source::Transcript)
-                && (reason.at.is_some() || reason.role == Role::Decided)
-        });
-        let due = Due { at: pace::due(voice, tells, self.looked, now), voice };
-        self.due = Some(match self.due {
-            Some(before) => Due { at: before.at.min(due.at), voice: before.voice.min(due.voice) },
-            None => due,
-        });
-    }
-}
-
-/// A session's pane in the snapshot.
-fn face<'a>(
-    watched: &Watched,
-    snapshot: Result<&'a TmuxSnapshot, &dogwatch_tmux::Error>,
-) -> Option<&'a PaneRow> {
-    let id = pane(&watched.status.seen.session)?;
-    snapshot.logged("ask tmux")?.faces.iter().map(|face| &face.row).find(|row| row.pane_id == id)
-}
-
-fn pane(session: &Session) -> Option<PaneId> {
-    session.pane.as_deref()?.parse().ok()
-}
-
 /// Turns an error of tmux into one that the watcher survives: the next round tries again.
 fn passing(error: dogwatch_tmux::Error) -> dogwatch_tmux::Error {
     if error.is_no_server() || error.is_passing() {
@@ -587,9 +550,4 @@ fn passing(error: dogwatch_tmux::Error) -> dogwatch_tmux::Error {
     }
     let source = std::io::Error::other(error.to_string()).into();
     dogwatch_tmux::Error::Io { action: "ask tmux", source }
-}
-
-/// `kill` archives a session as soon as it has ended: that it ended is reported all the same.
-fn is_to_be_reported(session: &Session) -> bool {
-    !session.archived || session.ended().is_some()
 }

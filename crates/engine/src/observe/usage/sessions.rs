@@ -12,7 +12,7 @@ use super::prices;
 use super::reading::{self, Unread};
 use super::sources::{self, Source};
 use crate::observe::conversations;
-use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::status::StatusReader;
 use crate::{Context, Error};
 
 /// `status` reads no more than this, so that it is never slow. What is left is read by the next one, or by `usage`.
@@ -23,10 +23,10 @@ const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
 pub fn of_sessions(
     context: &Context,
     reader: &StatusReader<'_>,
-    statuses: &[SessionStatus],
+    sessions: &[&Session],
 ) -> HashMap<SessionId, Used> {
-    let sessions = statuses.iter().map(|one| &one.seen.session);
-    let sessions: Vec<&Session> = sessions.filter(|s| AGENTS.contains(&&*s.agent)).collect();
+    let is_read = |session: &&&Session| AGENTS.contains(&&*session.agent);
+    let sessions: Vec<&Session> = sessions.iter().filter(is_read).copied().collect();
     if sessions.is_empty() {
         return HashMap::new();
     }
@@ -107,7 +107,9 @@ fn plan(
         unread,
         is_linked,
     };
-    let Some(path) = reader.transcript(session) else {
+    let read = reader.memory(&session.id).and_then(|memory| memory.transcript_read());
+    let path = read.map(ToOwned::to_owned).or_else(|| reader.transcript(session));
+    let Some(path) = path else {
         if !session.is_over() {
             return Ok(None);
         }
