@@ -19,6 +19,7 @@ pub mod self_report;
 pub mod testimony;
 pub mod trust;
 mod weigh;
+mod words;
 
 #[cfg(test)]
 mod old_versions_tests;
@@ -27,3 +28,4 @@ pub use dogwatch_protocol::status::Need as WaitFor;
 pub use dogwatch_protocol::status::{Basis, Reason, Role, Source, Status, Verdict};
 pub use evidence::Evidence;
 pub use judge::judge;
+pub use words::detail;
