@@ -109,7 +109,11 @@ impl Terminal {
 
     pub(super) fn size() -> (u16, u16) {
         let size = rustix::termios::tcgetwinsize(io::stdout());
-        size.map_or((80, 24), |size| (size.ws_col.max(1), size.ws_row.max(1)))
+        match size {
+            // A terminal that nothing has told its size.
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+            _ => (80, 24),
+        }
     }
 
     /// Draws what differs from the last frame, and nothing if nothing does.

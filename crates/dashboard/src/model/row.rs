@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dogwatch_core::attention::Place;
-use dogwatch_core::liveness::{exit_words, how_stopped};
+use dogwatch_core::attention::{Place, is_seen};
+use dogwatch_core::status::detail;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::status::{Role, Status, Verdict};
 use jiff::Timestamp;
@@ -49,8 +49,7 @@ impl Row {
 
     /// Whether a person has looked at it since its status began.
     pub fn is_seen(&self, looked_at: Option<Timestamp>) -> bool {
-        let since = self.verdict.since;
-        self.is_attached || looked_at.is_some_and(|at| since.is_none_or(|since| at >= since))
+        is_seen(self.is_attached, looked_at, self.verdict.since)
     }
 
     /// The options of the open dialog with their numbers.
@@ -136,45 +135,12 @@ pub fn short_path(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// The details of a status, in words.
+/// The details of a status, in words that fit a list.
 pub fn what(status: &Status) -> String {
     match status {
-        Status::Working { looping: Some(looping), .. } => looping.to_string(),
-        Status::Working { task, looping: None } => task.clone().unwrap_or_default(),
-        Status::Waiting { r#for, question: Some(question), .. } => {
-            format!("{}: {question}", r#for.as_str())
-        }
-        Status::Waiting { r#for, question: None, .. } => r#for.as_str().to_owned(),
         Status::Limited { until: Some(until), .. } => format!("resets {until}"),
-        Status::Limited { until: None, text } => text.clone(),
-        Status::Idle { after_turn, interrupted, background, draft } => {
-            let turn = match (interrupted, after_turn) {
-                (true, _) => "turn interrupted",
-                (false, true) => "turn finished",
-                (false, false) => "fresh",
-            };
-            let mut parts = vec![turn.to_owned()];
-            if *background > 0 {
-                parts.push(format!("{background} in the background"));
-            }
-            if draft.is_some() {
-                parts.push("draft in the input box".to_owned());
-            }
-            parts.join(", ")
-        }
-        Status::Error { kind, text } => format!("{kind}: {text}"),
-        Status::Crashed { exit: Some(exit) } => exit_words(*exit),
-        Status::Stopped { exit: Some(exit), cause: Some(cause), by } => {
-            how_stopped(*exit, *cause, by.as_deref())
-        }
-        Status::Unknown { missing } => missing.clone(),
-        Status::Lost { last_seen: Some(at) } => format!("last seen at {at:.0}"),
         Status::Stuck { .. } => "no sign of life".to_owned(),
-        Status::Starting
-        | Status::Exited
-        | Status::Stopped { .. }
-        | Status::Crashed { .. }
-        | Status::Lost { last_seen: None } => String::new(),
+        other => detail(other),
     }
 }
 
