@@ -27,5 +27,6 @@ mod old_versions_tests;
 pub use dogwatch_protocol::status::Need as WaitFor;
 pub use dogwatch_protocol::status::{Basis, Reason, Role, Source, Status, Verdict};
 pub use evidence::Evidence;
+pub use explain::agrees;
 pub use judge::judge;
 pub use words::detail;

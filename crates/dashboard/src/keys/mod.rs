@@ -96,6 +96,10 @@ pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
         intents.extend(press(state, Key { alt: false, ..key }));
         return intents;
     }
+    // A digit that was meant for a dialog that is gone does nothing else, and why stays in sight.
+    if std::mem::take(&mut state.is_refused) && matches!(key.code, KeyCode::Char('0'..='9')) {
+        return vec![];
+    }
     state.notice = None;
     if key == Key::ctrl('c') {
         if state.mode == Mode::Queue {

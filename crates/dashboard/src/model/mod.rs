@@ -221,6 +221,8 @@ pub struct State {
     pub notice: Option<Notice>,
     /// The command whose output the view shows.
     pub output: Output,
+    /// An answer was closed because its dialog has changed, and no key was pressed since.
+    pub is_refused: bool,
     /// Messages that were not sent, by those they are for.
     pub drafts: BTreeMap<Vec<SessionId>, String>,
 }
@@ -305,6 +307,7 @@ impl State {
             && row.dialog() != Some(dialog)
         {
             self.mode = Mode::Queue;
+            self.is_refused = true;
             self.complain(format!("{}: the dialog has changed; nothing was answered", row.name));
         }
     }

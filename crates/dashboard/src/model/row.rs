@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use dogwatch_core::attention::{Place, is_seen};
-use dogwatch_core::status::detail;
+use dogwatch_core::status::{agrees, detail};
 use dogwatch_protocol::id::SessionId;
-use dogwatch_protocol::status::{Role, Status, Verdict};
+use dogwatch_protocol::status::{Reason, Role, Source, Status, Verdict};
 use jiff::Timestamp;
 
 use crate::text;
@@ -91,22 +91,25 @@ impl Row {
         }
     }
 
-    /// Which sources decided, and which disagree.
+    /// Which sources say so, and which disagree: `asserted by: own word, hook; screen agrees`.
     pub fn evidence(&self) -> String {
-        let of = |role: Role| -> Vec<String> {
-            let all = self.verdict.reasons.iter().filter(|reason| reason.role == role);
+        let named = |wanted: &dyn Fn(&Reason) -> bool| -> Vec<String> {
+            let all = self.verdict.reasons.iter().filter(|reason| wanted(reason));
             all.map(|reason| reason.source.as_str().replace('_', " ")).collect()
         };
-        let basis = self.verdict.basis.as_str();
-        let (decided, disagree) = (of(Role::Decided), of(Role::Disagrees));
-        let by =
-            if decided.is_empty() { String::new() } else { format!(" by: {}", decided.join(", ")) };
-        let against = match disagree.as_slice() {
+        let agrees = |reason: &Reason| agrees(self.status(), reason);
+        let is_screen = |reason: &Reason| reason.source == Source::Screen;
+        let mut by = named(&|reason| reason.role == Role::Decided);
+        by.extend(named(&|reason| agrees(reason) && !is_screen(reason)));
+        let by = if by.is_empty() { String::new() } else { format!(" by: {}", by.join(", ")) };
+        let screen = named(&|reason| agrees(reason) && is_screen(reason));
+        let screen = if screen.is_empty() { "" } else { "; screen agrees" };
+        let against = match named(&|reason| reason.role == Role::Disagrees).as_slice() {
             [] => String::new(),
             [one] => format!("; {one} disagrees"),
             several => format!("; {} disagree", several.join(", ")),
         };
-        format!("{basis}{by}{against}")
+        format!("{}{by}{screen}{against}", self.verdict.basis.as_str())
     }
 
     /// What a filter is compared with.

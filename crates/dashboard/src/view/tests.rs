@@ -1,6 +1,7 @@
 //! Whole frames, and that nothing leaves its line.
 
 use crossterm::event::KeyCode;
+use dogwatch_protocol::status::Role;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -72,7 +73,11 @@ fn nothing_there_yet() {
 
 #[test]
 fn why_with_what_disagrees() {
-    let mut state = sample(100, 24);
+    let mut state = sample(120, 24);
+    let mut row = state.rows[&id("fix-parser")].clone();
+    row.verdict.reasons[2].role = Role::Disagrees;
+    row.verdict.reasons[2].said = "working: esc to interrupt".to_owned();
+    state.take_in([(row.id.clone(), Some(row))]);
     press(&mut state, Key::char('w'));
     insta::assert_snapshot!(frame(&state));
 }
