@@ -138,7 +138,7 @@ mod tests {
         drop(second);
         let other = busy.clone();
         let ends = std::thread::spawn(move || drop(third));
-        other.wait(Duration::from_secs(60));
+        other.wait(Duration::from_mins(1));
         assert_eq!(other.words(), None);
         ends.join().unwrap();
     }

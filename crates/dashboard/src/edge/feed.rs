@@ -154,6 +154,7 @@ struct Posted {
     /// The runs that sessions belong to.
     runs: HashMap<String, String>,
     panes: Option<Panes>,
+    trouble: Trouble,
     /// The first look of this watcher is reported.
     is_complete: bool,
     looked_at: BTreeMap<SessionId, Timestamp>,
@@ -170,6 +171,10 @@ impl Posted {
         };
         touched.extend(self.attached.symmetric_difference(&attached).cloned());
         self.attached = attached;
+        let silent = panes.is_none() && watcher.has_server();
+        let trouble = Trouble(silent.then(|| "tmux does not answer".to_owned()));
+        let is_new_trouble = trouble != self.trouble;
+        self.trouble.clone_from(&trouble);
         let is_first = !std::mem::replace(&mut self.is_complete, true);
         let rows = if touched.is_empty() && !is_first {
             BTreeMap::new()
@@ -182,13 +187,13 @@ impl Posted {
         let has_rows = !rows.is_empty();
         let looked_at = self.looks(context, has_rows || is_first);
         let has_news = has_rows || is_first || looked_at.is_some();
-        if !(has_news || panes.is_some() || screen.is_some()) {
+        if !(has_news || is_new_trouble || panes.is_some() || screen.is_some()) {
             return;
         }
         inbox.post(|pending| {
             pending.rows.extend(rows);
             pending.is_complete = true;
-            pending.trouble = Some(Trouble(None));
+            pending.trouble = Some(trouble);
             if panes.is_some() {
                 pending.panes = panes;
             }
@@ -206,7 +211,8 @@ impl Posted {
         let is_old = self.looks_read.is_none_or(|at| at.elapsed() >= LOOKS);
         // They matter for turns that finished.
         let is_idle = |row: &Row| matches!(row.verdict.status, Status::Idle { .. });
-        if !is_due && !(is_old && self.rows.values().any(is_idle)) {
+        let is_due = is_due || (is_old && self.rows.values().any(is_idle));
+        if !is_due {
             return None;
         }
         self.looks_read = Some(Instant::now());

@@ -17,7 +17,7 @@ use crate::model::{Notice, Page, Printed, Question, Row};
 pub(super) struct Panes(pub(super) Option<usize>);
 
 /// Why nothing can be seen; `None` if all is well again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Trouble(pub(super) Option<String>);
 
 /// Everything that was reported since it was last taken.

@@ -23,6 +23,9 @@ const MOST: usize = 200;
 /// How often one that is not allowed to set them asks again.
 const AGAIN: Duration = Duration::from_secs(5);
 
+/// The pane, and its state and detail.
+type Label = (PaneId, [String; 2]);
+
 /// What is set, and the right to set it.
 #[derive(Debug)]
 pub(super) struct Labels {
@@ -31,7 +34,7 @@ pub(super) struct Labels {
     lock: Option<File>,
     tried: Option<Instant>,
     touched: BTreeSet<SessionId>,
-    set: BTreeMap<SessionId, (PaneId, [String; 2])>,
+    set: BTreeMap<SessionId, Label>,
 }
 
 impl Labels {
@@ -45,7 +48,7 @@ impl Labels {
     }
 
     /// What is set now. What tmux was not told of is tried again with the next turn.
-    fn note(&mut self, next: Vec<(SessionId, Option<(PaneId, [String; 2])>)>, is_told: bool) {
+    fn note(&mut self, next: Vec<(SessionId, Option<Label>)>, is_told: bool) {
         for (id, wanted) in next {
             if !is_told {
                 self.touched.insert(id);

@@ -236,6 +236,24 @@ fn ended_sessions_are_archived() {
     }
 }
 
+#[test]
+fn a_message_that_failed_can_be_sent_again() {
+    let env = TestEnv::new();
+    env.spawn_script("gone", "exit 3");
+    env.wait_state("gone", "crashed");
+    let terminal = Terminal::top(&env, (120, 30));
+    terminal.selects("gone");
+    terminal.write("m");
+    terminal.shows("message to gone");
+    terminal.run("a long explanation");
+    terminal.until("it is refused", |screen| {
+        let last = screen.trim_end().lines().last().unwrap_or_default().to_owned();
+        last.contains("gone") && !last.contains("sending")
+    });
+    terminal.write("m");
+    terminal.shows("a long explanation");
+}
+
 /// A session that takes its time to end: quitting waits for it, and says so.
 #[test]
 fn quitting_does_not_cut_a_kill_short() {

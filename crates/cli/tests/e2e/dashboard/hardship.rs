@@ -108,7 +108,14 @@ fn a_server_that_goes_and_comes_back() {
     terminal.shows("not running");
     env.spawn_script("one", "exec sleep 300");
     terminal.selects("one");
-    process::signal(env.server_pid(), Signal::KILL);
+    // One that hangs for a while is not gone.
+    let server = env.server_pid();
+    process::signal(server, Signal::STOP);
+    terminal.shows("tmux does not answer");
+    process::signal(server, Signal::CONT);
+    terminal.until("it answers again", |screen| !screen.contains("does not answer"));
+    terminal.selects("one");
+    process::signal(server, Signal::KILL);
     terminal.shows("terminal closed");
     env.spawn_script("two", "echo hello again; exec sleep 300");
     terminal.shows("two");
