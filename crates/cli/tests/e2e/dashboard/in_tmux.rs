@@ -65,6 +65,30 @@ fn a_status_line_survives_a_tmux_that_hangs() {
     std::fs::rename(&aside, &database).unwrap();
 }
 
+/// One that failed and was started again under its name is counted once, as the dashboard lists it.
+#[test]
+fn a_session_that_was_started_again_counts_once() {
+    let env = TestEnv::new();
+    env.spawn_script("other", "exec sleep 300");
+    let again = env.work().join("again");
+    let script = format!("[ -e '{0}' ] && exec sleep 300; touch '{0}'; exit 3", again.display());
+    env.add_profile("helper", "", &script);
+    env.spawn(&["helper", "--name", "worker"]);
+    env.wait_state("worker", "crashed");
+    let status = || env.dogwatch(&["tmux-status"]).success().text().trim().to_owned();
+    assert!(status().contains("x1"), "{}", status());
+    let mut close = env.tmux_command(&env.socket(), &["kill-session", "-t", "=worker:"]);
+    close.output().unwrap();
+    env.spawn(&["helper", "--name", "worker"]);
+    eventually("the new one counts", || !status().contains('x'));
+    let mut follower = env.command(&["tmux-status", "--follow"]).spawn().unwrap();
+    let option = || env.tmux(&["show-options", "-gqv", "@dogwatch_status"]);
+    eventually("the option is set", || !option().is_empty());
+    assert!(!option().contains('x'), "{}", option());
+    process::signal(i32::try_from(follower.id()).unwrap(), Signal::TERM);
+    assert!(follower.wait().unwrap().success());
+}
+
 #[test]
 fn the_plugin_binds_only_what_it_is_asked_to() {
     let env = TestEnv::new();
