@@ -4,12 +4,14 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crate::log::Logged as _;
 use crate::private::is_private;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// Limit on the output that is kept. The rest is read and dropped, so that the program never blocks on a full pipe.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -82,7 +84,12 @@ impl Ended {
 
 /// Runs a program in its own process group and kills the whole group when the limit is over. Fails if the program cannot be
 /// started.
-pub fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<Ended> {
+pub fn run(command: Command, input: &[u8], limit: Duration) -> io::Result<Ended> {
+    start(command, input)?.wait_at_most(limit)
+}
+
+/// Starts a program in its own process group.
+pub fn start(mut command: Command, input: &[u8]) -> io::Result<Running> {
     withhold_secrets(&mut command);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn()?;
@@ -96,17 +103,80 @@ pub fn run(mut command: Command, input: &[u8], limit: Duration) -> io::Result<En
     let stdout = listen(child.stdout.take().map(Stream::Out))?;
     let stderr = listen(child.stderr.take().map(Stream::Err))?;
     let (done, ended) = mpsc::channel();
+    let stop = Stop { group: Arc::new(Mutex::new(group)) };
+    let reaped = stop.clone();
     // On a thread: `wait` has no time limit.
-    begin(group, move || drop(done.send(child.wait())))?;
-    let status = ended.recv_timeout(limit).ok().transpose()?;
-    if status.is_none() {
-        if let Some(group) = group {
-            kill_process_group(group, Signal::KILL).logged("signal a process group");
+    begin(group, move || {
+        if let Some(pid) = group {
+            // Its number stays its own until the lock is held: a later signal must not reach another process.
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(pid), options), Err(Errno::INTR)) {}
         }
-        // After this the killed program cannot change anything any more.
-        let _ = ended.recv_timeout(SILENCE);
+        *reaped.lock() = None;
+        drop(done.send(child.wait()));
+    })?;
+    Ok(Running { stop, stdout, stderr, ended })
+}
+
+/// A program that was started.
+#[derive(Debug)]
+pub struct Running {
+    stop: Stop,
+    stdout: Option<Receiver<Part>>,
+    stderr: Option<Receiver<Part>>,
+    ended: Receiver<io::Result<ExitStatus>>,
+}
+
+impl Running {
+    /// Ends it early, from another thread.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
     }
-    Ok(Ended { status, stdout: heard(stdout), stderr: heard(stderr) })
+
+    /// Waits for its end, however long that takes.
+    pub fn wait(self) -> io::Result<Ended> {
+        let status = self.ended.recv().ok().transpose()?;
+        Ok(self.ended_with(status))
+    }
+
+    /// Waits for its end and kills it when the limit is over.
+    pub fn wait_at_most(self, limit: Duration) -> io::Result<Ended> {
+        let status = self.ended.recv_timeout(limit).ok().transpose()?;
+        if status.is_none() {
+            self.stop.signal(Signal::KILL);
+            // After this the killed program cannot change anything any more.
+            let _ = self.ended.recv_timeout(SILENCE);
+        }
+        Ok(self.ended_with(status))
+    }
+
+    fn ended_with(self, status: Option<ExitStatus>) -> Ended {
+        Ended { status, stdout: heard(self.stdout), stderr: heard(self.stderr) }
+    }
+}
+
+/// Signals a program and its children while it runs.
+#[derive(Debug, Clone)]
+pub struct Stop {
+    /// `None` once it has ended.
+    group: Arc<Mutex<Option<Pid>>>,
+}
+
+impl Stop {
+    fn lock(&self) -> MutexGuard<'_, Option<Pid>> {
+        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks it to end.
+    pub fn term(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = *self.lock() {
+            kill_process_group(group, signal).logged("signal a process group");
+        }
+    }
 }
 
 /// Removes dogwatch's own secrets, such as the broker's password, from the environment that a program inherits.
@@ -124,6 +194,7 @@ pub fn ensure_thread_available() -> io::Result<()> {
     Ok(())
 }
 
+#[derive(Debug)]
 enum Part {
     Bytes(Vec<u8>),
     /// More output than is kept.
@@ -233,6 +304,27 @@ mod tests {
             // sleep: poll interval: the process is not our child.
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    #[test]
+    fn a_program_without_a_limit_is_stopped_with_its_children() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap 'echo stopped; exit 5' TERM; echo begun; sleep 60 & wait"]);
+        let running = start(command, b"").unwrap();
+        let stop = running.stop();
+        let told = thread::spawn(move || running.wait().unwrap());
+        let begun = Instant::now();
+        while !told.is_finished() {
+            assert!(begun.elapsed() < LONG, "it goes on");
+            stop.term();
+            // sleep: poll interval: a signal before the trap is set ends it as well, and one after it again.
+            thread::sleep(Duration::from_millis(20));
+        }
+        let ended = told.join().unwrap();
+        assert!(matches!(ended.code(), Some(5 | 143)), "{ended:?}");
+        // It has ended: its number may be another's by now.
+        assert_eq!(*stop.lock(), None);
+        stop.term();
     }
 
     #[test]

@@ -90,6 +90,11 @@ impl Place {
     }
 }
 
+/// Whether a person has seen a session since its status began: a client shows it, or they looked at it since.
+pub fn is_seen(is_shown: bool, looked_at: Option<Timestamp>, since: Option<Timestamp>) -> bool {
+    is_shown || looked_at.is_some_and(|at| since.is_none_or(|since| at >= since))
+}
+
 /// The order of the queue. What needs a person comes with the longest need first. The others stay in the order in which they
 /// were created: a row that moves without a reason is hard to follow.
 pub fn queue_order(
@@ -290,6 +295,21 @@ mod tests {
                 "unknown"
             ]
         );
+    }
+
+    #[test]
+    fn a_look_counts_from_the_beginning_of_the_status() {
+        let at = |second| Timestamp::from_second(second).ok();
+        for (is_shown, looked_at, since, want) in [
+            (true, None, at(5), true),
+            (false, None, at(5), false),
+            (false, at(4), at(5), false),
+            (false, at(5), at(5), true),
+            (false, at(1), None, true),
+            (false, None, None, false),
+        ] {
+            assert_eq!(is_seen(is_shown, looked_at, since), want, "{looked_at:?} {since:?}");
+        }
     }
 
     #[test]

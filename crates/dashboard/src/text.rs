@@ -47,6 +47,34 @@ pub fn cut(text: &str, columns: usize) -> String {
     out
 }
 
+/// A line that is being typed: blanks stay, a tab is four of them.
+pub fn typed(line: &str) -> String {
+    dogwatch_core::terminal::harmless(&line.replace('\t', "    ")).into_owned()
+}
+
+/// How many columns of a line are left out at its beginning, so that the cursor is in sight.
+pub fn hidden(cursor: usize, room: usize) -> usize {
+    cursor.saturating_sub(room.saturating_sub(1))
+}
+
+/// The text from that column on, with `…` in place of its first column if something is left out.
+pub fn from_column(text: &str, column: usize) -> String {
+    if column == 0 || text.is_empty() {
+        return text.to_owned();
+    }
+    let mut at = 0;
+    // One more is left out for the `…`.
+    let rest = text.chars().skip_while(|c| {
+        let is_left_out = at <= column;
+        at += if is_left_out { c.width().unwrap_or(0) } else { 0 };
+        is_left_out
+    });
+    let rest: String = rest.collect();
+    // Half of a wide character is a blank.
+    let gap = at.saturating_sub(column + 1);
+    format!("…{}{rest}", " ".repeat(gap))
+}
+
 /// Cut, and filled up with blanks on the right.
 pub fn fit(text: &str, columns: usize) -> String {
     let cut = cut(text, columns);
@@ -88,6 +116,25 @@ mod tests {
             assert_eq!(cut(text, columns), want, "{text} {columns}");
             assert_eq!(width(&fit(text, columns)), columns, "{text} {columns}");
             assert_eq!(width(&right(text, columns)), columns, "{text} {columns}");
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_shown_around_its_cursor() {
+        assert_eq!(typed("a\tb  c\u{1b}"), "a    b  c·");
+        for (text, cursor, room, want) in [
+            ("abc", 3, 10, "abc"),
+            ("abcdef", 6, 7, "abcdef"),
+            ("abcdef", 6, 4, "…ef"),
+            ("abcdef", 0, 4, "abcdef"),
+            ("日本語", 6, 4, "…語"),
+            ("日本語", 6, 5, "… 語"),
+            ("", 0, 0, ""),
+        ] {
+            let shown = from_column(text, hidden(cursor, room));
+            assert_eq!(shown, want, "{text} {cursor} {room}");
+            let at = cursor - hidden(cursor, room);
+            assert!(at < room.max(1) && width(&shown) >= at, "{text} {cursor} {room}");
         }
     }
 

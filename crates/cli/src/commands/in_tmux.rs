@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_base::program;
-use dogwatch_core::attention::{Place, badge};
+use dogwatch_core::attention::{Place, badge, is_seen};
 use dogwatch_core::exit_code;
 use dogwatch_core::status::Status;
+use dogwatch_engine::observe::snapshot;
 use dogwatch_engine::observe::status::{SessionStatus, StatusReader};
 use dogwatch_engine::watch::Watcher;
 use dogwatch_engine::watch::labels::{self, Follower};
@@ -78,13 +79,18 @@ pub(crate) fn status(context: &Context, args: &TmuxStatus) -> Result<u8, Error> 
     }
     let now = Timestamp::now();
     let all = StatusReader::new(context)?.all_of(Which::current(now), now)?;
-    ui::line(in_short(context, all.iter()));
+    let is_shown = |one: &SessionStatus| one.seen.pane.is_some_and(|pane| pane.attached > 0);
+    ui::line(in_short(context, all.iter().collect(), is_shown));
     Ok(exit_code::OK)
 }
 
-/// `!2 *5 x1`
-fn in_short<'s>(context: &Context, all: impl Iterator<Item = &'s SessionStatus>) -> String {
-    let all: Vec<&SessionStatus> = all.collect();
+/// `!2 *5 x1`, of the sessions that the dashboard lists.
+fn in_short(
+    context: &Context,
+    mut all: Vec<&SessionStatus>,
+    is_shown: impl Fn(&SessionStatus) -> bool,
+) -> String {
+    snapshot::hide_superseded(&mut all, |one| &one.seen);
     let is_idle = |one: &&SessionStatus| matches!(one.verdict.status, Status::Idle { .. });
     let looked_at = if all.iter().any(is_idle) {
         let store = context.store().logged("open the database");
@@ -93,12 +99,8 @@ fn in_short<'s>(context: &Context, all: impl Iterator<Item = &'s SessionStatus>)
         BTreeMap::new()
     };
     badge(all.iter().map(|one| {
-        let looked = looked_at.get(&one.seen.session.id);
-        let is_shown = one.seen.pane.is_some_and(|pane| pane.attached > 0);
-        let was_looked_at =
-            looked.is_some_and(|at| one.verdict.since.is_none_or(|since| *at >= since));
-        let is_seen = is_shown || was_looked_at;
-        Place::of(&one.verdict.status, is_seen)
+        let looked = looked_at.get(&one.seen.session.id).copied();
+        Place::of(&one.verdict.status, is_seen(is_shown(one), looked, one.verdict.since))
     }))
 }
 
@@ -112,19 +114,35 @@ fn follow(context: &Context) -> Result<u8, Error> {
     let mut watcher = Watcher::new(context, &[])?;
     watcher.label_panes();
     let stop = interrupt::flag(watcher.waker())?;
+    let kept = keep_current(context, &mut watcher, &follower, &stop);
+    // However it ends: what nothing keeps current must not stay in sight.
+    if watcher.has_server() {
+        watcher.set_global(OPTION, None);
+    }
+    kept.map(|()| exit_code::OK)
+}
+
+fn keep_current(
+    context: &Context,
+    watcher: &mut Watcher<'_>,
+    follower: &Follower,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
     let mut shown = None;
     while !stop.load(Ordering::Relaxed) {
-        watcher.next(LONGEST, &stop)?;
-        if watcher.panes().is_none() {
-            return Ok(exit_code::OK);
+        watcher.next(LONGEST, stop)?;
+        if !watcher.has_server() {
+            return Ok(());
         }
-        let short = in_short(context, watcher.statuses());
+        // A tmux that does not answer now may do so again.
+        let Some((_, attached)) = watcher.panes() else { continue };
+        let is_shown = |one: &SessionStatus| attached.contains(&one.seen.session.id);
+        let short = in_short(context, watcher.statuses().collect(), is_shown);
         if shown.as_ref() != Some(&short) {
             watcher.set_global(OPTION, Some(&short));
             follower.keep(&short);
             shown = Some(short);
         }
     }
-    watcher.set_global(OPTION, None);
-    Ok(exit_code::OK)
+    Ok(())
 }

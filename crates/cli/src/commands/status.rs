@@ -6,7 +6,7 @@ use std::time::Duration;
 use anstyle::AnsiColor;
 use dogwatch_core::attention;
 use dogwatch_core::exit_code;
-use dogwatch_core::liveness::how_stopped;
+pub(super) use dogwatch_core::status::detail;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_core::usage::{cost_words, token_words};
 use dogwatch_engine::observe::details::Details;
@@ -288,48 +288,6 @@ fn detail_and_notes(one: &SessionStatus) -> String {
             format!("{}; {detail}", one.notes.join("; "))
         }
         _ => detail,
-    }
-}
-
-/// The details of the state, in words.
-pub(super) fn detail(status: &Status) -> String {
-    match status {
-        Status::Working { looping: Some(looping), .. } => looping.to_string(),
-        Status::Working { task, looping: None } => task.clone().unwrap_or_default(),
-        Status::Waiting { r#for, question, .. } => match question {
-            Some(question) => format!("{}: {question}", r#for.as_str()),
-            None => r#for.as_str().to_owned(),
-        },
-        Status::Limited { until: Some(until), text } => format!("until {until}: {text}"),
-        Status::Limited { until: None, text } => text.clone(),
-        Status::Idle { after_turn, interrupted, background, draft } => {
-            let turn = match (interrupted, after_turn) {
-                (true, _) => "turn interrupted",
-                (false, true) => "turn finished",
-                (false, false) => "fresh",
-            };
-            let mut parts = vec![turn.to_owned()];
-            if *background > 0 {
-                parts.push(format!("{background} in the background"));
-            }
-            if draft.is_some() {
-                parts.push("draft in the input box".to_owned());
-            }
-            parts.join(", ")
-        }
-        Status::Error { kind, text } => format!("{kind}: {text}"),
-        Status::Crashed { exit: Some(exit) } => ui::exit(*exit),
-        Status::Stopped { exit: Some(exit), cause: Some(cause), by } => {
-            how_stopped(*exit, *cause, by.as_deref())
-        }
-        Status::Unknown { missing } => missing.clone(),
-        Status::Lost { last_seen: Some(at) } => format!("last seen at {at:.0}"),
-        Status::Starting
-        | Status::Exited
-        | Status::Stopped { .. }
-        | Status::Crashed { .. }
-        | Status::Stuck { .. }
-        | Status::Lost { last_seen: None } => String::new(),
     }
 }
 

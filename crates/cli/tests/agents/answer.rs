@@ -9,7 +9,7 @@ use crate::lab::Lab;
 
 impl Lab {
     #[track_caller]
-    fn asks(&self) -> Value {
+    pub(super) fn asks(&self) -> Value {
         let mut last = Value::Null;
         eventually_or("it asks for permission", || {
             last = self.why();

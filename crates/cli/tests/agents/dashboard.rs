@@ -19,7 +19,9 @@ impl<'l> Top<'l> {
         let socket = lab.env.another_socket("outer");
         let size = ["-x", "120", "-y", "40"];
         let new = ["new-session", "-d", "-s", "outer"];
-        let args = [&new[..], &size, &[dogwatch(), "top"]].concat();
+        // Below a shell: tmux continues a program of its own that is stopped.
+        let shell = format!("'{}' top; true", dogwatch());
+        let args = [&new[..], &size, &["sh", "-c", &shell]].concat();
         let mut tmux = lab.env.tmux_command(&socket, &args);
         assert!(tmux.envs(lab.environment()).status().unwrap().success());
         Self { lab, socket }
@@ -27,6 +29,12 @@ impl<'l> Top<'l> {
 
     fn keys(&self, keys: &[&str]) {
         self.lab.env.tmux_on(&self.socket, &[&["send-keys", "-t", "=outer:"], keys].concat());
+    }
+
+    fn pid(&self) -> i32 {
+        let format = ["display-message", "-p", "-t", "=outer:", "#{pane_pid}"];
+        let shell = self.lab.env.tmux_on(&self.socket, &format).trim().parse().unwrap();
+        process::children(shell)[0]
     }
 
     fn screen(&self) -> String {
@@ -83,11 +91,15 @@ fn a_permission_prompt_is_answered(agent: Agent) {
     // A message, with its receipt.
     top.keys(&["m"]);
     top.shows("message to a");
-    top.keys(&["-l", "hello there"]);
+    top.keys(&["-l", "hello there,"]);
+    top.keys(&["M-Enter"]);
+    top.keys(&["-l", "on two lines"]);
+    top.shows("on two lines");
     top.keys(&["Enter"]);
     top.shows("proven by its");
     top.keys(&["c"]);
-    top.shows("> hello there");
+    top.shows("> hello there,");
+    top.shows("on two lines");
     top.keys(&["Escape"]);
     // The receipt stays, and so does a job.
     top.keys(&["M"]);
@@ -110,6 +122,47 @@ fn a_permission_prompt_is_answered(agent: Agent) {
     assert!(again.text().contains("delivered"), "{again}");
     top.keys(&["q"]);
     lab.end(&["--now"]);
+}
+
+/// A dialog that is answered elsewhere while the dashboard cannot know it yet: the digit is refused, and reaches no other dialog
+/// and no input box.
+fn a_dialog_that_changed_is_refused(agent: Agent) {
+    let Some(lab) = Lab::new(agent) else { return };
+    lab.spawn(&["--prompt", "[permission]"]);
+    lab.asks();
+    let top = Top::open(&lab);
+    top.shows("1 need you");
+    eventually_or("what can be chosen is shown", || {
+        top.keys(&["a"]);
+        let screen = top.screen();
+        if screen.contains("── answer a ─") { Ok(()) } else { Err(screen) }
+    });
+    let dashboard = top.pid();
+    process::signal(dashboard, Signal::STOP);
+    let _ = lab.dogwatch(&["answer", "a", "1"]).success();
+    eventually_or("its turn is over", || {
+        let state = lab.why()["state"].clone();
+        if state == "idle" { Ok(()) } else { Err(state.to_string()) }
+    });
+    let _ = lab.dogwatch(&["send", "a", "[ask] which", "--timeout", "60s"]).success();
+    lab.asks();
+    let before = lab.why()["dialog"].clone();
+    top.keys(&["1"]);
+    process::signal(dashboard, Signal::CONT);
+    eventually_or("it is refused", || {
+        let screen = top.screen();
+        let is_refused = screen.contains("has changed") || screen.contains("not answered");
+        if is_refused { Ok(()) } else { Err(screen) }
+    });
+    top.shows("1 need you");
+    assert_eq!(lab.why()["dialog"], before, "the other one is still open");
+    top.keys(&["q"]);
+    lab.end(&["--now"]);
+}
+
+#[test]
+fn a_dialog_of_claude_that_changed_is_refused() {
+    a_dialog_that_changed_is_refused(Agent::Claude);
 }
 
 #[test]

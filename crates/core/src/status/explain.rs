@@ -119,3 +119,27 @@ fn disagrees(e: &Evidence, source: Source, status: &Status) -> bool {
         _ => false,
     }
 }
+
+/// Whether a source that did not decide says the same as the verdict. A source that is silent, or whose words fit several states,
+/// does not.
+pub fn agrees(status: &Status, reason: &Reason) -> bool {
+    let said = |words: &[&str]| words.iter().any(|word| reason.said.starts_with(word));
+    reason.role == Role::Heard
+        && match (reason.source, status) {
+            (Source::OwnWord, Status::Waiting { .. }) => said(&["waiting for"]),
+            (Source::OwnWord, Status::Working { .. }) => said(&["busy"]),
+            (Source::OwnWord, Status::Idle { .. }) => said(&["idle"]),
+            (Source::Hook | Source::Transcript, Status::Waiting { .. }) => said(&["asked for"]),
+            (Source::Hook | Source::Transcript, Status::Working { .. }) => said(&["turn began"]),
+            (Source::Hook | Source::Transcript, Status::Idle { .. }) => {
+                said(&["turn ended", "turn interrupted"])
+            }
+            (Source::Hook | Source::Transcript, Status::Error { .. }) => said(&["turn failed"]),
+            (Source::Screen, Status::Waiting { .. }) => said(&["a dialog"]),
+            (Source::Screen, Status::Working { .. }) => said(&["working"]),
+            (Source::Screen, Status::Idle { .. }) => said(&["a prompt"]),
+            (Source::Screen, Status::Limited { .. }) => said(&["a limit"]),
+            (Source::Screen, Status::Error { .. }) => said(&["a failure"]),
+            _ => false,
+        }
+}

@@ -2,8 +2,8 @@ use super::*;
 use crate::liveness::Life;
 use crate::record::Exit;
 use crate::screen::Hands;
-use crate::status::Role;
 use crate::status::evidence::{Asked, Before, Screen, Turn};
+use crate::status::{Role, agrees};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_794_700_000 + second).unwrap()
@@ -391,6 +391,36 @@ fn disagreement_is_told() {
     let screen = verdict.reasons.iter().find(|r| r.source == Source::Screen).unwrap();
     assert_eq!(screen.role, Role::Disagrees);
     assert_eq!(verdict.reasons.len(), 7, "every source is named");
+}
+
+#[test]
+fn who_says_the_same_is_told() {
+    let word = says(Word::Waiting(WaitFor::Permission, None));
+    for (evidence, want) in [
+        (
+            Evidence { own_word: word, hooks: asked(50), screen: dialog_shown(), ..living() },
+            &[Source::Hook, Source::Screen][..],
+        ),
+        (Evidence { own_word: says(Word::Busy), screen: prompt(), ..living() }, &[]),
+        (
+            Evidence {
+                hooks: edge(50, EdgeKind::Began),
+                transcript: edge(50, EdgeKind::Began),
+                screen: working(),
+                ..living()
+            },
+            &[Source::Transcript, Source::Screen],
+        ),
+        (
+            Evidence { hooks: edge(50, EdgeKind::Done), screen: prompt(), ..living() },
+            &[Source::Screen],
+        ),
+    ] {
+        let verdict = judge(&evidence);
+        let same = verdict.reasons.iter().filter(|reason| agrees(&verdict.status, reason));
+        let same: Vec<Source> = same.map(|reason| reason.source).collect();
+        assert_eq!(same, want, "{verdict:#?}");
+    }
 }
 
 /// opencode: a word of this moment, no hooks, no transcript.

@@ -19,6 +19,7 @@ pub mod self_report;
 pub mod testimony;
 pub mod trust;
 mod weigh;
+mod words;
 
 #[cfg(test)]
 mod old_versions_tests;
@@ -26,4 +27,6 @@ mod old_versions_tests;
 pub use dogwatch_protocol::status::Need as WaitFor;
 pub use dogwatch_protocol::status::{Basis, Reason, Role, Source, Status, Verdict};
 pub use evidence::Evidence;
+pub use explain::agrees;
 pub use judge::judge;
+pub use words::detail;

@@ -17,26 +17,42 @@ use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::id::SessionId;
 use jiff::Timestamp;
 
+use super::busy::{Busy, Commands};
 use super::inbox::Inbox;
-use crate::model::{Page, PageOf, Sent, View};
+use crate::model::Sent;
 
 /// How long a message may wait for its agent before it is left to the runner.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long a runner may take to end what its agent left behind.
 const ENDING: Duration = Duration::from_secs(5);
-/// How long a command of the palette may run.
+/// How long a command may run whose output is a view.
 const LONGEST: Duration = Duration::from_mins(1);
+/// How many messages are sent at the same time.
+const MOST_SENT: usize = 8;
 
 /// Who acts, and where the result is reported.
 #[derive(Debug, Clone)]
 pub(super) struct Actions {
     pub(super) context: Context,
     pub(super) inbox: Inbox,
+    pub(super) busy: Busy,
+    pub(super) commands: Commands,
 }
 
 impl Actions {
-    /// Runs this on a thread.
-    pub(super) fn start(&self, work: impl FnOnce(&Self) + Send + 'static) {
+    /// Runs this on a thread; the dashboard does not quit before it has ended. `what` it is: `killing a`.
+    pub(super) fn start(&self, what: impl Into<String>, work: impl FnOnce(&Self) + Send + 'static) {
+        let doing = self.busy.begin(what.into());
+        self.aside(move |actions| {
+            work(actions);
+            drop(doing);
+            // Who quits waits for it.
+            actions.inbox.post(|_| {});
+        });
+    }
+
+    /// Runs this on a thread that ends with the dashboard.
+    pub(super) fn aside(&self, work: impl FnOnce(&Self) + Send + 'static) {
         let me = self.clone();
         let started = thread::Builder::new().name("action".to_owned()).spawn(move || work(&me));
         if started.is_err() {
@@ -67,69 +83,102 @@ impl Actions {
         }
     }
 
-    /// Sends to one after the other; the last line tells of the last one, and failures stay in sight.
+    /// Sends to several at the same time. The last line tells of the last one; failures stay in sight, and their text is kept.
     pub(super) fn send(&self, to: &[(SessionId, String)], text: &str) {
-        let mut failed = Vec::new();
-        let mut last = String::new();
-        for (session, name) in to {
-            let slash = text.starts_with('/') && !text.contains('\n');
-            let request =
-                Request { target: session, text, slash, when: When::Idle, timeout: Some(PATIENCE) };
-            match send::send(&self.context, &request) {
-                Ok(receipt) => match &receipt.outcome {
-                    Outcome::Delivered { .. } | Outcome::Queued { .. } => last = in_words(&receipt),
-                    _ => failed.push(in_words(&receipt)),
-                },
-                Err(error) => failed.push(format!("{name}: {error}")),
-            }
-            self.looked(session);
-        }
-        if failed.is_empty() {
-            let sent = if to.len() > 1 { format!("{} messages; {last}", to.len()) } else { last };
-            self.inbox.say(sent);
-        } else {
-            self.inbox.complain(failed.join("; "));
+        let send = |(session, name): &(SessionId, String)| self.send_one(session, name, text);
+        let results: Vec<Result<String, String>> = to
+            .chunks(MOST_SENT)
+            .flat_map(|part| {
+                thread::scope(|scope| {
+                    let begin = |one| {
+                        let name = thread::Builder::new().name("send".to_owned());
+                        name.spawn_scoped(scope, move || send(one)).map_err(|_| one)
+                    };
+                    let begun: Vec<_> = part.iter().map(begin).collect();
+                    let end = |sending: Result<thread::ScopedJoinHandle<'_, _>, _>| match sending {
+                        Ok(sending) => {
+                            sending.join().unwrap_or_else(|_| Err("a thread failed".to_owned()))
+                        }
+                        // No thread: here.
+                        Err(one) => send(one),
+                    };
+                    begun.into_iter().map(end).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let unsent = to.iter().zip(&results).filter(|(_, result)| result.is_err());
+        let drafts: Vec<_> = unsent.map(|((id, _), _)| (id.clone(), text.to_owned())).collect();
+        self.inbox.post(|pending| pending.drafts.extend(drafts));
+        self.tell(results, |several| format!("{several} messages"));
+    }
+
+    fn send_one(&self, target: &SessionId, name: &str, text: &str) -> Result<String, String> {
+        let slash = text.starts_with('/') && !text.contains('\n');
+        let request = Request { target, text, slash, when: When::Idle, timeout: Some(PATIENCE) };
+        let sent = send::send(&self.context, &request);
+        self.looked(target);
+        let receipt = sent.map_err(|error| format!("{name}: {error}"))?;
+        match &receipt.outcome {
+            Outcome::Delivered { .. } | Outcome::Queued { .. } => Ok(in_words(&receipt)),
+            _ => Err(in_words(&receipt)),
         }
     }
 
+    /// Kills those that can be killed, and says why the others were not.
     pub(super) fn kill(&self, sessions: &[(SessionId, String)]) {
-        let killed = || -> Result<Vec<String>, Error> {
-            let seen = sessions
-                .iter()
-                .map(|(id, _)| snapshot::find(&self.context, id))
-                .collect::<Result<Vec<_>, Error>>()?;
-            let results = kill::kill_all(&self.context, &seen, false, Timestamp::now())?;
-            let failed = results.iter().zip(sessions).filter_map(|(result, (_, name))| {
-                result.as_ref().err().map(|error| format!("{name}: {error}"))
-            });
-            Ok(failed.collect())
+        let find = |(id, _): &(SessionId, String)| snapshot::find(&self.context, id);
+        let (mut seen, mut found) = (Vec::new(), Vec::new());
+        for one in sessions.iter().map(find) {
+            found.push(one.map(|one| seen.push(one)));
+        }
+        let mut ends = match kill::kill_all(&self.context, &seen, false, Timestamp::now()) {
+            Ok(ends) => ends.into_iter(),
+            Err(error) => return self.inbox.complain(format!("not killed: {error}")),
         };
-        let names: Vec<&str> = sessions.iter().map(|(_, name)| name.as_str()).collect();
-        match killed() {
-            Ok(failed) if failed.is_empty() => {
-                self.inbox.say(format!("killed {}", names.join(", ")));
+        let (mut killed, mut failed) = (Vec::new(), Vec::new());
+        for (found, (_, name)) in found.into_iter().zip(sessions) {
+            match found.map(|()| ends.next()) {
+                Ok(Some(Err(error))) | Err(error) => failed.push(format!("{name}: {error}")),
+                Ok(_) => killed.push(name.as_str()),
             }
-            Ok(failed) => self.inbox.complain(failed.join("; ")),
-            Err(error) => self.inbox.complain(format!("not killed: {error}")),
+        }
+        let killed = (!killed.is_empty()).then(|| format!("killed {}", killed.join(", ")));
+        let (is_fine, words) = (failed.is_empty(), failed.into_iter().chain(killed));
+        let words = words.collect::<Vec<_>>().join("; ");
+        if is_fine {
+            self.inbox.say(words);
+        } else {
+            self.inbox.complain(words);
         }
     }
 
-    /// Runs a command line of dogwatch's own, on the same server and state directory.
-    pub(super) fn command(&self, words: &[String]) -> Result<program::Ended, Error> {
+    /// A command line of dogwatch's own, on the same server and state directory.
+    fn start_command(&self, words: &[String]) -> Result<program::Running, Error> {
         let mut command = Command::new(&self.context.dogwatch);
         command.arg("--socket").arg(&self.context.socket);
         command.arg("--state-dir").arg(self.context.state.root()).args(words);
-        program::run(command, b"", LONGEST).map_err(Error::io("start dogwatch"))
+        program::start(command, b"").map_err(Error::io("start dogwatch"))
     }
 
-    /// Runs a command and shows what it prints.
-    pub(super) fn show(&self, words: &[String]) {
-        let lines = match self.command(words) {
-            Ok(ended) => super::pages::text(&[ended.stdout.text(), ended.stderr.text()].concat()),
-            Err(error) => return self.inbox.complain(error.to_string()),
-        };
-        let page = Page { of: PageOf::View(View::Output), lines };
-        self.inbox.post(|pending| pending.page = Some(page));
+    /// Runs one to its end: a new session may take minutes to prepare its worktree.
+    fn command(&self, words: &[String]) -> Result<program::Ended, Error> {
+        self.start_command(words)?.wait().map_err(Error::io("wait for dogwatch"))
+    }
+
+    /// Runs one that only reads.
+    pub(super) fn output_of(&self, words: &[String]) -> Result<program::Ended, Error> {
+        self.start_command(words)?.wait_at_most(LONGEST).map_err(Error::io("wait for dogwatch"))
+    }
+
+    /// Runs a command, however long it takes, and shows what it prints.
+    pub(super) fn show(&self, number: u64, title: String, words: &[String]) {
+        let ended = self.start_command(words).and_then(|running| {
+            self.commands.started(number, running.stop());
+            running.wait().map_err(Error::io("wait for dogwatch"))
+        });
+        let is_cancelled = self.commands.remove(number);
+        let printed = super::pages::printed(number, title, ended, is_cancelled);
+        self.inbox.post(|pending| pending.printed.push(printed));
     }
 
     /// Runs commands one after the other. The last line tells of the last one; failures stay in sight.
@@ -138,13 +187,19 @@ impl Actions {
     }
 
     fn one_by_one<T>(&self, all: &[T], work: impl Fn(&T) -> Result<String, String>) {
-        let (said, failed): (Vec<_>, Vec<_>) = all.iter().map(work).partition(Result::is_ok);
+        self.tell(all.iter().map(work).collect(), |several| format!("{several} done"));
+    }
+
+    /// Says how each of several went.
+    fn tell(&self, results: Vec<Result<String, String>>, all: impl Fn(usize) -> String) {
+        let count = results.len();
+        let (said, failed): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
         let failed: Vec<String> = failed.into_iter().filter_map(Result::err).collect();
         let last = said.into_iter().filter_map(Result::ok).next_back().unwrap_or_default();
-        match (failed.is_empty(), all.len()) {
+        match (failed.is_empty(), count) {
             (false, _) => self.inbox.complain(failed.join("; ")),
             (true, 1) => self.inbox.say(last),
-            (true, several) => self.inbox.say(format!("{several} done; {last}")),
+            (true, several) => self.inbox.say(format!("{}; {last}", all(several))),
         }
     }
 

@@ -58,7 +58,7 @@ impl Dashboard {
                 self.state.looked_at.insert(session.clone(), Timestamp::now());
                 self.state.arrange();
                 let session = session.clone();
-                self.actions.start(move |actions| actions.looked(&session));
+                self.actions.start("noting a look", move |actions| actions.looked(&session));
             }
             Ok(_) => self.state.complain("tmux could not attach to it"),
             Err(error) => self.state.complain(format!("start tmux: {error}")),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_engine::observe::changes::Waker;
@@ -13,12 +13,16 @@ use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::watch::{Followed, Watcher};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::id::SessionId;
+use dogwatch_protocol::status::Status;
+use jiff::Timestamp;
 
 use super::inbox::{Inbox, Panes, Trouble};
 use crate::model::Row;
 
 /// How long the watcher may wait: details that are no change of status are shown then.
 const ROUND: Duration = Duration::from_secs(1);
+/// How often looks of others are read.
+const LOOKS: Duration = Duration::from_secs(5);
 /// Pause before another attempt after an error.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -49,8 +53,11 @@ impl Feed {
         let control = Arc::new(Control::default());
         let (context, inbox, shared) = (context.clone(), inbox.clone(), Arc::clone(&control));
         let run = move || {
+            // It outlives a watcher: sessions that went away meanwhile are missed by the next one.
+            let mut posted = Posted::default();
             while !shared.is_over() {
-                if let Err(error) = watch(&context, &shared, &inbox) {
+                if let Err(error) = watch(&context, &shared, &inbox, &mut posted) {
+                    posted.is_complete = false;
                     let text = format!("error: {error}");
                     inbox.post(|pending| {
                         pending.trouble = Some(Trouble(Some(text)));
@@ -114,12 +121,16 @@ impl Control {
     }
 }
 
-fn watch(context: &Context, control: &Control, inbox: &Inbox) -> Result<(), Error> {
+fn watch(
+    context: &Context,
+    control: &Control,
+    inbox: &Inbox,
+    posted: &mut Posted,
+) -> Result<(), Error> {
     let mut watcher = Watcher::new(context, &[])?;
     watcher.label_panes();
     watcher.report_details();
     control.lock().waker = Some(watcher.waker());
-    let mut posted = Posted::default();
     loop {
         control.poke.store(false, Ordering::Release);
         let followed = {
@@ -143,7 +154,12 @@ struct Posted {
     /// The runs that sessions belong to.
     runs: HashMap<String, String>,
     panes: Option<Panes>,
+    trouble: Trouble,
+    /// The first look of this watcher is reported.
     is_complete: bool,
+    looked_at: BTreeMap<SessionId, Timestamp>,
+    /// When looks were last read: another dashboard, or a command, may have recorded one.
+    looks_read: Option<Instant>,
 }
 
 impl Posted {
@@ -155,26 +171,29 @@ impl Posted {
         };
         touched.extend(self.attached.symmetric_difference(&attached).cloned());
         self.attached = attached;
-        let rows = if touched.is_empty() {
+        let silent = panes.is_none() && watcher.has_server();
+        let trouble = Trouble(silent.then(|| "tmux does not answer".to_owned()));
+        let is_new_trouble = trouble != self.trouble;
+        self.trouble.clone_from(&trouble);
+        let is_first = !std::mem::replace(&mut self.is_complete, true);
+        let rows = if touched.is_empty() && !is_first {
             BTreeMap::new()
         } else {
             self.changed(context, watcher, touched)
         };
-        let is_first = !std::mem::replace(&mut self.is_complete, true);
         let panes = Some(Panes(panes)).filter(|panes| self.panes != Some(*panes));
         self.panes = panes.or(self.panes);
         let screen = watcher.screen();
         let has_rows = !rows.is_empty();
-        if !(has_rows || is_first || panes.is_some() || screen.is_some()) {
+        let looked_at = self.looks(context, has_rows || is_first);
+        let has_news = has_rows || is_first || looked_at.is_some();
+        if !(has_news || is_new_trouble || panes.is_some() || screen.is_some()) {
             return;
         }
-        let looked_at = (has_rows || is_first)
-            .then(|| context.store().logged("open the database")?.looked_at().logged("read looks"))
-            .flatten();
         inbox.post(|pending| {
             pending.rows.extend(rows);
             pending.is_complete = true;
-            pending.trouble = Some(Trouble(None));
+            pending.trouble = Some(trouble);
             if panes.is_some() {
                 pending.panes = panes;
             }
@@ -185,6 +204,25 @@ impl Posted {
                 pending.screen = screen;
             }
         });
+    }
+
+    /// The looks, if they are others than before.
+    fn looks(&mut self, context: &Context, is_due: bool) -> Option<BTreeMap<SessionId, Timestamp>> {
+        let is_old = self.looks_read.is_none_or(|at| at.elapsed() >= LOOKS);
+        // They matter for turns that finished.
+        let is_idle = |row: &Row| matches!(row.verdict.status, Status::Idle { .. });
+        let is_due = is_due || (is_old && self.rows.values().any(is_idle));
+        if !is_due {
+            return None;
+        }
+        self.looks_read = Some(Instant::now());
+        let store = context.store().logged("open the database")?;
+        let looked_at = store.looked_at().logged("read looks")?;
+        if looked_at == self.looked_at {
+            return None;
+        }
+        self.looked_at.clone_from(&looked_at);
+        Some(looked_at)
     }
 
     /// The rows that look different now; `None` for those that are gone.

@@ -10,14 +10,14 @@ use dogwatch_protocol::id::SessionId;
 use jiff::Timestamp;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::model::{Notice, Page, Question, Row};
+use crate::model::{Notice, Page, Printed, Question, Row};
 
 /// How many panes tmux has; `None` without a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Panes(pub(super) Option<usize>);
 
 /// Why nothing can be seen; `None` if all is well again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Trouble(pub(super) Option<String>);
 
 /// Everything that was reported since it was last taken.
@@ -34,6 +34,10 @@ pub(super) struct Pending {
     pub(super) page: Option<Page>,
     pub(super) questions: Option<Vec<Question>>,
     pub(super) folder: Option<String>,
+    /// What commands printed that have ended.
+    pub(super) printed: Vec<Printed>,
+    /// Messages that were not sent.
+    pub(super) drafts: Vec<(SessionId, String)>,
     pub(super) signals: Vec<i32>,
 }
 

@@ -4,10 +4,12 @@
 mod actions;
 mod ansi;
 mod attach;
+mod busy;
 mod feed;
 mod inbox;
 mod pages;
 mod paint;
+mod quit;
 mod signals;
 mod terminal;
 
@@ -22,21 +24,23 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_engine::observe::agents;
 use dogwatch_engine::watch::Followed;
 use dogwatch_engine::{Context, Error};
+use dogwatch_protocol::id::SessionId;
 use dogwatch_tmux::PaneId;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 
 use crate::keys::{self, Intent, Key, Mouse};
 use crate::model::{Around, Field, Mode, PageOf, Screen, State, Tab, View};
 use crate::view;
 use actions::Actions;
+use busy::{Busy, Commands};
 use feed::Feed;
 use inbox::{Inbox, Panes, Trouble};
+use quit::Leaving;
 use terminal::Terminal;
 
 /// How long the first frame waits for the first look.
@@ -97,7 +101,12 @@ pub fn run(context: &Context, options: Options) -> Result<(), Error> {
     state.only_project = options.only_project;
     state.is_sidebar = options.sidebar.is_some();
     state.filter.clone_from(&options.filter);
-    let actions = Actions { context: context.clone(), inbox: inbox.clone() };
+    let actions = Actions {
+        context: context.clone(),
+        inbox: inbox.clone(),
+        busy: Busy::default(),
+        commands: Commands::default(),
+    };
     let dashboard = Dashboard {
         options,
         inbox,
@@ -109,6 +118,7 @@ pub fn run(context: &Context, options: Options) -> Result<(), Error> {
         is_dirty: true,
         drawn: None,
         is_over: false,
+        leaving: Leaving::No,
         begun: Instant::now(),
     };
     dashboard.run().map_err(Error::io("draw on the terminal"))
@@ -134,6 +144,7 @@ struct Dashboard {
     /// When the last frame was drawn, unless a key was pressed since.
     drawn: Option<Instant>,
     is_over: bool,
+    leaving: Leaving,
     begun: Instant,
 }
 
@@ -151,7 +162,13 @@ impl Dashboard {
                 self.drawn = Some(Instant::now());
             }
             let tick = self.tick();
-            let left = tick.saturating_sub(last_tick.elapsed());
+            let mut left = tick.saturating_sub(last_tick.elapsed());
+            if let Some(at_most) = self.leave_if_done() {
+                left = left.min(at_most);
+            }
+            if self.is_over {
+                break;
+            }
             let has_input =
                 wait(&self.inbox, if self.is_dirty { left.min(is_early) } else { left });
             if has_input {
@@ -163,9 +180,7 @@ impl Dashboard {
                 self.is_dirty = true;
             }
         }
-        Terminal::leave();
-        // The terminal is free before the control connection is closed.
-        drop(self.feed.take());
+        self.leave();
         Ok(())
     }
 
@@ -189,6 +204,9 @@ impl Dashboard {
         state.clock = Zoned::new(state.now, TimeZone::system()).strftime("%H:%M").to_string();
         state.size = Terminal::size();
         let mut next = Buffer::empty(Rect::new(0, 0, state.size.0, state.size.1));
+        if let Some(most) = view::most_scroll(state) {
+            state.scroll = state.scroll.min(most);
+        }
         let cursor = view::draw(state, &mut next);
         self.terminal.show(next, cursor)
     }
@@ -205,7 +223,11 @@ impl Dashboard {
         while event::poll(Duration::ZERO)? {
             let intents = match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => {
-                    keys::press(&mut self.state, Key::from(key))
+                    let intents = keys::press(&mut self.state, Key::from(key));
+                    if !intents.contains(&Intent::Quit) {
+                        self.leaving = Leaving::No;
+                    }
+                    intents
                 }
                 Event::Paste(text) => {
                     keys::paste(&mut self.state, &text);
@@ -234,9 +256,6 @@ impl Dashboard {
     fn take_reports(&mut self) {
         let pending = self.inbox.take();
         let state = &mut self.state;
-        if let Some(looked_at) = pending.looked_at {
-            state.looked_at = looked_at;
-        }
         if let Some(Panes(panes)) = pending.panes {
             self.is_dirty |= state.panes != panes;
             state.panes = panes;
@@ -251,9 +270,14 @@ impl Dashboard {
             self.is_dirty = true;
             state.take_in(pending.rows);
         }
+        if let Some(looked_at) = pending.looked_at {
+            self.is_dirty = true;
+            state.take_looks(looked_at);
+        }
         if let Some((followed, screen)) = pending.screen {
             self.is_dirty = true;
-            state.screen = Some(Screen { session: followed.session, lines: ansi::lines(&screen) });
+            let (session, has_history) = (followed.session, followed.history.is_some());
+            state.screen = Some(Screen { session, lines: ansi::lines(&screen), has_history });
         }
         if let Some(notice) = pending.notice {
             self.is_dirty = true;
@@ -261,14 +285,20 @@ impl Dashboard {
         }
         if let Some(questions) = pending.questions {
             self.is_dirty = true;
-            state.question_at = state.question_at.min(questions.len().saturating_sub(1));
-            state.questions = questions;
+            state.take_questions(questions);
         }
         if let Some(page) = pending.page
             && Some(&page.of) == wanted_page(state).as_ref()
         {
             self.is_dirty |= state.page.as_ref() != Some(&page);
             state.page = Some(page);
+        }
+        for printed in pending.printed {
+            self.is_dirty = true;
+            state.take_output(printed);
+        }
+        for (session, text) in pending.drafts {
+            state.drafts.entry(vec![session]).or_insert(text);
         }
         if let (Some(folder), Mode::New(form)) = (pending.folder, &mut state.mode) {
             self.is_dirty = true;
@@ -288,7 +318,7 @@ impl Dashboard {
                 self.is_dirty = true;
                 self.read_keys().logged("read keys");
             }
-            SIGTSTP => suspend(),
+            SIGTSTP => self.suspend(),
             // Somebody else may have used the terminal, or changed it, while we were stopped.
             SIGCONT => self.take_terminal(),
             signal if signals::ends(signal) => self.is_over = true,
@@ -343,7 +373,7 @@ impl Dashboard {
             let loaded =
                 Loaded { of: wanted.clone(), at: Instant::now(), is_read: is_read.clone() };
             self.loaded = Some(loaded);
-            self.actions.start(move |actions| {
+            self.actions.aside(move |actions| {
                 actions.load(wanted);
                 is_read.store(true, Ordering::Release);
             });
@@ -352,43 +382,59 @@ impl Dashboard {
 
     fn act(&mut self, intent: Intent) -> io::Result<()> {
         match intent {
-            Intent::Quit => self.is_over = true,
-            Intent::Suspend => suspend(),
+            Intent::Quit => self.quit(),
+            Intent::Suspend => self.suspend(),
             Intent::Redraw => self.redraw(),
             Intent::Reload => self.loaded = None,
             Intent::Attach(session) => self.attach(&session)?,
             Intent::Looked(session) => {
                 self.state.looked_at.insert(session.clone(), Timestamp::now());
                 self.state.arrange();
-                self.actions.start(move |actions| actions.looked(&session));
+                self.actions.start("noting a look", move |actions| actions.looked(&session));
             }
             Intent::Answer { session, name, choice, dialog } => {
-                self.actions.start(move |actions| actions.answer(&session, &name, choice, &dialog));
+                let what = format!("answering {name}");
+                let answer =
+                    move |actions: &Actions| actions.answer(&session, &name, choice, &dialog);
+                self.actions.start(what, answer);
             }
             Intent::AnswerQuestion { number, option } => {
                 self.loaded = None;
-                self.actions.start(move |actions| {
+                let what = format!("answering question {number}");
+                self.actions.start(what, move |actions| {
                     actions.answer_question(number, option);
                     actions.load(PageOf::View(View::Questions));
                 });
             }
             Intent::Send { to, text } => {
-                self.actions.start(move |actions| actions.send(&to, &text));
+                let what = format!("sending to {}", names(&to));
+                self.actions.start(what, move |actions| actions.send(&to, &text));
             }
             Intent::Kill(sessions) => {
                 self.state.say("killing …");
-                self.actions.start(move |actions| actions.kill(&sessions));
+                let what = format!("killing {}", names(&sessions));
+                self.actions.start(what, move |actions| actions.kill(&sessions));
             }
             Intent::Resume(sessions) => {
                 self.state.say("resuming …");
-                self.actions.start(move |actions| actions.resume(&sessions));
+                let what = format!("resuming {}", names(&sessions));
+                self.actions.start(what, move |actions| actions.resume(&sessions));
             }
-            Intent::Run(lines) => self.actions.start(move |actions| actions.run(&lines)),
-            Intent::Show(words) => self.actions.start(move |actions| actions.show(&words)),
+            Intent::Run(lines) => {
+                let verb = lines.first().and_then(|words| words.first());
+                let what = format!("dogwatch {}", verb.map(String::as_str).unwrap_or_default());
+                self.actions.start(what, move |actions| actions.run(&lines));
+            }
+            Intent::Show(words) => {
+                let (number, title) = (self.state.output.number, self.state.output.title.clone());
+                self.actions.commands.add(number, title.clone());
+                self.actions.aside(move |actions| actions.show(number, title, &words));
+            }
+            Intent::Cancel => self.actions.commands.cancel(self.state.output.number),
             Intent::CompleteFolder => {
                 if let Mode::New(form) = &self.state.mode {
                     let typed = form.value(Field::Folder).to_owned();
-                    self.actions.start(move |actions| actions.complete_folder(&typed));
+                    self.actions.aside(move |actions| actions.complete_folder(&typed));
                 }
             }
         }
@@ -396,10 +442,9 @@ impl Dashboard {
     }
 }
 
-/// Stops as a shell's job does; SIGCONT ends that, and is reported like any signal.
-fn suspend() {
-    Terminal::leave();
-    kill_process(getpid(), Signal::STOP).logged("stop the dashboard");
+fn names(sessions: &[(SessionId, String)]) -> String {
+    let names: Vec<&str> = sessions.iter().map(|(_, name)| name.as_str()).collect();
+    names.join(", ")
 }
 
 /// The page that is on display.

@@ -1,5 +1,6 @@
 //! Pages that are read when they are opened: conversation, events, diff, and the other views.
 
+use dogwatch_base::program::Ended;
 use dogwatch_core::event::{Event, kind};
 use dogwatch_core::workflow::{Report, report};
 use dogwatch_engine::actions::{diff, escalation};
@@ -18,7 +19,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 
 use super::actions::Actions;
-use crate::model::{Page, PageOf, Question, Sent, Tab, View, short_path};
+use crate::model::{Notice, Page, PageOf, Printed, Question, Sent, Tab, View, short_path};
 use crate::text::one_line;
 use crate::view::tables::{self, Run};
 
@@ -169,7 +170,7 @@ impl Actions {
 
     /// What a command of ours prints.
     fn output(&self, command: &str) -> Result<Vec<Line<'static>>, Error> {
-        let ended = self.command(&[command.to_owned()])?;
+        let ended = self.output_of(&[command.to_owned()])?;
         let mut lines: Vec<Line<'static>> = ended.stdout.text().lines().map(plain).collect();
         let said = ended.stderr.text();
         let line = if ended.is_fine() { plain } else { error_line };
@@ -188,9 +189,38 @@ fn standing(one: &Listed, report: Option<&Report>) -> &'static str {
     }
 }
 
-/// The output of a command.
-pub(super) fn text(text: &str) -> Vec<Line<'static>> {
-    text.lines().map(plain).collect()
+/// What a command printed, and how it ended.
+pub(super) fn printed(
+    number: u64,
+    title: String,
+    ended: Result<Ended, Error>,
+    is_cancelled: bool,
+) -> Printed {
+    let ended = match ended {
+        Ok(ended) => ended,
+        Err(error) => {
+            let (text, lines) = (error.to_string(), vec![error_line(&error.to_string())]);
+            return Printed { number, title, lines, end: Notice { text, is_error: true } };
+        }
+    };
+    let both = [ended.stdout.text(), ended.stderr.text()].concat();
+    let mut lines: Vec<Line<'static>> = both.lines().map(plain).collect();
+    let text = match ended.code() {
+        _ if is_cancelled => "cancelled".to_owned(),
+        Some(0) => both.lines().last().unwrap_or("done").to_owned(),
+        code => {
+            let code = code.map_or("no exit code".to_owned(), |code| format!("exit code {code}"));
+            let first = ended.complaint();
+            let first = first.lines().next().unwrap_or_default();
+            if first.is_empty() || first == code { code } else { format!("{code}: {first}") }
+        }
+    };
+    let is_error = is_cancelled || !ended.is_fine();
+    if is_error {
+        let end = text.split(": ").next().unwrap_or_default();
+        lines.push(error_line(end));
+    }
+    Printed { number, title, lines, end: Notice { text, is_error } }
 }
 
 /// Blanks at the beginning of a line matter: one_line would drop them.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use ratatui::buffer::Buffer;
@@ -32,6 +32,8 @@ const PART: usize = 4096;
 
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 static RESTORING: Mutex<()> = Mutex::new(());
+/// Held while a part of a frame is written.
+static WRITING: Mutex<()> = Mutex::new(());
 static HAS_MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// Gives the terminal back; from a panic or from another thread too.
@@ -49,7 +51,20 @@ pub(super) fn restore() {
 /// The same for a terminal that takes no output and holds up the thread that draws: what it has not taken yet is discarded, which
 /// makes room for more than a frame.
 pub(super) fn restore_by_force() {
-    let _ = rustix::termios::tcflush(stdout(), QueueSelector::OFlush);
+    let flush = || rustix::termios::tcflush(stdout(), QueueSelector::OFlush);
+    let begun = Instant::now();
+    // The thread that draws may be in the middle of a write: what is left of it must not come after the end.
+    let _held = loop {
+        let _ = flush();
+        match WRITING.try_lock() {
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                // sleep: the write that holds the lock ends as soon as the flush has made room.
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            held => break held,
+        }
+    };
+    let _ = flush();
     restore();
 }
 
@@ -109,7 +124,11 @@ impl Terminal {
 
     pub(super) fn size() -> (u16, u16) {
         let size = rustix::termios::tcgetwinsize(io::stdout());
-        size.map_or((80, 24), |size| (size.ws_col.max(1), size.ws_row.max(1)))
+        match size {
+            // A terminal that nothing has told its size.
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+            _ => (80, 24),
+        }
     }
 
     /// Draws what differs from the last frame, and nothing if nothing does.
@@ -148,6 +167,10 @@ fn write(text: &str) -> io::Result<()> {
         if !is_writable(PATIENCE) {
             continue;
         }
+        let _held = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Terminal::is_ours() {
+            break;
+        }
         match rustix::io::write(stdout(), &left[..left.len().min(PART)]) {
             Ok(written) => left = &left[written..],
             Err(Errno::INTR | Errno::AGAIN) => {}
@@ -160,5 +183,41 @@ fn write(text: &str) -> io::Result<()> {
 impl Drop for Terminal {
     fn drop(&mut self) {
         restore();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dogwatch_testkit::{PrivateTmux, eventually};
+
+    /// The released binary drops nothing: only the hook is left to do it.
+    #[test]
+    #[ignore = "runs in a terminal of its own, by the next test"]
+    fn panics() {
+        std::mem::forget(Terminal::open(true).unwrap());
+        assert!(!Terminal::is_ours(), "on purpose");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back() {
+        let tmux = PrivateTmux::idle();
+        let (errors, settings) = (tmux.path().join("errors"), tmux.path().join("settings"));
+        let script = format!(
+            "'{}' --ignored --exact edge::terminal::tests::panics --nocapture 2>'{}'; stty -a >'{}'; exec cat",
+            std::env::current_exe().unwrap().display(),
+            errors.display(),
+            settings.display()
+        );
+        tmux.session_with("outer", &["sh", "-c", &script]);
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        eventually("it has ended", || read(&settings).ends_with('\n'));
+        assert!(read(&errors).contains("on purpose"), "{}", read(&errors));
+        let settings = read(&settings);
+        let set = settings.split_whitespace().map(|word| word.trim_end_matches(';'));
+        let set = set.filter(|word| ["echo", "icanon", "isig"].contains(word)).count();
+        assert_eq!(set, 3, "{settings}");
+        let flags = "#{alternate_on} #{cursor_flag} #{mouse_any_flag}";
+        assert_eq!(tmux.ask(flags).as_deref(), Some("0 1 0"));
     }
 }

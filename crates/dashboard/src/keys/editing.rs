@@ -3,18 +3,14 @@
 use crossterm::event::KeyCode;
 
 use super::prompts::{Edit, edit};
-use super::{Intent, Key};
-use crate::model::{Field, Mode, State};
+use super::{Intent, Key, queue};
+use crate::model::{Field, Mode, State, ids};
 
 /// The list follows while the filter is typed.
 pub(super) fn filter(state: &mut State, key: Key) -> Vec<Intent> {
     match key.code {
-        KeyCode::Down | KeyCode::Up => {
-            let step = if key.code == KeyCode::Down { 1 } else { -1 };
-            let at = state.index().unwrap_or(0).saturating_add_signed(step);
-            state.select_at(at);
-            return vec![];
-        }
+        KeyCode::Down => return queue::go(state, |at, last| (at + 1).min(last)),
+        KeyCode::Up => return queue::go(state, |at, _| at.saturating_sub(1)),
         _ => {}
     }
     match edit(&mut state.filter, key) {
@@ -33,7 +29,10 @@ pub(super) fn filter(state: &mut State, key: Key) -> Vec<Intent> {
 pub(super) fn message(state: &mut State, key: Key) -> Vec<Intent> {
     let Mode::Message { to, editor } = &mut state.mode else { return vec![] };
     match key.code {
-        KeyCode::Esc => state.mode = Mode::Queue,
+        KeyCode::Esc => {
+            state.keep_draft();
+            state.mode = Mode::Queue;
+        }
         KeyCode::Enter if key.alt => editor.insert("\n"),
         KeyCode::Char('j') if key.ctrl => editor.insert("\n"),
         KeyCode::Enter => {
@@ -44,6 +43,7 @@ pub(super) fn message(state: &mut State, key: Key) -> Vec<Intent> {
             }
             let to = std::mem::take(to);
             state.mode = Mode::Queue;
+            state.drafts.remove(&ids(&to));
             let names: Vec<&str> = to.iter().map(|(_, name)| name.as_str()).collect();
             let sending = format!("sending to {} …", names.join(", "));
             state.say(sending);

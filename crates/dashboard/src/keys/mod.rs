@@ -1,5 +1,7 @@
 //! What each key does: a state and a key make the next state, and what is to be done about it.
 
+#[cfg(test)]
+mod edge_tests;
 mod editing;
 pub mod palette;
 mod prompts;
@@ -75,6 +77,8 @@ pub enum Intent {
     Run(Vec<Vec<String>>),
     /// Run `dogwatch` with these words, and show what it prints.
     Show(Vec<String>),
+    /// Ask the command whose output is awaited to end.
+    Cancel,
     /// A person has seen this session.
     Looked(SessionId),
     /// Read the page of the open tab or view again.
@@ -92,11 +96,16 @@ pub fn press(state: &mut State, key: Key) -> Vec<Intent> {
         intents.extend(press(state, Key { alt: false, ..key }));
         return intents;
     }
+    // A digit that was meant for a dialog that is gone does nothing else, and why stays in sight.
+    if std::mem::take(&mut state.is_refused) && matches!(key.code, KeyCode::Char('0'..='9')) {
+        return vec![];
+    }
     state.notice = None;
     if key == Key::ctrl('c') {
         if state.mode == Mode::Queue {
             return vec![Intent::Quit];
         }
+        state.keep_draft();
         state.mode = Mode::Queue;
         return vec![];
     }

@@ -5,8 +5,8 @@ use dogwatch_protocol::id::SessionId;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use super::{Intent, Key, queue};
-use crate::model::{Mode, State};
+use super::{Intent, Key, queue, split};
+use crate::model::{Mode, Row, State};
 
 /// One entry of the palette.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,10 @@ pub fn choices(state: &State, query: &str) -> Vec<Choice> {
         })
         .collect();
     all.extend(state.listed().into_iter().filter_map(|id| state.rows.get(id)).map(|row| Choice {
-        title: format!("go to {}", row.name),
+        title: match &row.title {
+            Some(title) => format!("go to {title} ({})", row.name),
+            None => format!("go to {}", row.name),
+        },
         hint: row.status().as_str().to_owned(),
         act: Act::Select(row.id.clone()),
     }));
@@ -180,15 +183,28 @@ fn act(state: &mut State, act: Act) -> Vec<Intent> {
         }
         Act::Select(id) => {
             state.view = None;
-            state.select(id);
-            vec![]
+            queue::click(state, id)
         }
         Act::Type(name) => {
             let of_session = OF_SESSIONS.contains(&name.as_str());
-            let session = state.selected_row().filter(|_| of_session).map(|row| row.name.clone());
-            let session = session.map(|name| format!("{name} ")).unwrap_or_default();
-            state.mode = Mode::Command { line: format!("{name} {session}") };
+            let session = state.selected_row().filter(|_| of_session);
+            let session = session.map(|row| format!("{} ", named(state, row))).unwrap_or_default();
+            // Tags have commands of their own.
+            let verb = if name == "tag" && !session.is_empty() { "add " } else { "" };
+            state.mode = Mode::Command { line: format!("{name} {verb}{session}") };
             vec![]
         }
+    }
+}
+
+/// A session on a command line: its name, or its id where the name means another one too or would be split.
+fn named<'s>(state: &State, row: &'s Row) -> &'s str {
+    let is_one_word = |name: &str| split(name).is_ok_and(|words| words == [name]);
+    let is_other = |other: &&Row| other.name == row.name && other.id != row.id;
+    let is_fine = is_one_word(&row.name) && !row.name.starts_with('-');
+    if is_fine && !state.rows.values().any(|other| is_other(&other)) {
+        &row.name
+    } else {
+        row.id.as_str()
     }
 }

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use super::queue::PAGE;
 use super::{Intent, Key, palette};
-use crate::model::{Mode, State, View};
+use crate::model::{Mode, Output, State, View};
 
 /// A digit answers; every other key closes without an answer.
 pub(super) fn answer(state: &mut State, key: Key) -> Vec<Intent> {
@@ -97,8 +97,9 @@ pub(super) fn word(state: &mut State, key: Key) -> Vec<Intent> {
             let given: Vec<String> = given.into_iter().filter(|word| !word.is_empty()).collect();
             let verb: Vec<String> = verb.iter().map(|word| (*word).to_owned()).collect();
             let lines = to.iter().map(|(id, _)| {
-                let words = verb.iter().cloned().chain([id.to_string()]).chain(given.clone());
-                words.collect()
+                // What begins with `-` is no option.
+                let before = verb.iter().cloned().chain([id.to_string(), "--".to_owned()]);
+                before.chain(given.clone()).collect()
             });
             let lines: Vec<Vec<String>> = lines.collect();
             state.mode = Mode::Queue;
@@ -125,7 +126,9 @@ pub(super) fn command(state: &mut State, key: Key) -> Vec<Intent> {
                 vec![]
             }
             Ok(words) => {
-                state.output_title = format!("dogwatch {}", line.trim());
+                let number = state.output.number + 1;
+                let title = format!("dogwatch {}", line.trim());
+                state.output = Output { number, title, is_running: true, is_cancelled: false };
                 state.mode = Mode::Queue;
                 state.view = Some(View::Output);
                 state.rest_preview();

@@ -6,7 +6,7 @@ use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::status::Status;
 
 use super::{Intent, Key};
-use crate::model::{Editor, Form, Mode, State, Tab, View, short_path};
+use crate::model::{Editor, Form, Mode, State, Tab, View, ids, short_path};
 
 /// Lines of a page.
 pub(super) const PAGE: usize = 10;
@@ -22,7 +22,9 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Intent> {
         return vec![];
     }
     match key.code {
-        KeyCode::Char('q') if state.view.is_none() && !state.is_open => vec![Intent::Quit],
+        KeyCode::Char('q') if state.view.is_none() && !state.is_preview_alone() => {
+            vec![Intent::Quit]
+        }
         KeyCode::Char('q') | KeyCode::Esc => back(state),
         KeyCode::Char('?') => {
             state.mode = Mode::Help { scroll: 0 };
@@ -36,7 +38,8 @@ pub(super) fn press(state: &mut State, key: Key) -> Vec<Intent> {
         KeyCode::Char('M') => open(state, View::Messages),
         KeyCode::Char('F') => open(state, View::Fleet),
         KeyCode::Char('U') => open(state, View::Usage),
-        KeyCode::Char('r') => {
+        // What a command printed is not read again: the command would run again.
+        KeyCode::Char('r') if state.view != Some(View::Output) => {
             state.page = None;
             vec![Intent::Reload]
         }
@@ -63,7 +66,8 @@ fn in_queue(state: &mut State, code: KeyCode) -> Vec<Intent> {
             if to.is_empty() {
                 return none(state);
             }
-            state.mode = Mode::Message { to, editor: Editor::default() };
+            let draft = state.drafts.get(&ids(&to)).map(String::as_str);
+            state.mode = Mode::Message { editor: Editor::with(draft.unwrap_or_default()), to };
             vec![]
         }
         KeyCode::Char('w') => tab(state, Tab::Why),
@@ -111,8 +115,15 @@ fn in_queue(state: &mut State, code: KeyCode) -> Vec<Intent> {
             let words = |(id, _): (SessionId, String)| vec!["archive".to_owned(), id.to_string()];
             Intent::Run(meant.into_iter().map(words).collect())
         }),
-        KeyCode::Char('t') => word(state, "tag"),
-        KeyCode::Char('N') => word(state, "rename"),
+        KeyCode::Char('t') => {
+            let to = state.meant();
+            word(state, "tag", to)
+        }
+        // A title is for one session.
+        KeyCode::Char('N') => {
+            let to = state.selected_row().map(|row| (row.id.clone(), row.name.clone()));
+            word(state, "rename", to.into_iter().collect())
+        }
         _ => vec![],
     }
 }
@@ -122,12 +133,10 @@ fn in_view(state: &mut State, view: View, code: KeyCode) -> Vec<Intent> {
         let last = state.questions.len().saturating_sub(1);
         match code {
             KeyCode::Char('j') | KeyCode::Down => {
-                state.question_at = (state.question_at + 1).min(last);
-                return vec![];
+                return question(state, (state.question_at + 1).min(last));
             }
             KeyCode::Char('k') | KeyCode::Up => {
-                state.question_at = state.question_at.saturating_sub(1);
-                return vec![];
+                return question(state, state.question_at.saturating_sub(1));
             }
             KeyCode::Char('a') => {
                 if let Some(question) = state.questions.get(state.question_at) {
@@ -149,8 +158,23 @@ fn in_view(state: &mut State, view: View, code: KeyCode) -> Vec<Intent> {
     }
 }
 
-/// One step back: what is open closes, then marks and the filter go.
+fn question(state: &mut State, at: usize) -> Vec<Intent> {
+    if at != state.question_at {
+        (state.question_at, state.scroll) = (at, 0);
+    }
+    vec![]
+}
+
+/// One step back: a command that runs is cancelled, what is open closes, then marks and the filter go.
 fn back(state: &mut State) -> Vec<Intent> {
+    let output = &mut state.output;
+    // A second time it is left to itself.
+    if state.view == Some(View::Output) && output.is_running && !output.is_cancelled {
+        output.is_cancelled = true;
+        let text = format!("cancelling {} …", state.output.title);
+        state.say(text);
+        return vec![Intent::Cancel];
+    }
     if state.view.take().is_some() {
         state.rest_preview();
     } else if state.tab != Tab::Screen {
@@ -158,7 +182,7 @@ fn back(state: &mut State) -> Vec<Intent> {
         state.rest_preview();
     } else if state.scroll > 0 {
         state.scroll = 0;
-    } else if state.is_open {
+    } else if state.is_preview_alone() {
         state.is_open = false;
     } else if !state.marked.is_empty() {
         state.marked.clear();
@@ -189,7 +213,7 @@ pub(super) fn scroll(state: &mut State, lines: usize, up: bool) -> Vec<Intent> {
     vec![]
 }
 
-fn go(state: &mut State, to: impl Fn(usize, usize) -> usize) -> Vec<Intent> {
+pub(super) fn go(state: &mut State, to: impl Fn(usize, usize) -> usize) -> Vec<Intent> {
     let Some(last) = state.listed().len().checked_sub(1) else { return vec![] };
     let at = to(state.index().unwrap_or(0), last);
     let left = state.select_at(at);
@@ -289,8 +313,7 @@ fn on_meant(
     vec![intent(meant)]
 }
 
-fn word(state: &mut State, command: &'static str) -> Vec<Intent> {
-    let to = state.meant();
+fn word(state: &mut State, command: &'static str, to: Vec<(SessionId, String)>) -> Vec<Intent> {
     if to.is_empty() {
         return none(state);
     }

@@ -6,26 +6,26 @@ use super::*;
 use crate::model::sample::{self, id};
 use crate::model::{Group, Row, Sort, Tab, View};
 
-const ENTER: Key = Key::plain(KeyCode::Enter);
-const ESC: Key = Key::plain(KeyCode::Esc);
+pub(super) const ENTER: Key = Key::plain(KeyCode::Enter);
+pub(super) const ESC: Key = Key::plain(KeyCode::Esc);
 
-fn state() -> State {
+pub(super) fn state() -> State {
     sample::state((140, 40))
 }
 
-fn typed(state: &mut State, text: &str) -> Vec<Intent> {
+pub(super) fn typed(state: &mut State, text: &str) -> Vec<Intent> {
     text.chars().flat_map(|c| press(state, Key::char(c))).collect()
 }
 
-fn names(state: &State) -> Vec<&str> {
+pub(super) fn names(state: &State) -> Vec<&str> {
     state.listed().into_iter().map(|id| state.rows[id].name.as_str()).collect()
 }
 
-fn selected(state: &State) -> &str {
+pub(super) fn selected(state: &State) -> &str {
     state.selected_row().map_or("", |row| row.name.as_str())
 }
 
-fn change(state: &mut State, name: &str, change: impl FnOnce(&mut Row)) {
+pub(super) fn change(state: &mut State, name: &str, change: impl FnOnce(&mut Row)) {
     let mut row = state.rows[&id(name)].clone();
     change(&mut row);
     state.take_in([(id(name), Some(row))]);
@@ -115,8 +115,11 @@ fn a_dialog_that_changed_is_not_answered() {
         change(&mut state, "fix-parser", |row| row.verdict.status = changed.clone());
         assert_eq!(state.mode, Mode::Queue);
         assert!(state.notice.as_ref().unwrap().text.contains("has changed"));
-        let intents = press(&mut state, Key::char('1'));
-        assert!(!intents.iter().any(|intent| matches!(intent, Intent::Answer { .. })));
+        // The digit that was on its way does nothing at all, and why stays in sight; the next one is a jump again.
+        assert_eq!((press(&mut state, Key::char('2')), selected(&state)), (vec![], "fix-parser"));
+        assert!(state.notice.as_ref().unwrap().text.contains("has changed"));
+        press(&mut state, Key::char('1'));
+        assert_eq!((state.index(), &state.mode), (Some(0), &Mode::Queue));
     }
     // A change elsewhere, or of its age, leaves it open.
     let mut state = state();
@@ -387,8 +390,8 @@ fn what_is_done_to_marked_sessions() {
     let line = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let archive = vec![line(&["archive", "db-choice"]), line(&["archive", "fix-parser"])];
     let tag = vec![
-        line(&["tag", "add", "db-choice", "x", "y"]),
-        line(&["tag", "add", "fix-parser", "x", "y"]),
+        line(&["tag", "add", "db-choice", "--", "x", "y"]),
+        line(&["tag", "add", "fix-parser", "--", "x", "y"]),
     ];
     for (keys, want) in
         [("R", Intent::Resume(both())), ("A", Intent::Run(archive)), ("tx y\n", Intent::Run(tag))]

@@ -15,6 +15,13 @@ impl Default for Editor {
 }
 
 impl Editor {
+    /// With this text, and the cursor at its end.
+    pub fn with(text: &str) -> Self {
+        let mut editor = Self::default();
+        editor.insert(text);
+        editor
+    }
+
     pub fn text(&self) -> String {
         let lines: Vec<String> = self.lines.iter().map(|line| line.iter().collect()).collect();
         lines.join("\n")

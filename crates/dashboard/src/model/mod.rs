@@ -166,6 +166,8 @@ pub enum PageOf {
 pub struct Screen {
     pub session: SessionId,
     pub lines: Vec<Line<'static>>,
+    /// With the lines that have left the screen.
+    pub has_history: bool,
 }
 
 /// A question to a person that is open.
@@ -217,8 +219,32 @@ pub struct State {
     pub question_at: usize,
     pub mode: Mode,
     pub notice: Option<Notice>,
-    /// Title of the last command's output.
-    pub output_title: String,
+    /// The command whose output the view shows.
+    pub output: Output,
+    /// An answer was closed because its dialog has changed, and no key was pressed since.
+    pub is_refused: bool,
+    /// Messages that were not sent, by those they are for.
+    pub drafts: BTreeMap<Vec<SessionId>, String>,
+}
+
+/// A command line that was run last.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Output {
+    /// Counts the commands: a result that comes late belongs to another one.
+    pub number: u64,
+    pub title: String,
+    pub is_running: bool,
+    /// It was asked to end.
+    pub is_cancelled: bool,
+}
+
+/// What a command printed, and how it ended in a few words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Printed {
+    pub number: u64,
+    pub title: String,
+    pub lines: Vec<Line<'static>>,
+    pub end: Notice,
 }
 
 impl State {
@@ -281,8 +307,60 @@ impl State {
             && row.dialog() != Some(dialog)
         {
             self.mode = Mode::Queue;
+            self.is_refused = true;
             self.complain(format!("{}: the dialog has changed; nothing was answered", row.name));
         }
+    }
+
+    /// Takes in what a command printed. If its view is not open any more, the last line says how it ended.
+    pub fn take_output(&mut self, printed: Printed) {
+        let is_last = printed.number == self.output.number;
+        if is_last {
+            self.output.is_running = false;
+        }
+        if is_last && self.view == Some(View::Output) {
+            self.page = Some(Page { of: PageOf::View(View::Output), lines: printed.lines });
+        } else {
+            let Notice { text, is_error } = printed.end;
+            self.notice = Some(Notice { text: format!("{}: {text}", printed.title), is_error });
+        }
+    }
+
+    /// Takes in when sessions were looked at. One of our own may not be recorded yet.
+    pub fn take_looks(&mut self, looked_at: BTreeMap<SessionId, Timestamp>) {
+        for (id, at) in looked_at {
+            let known = self.looked_at.entry(id).or_insert(at);
+            *known = at.max(*known);
+        }
+        self.arrange();
+    }
+
+    /// Takes in the open questions. The selected one stays selected; if it is gone, the one in its place is.
+    pub fn take_questions(&mut self, questions: Vec<Question>) {
+        let number = self.questions.get(self.question_at).map(|question| question.number);
+        let at = questions.iter().position(|question| Some(question.number) == number);
+        let last = questions.len().saturating_sub(1);
+        if at.is_none() {
+            self.scroll = 0;
+        }
+        self.question_at = at.unwrap_or_else(|| self.question_at.min(last));
+        self.questions = questions;
+    }
+
+    /// Keeps the text of a message that was not sent, for the next one to the same sessions.
+    pub fn keep_draft(&mut self) {
+        let Mode::Message { to, editor } = &self.mode else { return };
+        let (to, text) = (ids(to), editor.text());
+        if text.trim().is_empty() {
+            self.drafts.remove(&to);
+        } else {
+            self.drafts.insert(to, text);
+        }
+    }
+
+    /// The preview takes the place of the list.
+    pub fn is_preview_alone(&self) -> bool {
+        self.is_small() && self.is_open
     }
 
     /// How many sessions there are of each kind: need you, failed, limited, working, idle.
@@ -301,4 +379,9 @@ impl State {
         }
         counts
     }
+}
+
+/// The ids of sessions that an action is about.
+pub fn ids(sessions: &[(SessionId, String)]) -> Vec<SessionId> {
+    sessions.iter().map(|(id, _)| id.clone()).collect()
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use dogwatch_core::attention::Place;
-use dogwatch_core::liveness::{exit_words, how_stopped};
+use dogwatch_core::attention::{Place, is_seen};
+use dogwatch_core::status::{agrees, detail};
 use dogwatch_protocol::id::SessionId;
-use dogwatch_protocol::status::{Role, Status, Verdict};
+use dogwatch_protocol::status::{Reason, Role, Source, Status, Verdict};
 use jiff::Timestamp;
 
 use crate::text;
@@ -49,8 +49,7 @@ impl Row {
 
     /// Whether a person has looked at it since its status began.
     pub fn is_seen(&self, looked_at: Option<Timestamp>) -> bool {
-        let since = self.verdict.since;
-        self.is_attached || looked_at.is_some_and(|at| since.is_none_or(|since| at >= since))
+        is_seen(self.is_attached, looked_at, self.verdict.since)
     }
 
     /// The options of the open dialog with their numbers.
@@ -92,22 +91,25 @@ impl Row {
         }
     }
 
-    /// Which sources decided, and which disagree.
+    /// Which sources say so, and which disagree: `asserted by: own word, hook; screen agrees`.
     pub fn evidence(&self) -> String {
-        let of = |role: Role| -> Vec<String> {
-            let all = self.verdict.reasons.iter().filter(|reason| reason.role == role);
+        let named = |wanted: &dyn Fn(&Reason) -> bool| -> Vec<String> {
+            let all = self.verdict.reasons.iter().filter(|reason| wanted(reason));
             all.map(|reason| reason.source.as_str().replace('_', " ")).collect()
         };
-        let basis = self.verdict.basis.as_str();
-        let (decided, disagree) = (of(Role::Decided), of(Role::Disagrees));
-        let by =
-            if decided.is_empty() { String::new() } else { format!(" by: {}", decided.join(", ")) };
-        let against = match disagree.as_slice() {
+        let agrees = |reason: &Reason| agrees(self.status(), reason);
+        let is_screen = |reason: &Reason| reason.source == Source::Screen;
+        let mut by = named(&|reason| reason.role == Role::Decided);
+        by.extend(named(&|reason| agrees(reason) && !is_screen(reason)));
+        let by = if by.is_empty() { String::new() } else { format!(" by: {}", by.join(", ")) };
+        let screen = named(&|reason| agrees(reason) && is_screen(reason));
+        let screen = if screen.is_empty() { "" } else { "; screen agrees" };
+        let against = match named(&|reason| reason.role == Role::Disagrees).as_slice() {
             [] => String::new(),
             [one] => format!("; {one} disagrees"),
             several => format!("; {} disagree", several.join(", ")),
         };
-        format!("{basis}{by}{against}")
+        format!("{}{by}{screen}{against}", self.verdict.basis.as_str())
     }
 
     /// What a filter is compared with.
@@ -136,45 +138,12 @@ pub fn short_path(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// The details of a status, in words.
+/// The details of a status, in words that fit a list.
 pub fn what(status: &Status) -> String {
     match status {
-        Status::Working { looping: Some(looping), .. } => looping.to_string(),
-        Status::Working { task, looping: None } => task.clone().unwrap_or_default(),
-        Status::Waiting { r#for, question: Some(question), .. } => {
-            format!("{}: {question}", r#for.as_str())
-        }
-        Status::Waiting { r#for, question: None, .. } => r#for.as_str().to_owned(),
         Status::Limited { until: Some(until), .. } => format!("resets {until}"),
-        Status::Limited { until: None, text } => text.clone(),
-        Status::Idle { after_turn, interrupted, background, draft } => {
-            let turn = match (interrupted, after_turn) {
-                (true, _) => "turn interrupted",
-                (false, true) => "turn finished",
-                (false, false) => "fresh",
-            };
-            let mut parts = vec![turn.to_owned()];
-            if *background > 0 {
-                parts.push(format!("{background} in the background"));
-            }
-            if draft.is_some() {
-                parts.push("draft in the input box".to_owned());
-            }
-            parts.join(", ")
-        }
-        Status::Error { kind, text } => format!("{kind}: {text}"),
-        Status::Crashed { exit: Some(exit) } => exit_words(*exit),
-        Status::Stopped { exit: Some(exit), cause: Some(cause), by } => {
-            how_stopped(*exit, *cause, by.as_deref())
-        }
-        Status::Unknown { missing } => missing.clone(),
-        Status::Lost { last_seen: Some(at) } => format!("last seen at {at:.0}"),
         Status::Stuck { .. } => "no sign of life".to_owned(),
-        Status::Starting
-        | Status::Exited
-        | Status::Stopped { .. }
-        | Status::Crashed { .. }
-        | Status::Lost { last_seen: None } => String::new(),
+        other => detail(other),
     }
 }
 

@@ -83,8 +83,8 @@ pub(crate) fn state(size: (u16, u16)) -> State {
     fix.numbers = vec![1, 2, 4];
     fix.verdict.reasons = vec![
         reason(Source::OwnWord, "waiting: permission", Role::Decided),
-        reason(Source::Hook, "PermissionRequest", Role::Heard),
-        reason(Source::Screen, "working", Role::Disagrees),
+        reason(Source::Hook, "asked for permission", Role::Heard),
+        reason(Source::Screen, "a dialog: Do you want to proceed?", Role::Heard),
     ];
     let database = "Which database should I use?";
     let limited = Status::Limited { until: Some("02:10".to_owned()), text: "limit".to_owned() };

@@ -14,8 +14,7 @@ pub(super) fn height(state: &State) -> u16 {
     if usize::from(state.size.0.saturating_sub(1)) >= WIDE { 2 } else { 1 }
 }
 
-/// Draws it; the line below it.
-pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) -> u16 {
+pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) {
     let columns = canvas.columns();
     let [need, failed, limited, working, idle] = state.counts();
     let is_wide = columns >= WIDE;
@@ -35,6 +34,12 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) -> u16 {
     }
     let clock = text::width(&state.clock);
     let end = columns.saturating_sub(clock);
+    // What hides sessions, or what an action is about, is always in sight.
+    let narrow = if is_wide { String::new() } else { narrow_scope(state, columns) };
+    let end_of_counts = end.saturating_sub(match text::width(&narrow) {
+        0 => 0,
+        width => width + 2,
+    });
     let mut x = 1;
     if !is_small {
         x = canvas.put(x, 0, "dogwatch", style::bold());
@@ -42,14 +47,13 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) -> u16 {
     }
     let mut is_first = true;
     for (count, word, place) in parts.into_iter().filter(|(count, ..)| *count > 0) {
-        if is_small && !is_first {
-            x = canvas.put_within(x, 0, " · ", end, style::dim());
-        }
         let part = format!("{count} {word}");
-        if x + text::width(&part) > end.saturating_sub(1) {
+        let gap = if is_small && !is_first { " · " } else { "" };
+        if x + text::width(gap) + text::width(&part) > end_of_counts.saturating_sub(1) {
             break;
         }
-        x = canvas.put_within(x, 0, &part, end, style::of(place));
+        x = canvas.put(x, 0, gap, style::dim());
+        x = canvas.put(x, 0, &part, style::of(place));
         if !is_small {
             x += if is_wide { 3 } else { 2 };
         }
@@ -57,7 +61,8 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) -> u16 {
     }
     canvas.put(end, 0, &state.clock, style::dim());
     if !is_wide {
-        return 1;
+        canvas.put(end_of_counts, 0, &narrow, style::bold());
+        return;
     }
     let scope = scope(state);
     let at = end.saturating_sub(text::width(&scope) + 4);
@@ -66,7 +71,16 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>) -> u16 {
     }
     canvas.put(0, 1, " ", style::plain());
     canvas.rule(1, 1, style::dim());
-    2
+}
+
+/// `/parser  this project  2 marked`, as far as it fits beside the counts.
+fn narrow_scope(state: &State, columns: usize) -> String {
+    let project = state.only_project.then(|| "this project".to_owned());
+    let marked =
+        Some(state.marked.len()).filter(|count| *count > 0).map(|count| format!("{count} marked"));
+    let filter = (!state.filter.is_empty()).then(|| format!("/{}", text::one_line(&state.filter)));
+    let parts: Vec<String> = [marked, project, filter].into_iter().flatten().collect();
+    text::cut(&parts.join("  "), columns / 2)
 }
 
 /// Which sessions are listed.

@@ -3,6 +3,8 @@
 mod header;
 mod overlay;
 mod preview;
+#[cfg(test)]
+mod small_tests;
 mod style;
 mod table;
 pub(crate) mod tables;
@@ -36,9 +38,9 @@ pub fn draw(state: &State, buffer: &mut Buffer) -> Option<Position> {
 
 fn frame(state: &State, canvas: &mut Canvas<'_>) -> Option<Position> {
     let area = canvas.area();
-    let top = header::draw(state, canvas);
+    header::draw(state, canvas);
     let bottom = area.height.saturating_sub(1);
-    let middle = Rect { y: top, height: bottom.saturating_sub(top), ..area };
+    let middle = middle(state, area);
     match state.view {
         Some(View::Questions) => preview::questions(state, canvas, middle),
         Some(view) => preview::view(state, view, canvas, middle),
@@ -46,6 +48,25 @@ fn frame(state: &State, canvas: &mut Canvas<'_>) -> Option<Position> {
     }
     overlay::draw(state, canvas, middle);
     overlay::last_line(state, canvas, bottom)
+}
+
+/// The frame without its header and its last line.
+fn middle(state: &State, area: Rect) -> Rect {
+    let top = header::height(state);
+    Rect { y: top, height: area.height.saturating_sub(top + 1), ..area }
+}
+
+/// How far the lower part or the view can be scrolled; `None` while that is not known.
+pub fn most_scroll(state: &State) -> Option<usize> {
+    let middle = middle(state, Rect::new(0, 0, state.size.0, state.size.1));
+    let below = match state.view {
+        Some(View::Questions) => return Some(preview::most_of_question(state, middle)),
+        Some(_) => middle,
+        None if state.is_small() => middle,
+        None => parts(state, middle).1,
+    };
+    let room = usize::from(below.height.saturating_sub(1));
+    Some(preview::count(state)?.saturating_sub(room))
 }
 
 /// The list above, and the selected session below.
@@ -69,9 +90,7 @@ fn queue(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
 
 /// What is at this place of the terminal, for a mouse.
 pub fn hit(state: &State, y: u16) -> Hit {
-    let (width, height) = state.size;
-    let top = header::height(state);
-    let middle = Rect { x: 0, y: top, width, height: height.saturating_sub(top + 1) };
+    let middle = middle(state, Rect::new(0, 0, state.size.0, state.size.1));
     if state.view.is_some() || state.rows.is_empty() || (state.is_small() && state.is_open) {
         return Hit::Below;
     }

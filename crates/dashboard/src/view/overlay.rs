@@ -6,8 +6,13 @@ use ratatui::layout::{Position, Rect};
 use super::{Canvas, is_typing, style};
 use crate::keys::confirmation;
 use crate::keys::palette;
-use crate::model::{Field, Mode, State, View};
+use crate::model::{Editor, Field, Mode, State, View};
 use crate::text;
+
+/// Where the lines of a box begin.
+const BOX: usize = 2;
+/// Columns of a form's labels.
+const LABEL: usize = 11;
 
 /// Draws what is open over the middle of the frame.
 pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
@@ -15,7 +20,9 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         Mode::Help { scroll } => help(canvas, area, *scroll),
         Mode::Palette { query, at } => open_palette(state, canvas, area, query, *at),
         Mode::Message { editor, .. } => {
-            let lines: Vec<String> = editor.lines().collect();
+            let hidden = text::hidden(column(editor), canvas.columns().saturating_sub(BOX));
+            let lines: Vec<String> =
+                editor.lines().map(|line| text::from_column(&text::typed(&line), hidden)).collect();
             bottom_box(canvas, area, &message_title(state), &lines, editor.cursor().0);
         }
         Mode::New(form) => {
@@ -26,7 +33,12 @@ pub(super) fn draw(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
                 .map(|(at, (field, value))| {
                     let here = if at == form.at { "▌" } else { " " };
                     let hint = if at == form.at && value.is_empty() { field.hint() } else { "" };
-                    format!("{here}{} {}{hint}", text::fit(field.title(), 9), text::one_line(value))
+                    let value = text::typed(value);
+                    let room = canvas.columns().saturating_sub(BOX + LABEL);
+                    let is_here = at == form.at;
+                    let hidden = if is_here { text::hidden(text::width(&value), room) } else { 0 };
+                    let value = text::from_column(&value, hidden);
+                    format!("{here}{} {value}{hint}", text::fit(field.title(), LABEL - 2))
                 })
                 .collect();
             bottom_box(canvas, area, "new session", &lines, form.at);
@@ -53,9 +65,17 @@ fn message_title(state: &State) -> String {
     format!("message to {}", text::one_line(&names.join(", ")))
 }
 
-/// How many lines a box has room for.
+/// How many lines a box has room for, below its title.
 fn box_room(area: Rect) -> usize {
-    usize::from(area.height / 2).max(3)
+    let most = usize::from(area.height.saturating_sub(1)).max(1);
+    usize::from(area.height / 2).max(3).min(most)
+}
+
+/// The column of the cursor in its line.
+fn column(editor: &Editor) -> usize {
+    let (row, column) = editor.cursor();
+    let line: String = editor.lines().nth(row).unwrap_or_default().chars().take(column).collect();
+    text::width(&text::typed(&line))
 }
 
 /// A box at the bottom of the frame, in which line `at` is in sight.
@@ -72,7 +92,7 @@ fn bottom_box(canvas: &mut Canvas<'_>, area: Rect, title: &str, lines: &[String]
     let x = canvas.put(x, top, title, style::bold());
     canvas.rule(x + 1, top, style::dim());
     for (line, y) in lines.iter().skip(first).take(room).zip(top + 1..area.bottom()) {
-        canvas.put(2, y, line, style::plain());
+        canvas.put(BOX, y, line, style::plain());
     }
 }
 
@@ -116,7 +136,9 @@ fn open_palette(state: &State, canvas: &mut Canvas<'_>, area: Rect, query: &str,
         canvas.blank(y);
     }
     let x = canvas.put(1, area.y, "> ", style::bold());
-    canvas.put(x, area.y, &text::one_line(query), style::plain());
+    let query = text::typed(query);
+    let hidden = text::hidden(text::width(&query), canvas.columns().saturating_sub(x));
+    canvas.put(x, area.y, &text::from_column(&query, hidden), style::plain());
     let first = first_line(found.len(), room, at);
     for (index, (choice, y)) in found.iter().skip(first).take(room).zip(area.y + 1..).enumerate() {
         let is_chosen = index + first == at;
@@ -130,22 +152,29 @@ fn open_palette(state: &State, canvas: &mut Canvas<'_>, area: Rect, query: &str,
 
 /// The last line: what is asked, what happened, or the keys; and where the cursor is.
 pub(super) fn last_line(state: &State, canvas: &mut Canvas<'_>, y: u16) -> Option<Position> {
-    let prompt = prompt(state);
+    // What is drawn above may not fit.
+    canvas.blank(y);
+    let prompt = prompt(state, canvas.columns());
     if let Some((question, typed)) =
         prompt.filter(|_| is_typing(&state.mode) && state.notice.is_none())
     {
-        let x = canvas.put(1, y, &question, style::bold());
-        let x = canvas.put(x + 1, y, &text::one_line(&typed), style::plain());
-        // A trailing blank is typed too.
-        let blank = usize::from(typed.ends_with(' '));
-        return Some(position(x + blank, y));
+        let x = canvas.put(1, y, &question, style::bold()) + 1;
+        let typed = text::typed(&typed);
+        let hidden = text::hidden(text::width(&typed), canvas.columns().saturating_sub(x));
+        canvas.put(x, y, &text::from_column(&typed, hidden), style::plain());
+        let at = (x + text::width(&typed) - hidden).min(canvas.columns());
+        return Some(position(at, y));
     }
-    match &state.notice {
-        Some(notice) => {
+    match (&state.notice, &state.trouble) {
+        (Some(notice), _) => {
             let style = if notice.is_error { style::error() } else { style::bold() };
             canvas.put(1, y, &text::one_line(&notice.text), style);
         }
-        None => keys(state, canvas, y),
+        // What is listed may be out of date.
+        (None, Some(trouble)) if state.mode == Mode::Queue && !state.rows.is_empty() => {
+            canvas.put(1, y, &text::one_line(trouble), style::error());
+        }
+        (None, _) => keys(state, canvas, y),
     }
     cursor(state, canvas, y)
 }
@@ -158,43 +187,67 @@ fn position(x: usize, y: u16) -> Position {
 fn cursor(state: &State, canvas: &Canvas<'_>, bottom: u16) -> Option<Position> {
     let top = if canvas.columns() >= 99 { 2 } else { 1 };
     let area = Rect { y: top, height: bottom.saturating_sub(top), ..canvas.area() };
+    if area.height == 0 {
+        return None;
+    }
     let room = box_room(area);
     let in_box = |count: usize, at: usize| {
         let shown = count.clamp(1, room);
         let line = at - first_line(count, room, at);
         bottom.saturating_sub(u16::try_from(shown - line.min(shown - 1)).unwrap_or(1))
     };
-    let x = |column: usize| column.min(canvas.columns());
+    // Where the cursor is on a line that begins there.
+    let x = |first: usize, typed: usize| {
+        let room = canvas.columns().saturating_sub(first);
+        (first + typed - text::hidden(typed, room)).min(canvas.columns())
+    };
     match &state.mode {
         Mode::Message { editor, .. } => {
-            let (row, column) = editor.cursor();
-            let line: String = editor.lines().nth(row)?.chars().take(column).collect();
-            Some(position(x(2 + text::width(&line)), in_box(editor.count(), row)))
+            let at = x(BOX, column(editor));
+            Some(position(at, in_box(editor.count(), editor.cursor().0)))
         }
         Mode::New(form) => {
-            let typed = text::width(&form.values[form.at]);
-            Some(position(x(2 + 11 + typed), in_box(Field::ALL.len(), form.at)))
+            let typed = text::width(&text::typed(&form.values[form.at]));
+            Some(position(x(BOX + LABEL, typed), in_box(Field::ALL.len(), form.at)))
         }
-        Mode::Palette { query, .. } => Some(position(x(3 + text::width(query)), top)),
+        Mode::Palette { query, .. } => Some(position(x(3, text::width(&text::typed(query))), top)),
         _ => None,
     }
 }
 
+/// The first text that leaves room for what is typed; else the last one.
+fn shortest<const N: usize>(texts: [String; N], room: usize) -> String {
+    let mut texts = texts.into_iter().map(|text| text::one_line(&text)).peekable();
+    while let Some(text) = texts.next() {
+        if text::width(&text) <= room || texts.peek().is_none() {
+            return text;
+        }
+    }
+    String::new()
+}
+
 /// A question on the last line, and what was typed so far.
-fn prompt(state: &State) -> Option<(String, String)> {
+fn prompt(state: &State, columns: usize) -> Option<(String, String)> {
     match &state.mode {
         Mode::Filter => Some(("/".to_owned(), state.filter.clone())),
         Mode::Kill { sessions, typed } => {
             let wanted = confirmation(sessions);
+            // What is typed is as long as what is wanted.
+            let room = columns.saturating_sub(text::width(&wanted) + 3);
             let question = match sessions.as_slice() {
-                [_] => format!("kill {wanted}? Type its name, then Enter:"),
+                [_] => {
+                    let whole = format!("kill {wanted}? Type its name, then Enter:");
+                    [whole, format!("type {wanted} to kill:"), "kill:".to_owned()]
+                }
                 several => {
                     let names: Vec<&str> = several.iter().map(|(_, name)| name.as_str()).collect();
                     let names = text::cut(&names.join(", "), 40);
-                    format!("kill {wanted} sessions ({names})? Type {wanted}, then Enter:")
+                    let whole =
+                        format!("kill {wanted} sessions ({names})? Type {wanted}, then Enter:");
+                    [whole, format!("type {wanted} to kill {wanted}:"), "kill:".to_owned()]
                 }
             };
-            Some((text::one_line(&question), typed.clone()))
+            Some((shortest(question, room), typed.clone()))
         }
         Mode::Word { command, typed, .. } => {
             let what = if *command == "tag" { "tag:" } else { "new name:" };
@@ -225,9 +278,13 @@ fn keys(state: &State, canvas: &mut Canvas<'_>, y: u16) {
             Some(View::Questions) => {
                 vec![("a", "answer"), ("j k", "move"), ("r", "read again"), ("Esc", "back")]
             }
+            Some(View::Output) if state.output.is_running => {
+                vec![("Esc", "cancel"), ("?", "keys")]
+            }
+            Some(View::Output) => vec![("j k", "scroll"), ("Esc", "back"), ("?", "keys")],
             Some(_) => vec![("j k", "scroll"), ("r", "read again"), ("Esc", "back"), ("?", "keys")],
             None if state.rows.is_empty() => vec![("n", "new"), ("?", "keys"), ("q", "quit")],
-            None if state.is_small() && state.is_open => {
+            None if state.is_preview_alone() => {
                 vec![("a", "answer"), ("⏎", "attach"), ("Esc", "back")]
             }
             None if state.is_sidebar && state.is_small() => {

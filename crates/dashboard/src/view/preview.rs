@@ -82,10 +82,32 @@ fn lines(
     }
 }
 
+/// How many lines the lower part or the view has; `None` while they are not read.
+pub(super) fn count(state: &State) -> Option<usize> {
+    let row = state.selected_row();
+    let of = match (state.view, state.tab) {
+        (Some(view), _) => PageOf::View(view),
+        (None, Tab::Why) => return row.map(|row| why(state, row).len()),
+        (None, Tab::Screen) => {
+            let screen = state.screen.as_ref().filter(|screen| screen.has_history)?;
+            return (Some(&screen.session) == state.selected.as_ref())
+                .then_some(screen.lines.len());
+        }
+        (None, tab) => PageOf::Tab(row?.id.clone(), tab),
+    };
+    state.page.as_ref().filter(|page| page.of == of).map(|page| page.lines.len())
+}
+
 fn page(state: &State, canvas: &mut Canvas<'_>, area: Rect, of: &PageOf, at_end: bool) {
     match state.page.as_ref().filter(|page| page.of == *of) {
         None => {
-            canvas.put(2, area.y, "reading …", style::dim());
+            let words = match of {
+                PageOf::View(View::Output) if state.output.is_running => {
+                    "running …; Esc cancels it"
+                }
+                _ => "reading …",
+            };
+            canvas.put(2, area.y, words, style::dim());
         }
         Some(page) if page.lines.is_empty() => {
             canvas.put(2, area.y, "nothing there", style::dim());
@@ -136,7 +158,7 @@ pub(crate) fn why(state: &State, row: &Row) -> Vec<Line<'static>> {
 
 /// A view that takes the whole room.
 pub(super) fn view(state: &State, view: View, canvas: &mut Canvas<'_>, area: Rect) {
-    let title = if view == View::Output { state.output_title.as_str() } else { view.title() };
+    let title = if view == View::Output { state.output.title.as_str() } else { view.title() };
     view_title(canvas, area.y, title);
     let room = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     page(state, canvas, room, &PageOf::View(view), false);
@@ -158,7 +180,7 @@ pub(super) fn questions(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         canvas.put(2, y, words, style::dim());
         return;
     }
-    let most = usize::from(area.height / 3).max(3);
+    let most = listed_questions(area);
     let first = (state.question_at + 1).saturating_sub(most);
     for (at, question) in state.questions.iter().enumerate().skip(first).take(most) {
         if at == state.question_at {
@@ -180,6 +202,19 @@ pub(super) fn questions(state: &State, canvas: &mut Canvas<'_>, area: Rect) {
         canvas.put(2, y, &text::one_line(line), style::plain());
         y += 1;
     }
+}
+
+/// How many questions are listed above the text of the selected one.
+fn listed_questions(area: Rect) -> usize {
+    usize::from(area.height / 3).max(3)
+}
+
+/// How far the text of the selected question can be scrolled.
+pub(super) fn most_of_question(state: &State, area: Rect) -> usize {
+    let above = 2 + state.questions.len().min(listed_questions(area));
+    let room = usize::from(area.height).saturating_sub(above).max(1);
+    let lines = state.questions.get(state.question_at).map_or(0, |question| question.text.len());
+    lines.saturating_sub(room)
 }
 
 /// Nothing there yet.

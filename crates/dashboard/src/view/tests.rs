@@ -1,5 +1,7 @@
 //! Whole frames, and that nothing leaves its line.
 
+use crossterm::event::KeyCode;
+use dogwatch_protocol::status::Role;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -10,7 +12,7 @@ use crate::keys::{Key, press};
 use crate::model::sample::{self, id};
 use crate::model::{Around, Hit, Page, PageOf, Screen, Tab};
 
-fn frame(state: &State) -> String {
+pub(super) fn frame(state: &State) -> String {
     terminal(state).backend().to_string().replace('"', "|")
 }
 
@@ -24,13 +26,13 @@ fn terminal(state: &State) -> Terminal<TestBackend> {
     terminal
 }
 
-fn sample(width: u16, height: u16) -> State {
+pub(super) fn sample(width: u16, height: u16) -> State {
     let mut state = sample::state((width, height));
     let screen = "Bash command\n\nRemove the scratch directory\n\n\
         rm -rf /home/agent/work/scratch && touch /home/agent/work/perm-ok\n\n\
         Do you want to proceed?\n❯ 1. Yes\n  2. Yes, and don't ask again for these commands\n  4. No";
     let lines = screen.lines().map(|line| Line::from(line.to_owned())).collect();
-    state.screen = Some(Screen { session: id("fix-parser"), lines });
+    state.screen = Some(Screen { session: id("fix-parser"), lines, has_history: false });
     state
 }
 
@@ -52,7 +54,7 @@ fn at_40_by_20() {
 #[test]
 fn at_40_by_10_with_the_preview_open() {
     let mut state = sample(40, 10);
-    press(&mut state, Key::plain(crossterm::event::KeyCode::Enter));
+    press(&mut state, Key::plain(KeyCode::Enter));
     insta::assert_snapshot!(frame(&state));
 }
 
@@ -71,7 +73,11 @@ fn nothing_there_yet() {
 
 #[test]
 fn why_with_what_disagrees() {
-    let mut state = sample(100, 24);
+    let mut state = sample(120, 24);
+    let mut row = state.rows[&id("fix-parser")].clone();
+    row.verdict.reasons[2].role = Role::Disagrees;
+    row.verdict.reasons[2].said = "working: esc to interrupt".to_owned();
+    state.take_in([(row.id.clone(), Some(row))]);
     press(&mut state, Key::char('w'));
     insta::assert_snapshot!(frame(&state));
 }
@@ -107,19 +113,19 @@ fn the_help_the_form_and_the_palette() {
     let mut state = sample(80, 24);
     press(&mut state, Key::char('?'));
     insta::assert_snapshot!("help", frame(&state));
-    press(&mut state, Key::plain(crossterm::event::KeyCode::PageDown));
-    press(&mut state, Key::plain(crossterm::event::KeyCode::PageDown));
+    press(&mut state, Key::plain(KeyCode::PageDown));
+    press(&mut state, Key::plain(KeyCode::PageDown));
     insta::assert_snapshot!("help_at_its_end", frame(&state));
     press(&mut state, Key::char('x'));
     press(&mut state, Key::char('n'));
     insta::assert_snapshot!("new_session", frame(&state));
-    press(&mut state, Key::plain(crossterm::event::KeyCode::Esc));
+    press(&mut state, Key::plain(KeyCode::Esc));
     press(&mut state, Key::ctrl('k'));
     for c in "kil".chars() {
         press(&mut state, Key::char(c));
     }
     insta::assert_snapshot!("palette", frame(&state));
-    press(&mut state, Key::plain(crossterm::event::KeyCode::Esc));
+    press(&mut state, Key::plain(KeyCode::Esc));
     press(&mut state, Key::char('K'));
     insta::assert_snapshot!("kill", frame(&state));
 }
@@ -129,15 +135,47 @@ fn the_help_the_form_and_the_palette() {
 fn any_size() {
     for width in (1..=150).step_by(7) {
         for height in 1..=42 {
-            for keys in ["", "w", "a", "m", "?", "n", "K", "/", "g", "Q", "J"] {
+            for keys in [
+                "",
+                "w",
+                "a",
+                "m",
+                "?",
+                "n",
+                "K",
+                "/",
+                "g",
+                "Q",
+                "J",
+                "\u{b}",
+                "\u{b}kil",
+                "t",
+                "N",
+                "\u{b}dogwatch why\n",
+                "\u{b}dogwatch why\n\n",
+                "  Kx",
+                "p",
+            ] {
                 let mut state = sample(width, height);
                 for key in keys.chars() {
-                    press(&mut state, Key::char(key));
+                    press(
+                        &mut state,
+                        match key {
+                            '\u{b}' => Key::ctrl('k'),
+                            '\n' => Key::plain(KeyCode::Enter),
+                            key => Key::char(key),
+                        },
+                    );
                 }
-                let terminal = terminal(&state);
-                let buffer = terminal.backend().buffer();
+                most_scroll(&state);
+                let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+                let cursor = draw(&state, &mut buffer);
                 for y in 0..height {
-                    assert_eq!(buffer[(width - 1, y)].symbol(), " ", "{width}x{height} {keys} {y}");
+                    let last = buffer[(width - 1, y)].symbol();
+                    assert_eq!(last, " ", "{width}x{height} {keys:?} {y}");
+                }
+                if let Some(Position { x, y }) = cursor {
+                    assert!(x < width && y < height, "{width}x{height} {keys:?} {x},{y}");
                 }
             }
         }
@@ -191,7 +229,7 @@ fn a_page_is_scrolled() {
     let lines: Vec<Line<'static>> = (0..100).map(|n| Line::from(format!("line {n}"))).collect();
     state.page = Some(Page { of: PageOf::Tab(id("fix-parser"), Tab::Diff), lines });
     assert!(frame(&state).contains("line 0 "));
-    press(&mut state, Key::plain(crossterm::event::KeyCode::PageDown));
+    press(&mut state, Key::plain(KeyCode::PageDown));
     let scrolled = frame(&state);
     assert!(!scrolled.contains("line 9 ") && scrolled.contains("line 10 "), "{scrolled}");
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
-use dogwatch_core::status::Status;
+use dogwatch_core::status::{self, Status};
 use dogwatch_core::terminal;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_tmux::{Command, PaneId};
@@ -23,6 +23,9 @@ const MOST: usize = 200;
 /// How often one that is not allowed to set them asks again.
 const AGAIN: Duration = Duration::from_secs(5);
 
+/// The pane, and its state and detail.
+type Label = (PaneId, [String; 2]);
+
 /// What is set, and the right to set it.
 #[derive(Debug)]
 pub(super) struct Labels {
@@ -31,7 +34,7 @@ pub(super) struct Labels {
     lock: Option<File>,
     tried: Option<Instant>,
     touched: BTreeSet<SessionId>,
-    set: BTreeMap<SessionId, (PaneId, [String; 2])>,
+    set: BTreeMap<SessionId, Label>,
 }
 
 impl Labels {
@@ -42,6 +45,19 @@ impl Labels {
 
     pub(super) fn touch(&mut self, session: &SessionId) {
         self.touched.insert(session.clone());
+    }
+
+    /// What is set now. What tmux was not told of is tried again with the next turn.
+    fn note(&mut self, next: Vec<(SessionId, Option<Label>)>, is_told: bool) {
+        for (id, wanted) in next {
+            if !is_told {
+                self.touched.insert(id);
+            } else if let Some(label) = wanted {
+                self.set.insert(id, label);
+            } else {
+                self.set.remove(&id);
+            }
+        }
     }
 
     /// Whether they are ours; `Some(true)` from the moment on that they became so.
@@ -124,6 +140,7 @@ impl Watcher<'_> {
             labels.touched.extend(self.watched.keys().cloned());
             commands.extend(self.line.left_labels().into_iter().flat_map(removal));
         }
+        let mut next = Vec::new();
         for id in std::mem::take(&mut labels.touched) {
             let status = self.watched.get(&id).map(|watched| &watched.status);
             let pane = status.and_then(|one| one.seen.pane_id());
@@ -131,19 +148,20 @@ impl Watcher<'_> {
             if labels.set.get(&id) == wanted.as_ref() {
                 continue;
             }
-            if let Some((pane, label)) = wanted {
-                let [state, detail] = &label;
-                let set = |name: &str, value: &str| {
-                    Command::new("set-option").flag('p').target(pane).args([name, value])
-                };
-                commands.extend([set(STATE, state), set(DETAIL, detail)]);
-                labels.set.insert(id, (pane, label));
-            } else {
-                let (pane, _) = labels.set.remove(&id).unzip();
-                commands.extend(pane.into_iter().flat_map(removal));
+            match (&wanted, labels.set.get(&id)) {
+                (Some((pane, [state, detail])), _) => {
+                    let set = |name: &str, value: &str| {
+                        Command::new("set-option").flag('p').target(*pane).args([name, value])
+                    };
+                    commands.extend([set(STATE, state), set(DETAIL, detail)]);
+                }
+                (None, Some((pane, _))) => commands.extend(removal(*pane)),
+                (None, None) => {}
             }
+            next.push((id, wanted));
         }
-        self.line.tell(&commands);
+        let is_told = self.line.tell(&commands);
+        labels.note(next, is_told);
     }
 
     /// Removes all that are set.
@@ -153,6 +171,11 @@ impl Watcher<'_> {
             let commands: Vec<Command> = panes.flat_map(removal).collect();
             self.line.tell(&commands);
         }
+    }
+
+    /// False once tmux said that it has no server. One that does not answer for a while is not gone.
+    pub fn has_server(&self) -> bool {
+        !self.snapshot.as_ref().is_err_and(dogwatch_tmux::Error::is_no_server)
     }
 
     /// Sets a global option of the server, or removes it.
@@ -173,17 +196,7 @@ fn removal(pane: PaneId) -> [Command; 2] {
 
 /// State and detail. What an agent writes must not become a style or a format of a status line: `#` is left out.
 fn label(status: &Status) -> [String; 2] {
-    let detail = match status {
-        Status::Working { looping: Some(looping), .. } => looping.to_string(),
-        Status::Working { task, .. } => task.clone().unwrap_or_default(),
-        Status::Waiting { r#for, question, .. } => match question {
-            Some(question) => format!("{}: {question}", r#for.as_str()),
-            None => r#for.as_str().to_owned(),
-        },
-        Status::Limited { text, .. } | Status::Error { text, .. } => text.clone(),
-        Status::Unknown { missing } => missing.clone(),
-        _ => String::new(),
-    };
+    let detail = status::detail(status);
     let one_line = detail.split_whitespace().collect::<Vec<_>>().join(" ");
     let safe = terminal::harmless(&one_line).replace('#', "");
     [status.as_str().to_owned(), safe.chars().take(MOST).collect()]
@@ -192,6 +205,34 @@ fn label(status: &Status) -> [String; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_that_tmux_was_not_told_of_is_not_set() {
+        let one = SessionId::from("one".to_owned());
+        let label = |state: &str| Some(("%1".parse().unwrap(), [state.to_owned(), String::new()]));
+        let mut labels = Labels {
+            file: PathBuf::new(),
+            lock: None,
+            tried: None,
+            touched: BTreeSet::new(),
+            set: BTreeMap::new(),
+        };
+        labels.note(vec![(one.clone(), label("idle"))], true);
+        // What is told, what is set afterwards, and whether it is tried again.
+        for (wanted, is_told, set, again) in [
+            (label("working"), false, label("idle"), true),
+            (None, false, label("idle"), true),
+            (label("working"), true, label("working"), false),
+            (None, true, None, false),
+        ] {
+            labels.touched.clear();
+            labels.note(vec![(one.clone(), wanted)], is_told);
+            assert_eq!(
+                (labels.set.get(&one), labels.touched.contains(&one)),
+                (set.as_ref(), again)
+            );
+        }
+    }
 
     #[test]
     fn a_label_is_one_line_without_formats() {

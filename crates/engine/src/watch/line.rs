@@ -91,15 +91,22 @@ impl Line {
         }
     }
 
-    /// Several commands whose errors do not matter: a pane may be gone.
-    pub(super) fn tell(&mut self, commands: &[Command]) {
+    /// Several commands whose errors do not matter: a pane may be gone. Whether tmux got them all.
+    pub(super) fn tell(&mut self, commands: &[Command]) -> bool {
         if commands.is_empty() {
-            return;
+            return true;
         }
         if let Some(open) = &self.open {
-            open.control.request(commands).logged("ask tmux");
-        } else {
-            self.server.run(commands).logged("ask tmux");
+            return open.control.request(commands).logged("ask tmux").is_some();
+        }
+        match self.server.run(commands) {
+            Ok(_) => true,
+            Err(error) => {
+                // tmux answered, and does not go on after an error: a pane that is gone must not be tried for ever.
+                let is_answer = !error.is_passing();
+                Err::<(), _>(error).logged("ask tmux");
+                is_answer
+            }
         }
     }
 

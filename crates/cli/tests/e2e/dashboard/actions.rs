@@ -183,6 +183,31 @@ fn several_at_once_by_marks() {
     terminal.shows("is running");
 }
 
+/// One that cannot be killed does not keep the others alive, and each is reported.
+#[test]
+fn what_can_be_killed_of_the_marked_is_killed() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "exec sleep 300");
+    env.spawn_script("two", "exec sleep 300");
+    let terminal = Terminal::open(&env, "outer", (140, 30));
+    terminal.run(&format!("sh -c '{}; true'", dogwatch()));
+    terminal.selects("one");
+    terminal.keys(&["Space", "Space"]);
+    terminal.shows("2 marked");
+    terminal.write("K2");
+    terminal.shows("Type 2, then Enter: 2");
+    let dashboard = process::children(terminal.pid())[0];
+    process::signal(dashboard, Signal::STOP);
+    // It goes away entirely before Enter is read.
+    let _ = env.dogwatch(&["kill", "one", "--now"]).success();
+    let _ = env.dogwatch(&["gc", "--older-than", "0s"]).success();
+    terminal.keys(&["Enter"]);
+    process::signal(dashboard, Signal::CONT);
+    terminal.shows("killed two");
+    terminal.shows("one: ");
+    assert_ne!(env.seen("two")["state"], "running");
+}
+
 #[test]
 fn ended_sessions_are_archived() {
     let env = TestEnv::new();
@@ -195,6 +220,113 @@ fn ended_sessions_are_archived() {
     terminal.shows("archive: fails: archived");
     terminal.selects("stays");
     terminal.until("its row is gone", |screen| !screen.contains("exit code 3"));
+    // Several by marks, one of which runs.
+    for name in ["first", "second"] {
+        env.spawn_script(name, "exit 4");
+        env.wait_state(name, "crashed");
+    }
+    terminal.until("both are listed", |screen| screen.matches("exit code 4").count() == 2);
+    terminal.keys(&["1", "Space", "Space", "Space", "A"]);
+    terminal.shows("session stays is running");
+    terminal.until("their rows are gone", |screen| !screen.contains("exit code 4"));
+    terminal.selects("stays");
+    for name in ["first", "second"] {
+        let archived = env.dogwatch(&["ls", "--archived", "--json"]).success().json().to_string();
+        assert!(archived.contains(&format!("\"{name}\"")), "{archived}");
+    }
+}
+
+#[test]
+fn a_message_that_failed_can_be_sent_again() {
+    let env = TestEnv::new();
+    env.spawn_script("gone", "exit 3");
+    env.wait_state("gone", "crashed");
+    let terminal = Terminal::top(&env, (120, 30));
+    terminal.selects("gone");
+    terminal.write("m");
+    terminal.shows("message to gone");
+    terminal.run("a long explanation");
+    terminal.until("it is refused", |screen| {
+        let last = screen.trim_end().lines().last().unwrap_or_default().to_owned();
+        last.contains("gone") && !last.contains("sending")
+    });
+    terminal.write("m");
+    terminal.shows("a long explanation");
+}
+
+/// A session that takes its time to end: quitting waits for it, and says so.
+#[test]
+fn quitting_does_not_cut_a_kill_short() {
+    let env = TestEnv::new();
+    let (asked, go) = (env.work().join("asked"), env.work().join("go"));
+    let script = format!(
+        "trap 'touch {}; while [ ! -e {} ]; do sleep 0.02; done; exit 0' TERM HUP; while :; do sleep 0.05; done",
+        asked.display(),
+        go.display()
+    );
+    env.spawn_script("slow", &script);
+    let terminal = Terminal::top(&env, (120, 30));
+    terminal.selects("slow");
+    terminal.run("Kslow");
+    terminal.keys(&["q"]);
+    terminal.shows("quits after killing slow; q again quits at once");
+    // Another key goes on.
+    terminal.keys(&["w"]);
+    terminal.shows("SOURCE");
+    terminal.keys(&["w", "q"]);
+    terminal.shows("quits after killing slow");
+    eventually("it was asked to end", || asked.exists());
+    std::fs::write(&go, "").unwrap();
+    terminal.is_restored();
+    assert_ne!(env.seen("slow")["state"], "running");
+}
+
+/// A command of the palette runs as long as it takes; Esc ends it, and so does quitting, the second time.
+#[test]
+fn a_command_of_the_palette_is_cancelled() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "exec sleep 300");
+    let terminal = Terminal::top(&env, (120, 30));
+    terminal.selects("one");
+    let wait = || {
+        terminal.keys(&["C-k"]);
+        terminal.write("dogwatch wait");
+        terminal.keys(&["Enter"]);
+        terminal.shows("dogwatch wait one");
+        terminal.run("--for idle");
+        terminal.shows("Esc cancels it");
+    };
+    let waits = || {
+        let all = process::children(terminal.pid());
+        all.into_iter().filter(|pid| process::command_line(*pid).contains("wait")).count()
+    };
+    wait();
+    eventually("it runs", || waits() == 1);
+    terminal.keys(&["Escape"]);
+    terminal.shows("cancelled");
+    assert_eq!(waits(), 0);
+    terminal.keys(&["Escape"]);
+    terminal.selects("one");
+    // Left to itself in another view, it says how it ended.
+    wait();
+    terminal.keys(&["J"]);
+    terminal.shows("no jobs");
+    let _ = env.dogwatch(&["kill", "one", "--now"]).success();
+    terminal.shows("dogwatch wait one --for idle: exit code 4");
+    terminal.keys(&["Escape"]);
+    env.spawn_script("one", "exec sleep 300");
+    terminal.selects("one");
+    wait();
+    eventually("it runs", || waits() == 1);
+    terminal.keys(&["J"]);
+    terminal.shows("no jobs");
+    terminal.keys(&["Escape"]);
+    terminal.selects("one");
+    terminal.keys(&["q"]);
+    terminal.shows("dogwatch wait one --for idle is running; q again stops it and quits");
+    assert_eq!(waits(), 1);
+    terminal.keys(&["q"]);
+    terminal.is_restored();
 }
 
 #[test]

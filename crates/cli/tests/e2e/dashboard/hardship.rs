@@ -108,7 +108,14 @@ fn a_server_that_goes_and_comes_back() {
     terminal.shows("not running");
     env.spawn_script("one", "exec sleep 300");
     terminal.selects("one");
-    process::signal(env.server_pid(), Signal::KILL);
+    // One that hangs for a while is not gone.
+    let server = env.server_pid();
+    process::signal(server, Signal::STOP);
+    terminal.shows("tmux does not answer");
+    process::signal(server, Signal::CONT);
+    terminal.until("it answers again", |screen| !screen.contains("does not answer"));
+    terminal.selects("one");
+    process::signal(server, Signal::KILL);
     terminal.shows("terminal closed");
     env.spawn_script("two", "echo hello again; exec sleep 300");
     terminal.shows("two");
@@ -194,4 +201,113 @@ fn stopped_from_outside_it_takes_the_terminal_back() {
     terminal.keys(&["w"]);
     terminal.keys(&["q"]);
     terminal.is_restored();
+}
+
+/// Puts the database aside, or back.
+fn move_database(from: &std::path::Path, to: &std::path::Path) {
+    for name in ["dogwatch.db", "dogwatch.db-wal", "dogwatch.db-shm"] {
+        if from.join(name).exists() {
+            std::fs::rename(from.join(name), to.join(name)).unwrap();
+        }
+    }
+}
+
+/// An error is in sight although rows are, and sessions that went away meanwhile do not stay in the list.
+#[test]
+fn a_database_that_is_broken_and_one_that_is_new() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "exec sleep 300");
+    let terminal = Terminal::top(&env, (120, 30));
+    terminal.selects("one");
+    let aside = env.work().join("aside");
+    std::fs::create_dir(&aside).unwrap();
+    move_database(env.state_dir(), &aside);
+    std::fs::write(env.state_dir().join("dogwatch.db"), "this is no database").unwrap();
+    terminal.shows("error: ");
+    terminal.selects("one");
+    std::fs::remove_file(env.state_dir().join("dogwatch.db")).unwrap();
+    move_database(&aside, env.state_dir());
+    terminal.until("all is well again", |screen| {
+        !screen.contains("error: ") && screen.contains("? keys")
+    });
+    terminal.selects("one");
+    // A new one knows nothing of it.
+    move_database(env.state_dir(), &aside);
+    terminal.shows("No agents here yet.");
+    terminal.keys(&["q"]);
+    terminal.is_restored();
+    let made = env.state_dir().join("dogwatch.db");
+    eventually("the new one is there", || made.exists());
+    for name in ["dogwatch.db", "dogwatch.db-wal", "dogwatch.db-shm"] {
+        let _ = std::fs::remove_file(env.state_dir().join(name));
+    }
+    move_database(&aside, env.state_dir());
+}
+
+/// Whatever the terminal is sent without colours: attributes, and no colour.
+#[test]
+fn without_colours_none_is_sent() {
+    let env = TestEnv::new();
+    env.spawn_script(
+        "one",
+        "printf '\\033[31;42;1mred\\033[38;5;9m words\\033[0m\\n'; exec sleep 300",
+    );
+    env.spawn_script("fails", "exit 3");
+    env.wait_state("fails", "crashed");
+    let terminal = Terminal::open(&env, "outer", (120, 30));
+    let log = env.work().join("bytes");
+    terminal.tmux(&["pipe-pane", "-t", "=outer:", &format!("cat > '{}'", log.display())]);
+    terminal.run(&format!("NO_COLOR=1 {}", dogwatch()));
+    terminal.shows("exit code 3");
+    terminal.write("/one");
+    terminal.keys(&["Enter"]);
+    terminal.shows("red words");
+    terminal.keys(&["w"]);
+    terminal.shows("decided");
+    terminal.keys(&["d"]);
+    terminal.shows("─ diff");
+    terminal.keys(&["q"]);
+    terminal.is_restored();
+    let bytes = std::fs::read(log).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    let begun = text.find("\x1b[?1049h").unwrap();
+    let ended = text.rfind("\x1b[?1049l").unwrap();
+    let mut attributes = 0;
+    for part in text[begun..ended].split("\x1b[").skip(1) {
+        let end = part.find(|c: char| c.is_ascii_alphabetic()).unwrap();
+        if &part[end..=end] == "m" {
+            attributes += 1;
+            let is_colour = |code: &str| code.parse::<u32>().is_ok_and(|code| code >= 30);
+            assert!(!part[..end].split([';', ':']).any(is_colour), "{:?}", &part[..=end]);
+        }
+    }
+    assert!(attributes > 5, "bold and dim are left: {attributes}");
+}
+
+/// As the leader of its session, as below `ssh -t host dogwatch`, it has no shell that could continue it.
+#[test]
+fn without_job_control_it_does_not_stop() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "exec sleep 300");
+    let terminal = Terminal::open(&env, "outer", (100, 30));
+    let state = env.state_dir().display().to_string();
+    let line =
+        format!("exec {} --socket {} --state-dir {state} top", dogwatch(), env.socket().display());
+    terminal.tmux(&["respawn-pane", "-k", "-t", "=outer:", &line]);
+    terminal.selects("one");
+    terminal.keys(&["C-z"]);
+    terminal.shows("cannot suspend");
+    terminal.keys(&["w"]);
+    terminal.shows("SOURCE");
+}
+
+/// A terminal that nothing has told its size is taken for one of 80 columns and 24 lines.
+#[test]
+fn a_terminal_without_a_size() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "exec sleep 300");
+    let terminal = Terminal::open(&env, "outer", (80, 24));
+    terminal.run(&format!("stty rows 0 cols 0; {}", dogwatch()));
+    terminal.selects("one");
+    terminal.keys(&["q"]);
 }

@@ -35,6 +35,60 @@ fn a_status_line_is_kept_current_and_cleared() {
     assert_eq!(alone.trim(), "*3 x1", "without a follower it looks itself");
 }
 
+/// A tmux that does not answer for a while does not end it; an error of its own does, and leaves nothing behind.
+#[test]
+fn a_status_line_survives_a_tmux_that_hangs() {
+    let env = TestEnv::new();
+    env.spawn_script("one", "exec sleep 300");
+    let log = env.work().join("log");
+    let mut follower = env.command(&["tmux-status", "--follow"]);
+    let errors = std::fs::File::create(&log).unwrap();
+    follower.env("DOGWATCH_LOG", "debug").stderr(errors);
+    let mut follower = follower.spawn().unwrap();
+    let status = || env.tmux(&["show-options", "-gqv", "@dogwatch_status"]);
+    eventually("the option is set", || status() == "*1");
+    let server = env.server_pid();
+    process::signal(server, Signal::STOP);
+    eventually("it has waited in vain", || {
+        std::fs::read_to_string(&log).unwrap().lines().filter(|l| l.contains("tmux")).count() > 1
+    });
+    process::signal(server, Signal::CONT);
+    assert!(follower.try_wait().unwrap().is_none(), "it goes on");
+    env.spawn_script("two", "exec sleep 300");
+    eventually("it is current", || status() == "*2");
+    let database = env.state_dir().join("dogwatch.db");
+    let aside = env.state_dir().join("aside.db");
+    std::fs::rename(&database, &aside).unwrap();
+    assert!(!follower.wait().unwrap().success());
+    assert_eq!(status(), "");
+    let _ = std::fs::remove_file(&database);
+    std::fs::rename(&aside, &database).unwrap();
+}
+
+/// One that failed and was started again under its name is counted once, as the dashboard lists it.
+#[test]
+fn a_session_that_was_started_again_counts_once() {
+    let env = TestEnv::new();
+    env.spawn_script("other", "exec sleep 300");
+    let again = env.work().join("again");
+    let script = format!("[ -e '{0}' ] && exec sleep 300; touch '{0}'; exit 3", again.display());
+    env.add_profile("helper", "", &script);
+    env.spawn(&["helper", "--name", "worker"]);
+    env.wait_state("worker", "crashed");
+    let status = || env.dogwatch(&["tmux-status"]).success().text().trim().to_owned();
+    assert!(status().contains("x1"), "{}", status());
+    let mut close = env.tmux_command(&env.socket(), &["kill-session", "-t", "=worker:"]);
+    close.output().unwrap();
+    env.spawn(&["helper", "--name", "worker"]);
+    eventually("the new one counts", || !status().contains('x'));
+    let mut follower = env.command(&["tmux-status", "--follow"]).spawn().unwrap();
+    let option = || env.tmux(&["show-options", "-gqv", "@dogwatch_status"]);
+    eventually("the option is set", || !option().is_empty());
+    assert!(!option().contains('x'), "{}", option());
+    process::signal(i32::try_from(follower.id()).unwrap(), Signal::TERM);
+    assert!(follower.wait().unwrap().success());
+}
+
 #[test]
 fn the_plugin_binds_only_what_it_is_asked_to() {
     let env = TestEnv::new();
@@ -87,10 +141,19 @@ fn a_popup_closes_when_a_session_is_attached() {
     let env = TestEnv::new();
     env.spawn_script("one", "echo welcome aboard; exec sleep 300");
     let terminal = attached(&env, (120, 30));
+    let keys = || env.tmux(&["list-keys"]);
+    let before = keys();
     terminal.run(&format!("{} popup", dogwatch()));
     terminal.shows("q quit");
+    assert_eq!(keys(), before, "it binds nothing");
     terminal.keys(&["q"]);
     terminal.until("it is closed", |screen| !screen.contains("q quit") && !screen.contains('│'));
+    terminal.run(&format!("clear; {} top", dogwatch()));
+    terminal.shows("q quit");
+    assert_eq!(keys(), before, "nor does it in a pane");
+    terminal.keys(&["q"]);
+    terminal.until("it is closed", |screen| !screen.contains("q quit"));
+    assert_eq!(keys(), before);
     terminal.run(&format!("clear; {} popup --width 80%", dogwatch()));
     terminal.shows("q quit");
     terminal.until("the session is listed", |screen| screen.contains("▌1 * one"));

@@ -39,7 +39,7 @@ impl<'a> Terminal<'a> {
     }
 
     pub(super) fn write(&self, text: &str) {
-        self.tmux(&["send-keys", "-t", "=outer:", "-l", text]);
+        self.tmux(&["send-keys", "-t", "=outer:", "-l", "--", text]);
     }
 
     pub(super) fn run(&self, line: &str) {
