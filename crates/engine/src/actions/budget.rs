@@ -27,8 +27,9 @@ pub fn check(context: &Context, named: Named<'_>) -> Result<Option<String>, Erro
     Ok(held)
 }
 
-/// Lifts the budgets that are used up, of a session or of all, until their period ends or their limit changes.
+/// Lifts the budgets that are used up, of a session or of all, until their period ends or their limit changes. Only a person may.
 pub fn lift(context: &Context, target: Option<&str>) -> Result<Vec<BudgetStanding>, Error> {
+    context.only_a_person()?;
     let mut store = context.store()?;
     let session = match target {
         Some(target) => Some(crate::observe::snapshot::find(context, target)?.session),

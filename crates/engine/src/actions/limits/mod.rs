@@ -363,6 +363,9 @@ pub(crate) fn look_after(context: &Context) -> Result<(), Error> {
 
 /// Pauses or resumes automatic continuation; false if it was so already.
 pub fn pause(context: &Context, paused: bool, now: Timestamp) -> Result<bool, Error> {
+    if !paused {
+        context.only_a_person()?;
+    }
     let mut store = context.store()?;
     let by = context.caller.words(&store);
     let changed = store.pause_limits(paused, &by, now)?;
