@@ -125,7 +125,7 @@ fn files_by_rules() {
 }
 
 /// A request as its hook sends it, with paths as they would be resolved.
-fn hooked(tool: &str, input: serde_json::Value) -> Request {
+fn hooked(tool: &str, input: Value) -> Request {
     let payload = json!({"tool_name": tool, "tool_input": input, "cwd": "/p"});
     let asked = asked(&payload).unwrap();
     let resolve = |path: &String| {
