@@ -176,6 +176,13 @@ fn what_a_shell_command_changed_in_a_worktree_is_seen_when_the_turn_is_over() {
     // An edit by a tool meets what was found so.
     assert_eq!(shop.begins(&a, &of_a.join("y.txt")), "");
     assert_eq!(shop.reported()[1], "b and a both edit y.txt");
+    // Before its next write the agent can be told, which it could not when the turn was over.
+    let folder = shop.env.home().join(".config/dogwatch");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), "[collisions]\ntell_agent = true\n").unwrap();
+    assert!(shop.begins(&b, &of_b.join("x.txt")).contains("session a"));
+    assert_eq!(shop.begins(&b, &of_b.join("x.txt")), "", "once");
+    assert_eq!(shop.begins(&a, &of_a.join("x.txt")), "", "the other was");
 }
 
 #[test]

@@ -87,10 +87,10 @@ fn runs_in(command: &str, pipefail: bool, deepest: usize) -> Vec<Run> {
                     pipe(&mut run, &pipeline.stages[stage + 1..], settings.pipefail);
                 }
                 after(&mut run, &pipelines[number..], settings.stops);
-                before(&mut run, &pipelines[..number], settings.stops);
                 if is_construct || is_alternative {
                     hide(&mut run, Hidden::Construct);
                 }
+                before(&mut run, &pipelines[..number], settings.stops);
                 found.push(run);
             }
         }

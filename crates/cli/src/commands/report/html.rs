@@ -34,8 +34,9 @@ pub(super) fn page(report: &Report, zone: &TimeZone) -> String {
     for (number, one) in report.sessions.iter().enumerate() {
         Writer { out: &mut out, clock: &clock, number, files: &files }.session(one);
     }
+    out.push_str("</main>");
     records(&mut out, &files);
-    out.push_str("</main></body></html>\n");
+    out.push_str("</body></html>\n");
     out
 }
 
@@ -105,7 +106,7 @@ fn files(report: &Report) -> Vec<&str> {
 
 /// Where sources are, for people who want to look.
 fn records(out: &mut String, files: &[&str]) {
-    out.push_str("<section id=\"records\"><h2>Records</h2><ul class=\"list\">");
+    out.push_str("<footer id=\"records\"><h2>Records</h2><ul class=\"list\">");
     out.push_str("<li id=\"journal\">journal N: <code>dogwatch events --json</code>, the entry with that number</li>");
     for (number, file) in files.iter().enumerate() {
         let _ = write!(
@@ -115,7 +116,7 @@ fn records(out: &mut String, files: &[&str]) {
             escaped(file)
         );
     }
-    out.push_str("</ul></section>");
+    out.push_str("</ul></footer>");
 }
 
 fn class(state: SpanState) -> String {
