@@ -209,7 +209,9 @@ fn outside_of_git_and_told_to_the_agent_and_to_people() {
     assert_eq!(shop.begins(&b, &x), "", "the second try goes through");
     let events = shop.env.dogwatch(&["events", "--kind", "collision", "--json"]).success().text();
     assert!(events.contains("\"held\":true"), "{events}");
-    dogwatch_testkit::eventually("people are told", || told.exists());
+    dogwatch_testkit::eventually("people are told", || {
+        fs::read_to_string(&told).is_ok_and(|text| text.ends_with('\n'))
+    });
     let text = fs::read_to_string(&told).unwrap();
     let notice: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert!(notice["title"].as_str().unwrap().starts_with("a and b both edit "), "{notice:#}");
