@@ -324,7 +324,8 @@ fn a_new_session_waits_for_its_account() {
 /// is left alone.
 #[test]
 fn all_sessions_of_a_limited_account_are_held() {
-    let Some(lab) = Lab::limited(Agent::Claude, LONG) else { return };
+    let limit = r#"{ kind = "usage_limit", resets_in_s = 7200, message = "You have reached your usage limit, try again in 7200 seconds" }"#;
+    let Some(lab) = Lab::limited(Agent::Claude, limit) else { return };
     lab.spawn(&["--unattended", "--when-limited", "wait", "--prompt", "[work]"]);
     lab.limit_becomes("armed");
     let spawn = |name: &str, policy: &str| {

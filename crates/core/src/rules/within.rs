@@ -227,13 +227,17 @@ impl Part {
     }
 }
 
-/// `env -S 'a b'` takes its words apart by rules of its own.
+/// `env -S 'a b'` takes its words apart by rules of its own, and `sudo -s` gives them to a shell.
 fn splits_words(programs: &[String]) -> bool {
+    let has = |known: &[&str]| programs.iter().any(|word| known.contains(&name(word)));
+    if has(&["sudo", "doas"]) && has(&["-s", "-i", "--shell", "--login"]) {
+        return true;
+    }
     let splits = |word: &String| {
         word.starts_with("--split-string")
             || word.starts_with('-') && !word.starts_with("--") && word.contains('S')
     };
-    programs.iter().any(|word| name(word) == "env") && programs.iter().any(splits)
+    has(&["env"]) && programs.iter().any(splits)
 }
 
 /// No script is named, or `-s` says that there is none.
@@ -304,6 +308,7 @@ mod tests {
             "sudo bash -c 'x > y'",
             "env -S 'git push'",
             "env '-Sgit push'",
+            "sudo -s 'git push'",
             "xargs git",
             "sh",
             "sudo bash",
