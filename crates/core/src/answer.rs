@@ -220,5 +220,5 @@ mod tests {
 }
 
 #[cfg(test)]
-#[path = "answer_sequences.rs"]
+#[path = "answer_tests.rs"]
 mod sequences;

@@ -213,6 +213,7 @@ mod tests {
 
     #[test]
     fn a_pair_collides_once_for_each_file() {
+        use CollisionNews::{Held, None, Pair};
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let x = file("/r", "x.rs");
@@ -229,7 +230,6 @@ mod tests {
             text: "both".into(),
             held: false,
         };
-        use CollisionNews::{Held, None, Pair};
         let mut add = |session, others: &[&str], s, held| {
             let data = Collision { held, ..data.clone() };
             store.add_collision(session, others, &of_b, &data, at(s)).unwrap()

@@ -6,6 +6,7 @@
 //! Enter no key can tell; that is why rules do not press keys.)
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -57,7 +58,7 @@ impl Shown {
             let quoted = Self { asks: quoted, marked: 1, place: 0, quotes: None };
             text += "● It showed:\n\n";
             for line in quoted.dialog().lines() {
-                text += &format!("  {line}\n");
+                let _ = writeln!(text, "  {line}");
             }
             text.push('\n');
         }
@@ -73,7 +74,7 @@ impl Shown {
         );
         for (number, option) in (1..).zip(options) {
             let mark = if number == self.marked { "❯" } else { " " };
-            text += &format!(" {mark} {number}. {option}\n");
+            let _ = writeln!(text, " {mark} {number}. {option}");
         }
         text + "\n Esc to cancel · Tab to amend\n"
     }
