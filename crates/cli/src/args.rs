@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use jiff::{Timestamp, Zoned};
 
 pub(crate) use dashboard::*;
 pub(crate) use escalations::*;
@@ -239,9 +240,33 @@ fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(span).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
+/// A time as people write it, or how long ago.
+fn since(text: &str) -> Result<Timestamp, String> {
+    let ago = || {
+        let seconds: u32 = text.parse().ok()?;
+        Timestamp::now().checked_sub(jiff::SignedDuration::from_secs(seconds.into())).ok()
+    };
+    dogwatch_core::since::parse(text, &Zoned::now())
+        .or_else(ago)
+        .ok_or_else(|| format!("not a time; write for example {}", dogwatch_core::since::FORMS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_command_takes_the_same_times() {
+        for text in ["18:00", "7:30", "2h", "90", "7d", "2026-11-15", "2026-11-15T18:00"] {
+            for command in [&["events"][..], &["rules", "rehearse"], &["usage"], &["search", "x"]] {
+                let given = ["--since", text];
+                let words = ["dogwatch"].iter().chain(command).chain(&given);
+                let read = Args::try_parse_from(words);
+                assert!(read.is_ok(), "{command:?} {text}: {:?}", read.err());
+            }
+        }
+        assert!(since("soon").is_err() && since("").is_err());
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

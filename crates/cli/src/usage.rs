@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use dogwatch_core::recording;
-use dogwatch_core::report::since;
+use dogwatch_core::since;
 use dogwatch_engine::Error;
 
 /// Why a command line cannot be carried out. Nothing was changed.

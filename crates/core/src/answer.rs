@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
+use crate::status::evidence::{Screen, Shows};
+
 /// The mark by which a dialog is known again: the same question about the same thing, with the same options. Agents ask
 /// "Do you want to proceed?" of every command, with the same options: `about` is what the dialog shows above them.
 pub fn mark(question: Option<&str>, about: &str, options: &[String]) -> String {
@@ -29,6 +31,61 @@ impl Hasher for Fnv {
 
 /// Options by the numbers that they are shown with.
 pub type Options = BTreeMap<usize, String>;
+
+/// A dialog as it is on the screen.
+#[derive(Debug, Clone)]
+pub struct Dialog {
+    pub mark: String,
+    pub question: Option<String>,
+    /// What is asked, as the agent tells it: the screen may not have room for it.
+    told: Option<String>,
+    /// What it shows above its options.
+    about: String,
+    /// Those in sight.
+    pub options: Options,
+    /// The number of the one that Enter would choose.
+    pub marked: Option<usize>,
+    pub sideways: bool,
+    pub is_low: bool,
+}
+
+impl Dialog {
+    /// The dialog that a screen shows, and what the agent itself tells of it.
+    pub fn seen(screen: &Screen, told: Option<String>) -> Option<Self> {
+        let Shows::Dialog(_, question) = &screen.shows else { return None };
+        let hands = &screen.hands;
+        Some(Self {
+            mark: mark(question.as_deref(), &hands.about, &screen.options),
+            question: question.clone(),
+            about: hands.about.clone(),
+            told: told.filter(|told| Some(told) != question.as_ref()),
+            options: hands.numbers.iter().copied().zip(screen.options.iter().cloned()).collect(),
+            marked: hands.marked.and_then(|at| hands.numbers.get(at).copied()),
+            sideways: hands.sideways,
+            is_low: hands.is_low,
+        })
+    }
+
+    /// Whether this is the same one, of which perhaps another part is in sight.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same_text = |(number, text): (&usize, &String)| {
+            other.options.get(number).is_none_or(|known| known == text)
+        };
+        let is_told = self.told.is_some() && self.told == other.told;
+        let is_shown = self.question.is_some() && self.question == other.question;
+        let has_same = self.options.iter().any(|(n, text)| other.options.get(n) == Some(text));
+        // In a low pane, other parts of it come into sight.
+        let is_other = !self.is_low && !other.is_low && self.about != other.about;
+        let is_contradicted = is_other || (self.told.is_some() && other.told.is_some() && !is_told);
+        !is_contradicted && (is_told || is_shown || has_same) && self.options.iter().all(same_text)
+    }
+
+    /// Whether Enter would choose the option that is meant, of the dialog that was first seen.
+    pub fn is_ready(&self, first: &Self, wanted: usize) -> bool {
+        let text = self.options.get(&wanted);
+        self.is_same(first) && self.marked == Some(wanted) && text == first.options.get(&wanted)
+    }
+}
 
 /// Why no option is meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -161,3 +218,7 @@ mod tests {
         assert_eq!([key(1, 3, true), key(3, 1, true)], [Some("Right"), Some("Left")]);
     }
 }
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod sequences;

@@ -44,6 +44,7 @@
 //! | [`topic`] | what a conversation is about, and how full its context is |
 //! | [`git_head`] | which branch git's files name |
 //! | [`report`] | what a session did, and whether what its agent said of tests is borne out |
+//! | [`since`] | when a period begins, as people write it |
 //! | [`transcript`] | readable text from an agent's own transcript |
 //! | [`usage`] | tokens and costs, from transcripts |
 //! | [`web_address`] | the address of a webhook |
@@ -97,6 +98,7 @@ pub mod screen;
 pub mod search;
 pub mod session_file;
 pub mod shutdown;
+pub mod since;
 pub mod skill;
 pub mod startup;
 pub mod status;

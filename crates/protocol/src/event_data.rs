@@ -15,7 +15,7 @@ use crate::registry::Drift;
 use crate::run::Fact;
 use crate::session::KilledBy;
 
-/// Empty: `started`, `kill_requested`, `rules_paused`, `rules_resumed`, and `deleted` of a session that was killed.
+/// Empty: `started`, `kill_requested`, and `deleted` of a session that was killed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Nothing {}
@@ -185,7 +185,7 @@ pub struct LoopInterrupted {
     pub since: Timestamp,
 }
 
-/// `limits_paused`, `limits_resumed`.
+/// `limits_paused`, `limits_resumed`, `rules_paused`, `rules_resumed`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 pub struct Paused {

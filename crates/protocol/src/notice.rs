@@ -25,6 +25,8 @@ pub enum Occasion {
     Looping,
     /// Two sessions edit the same file.
     Collision,
+    /// A budget is used up.
+    Budget,
     EscalationRaised,
     EscalationAnswered,
     JobDone,
@@ -37,7 +39,7 @@ pub enum Occasion {
 }
 
 impl Occasion {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Waiting,
         Self::Done,
         Self::Error,
@@ -46,6 +48,7 @@ impl Occasion {
         Self::Stuck,
         Self::Looping,
         Self::Collision,
+        Self::Budget,
         Self::EscalationRaised,
         Self::EscalationAnswered,
         Self::JobDone,
@@ -65,6 +68,7 @@ impl Occasion {
             Self::Stuck => "stuck",
             Self::Looping => "looping",
             Self::Collision => "collision",
+            Self::Budget => "budget",
             Self::EscalationRaised => "escalation_raised",
             Self::EscalationAnswered => "escalation_answered",
             Self::JobDone => "job_done",

@@ -64,8 +64,13 @@ pub struct SessionReport {
     pub loops: Vec<Happened>,
     /// Files that another session edited at the same time.
     pub collisions: Vec<Happened>,
+    /// What dogwatch did by itself: answers of rules, and those that were held; continuations after a limit; loops that it interrupted;
+    /// budgets that were used up.
+    pub actions: Vec<Happened>,
     /// Tokens and costs in the quarters of an hour of the period, as `usage --by session` counts them; null if none are known.
     pub usage: Option<Used>,
+    /// The transcripts that its tokens are counted in, each with its last line of the period.
+    pub usage_sources: Vec<Source>,
     /// Seconds, by what it was doing.
     pub time: Times,
     pub timeline: Vec<Span>,

@@ -30,6 +30,8 @@ impl Answer {
 pub struct Rules {
     /// Since when rules answer nothing; null if they do.
     pub paused_since: Option<Timestamp>,
+    /// Why no rule answers in this project: a file that was trusted is not as it was. Null if they do.
+    pub off: Option<String>,
     pub rules: Vec<ListedRule>,
 }
 

@@ -41,6 +41,16 @@ pub struct KeptCollision {
     pub at: Timestamp,
 }
 
+/// What is new about two sessions that edit the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CollisionNews {
+    None,
+    /// One of the pairs.
+    Pair,
+    /// They are known, and for the first time the agent can be told before it writes.
+    Held,
+}
+
 impl Store {
     /// Records that a session has changed files.
     pub fn keep_edits(
@@ -90,8 +100,7 @@ impl Store {
         })
     }
 
-    /// Records that a session edits a file that these others have edited. Returns whether one of the pairs is new; then it is in the
-    /// journal.
+    /// Records that a session edits a file that these others have edited. What is new is in the journal.
     pub fn add_collision(
         &mut self,
         session: &str,
@@ -99,16 +108,21 @@ impl Store {
         file: &EditedFile,
         data: &Collision,
         at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<CollisionNews, StoreError> {
         self.transaction(|tx| {
             let mut is_new = false;
+            let mut was_held = was_held(tx, session, data)?;
             for other in others {
                 is_new |= add_pair(tx, session, other, file, at)?;
+                was_held |= self::was_held(tx, other, data)?;
             }
-            if is_new {
-                journal::append(tx, at, session, kind::COLLISION, data)?;
-            }
-            Ok(is_new)
+            let news = match (is_new, data.held && !was_held) {
+                (true, _) => CollisionNews::Pair,
+                (false, true) => CollisionNews::Held,
+                (false, false) => return Ok(CollisionNews::None),
+            };
+            journal::append(tx, at, session, kind::COLLISION, data)?;
+            Ok(news)
         })
     }
 
@@ -148,6 +162,15 @@ impl Store {
             Ok(is_new)
         })
     }
+}
+
+/// Whether a session was held before an edit of this file.
+fn was_held(tx: &Transaction<'_>, session: &str, data: &Collision) -> rusqlite::Result<bool> {
+    tx.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM journal WHERE session = ? AND event = 'collision' \
+         AND json_extract(data, '$.path') = ? AND json_extract(data, '$.held') = 1)",
+    )?
+    .query_row(params![session, data.path], |row| row.get(0))
 }
 
 /// The pair counts in either order.
@@ -190,6 +213,7 @@ mod tests {
 
     #[test]
     fn a_pair_collides_once_for_each_file() {
+        use CollisionNews::{Held, None, Pair};
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let x = file("/r", "x.rs");
@@ -206,13 +230,17 @@ mod tests {
             text: "both".into(),
             held: false,
         };
-        let mut add = |session, others: &[&str], s| {
+        let mut add = |session, others: &[&str], s, held| {
+            let data = Collision { held, ..data.clone() };
             store.add_collision(session, others, &of_b, &data, at(s)).unwrap()
         };
-        assert!(add("b", &["a"], 2));
-        assert!(!add("b", &["a"], 3), "once");
-        assert!(!add("a", &["b"], 4), "in either order");
-        assert!(add("c", &["a", "b"], 5), "another one");
+        assert_eq!(add("b", &["a"], 2, false), Pair);
+        assert_eq!(add("b", &["a"], 3, false), None, "once");
+        assert_eq!(add("a", &["b"], 4, false), None, "in either order");
+        assert_eq!(add("c", &["a", "b"], 5, false), Pair, "another one");
+        assert_eq!(add("c", &["a", "b"], 6, true), Held, "it can be told now");
+        assert_eq!(add("c", &["a", "b"], 7, true), None, "once");
+        assert_eq!(add("b", &["c"], 8, true), None, "the other was");
         let all = store.collisions().unwrap();
         let pairs: Vec<_> = all.iter().map(|c| (c.session.as_str(), c.other.as_str())).collect();
         assert_eq!(pairs[0], ("b", "a"));

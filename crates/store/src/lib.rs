@@ -63,7 +63,7 @@ pub use binaries::{KnownBinary, stamp};
 pub use callbacks::{Callback, CallbackNews, NewCallback};
 pub use claims::Claim;
 pub use database::Store;
-pub use edits::{EditedFile, KeptCollision, OthersEdit};
+pub use edits::{CollisionNews, EditedFile, KeptCollision, OthersEdit};
 pub use error::StoreError;
 pub use escalations::{
     Answering, DEADLINE, Escalation, NewAnswer, NewEscalation, Settled, Settlement,

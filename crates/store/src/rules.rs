@@ -1,8 +1,9 @@
 //! What rules have answered, and whether they may.
 
+use dogwatch_core::collision::edit_call;
 use dogwatch_core::event::kind;
 use dogwatch_core::rules::{Answer, Held, Pace, Past, may_answer};
-use dogwatch_protocol::event_data::Nothing;
+use dogwatch_protocol::event_data::Paused;
 use dogwatch_protocol::rules::{RulesAnswered, RulesHeld};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -45,7 +46,7 @@ impl Store {
     }
 
     /// Stops rules from answering, or lets them answer again; whether that is new.
-    pub fn switch_rules(&mut self, on: bool, now: Timestamp) -> Result<bool, StoreError> {
+    pub fn switch_rules(&mut self, on: bool, by: &str, now: Timestamp) -> Result<bool, StoreError> {
         self.transaction(|tx| {
             let changed = if on {
                 tx.execute("DELETE FROM pauses WHERE what = ?", [RULES])?
@@ -56,7 +57,7 @@ impl Store {
             };
             if changed > 0 {
                 let kind = if on { kind::RULES_RESUMED } else { kind::RULES_PAUSED };
-                journal::append(tx, now, "", kind, &Nothing {})?;
+                journal::append(tx, now, "", kind, &Paused { by: by.to_owned() })?;
             }
             Ok(changed > 0)
         })
@@ -71,7 +72,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<Result<(), Held>, StoreError> {
         self.transaction(|tx| {
-            let held = may_answer(pace, &past(tx, session)?, &answer.request, now);
+            let past = past(tx, session)?;
+            let prompted = prompted(tx, session)?;
+            let mut held = may_answer(pace, &past, prompted, &answer.request, now);
+            if matches!(held, Err(Held::Same(_) | Held::Refused(_)))
+                && let Some(edited) = edited(tx, session, prompted)?
+            {
+                held = may_answer(pace, &past, Some(edited), &answer.request, now);
+            }
             match held {
                 Ok(()) => journal::append(tx, now, session, kind::RULES_ANSWERED, answer)?,
                 Err(held) => {
@@ -105,34 +113,66 @@ impl Store {
     }
 }
 
-/// The answers since a person last wrote something.
+/// The last answers, oldest first.
 fn past(tx: &Transaction<'_>, session: &str) -> rusqlite::Result<Vec<Past>> {
-    let prompted: Option<i64> = tx
-        .prepare_cached(
-            "SELECT max(at) FROM signals WHERE session = ? AND event = 'UserPromptSubmit'",
-        )?
-        .query_row([session], |row| row.get(0))?;
     let mut past = tx
         .prepare_cached(
-            "SELECT at, data FROM journal WHERE session = ? AND event = 'rules_answered' AND at >= ? ORDER BY id DESC LIMIT ?",
+            "SELECT at, data FROM journal WHERE session = ? AND event = 'rules_answered' ORDER BY id DESC LIMIT ?",
         )?
-        .query_map(params![session, prompted.unwrap_or(i64::MIN), MOST_PAST], |row| {
-            let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or_default();
+        .query_map(params![session, MOST_PAST], |row| {
             let data: String = row.get(1)?;
             let answer = serde_json::from_str::<RulesAnswered>(&data).ok();
             let is_refusal = answer.as_ref().is_some_and(|answer| answer.answer == Answer::Deny);
-            Ok(Past { at, is_refusal, request: answer.map(|answer| answer.request).unwrap_or_default() })
+            let request = answer.map(|answer| answer.request).unwrap_or_default();
+            Ok(Past { at: time(row, 0)?, is_refusal, request })
         })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     past.reverse();
     Ok(past)
 }
 
+fn time(row: &Row<'_>, at: usize) -> rusqlite::Result<Timestamp> {
+    Ok(Timestamp::from_millisecond(row.get(at)?).unwrap_or_default())
+}
+
+/// When a person last wrote something. A message with which dogwatch itself continued the session is none; it has a guard.
+fn prompted(tx: &Transaction<'_>, session: &str) -> rusqlite::Result<Option<Timestamp>> {
+    tx.prepare_cached(
+        "SELECT at FROM signals AS s WHERE session = ?1 AND event = 'UserPromptSubmit' AND NOT EXISTS ( \
+             SELECT 1 FROM messages AS m WHERE m.session = ?1 AND json_valid(m.terms) AND json_valid(s.payload) \
+             AND json_extract(m.terms, '$.guard') IS NOT NULL AND json_extract(s.payload, '$.prompt') = m.text) \
+         ORDER BY id DESC LIMIT 1",
+    )?
+    .query_row([session], |row| time(row, 0))
+    .optional()
+}
+
+/// When the agent last changed a file, by its hooks, since a person wrote.
+fn edited(
+    tx: &Transaction<'_>,
+    session: &str,
+    since: Option<Timestamp>,
+) -> rusqlite::Result<Option<Timestamp>> {
+    let mut select = tx.prepare_cached(
+        "SELECT at, payload FROM signals WHERE session = ? AND event IN ('PostToolUse', 'AfterTool') AND at >= ? \
+         ORDER BY id DESC LIMIT ?",
+    )?;
+    let since = since.map_or(i64::MIN, Timestamp::as_millisecond);
+    let mut rows = select.query(params![session, since, MOST_PAST])?;
+    while let Some(row) = rows.next()? {
+        let payload: String = row.get(1)?;
+        let payload = serde_json::from_str(&payload).unwrap_or_default();
+        if edit_call(&payload).is_some() {
+            return time(row, 0).map(Some);
+        }
+    }
+    Ok(None)
+}
+
 fn request(row: &Row<'_>) -> rusqlite::Result<PermissionRequest> {
-    let at = Timestamp::from_millisecond(row.get(2)?).unwrap_or_default();
     let signal = Signal {
         session: row.get(1)?,
-        at,
+        at: time(row, 2)?,
         agent: row.get(3)?,
         event: row.get(4)?,
         payload: row.get(5)?,
@@ -147,7 +187,7 @@ mod tests {
     use crate::StateDir;
 
     #[test]
-    fn answers_are_counted_since_the_last_prompt() {
+    fn answers_are_counted_since_the_last_progress() {
         let tmp = tempfile::tempdir().unwrap();
         let dir = StateDir::open(&tmp.path().join("s")).unwrap();
         let mut store = Store::open(&dir).unwrap();
@@ -170,9 +210,45 @@ mod tests {
             payload: "{}".into(),
             spooled: false,
         };
-        signal("UserPromptSubmit", 3).keep(&dir, "k1").unwrap();
+        let keep = |event: &str, s, payload: &str| {
+            let key = format!("{event} {s}");
+            Signal { payload: payload.into(), ..signal(event, s) }.keep(&dir, &key).unwrap();
+        };
+        keep("UserPromptSubmit", 3, "{}");
         signal("PermissionRequest", 4).keep(&dir, "k2").unwrap();
-        assert_eq!(give(5), Ok(()));
+        assert_eq!((give(5), give(6), give(7)), (Ok(()), Ok(()), Err(Held::Same(2))));
+        // An edit that failed changes nothing; one that was made does.
+        let edit = |response: &str| {
+            format!(
+                r#"{{"hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{{"file_path":"/a"}},"tool_response":{response}}}"#
+            )
+        };
+        keep("PostToolUse", 8, &edit(r#"{"error":"x"}"#));
+        assert_eq!(give(9), Err(Held::Same(2)));
+        keep("PostToolUse", 10, &edit("{}"));
+        assert_eq!((give(11), give(12), give(13)), (Ok(()), Ok(()), Err(Held::Same(2))));
+        // What dogwatch itself sends is not a person's.
+        let mut own = Store::open(&dir).unwrap();
+        let message = |guard| serde_json::json!({"when": "idle", "guard": guard});
+        for (id, text, guard) in [
+            ("m1", "go on", message(serde_json::json!({}))),
+            ("m2", "hello", message(serde_json::Value::Null)),
+        ] {
+            own.post(&crate::NewMessage {
+                id,
+                session: "a",
+                text,
+                slash: false,
+                terms: &guard,
+                sender: dogwatch_core::record::ProcessIdent { pid: 0, start: 0 },
+                posted: at(13),
+            })
+            .unwrap();
+        }
+        keep("UserPromptSubmit", 14, r#"{"prompt":"go on"}"#);
+        assert_eq!(give(15), Err(Held::Same(2)));
+        keep("UserPromptSubmit", 16, r#"{"prompt":"hello"}"#);
+        assert_eq!(give(17), Ok(()));
         let all = store.permission_requests(Requests { most: 10, ..Requests::default() }).unwrap();
         assert_eq!(all.len(), 1);
         let number = Some(all[0].number);
@@ -180,7 +256,7 @@ mod tests {
             store.permission_requests(Requests { number, most: 1, ..Requests::default() }).unwrap(),
             all
         );
-        let later = Requests { since: Some(at(5)), most: 10, ..Requests::default() };
+        let later = Requests { since: Some(at(50)), most: 10, ..Requests::default() };
         assert_eq!(store.permission_requests(later).unwrap(), []);
     }
 
@@ -190,10 +266,10 @@ mod tests {
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let now = Timestamp::from_second(1_794_700_000).unwrap();
         assert_eq!(store.rules_paused().unwrap(), None);
-        assert!(store.switch_rules(false, now).unwrap());
-        assert!(!store.switch_rules(false, now).unwrap());
+        assert!(store.switch_rules(false, "ann", now).unwrap());
+        assert!(!store.switch_rules(false, "ann", now).unwrap());
         assert_eq!(store.rules_paused().unwrap(), Some(now));
-        assert!(store.switch_rules(true, now).unwrap());
-        assert!(!store.switch_rules(true, now).unwrap());
+        assert!(store.switch_rules(true, "ann", now).unwrap());
+        assert!(!store.switch_rules(true, "ann", now).unwrap());
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Subcommand};
 use jiff::Timestamp;
 
-use super::duration;
+use super::{duration, since};
 
 /// List recorded events: sessions, status changes, messages, jobs
 ///
@@ -20,7 +20,7 @@ Examples:
 pub(crate) struct Events {
     /// Name or id of a session [default: all]
     pub(crate) session: Option<String>,
-    /// Only events since this time (2026-11-15T12:00:00Z) or within this duration (90s, 2h, 7d)
+    /// Only events since this time (18:00, 2026-11-15, 2026-11-15T12:00) or within this duration (90s, 2h, 7d)
     #[arg(long, value_name = "TIME|DURATION", value_parser = since)]
     pub(crate) since: Option<Timestamp>,
     /// Only events of this kind: created, started, state, ended, deleted, drift, job …
@@ -182,13 +182,4 @@ pub(crate) struct FleetCommon {
     pub(crate) expires: Duration,
     #[arg(from_global)]
     pub(crate) json: bool,
-}
-
-pub(super) fn since(text: &str) -> Result<Timestamp, String> {
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Ok(time);
-    }
-    let problem = "neither a time such as 2026-11-15T12:00:00Z nor a span such as 2h";
-    let span = duration(text).map_err(|_| problem.to_owned())?;
-    Timestamp::now().checked_sub(span).map_err(|_| problem.to_owned())
 }

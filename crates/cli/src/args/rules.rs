@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, Subcommand};
 use jiff::Timestamp;
 
-use super::fleet::since;
+use super::since;
 
 /// Show the rules that answer requests for permission
 ///
@@ -45,7 +45,7 @@ Examples:
   dogwatch rules rehearse
   dogwatch rules rehearse --since 2h --json")]
 pub(crate) struct RulesRehearse {
-    /// Only requests since this time (2026-11-15T12:00:00Z) or within this duration (90s, 2h, 7d)
+    /// Only requests since this time (18:00, 2026-11-15, 2026-11-15T12:00) or within this duration (90s, 2h, 7d)
     #[arg(long, value_name = "TIME|DURATION", value_parser = since)]
     pub(crate) since: Option<Timestamp>,
     #[arg(from_global)]

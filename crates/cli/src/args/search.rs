@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueHint};
+use jiff::Timestamp;
 
-use super::duration;
+use super::{duration, since};
 
 /// Search titles, prompts, conversations and last screens
 ///
@@ -32,9 +33,9 @@ pub(crate) struct Search {
     /// Only conversations of the project that this directory belongs to
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) project: Option<PathBuf>,
-    /// Only conversations that went on within this time
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(crate) since: Option<Duration>,
+    /// Only conversations that went on since this time (18:00, 2026-11-15, 2026-11-15T12:00) or within this duration (2h, 7d)
+    #[arg(long, value_name = "TIME|DURATION", value_parser = since)]
+    pub(crate) since: Option<Timestamp>,
     /// How long to add new transcripts to the index before answering
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = duration, conflicts_with = "index")]
     pub(crate) wait: Duration,

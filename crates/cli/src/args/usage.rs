@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
 use dogwatch_protocol::usage::By;
-use jiff::civil::{Date, Time};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _, Zoned};
+use jiff::Timestamp;
+
+use super::since;
 
 /// Show tokens and costs of all agents
 ///
@@ -27,7 +27,7 @@ pub(crate) struct UsageArgs {
     /// What a row stands for
     #[arg(long, value_enum, default_value = "day")]
     pub(crate) by: ByWord,
-    /// Only usage since this time (2026-11-15T12:00:00Z, 2026-11-15, 18:00) or within this duration (90m, 7d)
+    /// Only usage since this time (18:00, 2026-11-15, 2026-11-15T12:00) or within this duration (90m, 7d)
     ///
     /// From the quarter of an hour that it falls in.
     #[arg(long, value_name = "TIME|DURATION", value_parser = since)]
@@ -98,49 +98,5 @@ impl ValueEnum for ByWord {
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
         Some(clap::builder::PossibleValue::new(self.0.as_str()))
-    }
-}
-
-/// A time, a day or an hour of the clock here, or how long ago.
-fn since(text: &str) -> Result<Timestamp, String> {
-    since_at(text, &Zoned::now())
-}
-
-fn since_at(text: &str, now: &Zoned) -> Result<Timestamp, String> {
-    let zone: TimeZone = now.time_zone().clone();
-    if let Ok(day) = text.parse::<Date>()
-        && text.len() == 10
-    {
-        return day.to_zoned(zone).map(|at| at.timestamp()).map_err(|error| error.to_string());
-    }
-    if let Some(time) = Time::strptime("%H:%M", text).ok().filter(|_| text.len() <= 5) {
-        // The last time that the clock showed it.
-        let today = now.date().to_datetime(time).to_zoned(zone).map_err(|e| e.to_string())?;
-        let at = if today > *now { today.checked_sub(1.day()) } else { Ok(today) };
-        return at.map(|at| at.timestamp()).map_err(|error| error.to_string());
-    }
-    super::fleet::since(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_of_the_clock_and_days() {
-        let now: Zoned = "2026-11-16T10:30:00+01:00[Europe/Berlin]".parse().unwrap();
-        for (text, want) in [
-            ("2026-11-15", "2026-11-14T23:00:00Z"),
-            ("18:00", "2026-11-15T17:00:00Z"),
-            ("9:15", "2026-11-16T08:15:00Z"),
-            ("10:30", "2026-11-16T09:30:00Z"),
-            ("2026-11-15T12:00:00Z", "2026-11-15T12:00:00Z"),
-        ] {
-            assert_eq!(since_at(text, &now).unwrap().to_string(), want, "{text}");
-        }
-        assert!(since_at("2h", &now).is_ok());
-        for bad in ["soon", "25:00", "2026-13-01", ""] {
-            assert!(since_at(bad, &now).is_err(), "{bad}");
-        }
     }
 }

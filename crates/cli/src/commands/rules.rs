@@ -1,7 +1,7 @@
 use anstyle::AnsiColor;
 use dogwatch_core::exit_code;
 use dogwatch_core::rules::Answer;
-use dogwatch_engine::actions::rules::{self, Rehearsed, Written};
+use dogwatch_engine::actions::rules::{self, Listed, Rehearsed, Written};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::rules::{self as printed, ListedRule, Rehearsal, RehearsedRequest};
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ pub(crate) fn rules(context: &Context, args: &Rules) -> Result<u8, Error> {
 }
 
 fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
-    let rules = rules::list(context, &environment::current_dir()?)?;
+    let Listed { rules, off } = rules::list(context, &environment::current_dir()?)?;
     let paused_since = context.store()?.rules_paused()?;
     if as_json {
         let shape = |(rule, file): &Written| ListedRule {
@@ -31,7 +31,7 @@ fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
             about: rule.about(),
             file: file.display().to_string(),
         };
-        ui::json(&printed::Rules { paused_since, rules: rules.iter().map(shape).collect() });
+        ui::json(&printed::Rules { paused_since, off, rules: rules.iter().map(shape).collect() });
         return Ok(exit_code::OK);
     }
     if rules.is_empty() {
@@ -42,6 +42,9 @@ fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
             table.row([rule.name.as_str().into(), cell(rule.answer), rule.about().into()]);
         }
         ui::line(table);
+    }
+    if let Some(because) = off {
+        ui::talk(because);
     }
     if let Some(since) = paused_since {
         let age = ui::age(since, Timestamp::now());
@@ -94,7 +97,7 @@ fn explain(context: &Context, target: &str, as_json: bool) -> Result<u8, Error> 
 }
 
 fn switch(context: &Context, on: bool, as_json: bool) -> Result<u8, Error> {
-    let is_new = context.store()?.switch_rules(on, Timestamp::now())?;
+    let is_new = rules::switch(context, on, Timestamp::now())?;
     if as_json {
         return ls(context, true);
     }

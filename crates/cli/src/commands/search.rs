@@ -22,7 +22,7 @@ pub(crate) fn search(context: &Context, args: &Search) -> Result<u8, Error> {
         limit: args.limit.into(),
         agents: args.agents.clone(),
         project: args.project.as_deref().map(environment::project_given).transpose()?,
-        since: args.since.map(|since| now.checked_sub(since).unwrap_or(Timestamp::MIN)),
+        since: args.since,
         patience: (!args.index).then_some(args.wait),
     };
     let mut last = Instant::now();

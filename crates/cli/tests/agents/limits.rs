@@ -319,3 +319,34 @@ fn a_new_session_waits_for_its_account() {
     let _killed = lab.dogwatch(&["kill", "b", "--now"]).success();
     lab.end(&["--now"]);
 }
+
+/// Sessions that would switch or fall back wait for their account too, and a pause does not release what is held. One that only notifies
+/// is left alone.
+#[test]
+fn all_sessions_of_a_limited_account_are_held() {
+    let limit = r#"{ kind = "usage_limit", resets_in_s = 7200, message = "You have reached your usage limit, try again in 7200 seconds" }"#;
+    let Some(lab) = Lab::limited(Agent::Claude, limit) else { return };
+    lab.spawn(&["--unattended", "--when-limited", "wait", "--prompt", "[work]"]);
+    lab.limit_becomes("armed");
+    let spawn = |name: &str, policy: &str| {
+        let prompt = format!("[hello] {name}");
+        let args = ["spawn", "claude", "--name", name, "--when-limited", policy, "-p", &prompt];
+        lab.dogwatch(&args).success().to_string()
+    };
+    let held = "its account is limited; the prompt is delivered at ";
+    assert!(spawn("b", "fallback:codex").contains(held));
+    let _paused = lab.dogwatch(&["limits", "pause"]).success();
+    assert!(spawn("c", "switch:small").contains(held));
+    assert!(!spawn("d", "notify").contains(held));
+    patiently("the prompt of the one that is not held arrives", || {
+        let is_there = lab.asked().iter().any(|asked| asked.contains("[hello] d"));
+        if is_there { Ok(()) } else { Err(lab.dogwatch(&["messages"]).text()) }
+    });
+    for name in ["b", "c"] {
+        let prompt = format!("[hello] {name}");
+        assert!(!lab.asked().iter().any(|asked| asked.contains(&prompt)), "{name}");
+        let _killed = lab.dogwatch(&["kill", name, "--now"]).success();
+    }
+    let _killed = lab.dogwatch(&["kill", "d", "--now"]).success();
+    lab.end(&["--now"]);
+}

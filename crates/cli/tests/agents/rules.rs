@@ -149,3 +149,27 @@ fn claude_asks_where_no_rule_is_certain() {
 fn codex_asks_where_no_rule_is_certain() {
     asked(Agent::Codex);
 }
+
+/// The rules of a project that was trusted, until its file changes.
+#[test]
+fn claude_is_answered_by_the_rules_of_a_project() {
+    let Some(lab) = Lab::new(Agent::Claude) else { return };
+    let file = lab.env.work().join(".dogwatch.toml");
+    let deny = "[[rule]]\nname = \"ours\"\nanswer = \"deny\"\ncommand = \"touch *\"\n";
+    lab.rules("[[rule]]\nanswer = \"allow\"\ncommand = \"*\"\n");
+    fs::write(&file, deny).unwrap();
+    let _ = lab.dogwatch(&["trust"]).success();
+    lab.spawn(&["--prompt", "[permission]"]);
+    lab.is_at_rest();
+    let answers = lab.answers();
+    assert!(answers.iter().all(|answer| answer["data"]["rules"][0] == "ours"), "{answers:#?}");
+    assert!(!answers.is_empty() && !lab.is_given());
+    fs::write(&file, "").unwrap();
+    let _ = lab.dogwatch(&["send", "a", "[permission] again", "--timeout", "60s"]).success();
+    eventually_or("it waits for a person", || {
+        let verdict = lab.why();
+        if verdict["dialog"].is_string() { Ok(()) } else { Err(format!("{verdict:#}")) }
+    });
+    assert!(lab.answers().len() == answers.len() && !lab.is_given());
+    lab.end(&["--now"]);
+}

@@ -176,6 +176,13 @@ fn what_a_shell_command_changed_in_a_worktree_is_seen_when_the_turn_is_over() {
     // An edit by a tool meets what was found so.
     assert_eq!(shop.begins(&a, &of_a.join("y.txt")), "");
     assert_eq!(shop.reported()[1], "b and a both edit y.txt");
+    // Before its next write the agent can be told, which it could not when the turn was over.
+    let folder = shop.env.home().join(".config/dogwatch");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), "[collisions]\ntell_agent = true\n").unwrap();
+    assert!(shop.begins(&b, &of_b.join("x.txt")).contains("session a"));
+    assert_eq!(shop.begins(&b, &of_b.join("x.txt")), "", "once");
+    assert_eq!(shop.begins(&a, &of_a.join("x.txt")), "", "the other was");
 }
 
 #[test]
@@ -202,7 +209,9 @@ fn outside_of_git_and_told_to_the_agent_and_to_people() {
     assert_eq!(shop.begins(&b, &x), "", "the second try goes through");
     let events = shop.env.dogwatch(&["events", "--kind", "collision", "--json"]).success().text();
     assert!(events.contains("\"held\":true"), "{events}");
-    dogwatch_testkit::eventually("people are told", || told.exists());
+    dogwatch_testkit::eventually("people are told", || {
+        fs::read_to_string(&told).is_ok_and(|text| text.ends_with('\n'))
+    });
     let text = fs::read_to_string(&told).unwrap();
     let notice: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert!(notice["title"].as_str().unwrap().starts_with("a and b both edit "), "{notice:#}");

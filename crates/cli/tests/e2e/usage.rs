@@ -88,3 +88,34 @@ fn tables_files_and_bad_input() {
     assert!(refused.stderr.contains("a budget needs usd"), "{}", refused.stderr);
     assert_eq!(refused.code, Some(2));
 }
+
+#[test]
+fn a_budget_that_is_used_up_notifies_once() {
+    let env = TestEnv::new();
+    write_transcripts(&env, 1, 1);
+    let told = env.root().join("told");
+    let folder = env.home().join(".config/dogwatch");
+    fs::create_dir_all(&folder).unwrap();
+    let config = format!(
+        "[[budget]]\nper = \"session\"\ntokens = 5\n[[notify]]\nkind = \"command\"\non = [\"budget\"]\ncommand = [\"sh\", \"-c\", 'cat >> \"{0}\"; echo >> \"{0}\"']\n",
+        told.display()
+    );
+    fs::write(folder.join("config.toml"), config).unwrap();
+    let session = env.spawn_script("a", "exec sleep 600");
+    for _ in 0..2 {
+        let mut hook = env.command(&["hook", "claude"]);
+        hook.env("DOGWATCH_SESSION", &session.id);
+        let stop = br#"{"hook_event_name":"Stop","session_id":"c0"}"#;
+        let _ = env.run_with_input(&mut hook, stop).success();
+    }
+    dogwatch_testkit::eventually("people are notified", || {
+        fs::read_to_string(&told).is_ok_and(|text| text.ends_with('\n'))
+    });
+    let text = fs::read_to_string(&told).unwrap();
+    let notice: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(notice["occasion"], "budget", "{notice:#}");
+    let title = notice["title"].as_str().unwrap();
+    assert!(title.contains("the budget of session") && title.contains("is used up"), "{title}");
+    let log = env.dogwatch(&["events", "--kind", "budget", "--json"]).success().text();
+    assert_eq!(log.lines().count(), 1, "{log}");
+}

@@ -14,6 +14,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::WhenLimited;
+use crate::status::Status;
 
 /// Hooks and transcripts date one failure some milliseconds apart, and the screen dates it when it is first read.
 const SAME: SignedDuration = SignedDuration::from_secs(10);
@@ -199,15 +200,42 @@ fn act(facts: &Facts<'_>, known: &Known, draft: bool, queued: bool) -> Decision 
     }
 }
 
-/// Whether messages to a session are held back: its account is limited, and it is to wait.
+/// Whether messages to a session are held back, and its first prompt: its account is limited, and something is to be done about limits.
+/// A pause releases nothing: what is held would only meet the limit.
 pub fn held_until(
     policy: &WhenLimited,
     account_until: Option<Timestamp>,
-    paused: bool,
     now: Timestamp,
 ) -> Option<Timestamp> {
     let until = later(account_until?, MARGIN);
-    (*policy == WhenLimited::Wait && !paused && now < until).then_some(until)
+    (*policy != WhenLimited::Notify && now < until).then_some(until)
+}
+
+/// Why a message that continues a session must not be delivered any more. `has_switched` is whether the model was, if the message comes
+/// after that; the session is limited since `since`, and was to be continued because it was by `limited_by`.
+pub fn refusal(
+    status: &Status,
+    since: Option<Timestamp>,
+    limited_by: Timestamp,
+    has_switched: Option<bool>,
+    paused: bool,
+) -> Option<&'static str> {
+    if paused {
+        return Some("automatic continuation is paused");
+    }
+    if has_switched == Some(false) {
+        return Some("the model was not switched");
+    }
+    match status {
+        Status::Limited { .. } if since.is_none_or(|since| since <= limited_by) => None,
+        // A command of the agent's own may end what its status said.
+        Status::Idle { .. } if has_switched.is_some() => None,
+        Status::Limited { .. }
+        | Status::Working { .. }
+        | Status::Idle { .. }
+        | Status::Error { .. } => Some("a turn began since the limit"),
+        _ => None,
+    }
 }
 
 fn later(at: Timestamp, by: SignedDuration) -> Timestamp {

@@ -154,13 +154,36 @@ fn the_limit_of_the_account_holds_for_all_its_sessions() {
     assert_eq!(decide(&new), arm(905, false), "another session knows the end");
     let due = of_account(facts(&WAIT, 300, limited(None), armed(300)), 900);
     assert_eq!(decide(&due), wait(905));
-    let hold = |policy: &WhenLimited, paused, now| {
-        held_until(policy, Some(at(900)), paused, at(now)).map(|until| until == at(905))
+    let hold = |policy: &WhenLimited, now| {
+        held_until(policy, Some(at(900)), at(now)).map(|until| until == at(905))
     };
-    assert_eq!(hold(policy, false, 10), Some(true));
-    assert_eq!(hold(policy, false, 905), None);
-    assert_eq!(hold(policy, true, 10), None, "paused: people deliver as they like");
-    assert_eq!(hold(&WhenLimited::Notify, false, 10), None);
+    assert_eq!(hold(policy, 10), Some(true));
+    assert_eq!(hold(policy, 905), None);
+    assert_eq!(hold(&WhenLimited::Switch("small".into()), 10), Some(true));
+    assert_eq!(hold(&WhenLimited::Fallback("codex".into()), 10), Some(true));
+    assert_eq!(hold(&WhenLimited::Notify, 10), None, "nothing is automatic");
+}
+
+#[test]
+fn a_continuation_that_was_posted_is_refused_if_it_is_too_late_or_paused() {
+    let limited = Status::Limited { text: String::new(), until: None };
+    let idle = Status::Idle { after_turn: true, interrupted: false, background: 0, draft: None };
+    let turn = Some("a turn began since the limit");
+    let paused = Some("automatic continuation is paused");
+    let table = [
+        (&limited, 1, None, false, None),
+        (&limited, 9, None, false, turn),
+        (&idle, 1, None, false, turn),
+        (&idle, 1, Some(true), false, None),
+        (&limited, 1, Some(true), false, None),
+        (&limited, 1, Some(false), false, Some("the model was not switched")),
+        (&limited, 1, None, true, paused),
+        (&idle, 1, Some(true), true, paused),
+    ];
+    for (status, since, has_switched, is_paused, want) in table {
+        let found = refusal(status, Some(at(since)), at(5), has_switched, is_paused);
+        assert_eq!(found, want, "{status:?} {since} {has_switched:?} {is_paused}");
+    }
 }
 
 #[test]

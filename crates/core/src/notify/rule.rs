@@ -24,6 +24,8 @@ pub enum On {
     Looping,
     /// Two sessions edit the same file.
     Collision,
+    /// A budget is used up.
+    Budget,
     /// A decision is needed: an escalation was raised, or an agent asks a question.
     Question,
     /// A job is done or has failed.
@@ -47,6 +49,7 @@ impl On {
             Occasion::Stuck => self == Self::Stuck,
             Occasion::Looping => self == Self::Looping,
             Occasion::Collision => self == Self::Collision,
+            Occasion::Budget => self == Self::Budget,
             Occasion::EscalationRaised => matches!(self, Self::Question | Self::EscalationRaised),
             Occasion::EscalationAnswered => self == Self::EscalationAnswered,
             Occasion::JobDone => matches!(self, Self::Job | Self::JobDone),

@@ -32,7 +32,7 @@ fn facts(occasion: Occasion, dialog: Option<WaitFor>) -> Facts {
 #[test]
 fn what_a_word_of_the_configuration_is_for() {
     use On::*;
-    let table: [(On, &[Occasion]); 15] = [
+    let table: [(On, &[Occasion]); 16] = [
         (Waiting, &[Occasion::Waiting]),
         (Done, &[Occasion::Done]),
         (Error, &[Occasion::Error]),
@@ -41,6 +41,7 @@ fn what_a_word_of_the_configuration_is_for() {
         (Stuck, &[Occasion::Stuck]),
         (Looping, &[Occasion::Looping]),
         (Collision, &[Occasion::Collision]),
+        (Budget, &[Occasion::Budget]),
         (Question, &[Occasion::EscalationRaised]),
         (Job, &[Occasion::JobDone, Occasion::JobFailed]),
         (Drift, &[Occasion::Drift]),

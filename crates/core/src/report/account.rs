@@ -44,7 +44,6 @@ pub struct RecordedRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunResult {
     Passed,
-    /// It failed, or never ran because something before it did.
     Failed,
     /// The command's exit code does not tell.
     Hidden(Hidden),
@@ -237,7 +236,15 @@ impl Account {
             }
             // A run that was refused is none.
             Outcome::NotRun => return self.forget_runs(&open.runs),
-            Outcome::Unknown => {}
+            Outcome::Failed | Outcome::Unknown => {}
+        }
+        let has_failed = match outcome {
+            Outcome::Failed => true,
+            Outcome::Exit(code) => *code != 0,
+            _ => false,
+        };
+        if has_failed {
+            return;
         }
         for file in open.edits {
             let mark = Mark { at, line, what: shortened(&file, SHOWN) };
@@ -435,6 +442,40 @@ mod tests {
             "output": "Wall time: 10\nProcess exited with code 101\nOutput:\n" }));
         assert_eq!(account.runs[0].result, RunResult::Failed);
         assert_eq!(account.runs[0].result_line, Some(4));
+    }
+
+    #[test]
+    fn an_edit_that_failed_is_none() {
+        let answer = |id: &str, error: bool, said: &str| {
+            [
+                json!({ "type": "assistant", "message": { "content": [{ "type": "tool_use", "id": id,
+                    "name": "Edit", "input": { "file_path": id } }] } }),
+                json!({ "type": "user", "message": { "content": [{ "type": "tool_result",
+                    "tool_use_id": id, "is_error": error, "content": said }] } }),
+            ]
+        };
+        let mut account = Account::default();
+        let lines = [
+            answer("a.rs", true, "String to replace not found in file."),
+            answer("b.rs", false, "The file b.rs has been updated."),
+            answer("c.rs", true, "The user doesn't want to proceed"),
+        ];
+        for (n, line) in (1..).zip(lines.iter().flatten()) {
+            account.take_in(Dialect::Claude, n, &line.to_string());
+        }
+        let patch = "*** Begin Patch\n*** Update File: d.rs\n*** End Patch";
+        for (id, code) in [("d", 1), ("e", 0)] {
+            for line in [
+                json!({ "type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": patch }),
+                json!({ "type": "custom_tool_call_output", "call_id": id,
+                    "output": format!("Exit code: {code}\nWall time: 0\nOutput:\n") }),
+            ] {
+                let line = json!({ "type": "response_item", "payload": line });
+                account.take_in(Dialect::Codex, 9, &line.to_string());
+            }
+        }
+        let edited: Vec<&str> = account.edits.iter().map(|mark| mark.what.as_str()).collect();
+        assert_eq!(edited, ["b.rs", "d.rs"]);
     }
 
     #[test]

@@ -107,7 +107,7 @@ patterns! {
         r"badge|message|comment|quoted?|documented|ci|github actions|pipeline|on (?:the )?(?:main|master|trunk|develop)|upstream|",
         r"other (?:repo\w*|project|branch|machine|clone)|your (?:machine|side|laptop|environment)|for you|production|staging|elsewhere|",
         r"colleague|without (?:the|this|my|that) (?:fix|change|patch)|example|e\.g\.|for instance|means|meaning|instead of|",
-        r"not (?:sure|certain|clear|verified|run|able)|unable|cannot|can't|couldn't|haven't|hasn't|didn't run|to pass|to be green|",
+        r"requir\w*|asked|criteri\w*|doubt\w*|not true that|not (?:sure|certain|clear|verified|run|able)|unable|cannot|can't|couldn't|haven't|hasn't|didn't run|to pass|to be green|",
         r"to succeed|to compile|to build|to get|to make|to see|to fix)\b|'ll\b|\bi'd\b",
     );
     // Of some only.
@@ -311,6 +311,12 @@ mod tests {
             "Password tests and a compass.",
             "Build a parser that passes.",
             "All tests were passing.",
+            "You asked that all tests pass.",
+            "The task requires that all tests pass.",
+            "Required: all tests pass.",
+            "Acceptance criteria: all tests pass.",
+            "I doubt that all tests pass.",
+            "It is not true that all tests pass.",
             "",
         ] {
             assert_eq!(shown(said), "", "{said}");

@@ -20,6 +20,8 @@ pub enum Hidden {
     Fallback,
     /// `cargo test &`
     Background,
+    /// `cargo build && cargo test`: what ran before it may be what failed.
+    Earlier,
     /// A loop, a condition, or a command that cannot be taken apart.
     Construct,
 }
@@ -32,6 +34,7 @@ impl Hidden {
             Self::Later => "a later command hides the exit code",
             Self::Fallback => "a fallback hides the exit code",
             Self::Background => "it ran in the background",
+            Self::Earlier => "an earlier command may be what failed",
             Self::Construct => "a shell construct hides the exit code",
         }
     }
@@ -87,6 +90,7 @@ fn runs_in(command: &str, pipefail: bool, deepest: usize) -> Vec<Run> {
                 if is_construct || is_alternative {
                     hide(&mut run, Hidden::Construct);
                 }
+                before(&mut run, &pipelines[..number], settings.stops);
                 found.push(run);
             }
         }
@@ -139,7 +143,7 @@ fn after(run: &mut Run, rest: &[Pipeline], stops: bool) {
         let next = pair[1].stages[0].first().map(String::as_str).unwrap_or_default();
         match pair[0].then {
             // It ends the command with the same, or another bad, exit code.
-            Then::Or if matches!(next, "exit" | "return" | "false") => {}
+            Then::Or if fails(&pair[1].stages[0]) => {}
             Then::Or => return hide(run, Hidden::Fallback),
             Then::And if matches!(next, "echo" | "printf" | "true" | "date") => {}
             // `;` after `set -e` goes on only after success.
@@ -154,6 +158,67 @@ fn after(run: &mut Run, rest: &[Pipeline], stops: bool) {
     if rest.last().is_some_and(|last| last.then == Then::Background) {
         hide(run, Hidden::Background);
     }
+}
+
+/// Whether a command after `||` ends it with a bad exit code for certain.
+fn fails(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        // Without a number, with that of the command that failed.
+        ["false" | "exit" | "return"] | ["exit" | "return", "$?"] => true,
+        ["exit" | "return", code] => code.parse::<u8>().is_ok_and(|code| code != 0),
+        _ => false,
+    }
+}
+
+/// What ran before it: if it failed, this one was not run.
+fn before(run: &mut Run, earlier: &[Pipeline], stops: bool) {
+    let joined = earlier.iter().rev().take_while(|pipeline| match pipeline.then {
+        Then::And | Then::Or => true,
+        Then::Next => stops,
+        Then::Background | Then::End => false,
+    });
+    let mut stages = joined.flat_map(|pipeline| &pipeline.stages);
+    if !stages.all(|words| is_harmless(words)) {
+        run.other = run.other.and(Err(Hidden::Earlier));
+    }
+}
+
+/// A command that hardly ever fails.
+fn is_harmless(words: &[String]) -> bool {
+    let is_setting = |word: &String| word.contains('=');
+    words.iter().all(is_setting)
+        || words.first().is_some_and(|word| {
+            matches!(
+                word.as_str(),
+                "cd" | "pushd"
+                    | "popd"
+                    | "export"
+                    | "set"
+                    | "unset"
+                    | "shopt"
+                    | "ulimit"
+                    | "umask"
+                    | "echo"
+                    | "printf"
+                    | "mkdir"
+                    | "touch"
+                    | "pwd"
+                    | "date"
+                    | "true"
+                    | ":"
+                    | "yes"
+                    | "sleep"
+                    | "clear"
+                    | "trap"
+                    | "alias"
+                    | "source"
+                    | "."
+                    | "then"
+                    | "do"
+                    | "else"
+            )
+        })
 }
 
 /// The runs of one program's words.
@@ -386,7 +451,7 @@ mod tests {
 
     #[test]
     fn what_an_exit_code_tells() {
-        use Hidden::{Background, Construct, Fallback, Later, Pipe};
+        use Hidden::{Background, Construct, Earlier, Fallback, Later, Pipe};
         for (command, zero, other) in [
             ("cargo test", Ok(true), Ok(false)),
             ("cd x && cargo test", Ok(true), Ok(false)),
@@ -409,6 +474,20 @@ mod tests {
             ("set -e\ncargo test\nls", Ok(true), Err(Later)),
             ("cargo test || true", Err(Fallback), Err(Fallback)),
             ("cargo test || exit 1", Ok(true), Ok(false)),
+            ("cargo test || exit", Ok(true), Ok(false)),
+            ("cargo test || exit $?", Ok(true), Ok(false)),
+            ("cargo test || return 2", Ok(true), Ok(false)),
+            ("cargo test || exit 0", Err(Fallback), Err(Fallback)),
+            ("cargo test || return 0", Err(Fallback), Err(Fallback)),
+            ("cargo test || exit 256", Err(Fallback), Err(Fallback)),
+            ("cargo test || exit $CODE", Err(Fallback), Err(Fallback)),
+            ("cargo fmt --check && cargo test", Ok(true), Err(Earlier)),
+            ("npm ci && cd x && npm test", Ok(true), Err(Earlier)),
+            ("ls x; cargo test", Ok(true), Ok(false)),
+            ("set -e; npm ci; npm test", Ok(true), Err(Earlier)),
+            ("export A=1 && mkdir -p x && cargo test", Ok(true), Ok(false)),
+            ("A=1 && cargo test", Ok(true), Ok(false)),
+            ("make x || true && cargo test", Ok(true), Err(Earlier)),
             ("cargo test && echo ok || echo bad", Err(Fallback), Err(Fallback)),
             ("cargo test &", Err(Background), Err(Background)),
             ("cargo test & wait", Err(Background), Err(Background)),

@@ -38,6 +38,8 @@ pub enum Outcome {
     Runs(Option<String>),
     /// It was not run: refused, or cancelled.
     NotRun,
+    /// The tool failed, and the record has no exit code.
+    Failed,
     /// The record has no exit code.
     Unknown,
 }
@@ -119,7 +121,7 @@ fn claude_outcome(part: &Value, result: &Value) -> Outcome {
         let is_refused = ["The user doesn't want", "Permission to use", "Claude requested perm"]
             .iter()
             .any(|words| said.starts_with(words));
-        return if is_refused { Outcome::NotRun } else { Outcome::Unknown };
+        return if is_refused { Outcome::NotRun } else { Outcome::Failed };
     }
     let background = result["backgroundTaskId"].as_str();
     if background.is_some() || said.starts_with("Command running in background") {
@@ -222,8 +224,11 @@ fn codex_outcome(output: &Value) -> Outcome {
             return Outcome::Runs(Some(name.trim().to_owned()));
         }
     }
-    let is_refused = said.contains("rejected by user") || said.starts_with("aborted by user");
-    if is_refused { Outcome::NotRun } else { Outcome::Unknown }
+    if said.contains("rejected by user") || said.starts_with("aborted by user") {
+        return Outcome::NotRun;
+    }
+    let has_failed = said.starts_with("apply_patch") && said.contains("failed");
+    if has_failed { Outcome::Failed } else { Outcome::Unknown }
 }
 
 fn gemini(line: &Value) -> Vec<Item> {
@@ -268,7 +273,8 @@ fn gemini_outcome(call: &Value) -> Option<Outcome> {
     let code = last.and_then(|line| line.strip_prefix("Exit Code: "));
     Some(match code.and_then(first_number) {
         Some(code) => Outcome::Exit(code),
-        None if code.is_some() || call["status"] == "error" => Outcome::Unknown,
+        None if call["status"] == "error" => Outcome::Failed,
+        None if code.is_some() => Outcome::Unknown,
         None if said.contains("Output: ") || said.contains("Stdout: ") => Outcome::Exit(0),
         None => Outcome::Unknown,
     })
@@ -297,7 +303,7 @@ mod tests {
             (line(true, "Exit code 101\nboom", Value::Null), Outcome::Exit(101)),
             (line(false, "Exit code 101", Value::Null), Outcome::Exit(0)),
             (line(true, "The user doesn't want to proceed", Value::Null), Outcome::NotRun),
-            (line(true, "something else", Value::Null), Outcome::Unknown),
+            (line(true, "String to replace not found in file.", Value::Null), Outcome::Failed),
             (line(false, "ok", json!({ "interrupted": true })), Outcome::Unknown),
             (
                 line(false, "", json!({ "returnCodeInterpretation": "No matches" })),
@@ -331,6 +337,8 @@ mod tests {
             ),
             ("Wall time: 0\nOutput:\nProcess exited with code 0", Outcome::Unknown),
             ("exec_command failed: rejected by user", Outcome::NotRun),
+            ("apply_patch verification failed: no such file", Outcome::Failed),
+            ("Success. Updated the following files:\nM a.rs", Outcome::Unknown),
             ("", Outcome::Unknown),
         ] {
             assert_eq!(outcome(Dialect::Codex, &line(output)), expected, "{output}");
@@ -351,7 +359,7 @@ mod tests {
             ("success", told, Outcome::Exit(2)),
             ("success", fine, Outcome::Exit(0)),
             ("success", old, Outcome::Exit(0)),
-            ("error", "failed", Outcome::Unknown),
+            ("error", "failed", Outcome::Failed),
             ("cancelled", "", Outcome::NotRun),
         ] {
             assert_eq!(outcome(Dialect::Gemini, &line(status, output)), expected, "{output}");

@@ -14,5 +14,4 @@ mod programs;
 #[cfg(test)]
 mod set_tests;
 mod shell;
-pub mod since;
 pub mod timeline;

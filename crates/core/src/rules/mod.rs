@@ -4,8 +4,10 @@
 //! and that before one that allows. Everything else is left to a person.
 
 mod pace;
+mod patch;
 mod pattern;
 pub mod shell;
+mod within;
 
 use std::fmt::Write as _;
 
@@ -19,6 +21,7 @@ use dogwatch_base::glob;
 pub use dogwatch_protocol::rules::Answer;
 pub use pace::{Held, Pace, Past, may_answer};
 use pattern::{CommandPattern, PathPattern};
+use within::Inside;
 
 /// A `[[rule]]` as it is written.
 #[derive(Debug, Clone, Deserialize)]
@@ -158,15 +161,23 @@ impl Rule {
         }
     }
 
-    fn has_command(&self, command: &[String]) -> bool {
+    fn has_command(&self, command: &Asked) -> bool {
         match self.answer {
+            // Whatever it is, but what it is must be certain.
+            Answer::Allow if self.commands.is_empty() => !command.inside.is_uncertain,
             _ if self.commands.is_empty() => true,
-            Answer::Allow => self.commands.iter().any(|pattern| pattern.fits(command)),
+            Answer::Allow => self.commands.iter().any(|pattern| pattern.fits(&command.words)),
             Answer::Deny | Answer::Ask => {
-                self.commands.iter().any(|pattern| pattern.fits_within(command))
+                self.commands.iter().any(|pattern| command.inside.fits(pattern))
             }
         }
     }
+}
+
+/// A command of a line, with what it runs in turn.
+struct Asked {
+    words: shell::Words,
+    inside: Inside,
 }
 
 /// What an agent asks permission for.
@@ -181,14 +192,17 @@ pub struct Request {
     pub command: Option<String>,
     /// The files that a tool is to touch; for a command, the folder that it runs in. Without links.
     pub paths: Vec<String>,
+    /// All that the tool was given, by which the same request is known again.
+    pub input: String,
+    /// Why no rule answers it, whatever it says.
+    pub unanswerable: Option<&'static str>,
 }
 
 impl Request {
     /// The same for the same request.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
-        let command = self.command.as_ref();
-        for part in [Some(&self.tool), command].into_iter().flatten().chain(&self.paths) {
+        for part in [&self.tool, &self.input].into_iter().chain(&self.paths) {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
@@ -201,30 +215,53 @@ impl Request {
     }
 }
 
-/// Tools that ask a person something, which is for no rule to answer.
-const QUESTIONS: [&str; 4] =
-    ["AskUserQuestion", "ExitPlanMode", "EnterPlanMode", "request_user_input"];
+/// Tools that ask a person something, which is for no rule to answer. codex: more permissions for all that follows, and keys for a
+/// program that runs, whose meaning is up to that program.
+const QUESTIONS: [&str; 6] = [
+    "AskUserQuestion",
+    "ExitPlanMode",
+    "EnterPlanMode",
+    "request_user_input",
+    "request_permissions",
+    "write_stdin",
+];
+/// codex's tool that takes a patch as its `command`.
+const PATCHES: &str = "apply_patch";
+/// How codex describes a request for a host, beside the command that wants to reach it.
+const NETWORK: &str = "network-access ";
 
-/// What a hook's payload asks for: the tool, its line for a shell, and the paths as the agent writes them.
-pub fn asked(payload: &Value) -> Option<(String, Option<String>, Vec<String>)> {
+/// What a hook's payload asks for. The paths are as the agent writes them; agent, tags and project are the session's, and not in it.
+pub fn asked(payload: &Value) -> Option<Request> {
     let tool = payload["tool_name"].as_str()?.to_owned();
     let input = &payload["tool_input"];
-    let command = match &input["command"] {
-        Value::String(line) => Some(line.clone()),
-        _ => None,
-    };
-    let files =
-        ["file_path", "notebook_path", "path"].iter().filter_map(|key| input[*key].as_str());
-    let mut paths: Vec<String> = files.map(ToOwned::to_owned).collect();
-    if paths.is_empty() && command.is_some() {
-        paths.extend(payload["cwd"].as_str().map(ToOwned::to_owned));
+    let text = |key: &str| input[key].as_str().map(ToOwned::to_owned);
+    let mut request = Request { input: input.to_string(), ..Request::default() };
+    if tool == PATCHES {
+        let patch = ["command", "input", "patch"].iter().find_map(|key| text(key));
+        match patch.as_deref().and_then(patch::named) {
+            Some(paths) => request.paths = paths,
+            None => request.unanswerable = Some("which files the patch changes is not certain"),
+        }
+    } else {
+        request.command = text("command");
+        request.paths =
+            ["file_path", "notebook_path", "path"].into_iter().filter_map(text).collect();
+        if request.paths.is_empty() && request.command.is_some() {
+            request.paths.extend(payload["cwd"].as_str().map(ToOwned::to_owned));
+        }
     }
-    Some((tool, command, paths))
+    if text("description").is_some_and(|description| description.starts_with(NETWORK)) {
+        request.unanswerable = Some("it asks for access to the network");
+    }
+    Some(Request { tool, ..request })
 }
 
-/// Whether the tool runs its `command` in a shell. Of others, `command` may be anything: codex gives a patch.
+/// Tools that do nothing but run a command in a shell.
 fn runs_a_shell(tool: &str) -> bool {
-    matches!(tool, "Bash" | "shell" | "exec_command" | "local_shell" | "run_shell_command")
+    matches!(
+        tool,
+        "Bash" | "Monitor" | "shell" | "exec_command" | "local_shell" | "run_shell_command"
+    )
 }
 
 /// What the rules answer, and why.
@@ -244,52 +281,111 @@ impl Decision {
 
 /// Decides about a request.
 pub fn decide(rules: &[Rule], request: &Request) -> Decision {
-    if QUESTIONS.contains(&request.tool.as_str()) {
-        return Decision::ask(format!("{} is a question to a person", request.tool));
-    }
-    let commands = match &request.command {
-        Some(line) if runs_a_shell(&request.tool) => match shell::commands(line) {
-            Ok(commands) => commands,
-            Err(uncertain) => {
-                return Decision::ask(format!("what the command runs is not certain: {uncertain}"));
+    let rules: Vec<&Rule> = rules.iter().filter(|rule| rule.is_for(request)).collect();
+    commands_of(request)
+        .and_then(|commands| {
+            if let Some(decision) = against(&rules, request, &commands) {
+                return Ok(decision);
             }
-        },
-        None if runs_a_shell(&request.tool) => {
-            return Decision::ask("the agent does not say which command");
-        }
-        // Not a shell's: nothing to compare command patterns with.
-        _ => vec![],
+            allowed(&rules, request, &commands)
+        })
+        .unwrap_or_else(Decision::ask)
+}
+
+/// The commands that a request is about; none if it is about something else. Or why it is left to a person.
+fn commands_of(request: &Request) -> Result<Vec<Asked>, String> {
+    if QUESTIONS.contains(&request.tool.as_str()) {
+        return Err(format!("{} is a question to a person", request.tool));
+    }
+    if let Some(because) = request.unanswerable {
+        return Err(because.to_owned());
+    }
+    let Some(line) = &request.command else {
+        let unsaid = "the agent does not say which command".to_owned();
+        return if runs_a_shell(&request.tool) { Err(unsaid) } else { Ok(vec![]) };
     };
-    let near: Vec<&Rule> =
-        rules.iter().filter(|rule| rule.is_for(request) && rule.has_paths(request)).collect();
-    let speaks = |rule: &Rule| {
-        let of_none = commands.is_empty() && rule.commands.is_empty();
-        of_none || commands.iter().any(|command| rule.has_command(command))
-    };
+    let commands = shell::commands(line)
+        .map_err(|uncertain| format!("what the command runs is not certain: {uncertain}"))?;
+    let asked = |words: shell::Words| Asked { inside: Inside::of(&words), words };
+    let commands: Vec<Asked> = commands.into_iter().map(asked).collect();
+    if commands.iter().any(|command| command.inside.applies_patch()) {
+        return Err("which files the patch changes is not certain".to_owned());
+    }
+    Ok(commands)
+}
+
+fn is_spoken_of(rule: &Rule, commands: &[Asked]) -> bool {
+    let of_none = commands.is_empty() && rule.commands.is_empty();
+    of_none || commands.iter().any(|command| rule.has_command(command))
+}
+
+/// What the rules that deny or ask say; `None` if none of them speaks of the request.
+fn against(rules: &[&Rule], request: &Request, commands: &[Asked]) -> Option<Decision> {
+    let against: Vec<&&Rule> = rules.iter().filter(|rule| rule.answer != Answer::Allow).collect();
+    let near = || against.iter().filter(|rule| rule.has_paths(request));
     for answer in [Answer::Deny, Answer::Ask] {
-        if let Some(rule) = near.iter().find(|rule| rule.answer == answer && speaks(rule)) {
+        let mut of_answer = near().filter(|rule| rule.answer == answer);
+        if let Some(rule) = of_answer.find(|rule| is_spoken_of(rule, commands)) {
             let because = format!("{} says {}", rule.name, answer.as_str());
-            return Decision { answer, rules: vec![rule.name.clone()], because };
+            return Some(Decision { answer, rules: vec![rule.name.clone()], because });
         }
     }
-    let allows: Vec<&&Rule> = near.iter().filter(|rule| rule.answer == Answer::Allow).collect();
+    let uncertain = commands.iter().find(|command| command.inside.is_uncertain);
+    if let Some(command) = uncertain
+        && let Some(rule) = near().find(|rule| !rule.commands.is_empty())
+    {
+        let line = command.words.join(" ");
+        let because = format!(
+            "what `{line}` runs is not certain, and {} says {}",
+            rule.name,
+            rule.answer.as_str()
+        );
+        return Some(Decision::ask(because));
+    }
+    let elsewhere = against.iter().find(|rule| {
+        !rule.paths.is_empty() && !rule.commands.is_empty() && is_spoken_of(rule, commands)
+    });
+    if change_folder(commands)
+        && let Some(rule) = elsewhere
+    {
+        return Some(Decision::ask(format!("{}, and {} has a path", FOLDER_CHANGES, rule.name)));
+    }
+    None
+}
+
+const FOLDER_CHANGES: &str = "the line changes its folder";
+
+fn change_folder(commands: &[Asked]) -> bool {
+    commands.iter().any(|command| command.inside.changes_folder())
+}
+
+/// Whether every command is allowed; or why not.
+fn allowed(rules: &[&Rule], request: &Request, commands: &[Asked]) -> Result<Decision, String> {
+    let moves = change_folder(commands);
+    let near = rules.iter().filter(|rule| rule.answer == Answer::Allow && rule.has_paths(request));
+    let allows: Vec<&&Rule> = near.filter(|rule| !moves || rule.paths.is_empty()).collect();
     let mut by: Vec<String> = Vec::new();
     if commands.is_empty() {
-        let Some(rule) = allows.iter().find(|rule| rule.commands.is_empty()) else {
-            return Decision::ask("no rule speaks of it");
-        };
-        by.push(rule.name.clone());
+        let rule = allows.iter().find(|rule| rule.commands.is_empty());
+        by.push(rule.ok_or("no rule speaks of it")?.name.clone());
     }
-    for command in &commands {
-        let Some(rule) = allows.iter().find(|rule| rule.has_command(command)) else {
-            return Decision::ask(format!("no rule allows `{}`", command.join(" ")));
-        };
+    for command in commands {
+        let line = command.words.join(" ");
+        let rule = allows.iter().find(|rule| rule.has_command(command)).ok_or_else(|| {
+            if moves {
+                format!("{FOLDER_CHANGES}, and no rule without a path allows `{line}`")
+            } else if command.inside.is_uncertain {
+                format!("what `{line}` runs is not certain, and no rule allows that command")
+            } else {
+                format!("no rule allows `{line}`")
+            }
+        })?;
         if !by.contains(&rule.name) {
             by.push(rule.name.clone());
         }
     }
     let because = format!("allowed by {}", by.join(", "));
-    Decision { answer: Answer::Allow, rules: by, because }
+    Ok(Decision { answer: Answer::Allow, rules: by, because })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub struct Pace {
     /// Most answers within a minute.
     pub per_minute: u32,
-    /// Most answers to the same request, or refusals in a row, since a person last wrote something.
+    /// Most answers to the same request, or refusals in a row, since a person last wrote something or the agent changed a file.
     pub without_progress: u32,
 }
 
@@ -33,14 +33,22 @@ pub struct Past {
 pub enum Held {
     #[error("{0} answers within a minute")]
     TooMany(u32),
-    #[error("the same request was answered {0} times since a person last wrote")]
+    #[error(
+        "the same request was answered {0} times since a person last wrote or a file was changed"
+    )]
     Same(u32),
     #[error("{0} refusals in a row")]
     Refused(u32),
 }
 
-/// Whether a rule may answer the request. `before` are the answers since a person last wrote, oldest first.
-pub fn may_answer(pace: Pace, before: &[Past], request: &str, now: Timestamp) -> Result<(), Held> {
+/// Whether a rule may answer the request. `before` are the last answers, oldest first; `progress` is when the session last got on.
+pub fn may_answer(
+    pace: Pace,
+    before: &[Past],
+    progress: Option<Timestamp>,
+    request: &str,
+    now: Timestamp,
+) -> Result<(), Held> {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let minute = SignedDuration::from_mins(1);
     // An answer from the future, by a clock that was set back, counts.
@@ -48,6 +56,8 @@ pub fn may_answer(pace: Pace, before: &[Past], request: &str, now: Timestamp) ->
     if recent >= pace.per_minute {
         return Err(Held::TooMany(recent));
     }
+    let since = |past: &&Past| progress.is_none_or(|progress| past.at >= progress);
+    let before: Vec<&Past> = before.iter().filter(since).collect();
     let same = count(before.iter().filter(|past| past.request == request).count());
     if same >= pace.without_progress {
         return Err(Held::Same(same));
@@ -88,7 +98,15 @@ mod tests {
             (vec![past(-300, true, "a"), past(-200, false, "b"), past(-100, true, "c")], Ok(())),
         ];
         for (before, want) in table {
-            assert_eq!(may_answer(pace, &before, "x", at(10)), want, "{before:?}");
+            assert_eq!(may_answer(pace, &before, None, "x", at(10)), want, "{before:?}");
         }
+        let four = allowed(&[(1, "x"), (2, "x"), (3, "x"), (4, "x")]);
+        let progress = Some(at(5));
+        assert_eq!(may_answer(pace, &four[..3], progress, "x", at(10)), Ok(()));
+        assert_eq!(
+            may_answer(pace, &four, progress, "x", at(10)),
+            Err(Held::TooMany(4)),
+            "progress does not make room within a minute"
+        );
     }
 }

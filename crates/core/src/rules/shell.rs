@@ -202,9 +202,13 @@ impl Reader<'_> {
 
     /// After `>` or `<`: another descriptor (`2>&1`) or the null device, and nothing else.
     fn redirection(&mut self) -> Result<(), Uncertain> {
-        self.rest.next_if_eq(&'>');
+        let appends = self.rest.next_if_eq(&'>').is_some();
         let mut target = String::new();
         let is_descriptor = self.rest.next_if_eq(&'&').is_some();
+        // zsh: `>>&1` appends to a file of that name.
+        if appends && is_descriptor {
+            return Err(Uncertain::Redirection);
+        }
         if !is_descriptor {
             while self.rest.next_if(|letter| matches!(letter, ' ' | '\t')).is_some() {}
         }
@@ -320,6 +324,7 @@ mod tests {
             ("a >| b", Redirection),
             ("a >&file", Redirection),
             ("a 2>&-", Redirection),
+            ("a >>&1", Redirection),
             ("a |& b", Redirection),
             ("a <(b)", Redirection),
             ("a & rm x", Background),

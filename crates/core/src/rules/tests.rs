@@ -20,6 +20,7 @@ fn bash(line: &str) -> Request {
         tool: "Bash".into(),
         command: Some(line.into()),
         paths: vec!["/p".into()],
+        ..Request::default()
     }
 }
 
@@ -121,9 +122,123 @@ fn files_by_rules() {
     }
     let without = Request { tool: "Edit".into(), command: None, paths: vec![], ..bash("") };
     assert_eq!(decide(&rules, &without).answer, Answer::Ask, "it does not say which file");
-    // codex gives a patch as a command of its own tool: no command pattern may fit it.
-    let patch = Request { tool: "apply_patch".into(), ..bash("git status") };
-    assert_eq!(decide(&rules, &patch).answer, Answer::Ask);
+}
+
+/// A request as its hook sends it, with paths as they would be resolved.
+fn hooked(tool: &str, input: Value) -> Request {
+    let payload = json!({"tool_name": tool, "tool_input": input, "cwd": "/p"});
+    let asked = asked(&payload).unwrap();
+    let resolve = |path: &String| {
+        if path.starts_with('/') { path.clone() } else { format!("/p/{path}") }
+    };
+    let paths = asked.paths.iter().map(resolve).collect();
+    Request { agent: "codex".into(), project: "/p".into(), paths, ..asked }
+}
+
+#[test]
+fn patches_of_codex_by_their_files() {
+    let rules = rules(
+        "[[rule]]\nanswer = 'allow'\npath = '**'\n[[rule]]\nanswer = 'deny'\npath = '**/.env'\n",
+    );
+    let table = [
+        ("*** Add File: src/a.rs\n+x", Answer::Allow),
+        ("*** Add File: /home/u/.bashrc\n+x", Answer::Ask),
+        ("*** Update File: src/a.rs\n*** Move to: /etc/x\n@@\n-x\n+y", Answer::Ask),
+        ("*** Update File: .env\n@@\n-x\n+y", Answer::Deny),
+        ("*** Add File: a\n+*** End Patch\n*** Add File: .env\n+x", Answer::Deny),
+        ("*** Add File: a\n+x\n *** Add File: /etc/x\n+x", Answer::Ask),
+        ("nothing known", Answer::Ask),
+    ];
+    for (lines, want) in table {
+        let patch = format!("*** Begin Patch\n{lines}\n*** End Patch\n");
+        let found = decide(&rules, &hooked("apply_patch", json!({"command": patch})));
+        assert_eq!(found.answer, want, "{lines}: {found:?}");
+    }
+    let by_shell = hooked("Bash", json!({"command": "apply_patch '*** Begin Patch'"}));
+    assert_eq!(decide(&rules, &by_shell).answer, Answer::Ask);
+}
+
+#[test]
+fn what_is_not_a_command_is_not_answered_as_one() {
+    let rules = rules(
+        "[[rule]]\nanswer = 'allow'\ntool = '*'\n[[rule]]\nanswer = 'deny'\ncommand = 'git push *'\n",
+    );
+    let table = [
+        ("Bash", json!({"command": "curl x"}), Answer::Allow),
+        (
+            "Bash",
+            json!({"command": "curl x", "description": "network-access https://x:443"}),
+            Answer::Ask,
+        ),
+        ("request_permissions", json!({"reason": "x", "permissions": {}}), Answer::Ask),
+        ("write_stdin", json!({"session_id": 1, "chars": "git push\n"}), Answer::Ask),
+        ("Monitor", json!({"command": "git push"}), Answer::Deny),
+        ("Monitor", json!({"command": "tail -f $X"}), Answer::Ask),
+        ("Monitor", json!({}), Answer::Ask),
+        ("some_shell", json!({"command": "git push"}), Answer::Deny),
+    ];
+    for (tool, input, want) in table {
+        let found = decide(&rules, &hooked(tool, input.clone()));
+        assert_eq!(found.answer, want, "{tool} {input}: {found:?}");
+    }
+}
+
+#[test]
+fn what_a_command_runs_in_turn() {
+    let deny = "[[rule]]\nname = 'no push'\nanswer = 'deny'\ncommand = 'git push *'\n";
+    let all = rules(&format!("[[rule]]\nanswer = 'allow'\ntool = 'Bash'\n{deny}"));
+    let shells = rules(&format!("[[rule]]\nanswer = 'allow'\ncommand = 'sh *'\n{deny}"));
+    let free = rules("[[rule]]\nanswer = 'allow'\ncommand = ['sh *', 'xargs *']\n");
+    let table = [
+        (&all, "sh -c 'git push $B'", Answer::Ask),
+        (&all, "sh -c 'git push'", Answer::Deny),
+        (&all, "eval 'git push'", Answer::Deny),
+        (&all, "echo push | xargs git", Answer::Ask),
+        (&all, "echo 'git push' | sh", Answer::Ask),
+        (&all, "sh -c 'ls -l'", Answer::Allow),
+        (&shells, "sh -c 'git push $B'", Answer::Ask),
+        (&shells, "sh -c 'ls -l'", Answer::Allow),
+        (&free, "sh -c 'ls $B'", Answer::Allow),
+        (&free, "xargs ls", Answer::Allow),
+    ];
+    for (rules, line, want) in table {
+        let found = decide(rules, &bash(line));
+        assert_eq!(found.answer, want, "{line}: {found:?}");
+    }
+    let found = decide(&all, &bash("sh -c 'git push $B'"));
+    assert_eq!(
+        found.because,
+        "what `sh -c git push $B` runs is not certain, and no push says deny"
+    );
+    let any = rules("[[rule]]\nanswer = 'allow'\ntool = 'Bash'\n");
+    assert_eq!(decide(&any, &bash("sh -c 'rm $x'")).answer, Answer::Ask);
+}
+
+#[test]
+fn a_path_is_not_known_after_cd() {
+    let rules = rules(
+        "[[rule]]\nanswer = 'allow'\ncommand = ['cd *', 'make *', 'pushd *']\npath = '**'\n\
+         [[rule]]\nanswer = 'allow'\ncommand = ['cd *', 'ls *', 'touch *']\n\
+         [[rule]]\nanswer = 'deny'\ncommand = 'touch *'\npath = '/etc/**'\n",
+    );
+    for (line, want) in [
+        ("make all", Answer::Allow),
+        ("cd /tmp/evil && make", Answer::Ask),
+        ("pushd /tmp && make", Answer::Ask),
+        ("cd sub && ls", Answer::Allow),
+        ("touch x", Answer::Allow),
+        ("cd /etc && touch x", Answer::Ask),
+    ] {
+        let found = decide(&rules, &bash(line));
+        assert_eq!(found.answer, want, "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn the_same_request_is_known_again() {
+    let edit = |text: &str| hooked("Edit", json!({"file_path": "/p/a", "new_string": text}));
+    assert_eq!(edit("x").fingerprint(), edit("x").fingerprint());
+    assert_ne!(edit("x").fingerprint(), edit("y").fingerprint());
 }
 
 #[test]
@@ -157,12 +272,33 @@ fn bad_rules_are_refused_with_their_place() {
 
 #[test]
 fn what_a_payload_asks() {
-    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "cwd": "/p"});
-    assert_eq!(asked(&bash), Some(("Bash".into(), Some("ls".into()), vec!["/p".into()])));
-    let edit = json!({"tool_name": "Edit", "tool_input": {"file_path": "/p/a"}, "cwd": "/p"});
-    assert_eq!(asked(&edit), Some(("Edit".into(), None, vec!["/p/a".into()])));
-    let words = json!({"tool_name": "shell", "tool_input": {"command": ["bash", "-lc", "ls"]}});
-    assert_eq!(asked(&words), Some(("shell".into(), None, vec![])));
+    let table = [
+        (
+            json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "cwd": "/p"}),
+            "Bash",
+            Some("ls"),
+            vec!["/p"],
+        ),
+        (
+            json!({"tool_name": "Edit", "tool_input": {"file_path": "/p/a"}, "cwd": "/p"}),
+            "Edit",
+            None,
+            vec!["/p/a"],
+        ),
+        (
+            json!({"tool_name": "shell", "tool_input": {"command": ["bash", "-lc", "ls"]}}),
+            "shell",
+            None,
+            vec![],
+        ),
+    ];
+    for (payload, tool, command, paths) in table {
+        let found = asked(&payload).unwrap();
+        assert_eq!(
+            (found.tool.as_str(), found.command.as_deref(), found.paths),
+            (tool, command, paths.into_iter().map(str::to_owned).collect())
+        );
+    }
     assert_eq!(asked(&json!([])), None);
 }
 

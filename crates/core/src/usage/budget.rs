@@ -102,6 +102,13 @@ impl BudgetRule {
     }
 }
 
+/// For people.
+pub fn used_up_words(standing: &BudgetStanding) -> String {
+    let BudgetStanding { name, used_words, limit_words, .. } = standing;
+    let per = standing.per.as_str();
+    format!("the budget of {per} {name} is used up ({used_words} of {limit_words})")
+}
+
 /// Why a prompt is held, for people.
 pub fn held_words(standing: &BudgetStanding) -> String {
     format!(

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use dogwatch_protocol::usage::{UsageReport, Used};
+use dogwatch_protocol::usage::{By, Tokens, UsageReport, UsageRow, Used};
 
-/// More rows than these are summed up in the last one.
+/// The rows above these are summed up in the last one.
 const MOST_ROWS: usize = 60;
 const WIDTH: usize = 900;
 const LABELS: usize = 250;
@@ -44,10 +44,16 @@ pub fn svg(report: &UsageReport) -> String {
     let weight = |used: &Used| {
         if is_priced { used.cost_usd.unwrap_or(0.0) } else { used.tokens.total() as f64 }
     };
-    let shown = &report.rows[..report.rows.len().min(MOST_ROWS)];
+    // Days and hours are in the order of time, the others in that of their cost.
+    let is_by_time = matches!(report.by, By::Day | By::Hour);
+    let (shown, left_out) = if is_by_time {
+        let (left_out, shown) = report.rows.split_at(report.rows.len().saturating_sub(MOST_ROWS));
+        (shown, left_out)
+    } else {
+        report.rows.split_at(report.rows.len().min(MOST_ROWS))
+    };
     let most = shown.iter().map(|row| weight(&row.used)).fold(0.0, f64::max);
-    let left_out = report.rows.len() - shown.len();
-    let lines = shown.len() + usize::from(left_out > 0);
+    let lines = shown.len() + usize::from(!left_out.is_empty());
     let height = TOP + lines * LINE + 30;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
@@ -85,12 +91,37 @@ pub fn svg(report: &UsageReport) -> String {
         let colour = if row.used.cost_is_lower_bound { "fill=\"#a05a00\"" } else { "" };
         text(&mut svg, WIDTH - 16, y + 16, "end", colour, &numbers);
     }
-    if left_out > 0 {
+    if !left_out.is_empty() {
         let y = TOP + shown.len() * LINE + 16;
-        text(&mut svg, LABELS, y, "end", "fill=\"#666\"", &format!("{left_out} more"));
+        let words = if is_by_time { "earlier" } else { "more" };
+        let label = format!("{} {words}", left_out.len());
+        text(&mut svg, LABELS, y, "end", "fill=\"#666\"", &label);
+        text(&mut svg, WIDTH - 16, y, "end", "fill=\"#666\"", &sum_words(left_out));
     }
     svg.push_str("</svg>\n");
     svg
+}
+
+/// The cost and the tokens of rows that are not drawn.
+fn sum_words(rows: &[UsageRow]) -> String {
+    let mut sum = Used {
+        tokens: Tokens::default(),
+        messages: 0,
+        subagents: Tokens::default(),
+        cost_usd: None,
+        cost_is_lower_bound: false,
+        unpriced: Vec::new(),
+    };
+    let mut tokens = 0_u64;
+    for UsageRow { used, .. } in rows {
+        tokens = tokens.saturating_add(used.tokens.total());
+        sum.messages += used.messages;
+        sum.cost_is_lower_bound |= used.cost_is_lower_bound;
+        if let Some(cost) = used.cost_usd {
+            *sum.cost_usd.get_or_insert_default() += cost;
+        }
+    }
+    format!("{} · {}", cost_words(&sum), token_words(tokens))
 }
 
 fn text(svg: &mut String, x: usize, y: usize, anchor: &str, style: &str, words: &str) {
@@ -129,7 +160,6 @@ fn escaped(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dogwatch_protocol::usage::{By, Tokens, UsageRow};
 
     fn used(input: u64, cost_usd: Option<f64>, cost_is_lower_bound: bool) -> Used {
         Used {
@@ -182,11 +212,18 @@ mod tests {
 
     #[test]
     fn many_rows_are_cut_and_none_are_drawn() {
-        let rows = (0..100).map(|n| row(&n.to_string(), used(n, None, true))).collect();
+        let rows: Vec<_> =
+            (0..100).map(|n| row(&format!("row {n}"), used(n, Some(1.0), false))).collect();
         let total = used(1, None, true);
         let mut report =
             UsageReport { by: By::Day, since: None, prices_of: String::new(), rows, total };
-        assert!(svg(&report).contains("40 more"));
+        let by_day = svg(&report);
+        assert!(by_day.contains("40 earlier") && by_day.contains("$40.00 · 780"), "{by_day}");
+        assert!(by_day.contains(">row 99<") && !by_day.contains(">row 0<"), "{by_day}");
+        report.by = By::Model;
+        let by_model = svg(&report);
+        assert!(by_model.contains("40 more") && by_model.contains(">row 0<"), "{by_model}");
+        assert!(!by_model.contains(">row 99<"), "{by_model}");
         report.rows.clear();
         assert!(svg(&report).ends_with("</svg>\n"));
     }

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::{Answer, Batch, State, Tokens, key, lines_with, second};
 
-/// Also the beginning of `"usage":{` in what a tool returned; such lines are no answers.
-const MARK: &[u8] = b"\"usage\":{";
+/// Also in what a tool returned; such lines are no answers.
+const MARK: &[u8] = b"\"usage\"";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -71,7 +71,7 @@ pub(super) fn read(text: &[u8], state: &mut State, batch: &mut Batch) {
             state.is_subagent = line.kind.as_deref() == Some("subagent");
         }
     }
-    for line in lines_with(text, b"\"tokens\":{") {
+    for line in lines_with(text, b"\"tokens\"") {
         let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else { continue };
         let Line { id, timestamp, model, tokens, set, .. } = line;
         let own = Message { id, timestamp, model, tokens };

@@ -19,7 +19,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use budget::{BudgetAction, BudgetRule, BudgetScope, BudgetStanding, Period, held_words};
+pub use budget::{
+    BudgetAction, BudgetRule, BudgetScope, BudgetStanding, Period, held_words, used_up_words,
+};
 pub use chart::{cost_words, svg, token_words};
 pub use dogwatch_protocol::usage::{By, Tokens};
 pub use opencode::OpencodeMessage;
@@ -181,17 +183,30 @@ pub fn add_opencode(message: &OpencodeMessage<'_>, batch: &mut Batch) {
     opencode::add(message, batch);
 }
 
-/// The lines that contain a word, each once.
-fn lines_with<'t>(text: &'t [u8], word: &'static [u8]) -> impl Iterator<Item = &'t [u8]> {
-    let finder = memchr::memmem::Finder::new(word);
+/// The lines with an object of this name (in its quotes), each once.
+fn lines_with<'t>(text: &'t [u8], name: &'static [u8]) -> impl Iterator<Item = &'t [u8]> {
+    let finder = memchr::memmem::Finder::new(name);
     let mut from = 0;
     std::iter::from_fn(move || {
-        let at = from + finder.find(text.get(from..)?)?;
+        let mut after = from;
+        let at = loop {
+            let at = after + finder.find(text.get(after..)?)?;
+            after = at + name.len();
+            if begins_object(&text[after..]) {
+                break at;
+            }
+        };
         let begin = memchr::memrchr(b'\n', &text[from..at]).map_or(from, |n| from + n + 1);
         let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |n| at + n);
         from = end + 1;
         Some(&text[begin..end])
     })
+}
+
+/// `:{`, with blanks or without.
+fn begins_object(text: &[u8]) -> bool {
+    let mut letters = text.iter().filter(|byte| !matches!(byte, b' ' | b'\t')).take(2);
+    (letters.next(), letters.next()) == (Some(&b':'), Some(&b'{'))
 }
 
 /// Seconds since 1970 of a time as transcripts have it.

@@ -28,6 +28,8 @@ fn an_answer_of_claude_counts_once() {
     assert_eq!(batch.threads, [Thread { conversation: "c1".into(), cwd: "/w".into() }]);
     assert_eq!(batch.records.iter().map(|r| r.is_subagent).collect::<Vec<_>>(), [false, true]);
     assert_eq!(batch.records[1].slot - batch.records[0].slot, 1);
+    let spaced = CLAUDE.replace("\":", "\" : ");
+    assert_eq!(sum(&read_all(Format::Claude, &spaced).0), [11, 32, 7, 5, 3], "not compact");
     // The same lines in another file, as a fork has them.
     let forked = CLAUDE.replace("\"c1\"", "\"c2\"");
     let keys = |batch: &Batch| batch.records.iter().map(|r| r.key).collect::<Vec<_>>();
@@ -167,9 +169,9 @@ fn times_are_read_quickly_and_right() {
 
 #[test]
 fn lines_with_a_word() {
-    let text = b"a x\nb\nc x x\nx";
+    let text = b"a x:{\nb\nx:1\nc x x : {\nx:\t{";
     let found: Vec<&[u8]> = lines_with(text, b"x").collect();
-    assert_eq!(found, [&b"a x"[..], b"c x x", b"x"]);
+    assert_eq!(found, [&b"a x:{"[..], b"c x x : {", b"x:\t{"]);
     assert_eq!(lines_with(b"", b"x").count(), 0);
 }
 

@@ -3,8 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use dogwatch_core::answer::{self, BadChoice, Chosen, Options};
-use dogwatch_core::status::evidence::{Screen, Shows};
+use dogwatch_core::answer::{self, BadChoice, Chosen, Dialog};
 use dogwatch_core::status::{Source, Status};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
@@ -37,39 +36,6 @@ pub struct Answered {
     pub choice: String,
     /// The dialog is gone, or another one came up in its place.
     pub is_proven: bool,
-}
-
-/// A dialog as it is on the screen.
-#[derive(Debug, Clone)]
-struct Dialog {
-    mark: String,
-    question: Option<String>,
-    /// What is asked, as the agent tells it: the screen may not have room for it.
-    told: Option<String>,
-    /// What it shows above its options.
-    about: String,
-    /// Those in sight.
-    options: Options,
-    /// The number of the one that Enter would choose.
-    marked: Option<usize>,
-    sideways: bool,
-    is_low: bool,
-}
-
-impl Dialog {
-    /// Whether this is the same one, of which perhaps another part is in sight.
-    fn is_same(&self, other: &Self) -> bool {
-        let same_text = |(number, text): (&usize, &String)| {
-            other.options.get(number).is_none_or(|known| known == text)
-        };
-        let is_told = self.told.is_some() && self.told == other.told;
-        let is_shown = self.question.is_some() && self.question == other.question;
-        let has_same = self.options.iter().any(|(n, text)| other.options.get(n) == Some(text));
-        // In a low pane, other parts of it come into sight.
-        let is_other = !self.is_low && !other.is_low && self.about != other.about;
-        let is_contradicted = is_other || (self.told.is_some() && other.told.is_some() && !is_told);
-        !is_contradicted && (is_told || is_shown || has_same) && self.options.iter().all(same_text)
-    }
 }
 
 /// Chooses an option of the dialog that is open; if `bound` names a dialog, of that one only.
@@ -186,8 +152,7 @@ impl Hands<'_, '_> {
     fn enter(&mut self, wanted: usize) -> Result<bool, Error> {
         for _ in 0..ENTERS {
             let dialog = self.look()?;
-            let text = dialog.options.get(&wanted);
-            if dialog.marked != Some(wanted) || text != self.first.options.get(&wanted) {
+            if !dialog.is_ready(&self.first, wanted) {
                 return Err(MessageError::SelectionStuck.into());
             }
             tmux_input::press(&self.context.tmux, self.pane, &["Enter"])?;
@@ -283,23 +248,8 @@ fn look(
         _ => None,
     };
     let screen = screen.filter(|_| !judged.verdict.status.is_over());
-    let dialog = screen.and_then(|screen| dialog(screen, told));
+    let dialog = screen.and_then(|screen| Dialog::seen(screen, told));
     Ok((judged, dialog))
-}
-
-fn dialog(screen: &Screen, told: Option<String>) -> Option<Dialog> {
-    let Shows::Dialog(_, question) = &screen.shows else { return None };
-    let hands = &screen.hands;
-    Some(Dialog {
-        mark: answer::mark(question.as_deref(), &hands.about, &screen.options),
-        question: question.clone(),
-        about: hands.about.clone(),
-        told: told.filter(|told| Some(told) != question.as_ref()),
-        options: hands.numbers.iter().copied().zip(screen.options.iter().cloned()).collect(),
-        marked: hands.marked.and_then(|at| hands.numbers.get(at).copied()),
-        sideways: hands.sideways,
-        is_low: hands.is_low,
-    })
 }
 
 fn lock(context: &Context, session: &str, name: &str) -> Result<File, Error> {

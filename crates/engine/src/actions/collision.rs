@@ -15,7 +15,7 @@ use dogwatch_core::collision::{both_edit, edit_call};
 use dogwatch_core::notice::Occasion;
 use dogwatch_core::notify::Facts;
 use dogwatch_protocol::event_data::Collision;
-use dogwatch_store::{EditedFile, NotifyWhat, OthersEdit, Session, Store, Worktree};
+use dogwatch_store::{CollisionNews, EditedFile, NotifyWhat, OthersEdit, Session, Store, Worktree};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -110,8 +110,11 @@ fn report(
         let held = can_hold && tells_agents(context, store)?;
         let data = Collision { path, with, text, held };
         let ids: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
-        if store.add_collision(&session.id, &ids, file, &data, now)? {
+        let news = store.add_collision(&session.id, &ids, file, &data, now)?;
+        if news == CollisionNews::Pair {
             notify(context, store, session, &data);
+        }
+        if news != CollisionNews::None {
             new.push(data);
         }
     }

@@ -43,28 +43,62 @@ pub struct Rehearsed {
 /// A rule, and the file that it is written in.
 pub type Written = (Rule, PathBuf);
 
-/// The user's rules, and those of the project that a directory is in, as they are written now.
-pub fn list(context: &Context, dir: &Path) -> Result<Vec<Written>, Error> {
+/// Rules as they are written now.
+#[derive(Debug, Clone, Default)]
+pub struct Listed {
+    pub rules: Vec<Written>,
+    /// Why none of them answers in this project.
+    pub off: Option<String>,
+}
+
+/// The user's rules, and those of the project that a directory is in.
+pub fn list(context: &Context, dir: &Path) -> Result<Listed, Error> {
     let file = context.config.clone().unwrap_or_default();
-    let mut all: Vec<Written> =
-        read(&config::read(context)?).into_iter().map(|rule| (rule, file.clone())).collect();
-    if let Some(found) = trust::find(context, &project::root(None, dir))? {
-        let of_project = found.trusted_rules()?.into_iter();
-        all.extend(of_project.map(|rule| (rule, found.path.clone())));
+    let of_user = read(&config::read(context)?).into_iter().map(|rule| (rule, file.clone()));
+    let mut listed = Listed { rules: of_user.collect(), off: None };
+    match trust::rules(context, &project::root(None, dir)) {
+        Ok(of_project) => listed.rules.extend(of_project),
+        Err(because) => listed.off = Some(because),
     }
+    Ok(listed)
+}
+
+/// Pauses rules, or lets them answer again; whether that is new. Only a person lets them.
+pub fn switch(context: &Context, on: bool, now: Timestamp) -> Result<bool, Error> {
+    if on {
+        context.only_a_person()?;
+    }
+    let mut store = context.store()?;
+    let by = context.caller.words(&store);
+    Ok(store.switch_rules(on, &by, now)?)
+}
+
+/// The rules that hold for a session, or why none answers. An agent may write the files of its worktree: those of the work tree that
+/// it was made from count.
+fn of_session(
+    context: &Context,
+    store: &Store,
+    config: &Config,
+    session: &Session,
+) -> Result<Vec<Rule>, String> {
+    let mut all = read(config);
+    let home = store.worktree(&session.id).map_err(|error| error.to_string())?;
+    let dir = home.map_or_else(|| session.cwd.clone(), |worktree| worktree.home);
+    let of_project = trust::rules(context, &project::root(None, &dir))?;
+    all.extend(of_project.into_iter().map(|(rule, _)| rule));
     Ok(all)
 }
 
-/// The rules that hold for a session. An agent may write the files of its worktree: those of the work tree that it was made from count.
-fn of_session(context: &Context, store: &Store, config: &Config, session: &Session) -> Vec<Rule> {
-    let mut all = read(config);
-    let home = store.worktree(&session.id).logged("read a worktree").flatten();
-    let dir = home.map_or_else(|| session.cwd.clone(), |worktree| worktree.home);
-    let found = trust::find(context, &project::root(None, &dir)).logged("read a project's rules");
-    // A file that cannot be read answers nothing; `dogwatch rules` says why.
-    let rules = found.flatten().and_then(|found| found.trusted_rules().logged("read rules"));
-    all.extend(rules.unwrap_or_default());
-    all
+/// What rules say, or that none answers.
+fn decide(rules: &Result<Vec<Rule>, String>, request: &Request) -> Decision {
+    match rules {
+        Ok(rules) => rules::decide(rules, request),
+        Err(because) => left_to_a_person(because.clone()),
+    }
+}
+
+fn left_to_a_person(because: String) -> Decision {
+    Decision { answer: Answer::Ask, rules: vec![], because }
 }
 
 fn read(config: &Config) -> Vec<Rule> {
@@ -90,7 +124,7 @@ pub fn answer(
     }
     let Some(session) = store.by_id(session)? else { return Ok(None) };
     let Some((request, asks)) = request(&session, &value) else { return Ok(None) };
-    let decision = rules::decide(&of_session(context, &store, &config, &session), &request);
+    let decision = decide(&of_session(context, &store, &config, &session), &request);
     let message = match decision.answer {
         Answer::Ask => return Ok(None),
         Answer::Allow => None,
@@ -130,13 +164,21 @@ pub fn rehearse(context: &Context, since: Option<Timestamp>) -> Result<Vec<Rehea
 pub fn explain(context: &Context, target: &str) -> Result<Option<Rehearsed>, Error> {
     let config = config::read(context)?;
     let mut store = context.store()?;
-    let by_number = target.parse().ok();
-    let session = match by_number {
-        Some(_) => None,
-        None => Some(status::shown(context, target)?.session.id),
+    let numbered = match target.parse() {
+        Ok(number) => {
+            let number = Some(number);
+            store.permission_requests(Requests { number, most: 1, ..Requests::default() })?
+        }
+        Err(_) => vec![],
     };
-    let which = Requests { number: by_number, session: session.as_deref(), most: 1, since: None };
-    let found = store.permission_requests(which)?;
+    // A session may have a number for a name.
+    let found = if numbered.is_empty() {
+        let session = status::shown(context, target)?.session.id;
+        let session = Some(session.as_str());
+        store.permission_requests(Requests { session, most: 1, ..Requests::default() })?
+    } else {
+        numbered
+    };
     let mut past = Past { context, store: &store, config: &config, rules: BTreeMap::new() };
     Ok(found.first().and_then(|one| past.rehearse(one)))
 }
@@ -146,7 +188,7 @@ struct Past<'a> {
     context: &'a Context,
     store: &'a Store,
     config: &'a Config,
-    rules: BTreeMap<String, Vec<Rule>>,
+    rules: BTreeMap<String, Result<Vec<Rule>, String>>,
 }
 
 impl Past<'_> {
@@ -157,12 +199,11 @@ impl Past<'_> {
         let (request, asks) = request(&session, &payload)?;
         let is_cut = signal.payload.contains("bytes left out]");
         let decision = if is_cut {
-            let because = "too long to be kept whole".to_owned();
-            Decision { answer: Answer::Ask, rules: vec![], because }
+            left_to_a_person("too long to be kept whole".to_owned())
         } else {
             let rules = || of_session(self.context, self.store, self.config, &session);
             let rules = self.rules.entry(signal.session.clone()).or_insert_with(rules);
-            rules::decide(rules, &request)
+            decide(rules, &request)
         };
         Some(Rehearsed {
             number: one.number,
@@ -180,21 +221,21 @@ impl Past<'_> {
 
 /// What is asked for, with its paths as they are on disk, and for people.
 fn request(session: &Session, payload: &Value) -> Option<(Request, String)> {
-    let (tool, command, named) = rules::asked(payload)?;
+    let asked = rules::asked(payload)?;
     let folder = payload["cwd"].as_str().map_or_else(|| session.cwd.clone(), PathBuf::from);
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
     let resolve = |path: &Path| files::resolved(path).and_then(text);
-    let paths: Option<Vec<String>> = named.iter().map(|path| resolve(&folder.join(path))).collect();
-    let asks: String = command.as_ref().or(named.first()).cloned().unwrap_or_default();
+    // A path that cannot be resolved might be any.
+    let paths: Option<Vec<String>> =
+        asked.paths.iter().map(|path| resolve(&folder.join(path))).collect();
+    let asks = asked.command.clone().unwrap_or_else(|| asked.paths.join(", "));
     let asks = asks.chars().take(MAX_SHOWN).collect();
     let request = Request {
         agent: session.agent.clone(),
         tags: session.tags.clone(),
         project: resolve(&session.cwd)?,
-        tool,
-        command,
-        // A path that cannot be resolved might be any.
         paths: paths?,
+        ..asked
     };
     Some((request, asks))
 }

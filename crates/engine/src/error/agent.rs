@@ -27,6 +27,8 @@ pub enum AgentError {
     DoesNotStart { program: PathBuf },
     #[error("the verification was stopped")]
     VerificationStopped,
+    #[error("an agent may not do this; a person has to")]
+    OnlyAPerson,
     #[error("{agent} does not support --permissions {level}")]
     NoSuchPermissions { agent: String, level: &'static str },
 }
@@ -40,6 +42,7 @@ codes! { AgentError:
     Self::BypassNotAccepted { .. } => Refused "bypass_not_accepted";
     Self::NotVerifiable { .. } => Agent "not_verifiable";
     Self::DoesNotStart { .. } => Agent "does_not_start";
+    Self::OnlyAPerson => Conflict "agent_may_not_trust";
     Self::VerificationStopped => Agent "verification_stopped";
     Self::NoSuchPermissions { .. } => Usage "no_such_permissions";
 }
@@ -54,6 +57,7 @@ impl AgentError {
             Self::ProgramNotFound { install, .. } if !install.is_empty() => {
                 format!("install it: {install}")
             }
+            Self::OnlyAPerson => "run this outside of an agent's session".into(),
             Self::NotTrusted { agent, folder, .. } => format!(
                 "start {agent} once in {} and confirm that you trust the folder",
                 folder.display()

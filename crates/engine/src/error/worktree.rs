@@ -27,8 +27,6 @@ pub enum WorktreeError {
     BadSettings { path: PathBuf, problem: ConfigError },
     #[error("{} does not exist", path.display())]
     NoSettings { path: PathBuf },
-    #[error("an agent cannot trust a file; a person has to")]
-    AgentMayNotTrust,
     #[error("cannot {verb} {path} into the worktree: {problem}")]
     NotProvided { verb: &'static str, path: String, problem: String },
     #[error("the setup command failed: {said}")]
@@ -87,7 +85,6 @@ codes! { WorktreeError:
     Self::BadFolder { .. } | Self::BadSettings { .. } => Usage "bad_settings";
     Self::NotTrusted { .. } => Conflict "settings_not_trusted";
     Self::NoSettings { .. } => NotFound "no_settings";
-    Self::AgentMayNotTrust => Conflict "agent_may_not_trust";
     Self::NotProvided { .. } => Failed "not_provided";
     Self::SetupFailed { .. } => Failed "setup_failed";
     Self::NoFreeValue { .. } => Conflict "no_free_value";
@@ -132,7 +129,6 @@ impl WorktreeError {
             Self::NotTrusted { .. } => {
                 "read it with `dogwatch trust --show`, then `dogwatch trust`, or pass --no-setup".into()
             }
-            Self::AgentMayNotTrust => "run this outside of an agent's session".into(),
             Self::SetupFailed { log, .. } => {
                 format!("nothing was left behind; its whole output: {}", log.display())
             }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dogwatch_core::rules::Rule;
+use dogwatch_core::rules::{Answer, Rule};
 use dogwatch_core::worktree::settings::{self, FILE, MOST_BYTES, Settings};
 use dogwatch_store::ProjectFile;
 use jiff::Timestamp;
@@ -37,11 +37,7 @@ impl Found {
         })
     }
 
-    /// Its rules, if it is trusted.
-    pub fn trusted_rules(&self) -> Result<Vec<Rule>, Error> {
-        if self.trust != Trust::Trusted {
-            return Ok(vec![]);
-        }
+    fn rules(&self) -> Result<Vec<Rule>, Error> {
         let text = String::from_utf8_lossy(&self.content);
         settings::rules(&text).map_err(|problem| {
             WorktreeError::BadSettings { path: self.path.clone(), problem }.into()
@@ -64,6 +60,41 @@ pub fn find(context: &Context, top: &Path) -> Result<Option<Found>, Error> {
         None => Trust::Never,
     };
     Ok(Some(Found { path, content, hash, trust }))
+}
+
+/// The rules of the trusted files at the top of a project and above it. An agent may make a folder look like a project of its own
+/// (`git init`), so what files further up deny or ask holds too.
+///
+/// The error is why no rule may answer: a file that was trusted is not as it was, and might have had a rule that denies.
+pub fn rules(context: &Context, top: &Path) -> Result<Vec<(Rule, PathBuf)>, String> {
+    let top = top.canonicalize().unwrap_or_else(|_| top.to_owned());
+    let store = context.store().map_err(|error| error.to_string())?;
+    let mut all = Vec::new();
+    for folder in top.ancestors() {
+        let path = folder.join(FILE);
+        if store.trusted(&path).map_err(|error| error.to_string())?.is_none() {
+            continue;
+        }
+        let rules = as_trusted(context, folder).map_err(|how| {
+            let hint = "run `dogwatch trust` or `dogwatch untrust` there";
+            format!("{} {how}, so no rule answers; {hint}", path.display())
+        })?;
+        let holds = |rule: &Rule| folder == top || rule.answer != Answer::Allow;
+        all.extend(rules.into_iter().filter(holds).map(|rule| (rule, path.clone())));
+    }
+    Ok(all)
+}
+
+/// The rules of a file that was trusted; or what is wrong with it now.
+fn as_trusted(context: &Context, top: &Path) -> Result<Vec<Rule>, String> {
+    match find(context, top) {
+        Ok(Some(found)) if found.trust == Trust::Trusted => {
+            found.rules().map_err(|error| format!("cannot be read ({error})"))
+        }
+        Ok(Some(_)) => Err("changed since you trusted it".to_owned()),
+        Ok(None) => Err("was trusted and is gone".to_owned()),
+        Err(error) => Err(format!("cannot be read ({error})")),
+    }
 }
 
 /// The settings of a project. What is parsed is exactly what was compared with what is trusted.
@@ -98,9 +129,7 @@ pub fn of(context: &Context, dir: &Path) -> Result<Found, Error> {
 
 /// Trusts the file as it is now. Only a person may: an agent could have written it.
 pub fn trust(context: &Context, dir: &Path) -> Result<Found, Error> {
-    if context.caller.session.is_some() {
-        return Err(WorktreeError::AgentMayNotTrust.into());
-    }
+    context.only_a_person()?;
     let mut found = of(context, dir)?;
     // A file that cannot be used is not worth trusting.
     found.settings()?;
@@ -109,8 +138,9 @@ pub fn trust(context: &Context, dir: &Path) -> Result<Found, Error> {
     Ok(found)
 }
 
-/// The path, and whether it was trusted before. The file need not exist any more.
+/// The path, and whether it was trusted before. The file need not exist any more. Only a person may: its rules end with it.
 pub fn untrust(context: &Context, dir: &Path) -> Result<(PathBuf, bool), Error> {
+    context.only_a_person()?;
     let path = top_of(dir).join(FILE);
     let was = context.store()?.untrust(&path)?;
     Ok((path, was))

@@ -30,10 +30,13 @@ pub(super) fn page(report: &Report, zone: &TimeZone) -> String {
         words::duration(seconds),
         words::counted(report.sessions.len(), "session"),
     );
+    let files = files(report);
     for (number, one) in report.sessions.iter().enumerate() {
-        Writer { out: &mut out, clock: &clock, number }.session(one);
+        Writer { out: &mut out, clock: &clock, number, files: &files }.session(one);
     }
-    out.push_str("</main></body></html>\n");
+    out.push_str("</main>");
+    records(&mut out, &files);
+    out.push_str("</body></html>\n");
     out
 }
 
@@ -54,18 +57,66 @@ fn escaped(text: impl Display) -> String {
     out
 }
 
-/// The words of a source, with its file in the title.
-fn source(source: &Source) -> String {
-    let whole = match source {
-        Source::Transcript { file, line } => format!("{file}:{line}"),
-        Source::Journal { number } => format!("dogwatch events, entry {number}"),
-        Source::Git { commit } => commit.clone(),
+/// The words of a source. That of a transcript leads to its file, which is named once, at the end of the page: a title is not to be
+/// read on a phone.
+fn source(files: &[&str], source: &Source) -> String {
+    let words = escaped(words::source(source));
+    let place = match source {
+        Source::Transcript { file, .. } => files.iter().position(|known| known == file),
+        Source::Journal { .. } | Source::Git { .. } => None,
     };
-    format!(
-        "<span class=\"src\" title=\"{}\">{}</span>",
-        escaped(whole),
-        escaped(words::source(source))
-    )
+    match (place, source) {
+        (Some(number), _) => {
+            format!("<a class=\"src\" href=\"#file-{number}\">{words} of file {}</a>", number + 1)
+        }
+        (None, Source::Git { commit }) => {
+            format!("<span class=\"src\">commit {}</span>", escaped(commit))
+        }
+        (None, Source::Journal { .. }) => {
+            format!("<a class=\"src\" href=\"#journal\">{words}</a>")
+        }
+        (None, Source::Transcript { file, line }) => {
+            format!("<span class=\"src\">{}:{line}</span>", escaped(file))
+        }
+    }
+}
+
+/// The transcripts that the page names, in the order of their first mention.
+fn files(report: &Report) -> Vec<&str> {
+    let mut all: Vec<&str> = Vec::new();
+    for one in &report.sessions {
+        let turns = one.turns.iter().flatten().map(|turn| &turn.source);
+        let sources = turns
+            .chain(one.files.iter().map(|file| &file.source))
+            .chain(one.runs.iter().map(|run| &run.source))
+            .chain(one.claims.iter().flat_map(|claim| [&claim.source, &claim.run.source]))
+            .chain(one.questions.iter().map(|question| &question.source))
+            .chain(one.timeline.iter().filter_map(|span| span.source.as_ref()))
+            .chain(&one.usage_sources);
+        for source in sources {
+            if let Source::Transcript { file, .. } = source
+                && !all.contains(&file.as_str())
+            {
+                all.push(file);
+            }
+        }
+    }
+    all
+}
+
+/// Where sources are, for people who want to look.
+fn records(out: &mut String, files: &[&str]) {
+    out.push_str("<footer id=\"records\"><h2>Records</h2><ul class=\"list\">");
+    out.push_str("<li id=\"journal\">journal N: <code>dogwatch events --json</code>, the entry with that number</li>");
+    for (number, file) in files.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<li id=\"file-{number}\">file {}: <code>{}</code></li>",
+            number + 1,
+            escaped(file)
+        );
+    }
+    out.push_str("</ul></footer>");
 }
 
 fn class(state: SpanState) -> String {
@@ -76,11 +127,16 @@ struct Writer<'a> {
     out: &'a mut String,
     clock: &'a Clock<'a>,
     number: usize,
+    files: &'a [&'a str],
 }
 
 impl Writer<'_> {
     fn put(&mut self, text: impl Display) {
         let _ = write!(self.out, "{text}");
+    }
+
+    fn source(&self, source: &Source) -> String {
+        self::source(self.files, source)
     }
 
     /// The name of a place on the page.
@@ -111,6 +167,7 @@ impl Writer<'_> {
             ("Limits", "limits", &one.limits),
             ("Loops", "loops", &one.loops),
             ("Collisions", "collisions", &one.collisions),
+            ("Done by dogwatch", "actions", &one.actions),
         ] {
             self.happened(label, what, list);
         }
@@ -142,7 +199,7 @@ impl Writer<'_> {
         for claim in claims {
             let word = words::verdict(claim.verdict);
             let text = escaped(self.clock.claim(claim));
-            let (said, run) = (source(&claim.source), source(&claim.run.source));
+            let (said, run) = (self.source(&claim.source), self.source(&claim.run.source));
             self.put(format_args!(
                 "<li><span class=\"tag {word}\">{word}</span> {text} {said} · {run}</li>"
             ));
@@ -170,6 +227,7 @@ impl Writer<'_> {
             ("limits", Some(count(one.limits.len())), "limits".to_owned()),
             ("loops", Some(count(one.loops.len())), "loops".to_owned()),
             ("collisions", Some(count(one.collisions.len())), "collisions".to_owned()),
+            ("actions", Some(count(one.actions.len())), "done by dogwatch".to_owned()),
         ];
         for (what, number, label) in shown {
             let label = escaped(label.trim());
@@ -185,11 +243,10 @@ impl Writer<'_> {
             }
         }
         if let Some(used) = &one.usage {
-            let title = "dogwatch usage --by session";
-            self.put(format_args!(
-                "<li title=\"{title}\"><b>{}</b> cost</li>",
-                escaped(words::cost(used))
-            ));
+            let sources = one.usage_sources.iter().map(|source| self.source(source));
+            let sources = sources.collect::<Vec<_>>().join(", ");
+            let cost = escaped(words::cost(used));
+            self.put(format_args!("<li><b>{cost}</b> cost, in {sources}</li>"));
         }
         self.put("</ul>");
     }
@@ -229,7 +286,7 @@ impl Writer<'_> {
         ));
         for span in &one.timeline {
             let text = escaped(self.span_words(span));
-            let source = span.source.as_ref().map(source).unwrap_or_default();
+            let source = span.source.as_ref().map(|source| self.source(source)).unwrap_or_default();
             self.put(format_args!("<li>{text} {source}</li>"));
         }
         self.put("</ul></details>");
@@ -256,7 +313,7 @@ impl Writer<'_> {
             };
             let at = run.at.map(|at| self.clock.time(at)).unwrap_or_default();
             let (command, result) = (escaped(&run.command), escaped(words::result(run)));
-            let source = source(&run.source);
+            let source = self.source(&run.source);
             self.put(format_args!(
                 "<li>{at} <code>{command}</code> <span class=\"{class}\">{result}</span> {source}</li>"
             ));
@@ -279,9 +336,9 @@ impl Writer<'_> {
             };
             let (about, text) = (escaped(&question.about), escaped(&question.text));
             let (at, answer) = (self.clock.time(question.at), escaped(answer));
-            let asked = source(&question.source);
+            let asked = self.source(&question.source);
             let other = question.answer_source.as_ref().filter(|one| **one != question.source);
-            let answered = other.map(source).unwrap_or_default();
+            let answered = other.map(|source| self.source(source)).unwrap_or_default();
             self.put(format_args!(
                 "<li>{at} <span class=\"dim\">{about}</span> {text} → {answer} {asked} {answered}</li>"
             ));
@@ -301,7 +358,8 @@ impl Writer<'_> {
         ));
         for one in list {
             let (at, text) = (self.clock.time(one.at), escaped(&one.text));
-            self.put(format_args!("<li>{at} {text} {}</li>", source(&one.source)));
+            let source = self.source(&one.source);
+            self.put(format_args!("<li>{at} {text} {source}</li>"));
         }
         self.put("</ul></details>");
     }
@@ -319,11 +377,8 @@ impl Writer<'_> {
                 None => " <span class=\"dim\">by whom is not known</span>",
             };
             let (at, files) = (self.clock.time(commit.at), words::counted(commit.files, "file"));
-            let subject = escaped(&commit.subject);
-            self.put(format_args!(
-                "<li>{at} {subject}, {files}{by} {}</li>",
-                source(&commit.source)
-            ));
+            let (subject, source) = (escaped(&commit.subject), self.source(&commit.source));
+            self.put(format_args!("<li>{at} {subject}, {files}{by} {source}</li>"));
         }
         self.put("</ul></details>");
     }
@@ -339,7 +394,8 @@ impl Writer<'_> {
         ));
         for file in &one.files {
             let (path, edits) = (escaped(&file.path), words::counted(file.edits, "edit"));
-            self.put(format_args!("<li><code>{path}</code> {edits} {}</li>", source(&file.source)));
+            let source = self.source(&file.source);
+            self.put(format_args!("<li><code>{path}</code> {edits} {source}</li>"));
         }
         self.put("</ul></details>");
     }

@@ -5,7 +5,7 @@ mod words;
 use std::path::Path;
 
 use dogwatch_core::exit_code;
-use dogwatch_core::report::since;
+use dogwatch_core::since;
 use dogwatch_engine::notify::outward;
 use dogwatch_engine::observe::report::{self, Period};
 use dogwatch_engine::{Context, Error};

@@ -43,7 +43,11 @@ fn session(out: &mut String, one: &SessionReport, clock: &Clock<'_>) {
     let files = words::counted(one.files.len(), "file") + " edited";
     let done = [turns, Some(words::commits(one)), one.turns.is_some().then_some(files)];
     row(out, "work", &[done.into_iter().flatten().collect::<Vec<_>>().join(" · ")]);
-    row(out, "cost", &one.usage.as_ref().map(words::cost).into_iter().collect::<Vec<_>>());
+    let cost = one.usage.as_ref().map(|used| {
+        let sources: Vec<String> = one.usage_sources.iter().map(words::source).collect();
+        format!("{} ({})", words::cost(used), sources.join(", "))
+    });
+    row(out, "cost", &cost.into_iter().collect::<Vec<_>>());
     for (kind, label) in [(RunKind::Test, "tests"), (RunKind::Build, "builds")] {
         let runs: Vec<&ReportedRun> = one.runs.iter().filter(|run| run.kind == kind).collect();
         if let Some(last) = runs.last() {
@@ -63,9 +67,12 @@ fn session(out: &mut String, one: &SessionReport, clock: &Clock<'_>) {
     row(out, "claims", &last_of(claims));
     let questions = one.questions.iter().map(|one| question(one, clock)).collect();
     row(out, "questions", &last_of(questions));
-    for (label, list) in
-        [("limits", &one.limits), ("loops", &one.loops), ("collisions", &one.collisions)]
-    {
+    for (label, list) in [
+        ("limits", &one.limits),
+        ("loops", &one.loops),
+        ("collisions", &one.collisions),
+        ("dogwatch", &one.actions),
+    ] {
         let one = |it: &dogwatch_protocol::report::Happened| {
             format!("{} {} ({})", clock.time(it.at), it.text, words::source(&it.source))
         };

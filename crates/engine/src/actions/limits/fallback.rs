@@ -126,6 +126,10 @@ pub(super) fn go_on(
     limit: &Limit,
     name: &str,
 ) -> Result<(), Error> {
+    // Nothing begins while automatic continuation is paused; what is recorded stays, and is done afterwards.
+    if reader.store.limits_paused()?.is_some() {
+        return Ok(());
+    }
     let agent = reader.store.limit_policy(&limit.session)?.map(|policy| policy.policy);
     let Some(dogwatch_core::limits::WhenLimited::Fallback(agent)) = agent else {
         let because = Some("the policy was changed");

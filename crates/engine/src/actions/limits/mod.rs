@@ -5,7 +5,7 @@ mod fallback;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::{Outcome, When, safe_text};
-use dogwatch_core::limits::decide::{held_until, is_same};
+use dogwatch_core::limits::decide::{held_until, is_same, refusal as refuses};
 use dogwatch_core::limits::{Decision, Facts, Seen, WhenLimited, decide};
 use dogwatch_core::profile::Profile;
 use dogwatch_core::record::ProcessIdent;
@@ -270,29 +270,19 @@ pub(crate) fn refusal(
     guard: &Guard,
     judged: &SessionStatus,
 ) -> Result<Option<Outcome>, Error> {
-    let refused = |because: &str| Some(Outcome::Refused { because: because.to_owned() });
-    if let Some(first) = &guard.after {
-        let outcome = reader.store.message(first)?.and_then(|message| message.outcome);
-        if !matches!(outcome, Some(Outcome::Delivered { .. })) {
-            return Ok(refused("the model was not switched"));
+    let has_switched = match &guard.after {
+        Some(first) => {
+            let outcome = reader.store.message(first)?.and_then(|message| message.outcome);
+            Some(matches!(outcome, Some(Outcome::Delivered { .. })))
         }
-    }
+        None => None,
+    };
     let verdict = &judged.verdict;
-    if verdict.basis == Basis::Stale {
-        return Ok(None);
-    }
-    Ok(match &verdict.status {
-        Status::Limited { .. } if verdict.since.is_none_or(|since| since <= guard.limited_by) => {
-            None
-        }
-        // A command of the agent's own may end what its status said.
-        Status::Idle { .. } if guard.after.is_some() => None,
-        Status::Limited { .. }
-        | Status::Working { .. }
-        | Status::Idle { .. }
-        | Status::Error { .. } => refused("a turn began since the limit"),
-        _ => None,
-    })
+    let unknown = Status::Unknown { missing: String::new() };
+    let status = if verdict.basis == Basis::Stale { &unknown } else { &verdict.status };
+    let paused = reader.store.limits_paused()?.is_some();
+    let because = refuses(status, verdict.since, guard.limited_by, has_switched, paused);
+    Ok(because.map(|because| Outcome::Refused { because: because.to_owned() }))
 }
 
 /// Confirms the dialog that came up after the model was switched: the very one that was seen, and only if the profile knows it.
@@ -326,14 +316,18 @@ pub(crate) fn is_held(
 ) -> Result<bool, Error> {
     let id = &judged.seen.session.id;
     let Some(policy) = reader.store.limit_policy(id)? else { return Ok(false) };
-    if policy.policy != WhenLimited::Wait || reader.store.limits_paused()?.is_some() {
+    let known = reader.store.last_limit(id)?;
+    // It works with another model, which the account's limit is not about.
+    if known.as_ref().is_some_and(|limit| limit.action == LimitAction::Switched) {
         return Ok(false);
     }
     let account_until = account_until(&reader.store, &policy.account, now)?;
-    if held_until(&policy.policy, account_until, false, now).is_some() {
+    if held_until(&policy.policy, account_until, now).is_some() {
         return Ok(true);
     }
-    let known = reader.store.last_limit(id)?;
+    if policy.policy != WhenLimited::Wait {
+        return Ok(false);
+    }
     let Status::Limited { .. } = judged.verdict.status else { return Ok(false) };
     let Seen::Limited { since, until, told, .. } = limits::seen(reader, judged, true, None, now)
     else {
@@ -363,6 +357,9 @@ pub(crate) fn look_after(context: &Context) -> Result<(), Error> {
 
 /// Pauses or resumes automatic continuation; false if it was so already.
 pub fn pause(context: &Context, paused: bool, now: Timestamp) -> Result<bool, Error> {
+    if !paused {
+        context.only_a_person()?;
+    }
     let mut store = context.store()?;
     let by = context.caller.words(&store);
     let changed = store.pause_limits(paused, &by, now)?;

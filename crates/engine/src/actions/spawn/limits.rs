@@ -55,12 +55,12 @@ impl Limits {
         let account = Account::of(&profile.name, rules, home.as_deref(), variable).to_string();
         let policy = request.when_limited.clone().unwrap_or_else(|| table.when_limited.clone());
         let (now, mut held, mut prompt) = (now.timestamp(), None, None);
-        if policy == WhenLimited::Wait
+        if policy != WhenLimited::Notify
             && let Some(text) = &request.prompt
         {
             let store = context.store()?;
             let ends = account_until(&store, &account, now)?;
-            held = held_until(&policy, ends, store.limits_paused()?.is_some(), now);
+            held = held_until(&policy, ends, now);
             if held.is_some() {
                 let safe = safe_text::message(text, &profile.input);
                 prompt = Some(safe.map_err(MessageError::from)?);

@@ -1,10 +1,10 @@
 //! The report of one session, put together from what was read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dogwatch_core::event::kind;
 use dogwatch_core::report::account::{
-    Account, CheckedClaim, ClaimVerdict as Checked, RecordedRun, RunResult as Recorded,
+    Account, CheckedClaim, ClaimVerdict as Checked, Mark, RecordedRun, RunResult as Recorded,
 };
 use dogwatch_core::report::claims::Says as Said;
 use dogwatch_core::report::commands::Kind;
@@ -37,10 +37,12 @@ pub(super) struct Material<'a> {
     pub(super) commits: Vec<Made>,
     pub(super) ended: Option<Timestamp>,
     pub(super) usage: Option<Used>,
+    /// Why no cost is known of any session.
+    pub(super) no_usage: Option<String>,
 }
 
 pub(super) fn assemble(id: SessionId, material: Material<'_>, period: Period) -> SessionReport {
-    let Material { session, history, signals, read, commits, ended, usage } = material;
+    let Material { session, history, signals, read, commits, ended, usage, no_usage } = material;
     let begun = session.map(|session| session.created);
     let subject = history.subject.as_ref();
     let name = session.map(|s| s.name.clone()).or(subject.map(|s| s.name.clone()));
@@ -69,10 +71,12 @@ pub(super) fn assemble(id: SessionId, material: Material<'_>, period: Period) ->
         collisions: happened(history.of_kind(COLLISION), |data| {
             text_of(data, &["text", "message", "path", "file"])
         }),
+        actions: actions(&history),
+        usage_sources: if usage.is_some() { last_lines(&read, within) } else { Vec::new() },
         usage,
         time: times::sums(&timeline),
         timeline,
-        notes: notes(session, &history, &read),
+        notes: notes(session, &history, &read).into_iter().chain(no_usage).collect(),
     }
 }
 
@@ -130,24 +134,40 @@ fn commit(made: Made, read: &Transcripts) -> Commit {
     }
 }
 
+/// What the files of a conversation have, each once: one that is continued in another file has its beginning in both.
+fn once<T, K: Ord>(files: impl Iterator<Item = Vec<T>>, key: impl Fn(&T) -> K) -> Vec<T> {
+    let mut seen: BTreeSet<K> = BTreeSet::new();
+    let mut all = Vec::new();
+    for file in files {
+        // Within one file the same may well be twice.
+        let keys: Vec<K> = file.iter().map(&key).collect();
+        all.extend(file.into_iter().filter(|item| !seen.contains(&key(item))));
+        seen.extend(keys);
+    }
+    all
+}
+
+fn edits_in(read: &Read1, within: Within) -> impl Iterator<Item = &Mark> {
+    read.account.edits.iter().filter(move |edit| edit.at.is_some_and(|at| within.has(at)))
+}
+
 fn files(read: &Transcripts, session: Option<&Session>, within: Within) -> Vec<EditedFile> {
+    let of = |one| edits_in(one, within).map(|edit| (one, edit)).collect();
+    let edits = once(read.all.iter().map(of), |(_, edit)| (edit.at, &edit.what));
+    let folder = session.map(|session| session.cwd.to_string_lossy().into_owned());
     let mut all: BTreeMap<String, EditedFile> = BTreeMap::new();
-    for one in &read.all {
-        for edit in one.account.edits.iter().filter(|edit| edit.at.is_some_and(|at| within.has(at)))
-        {
-            let folder = session.map(|session| session.cwd.to_string_lossy().into_owned());
-            let inside = folder.and_then(|folder| {
-                edit.what.strip_prefix(&folder)?.strip_prefix('/').map(str::to_owned)
-            });
-            let path = inside.unwrap_or_else(|| edit.what.clone());
-            let file = all.entry(path.clone()).or_insert_with(|| EditedFile {
-                path,
-                edits: 0,
-                source: line(one, edit.line),
-            });
-            file.edits += 1;
-            file.source = line(one, edit.line);
-        }
+    for (one, edit) in edits {
+        let inside = folder.as_ref().and_then(|folder| {
+            edit.what.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned)
+        });
+        let path = inside.unwrap_or_else(|| edit.what.clone());
+        let file = all.entry(path.clone()).or_insert_with(|| EditedFile {
+            path,
+            edits: 0,
+            source: line(one, edit.line),
+        });
+        file.edits += 1;
+        file.source = line(one, edit.line);
     }
     all.into_values().collect()
 }
@@ -158,7 +178,8 @@ fn runs(read: &Transcripts, within: Within) -> Vec<ReportedRun> {
             |run: &&RecordedRun| run.ended.or(run.called).is_some_and(|at| within.has(at));
         one.account.runs.iter().filter(is_within).map(|run| reported(one, run)).collect::<Vec<_>>()
     };
-    let mut all: Vec<ReportedRun> = read.all.iter().flat_map(of).collect();
+    let mut all: Vec<ReportedRun> =
+        once(read.all.iter().map(of), |run| (run.at, run.command.clone()));
     all.sort_by_key(|run| run.at);
     all
 }
@@ -194,7 +215,8 @@ fn claims(read: &Transcripts, within: Within) -> Vec<ReportedClaim> {
         let claims = one.account.claims.iter().filter(is_within);
         claims.map(|claim| reported_claim(one, &one.account, claim)).collect::<Vec<_>>()
     };
-    let mut all: Vec<ReportedClaim> = read.all.iter().flat_map(of).collect();
+    let mut all: Vec<ReportedClaim> =
+        once(read.all.iter().map(of), |claim| (claim.at, claim.text.clone()));
     all.sort_by_key(|claim| claim.at);
     all
 }
@@ -258,6 +280,50 @@ fn loops(history: &History) -> Vec<Happened> {
         let times = data["looping"]["times"].as_u64().unwrap_or_default();
         format!("{} ×{times}", data["looping"]["what"].as_str().unwrap_or_default())
     })
+}
+
+/// What dogwatch did by itself.
+fn actions(history: &History) -> Vec<Happened> {
+    let within = &history.entries[history.before..];
+    within.iter().filter_map(action).collect()
+}
+
+fn action(entry: &Entry) -> Option<Happened> {
+    let data = &entry.event.data;
+    let text = |key: &str| data[key].as_str().unwrap_or_default();
+    let words = match entry.event.kind.as_str() {
+        kind::LIMIT => {
+            let because = data["because"].as_str().map(|why| format!(": {why}"));
+            format!("limit {}{}", text("action").replace('_', " "), because.unwrap_or_default())
+        }
+        kind::LOOP_INTERRUPTED => {
+            let times = data["times"].as_u64().unwrap_or_default();
+            format!("interrupted a loop: {} ×{times}", text("what"))
+        }
+        kind::RULES_ANSWERED => {
+            let rules = data["rules"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let rules = rules.collect::<Vec<_>>().join(", ");
+            format!("rule {rules}: {} {} {}", text("answer"), text("tool"), text("asks"))
+        }
+        kind::RULES_HELD => {
+            format!("rules did not answer {} {}: {}", text("tool"), text("asks"), text("because"))
+        }
+        kind::BUDGET if data["is_lifted"] == true => format!("budget of {} lifted", text("name")),
+        kind::BUDGET => {
+            format!("budget used up: {} of {}", text("used_words"), text("limit_words"))
+        }
+        _ => return None,
+    };
+    Some(Happened { at: entry.event.at, text: words, source: journal(entry) })
+}
+
+/// The last line of each transcript in the period.
+fn last_lines(read: &Transcripts, within: Within) -> Vec<Source> {
+    let last = |one: &Read1| {
+        let mut times = one.account.times.iter().rev();
+        times.find(|(at, _)| within.has(*at)).map(|(_, number)| line(one, *number))
+    };
+    read.all.iter().filter_map(last).collect()
 }
 
 fn notes(session: Option<&Session>, history: &History, read: &Transcripts) -> Vec<String> {

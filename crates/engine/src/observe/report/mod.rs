@@ -47,7 +47,11 @@ pub fn report(
     let mut store = context.store()?;
     let sessions = store.sessions(&context.socket, Which::All)?;
     let mut histories = history::read(&store, period)?;
-    let mut used = used(context, period);
+    let (mut used, no_usage) = match used(context, period) {
+        Ok(used) => (used, None),
+        // A price table or a cache that cannot be read must not keep a report from its reader.
+        Err(error) => (BTreeMap::new(), Some(format!("costs are not known: {error}"))),
+    };
     let mut reports = Vec::new();
     for session in sessions.iter().filter(|session| is_wanted(&session.id)) {
         let history = histories.remove(&session.id).unwrap_or_default();
@@ -62,8 +66,16 @@ pub fn report(
         let read = transcript::read(context, session, &signals);
         let commits = commits::made(session, period, ended);
         let usage = used.remove(&session.id);
-        let material =
-            Material { session: Some(session), history, signals, read, commits, ended, usage };
+        let material = Material {
+            session: Some(session),
+            history,
+            signals,
+            read,
+            commits,
+            ended,
+            usage,
+            no_usage: no_usage.clone(),
+        };
         reports.push(assemble::assemble(session.id.clone(), material, period));
     }
     reports.extend(unmanaged(histories, period, is_wanted));
@@ -73,12 +85,12 @@ pub fn report(
     Ok(Report { since: period.since, until: period.until, sessions: reports })
 }
 
-/// What sessions used, as far as it is known. A price table or a cache that cannot be read must not keep a report from its reader.
-fn used(context: &Context, period: Period) -> BTreeMap<SessionId, Used> {
+/// What sessions used.
+fn used(context: &Context, period: Period) -> Result<BTreeMap<SessionId, Used>, Error> {
     let query = usage::Query { by: By::Session, since: Some(period.since) };
-    let report = usage::report(context, query).logged("read what sessions used");
-    let rows = report.map(|(report, _)| report.rows).unwrap_or_default();
-    rows.into_iter().filter_map(|row| Some((row.session?, row.used))).collect()
+    let (report, _) = usage::report(context, query)?;
+    let rows = report.rows.into_iter();
+    Ok(rows.filter_map(|row| Some((row.session?, row.used))).collect())
 }
 
 /// When a session ended, or was found gone.
@@ -121,6 +133,7 @@ fn mask(report: &mut SessionReport, masks: &Masks) {
         .chain(report.limits.iter_mut().map(|one| &mut one.text))
         .chain(report.loops.iter_mut().map(|one| &mut one.text))
         .chain(report.collisions.iter_mut().map(|one| &mut one.text))
+        .chain(report.actions.iter_mut().map(|one| &mut one.text))
         .chain(report.title.iter_mut());
     for text in texts {
         *text = masks.text(text);

@@ -90,6 +90,77 @@ fn a_claim_beside_the_exit_code() {
 }
 
 #[test]
+fn what_two_files_of_a_conversation_have_counts_once() {
+    let call = |id: &str, name: &str, input: Value| {
+        said(2, json!({ "type": "tool_use", "id": id, "name": name, "input": input }))
+    };
+    let result = |id: &str| {
+        answered(3, json!({ "type": "tool_result", "tool_use_id": id, "content": "ok" }))
+    };
+    let lines = [
+        call("t", "Bash", json!({ "command": "cargo build && cargo test" })),
+        result("t"),
+        call("e", "Edit", json!({ "file_path": "/p/a.rs" })),
+        result("e"),
+        said(4, json!({ "type": "text", "text": "All tests pass." })),
+    ];
+    let of =
+        |read| assemble("s".parse().unwrap(), Material { read, ..Material::default() }, PERIOD());
+    let once = of(transcript(&lines));
+    let mut read = transcript(&lines);
+    read.all.extend(transcript(&lines).all);
+    let twice = of(read);
+    assert_eq!((once.runs.len(), once.files[0].edits, once.claims.len()), (2, 1, 1));
+    assert_eq!((&twice.runs, &twice.files, &twice.claims), (&once.runs, &once.files, &once.claims));
+}
+
+#[test]
+fn what_dogwatch_did_by_itself() {
+    let entries = vec![
+        entry(
+            1,
+            1,
+            kind::RULES_ANSWERED,
+            json!({ "tool": "Bash", "asks": "make", "answer": "allow", "rules": ["a", "b"], "request": "r" }),
+        ),
+        entry(
+            2,
+            2,
+            kind::RULES_HELD,
+            json!({ "tool": "Bash", "asks": "make", "because": "30 answers within a minute" }),
+        ),
+        entry(3, 3, kind::LIMIT, json!({ "action": "fell_back", "because": "started x" })),
+        entry(4, 4, kind::LOOP_INTERRUPTED, json!({ "what": "cargo test", "times": 9 })),
+        entry(
+            5,
+            5,
+            kind::BUDGET,
+            json!({ "used_words": "$2.00", "limit_words": "$1", "is_lifted": false }),
+        ),
+        entry(6, 6, kind::TAGGED, json!({})),
+    ];
+    let material = Material {
+        history: history(entries),
+        no_usage: Some("costs are not known: x".to_owned()),
+        ..Material::default()
+    };
+    let report = assemble("s".parse().unwrap(), material, PERIOD());
+    let texts: Vec<&str> = report.actions.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "rule a, b: allow Bash make",
+            "rules did not answer Bash make: 30 answers within a minute",
+            "limit fell back: started x",
+            "interrupted a loop: cargo test ×9",
+            "budget used up: $2.00 of $1",
+        ]
+    );
+    assert_eq!(report.actions[0].source, Source::Journal { number: 1 });
+    assert!(report.notes.contains(&"costs are not known: x".to_owned()), "{:?}", report.notes);
+}
+
+#[test]
 fn what_is_outside_of_the_period_is_left_out() {
     let read = transcript(&[
         said(

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use dogwatch_protocol::report::{Commit, EditedFile, ReportedClaim, Says, Times};
+use dogwatch_protocol::usage::{Tokens, Used};
 use jiff::Timestamp;
 
 use super::*;
@@ -94,7 +95,16 @@ fn session(name: &str, text: &str) -> SessionReport {
         limits: vec![happened("5-hour limit reached, resets 03:00")],
         loops: vec![happened(text)],
         collisions: Vec::new(),
-        usage: None,
+        actions: vec![happened("rule tests: allow Bash make")],
+        usage: Some(Used {
+            tokens: Tokens { input: 1_000, ..Tokens::default() },
+            messages: 1,
+            subagents: Tokens::default(),
+            cost_usd: Some(1.2),
+            cost_is_lower_bound: false,
+            unpriced: Vec::new(),
+        }),
+        usage_sources: vec![line(900)],
         time: Times { working: 7_200, waiting: 1_800, not_observed: 3_600, ..Times::default() },
         timeline: vec![
             span(SpanState::Working, "00:00", "01:10"),
@@ -133,7 +143,15 @@ fn no_text_becomes_markup() {
     let claim =
         "said “All tests pass.” at 03:14; the last `cargo test` exited 101 at 03:12; 2 edits since";
     assert!(page.contains(claim), "{page}");
-    assert!(page.contains("title=\"/home/ada/.claude/projects/app/1.jsonl:812\""), "{page}");
+    // Sources are to be read without a pointer.
+    let link = "<a class=\"src\" href=\"#file-0\">transcript line 812 of file 1</a>";
+    assert!(page.contains(link), "{page}");
+    let file = "<li id=\"file-0\">file 1: <code>/home/ada/.claude/projects/app/1.jsonl</code></li>";
+    assert!(page.contains(file), "{page}");
+    assert!(page.contains("rule tests: allow Bash make"), "{page}");
+    let cost =
+        "$1.20, 1,000 tokens</b> cost, in <a class=\"src\" href=\"#file-0\">transcript line 900";
+    assert!(page.contains(cost), "{page}");
 }
 
 /// Every link leads to a place on the page.

@@ -14,7 +14,8 @@ pub fn parse(text: &str, now: &Zoned) -> Option<Timestamp> {
     }
     let zone = now.time_zone();
     let is_time = text.len() <= 8 && text.contains(':');
-    if let Some(time) = is_time.then(|| text.parse::<Time>().ok()).flatten() {
+    let clock = if text.find(':') == Some(1) { format!("0{text}") } else { text.to_owned() };
+    if let Some(time) = is_time.then(|| clock.parse::<Time>().ok()).flatten() {
         let today = now.date().to_datetime(time).to_zoned(zone.clone()).ok()?;
         if today.timestamp() <= now.timestamp() {
             return Some(today.timestamp());
@@ -45,7 +46,8 @@ mod tests {
         for (text, expected) in [
             ("18:00", Some("2026-11-15T17:00:00Z")),
             ("07:00", Some("2026-11-16T06:00:00Z")),
-            ("7:30", None),
+            ("7:30", Some("2026-11-16T06:30:00Z")),
+            ("7:31", Some("2026-11-15T06:31:00Z")),
             ("18:00:30", Some("2026-11-15T17:00:30Z")),
             ("2h", Some("2026-11-16T04:30:00Z")),
             ("1d 12h", Some("2026-11-14T18:30:00Z")),
@@ -55,6 +57,8 @@ mod tests {
             ("2026-11-15T18:00", Some("2026-11-15T17:00:00Z")),
             ("2026-11-15T18:00:00Z", Some("2026-11-15T18:00:00Z")),
             ("yesterday", None),
+            ("2026-13-01", None),
+            ("7d", Some("2026-11-09T06:30:00Z")),
             ("-2h", None),
             ("25:00", None),
             ("", None),
