@@ -7,6 +7,7 @@ use dogwatch_testkit::{TestEnv, dogwatch, eventually, process, wait_within};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::callback;
 use crate::notify::{configure, log, to_file, told};
 
 /// The only session is over, and no other process of dogwatch is there.
@@ -123,6 +124,19 @@ fn a_lost_session_that_ls_found_is_told_of() {
     assert_eq!(log(&env).iter().filter(of_x).count(), 1, "once");
 }
 
+/// No table is about what sessions do, and no watcher runs.
+#[test]
+fn a_job_is_told_of_later_by_its_sessions_runner() {
+    let env = callback::world();
+    configure(&env, &format!("[[notify]]\n{}on = ['job']\nafter = '3s'\n", to_file(&env)));
+    callback::agent(&env, "w");
+    let job = env.dogwatch(&["job", "submit", "w", "a task", "--json"]).success().json();
+    let id = job["id"].as_str().unwrap();
+    let _ = env.dogwatch(&["job", "wait", id, "--timeout", "20s"]).success();
+    eventually("its runner has it sent", || told(&env).len() == 1);
+    assert_eq!(told(&env)[0]["occasion"], "job_done");
+}
+
 /// The agent goes on while a slow channel is still at it.
 #[test]
 fn an_agent_that_asks_does_not_wait_for_channels() {
@@ -144,7 +158,9 @@ fn an_agent_that_asks_does_not_wait_for_channels() {
         env.command(&["escalations", "raise", "budget", "which?", "--run", "r", "--json"]);
     let raised = env.run(raise.env("DOGWATCH_SESSION", &x.id)).success();
     assert!(told(&env).is_empty(), "{raised}");
-    assert!(log(&env).iter().all(|one| one["state"] == "waiting"), "{:#?}", log(&env));
+    let log = log(&env);
+    let not_tried = |one: &Value| one["state"] == "waiting" && one["attempts"] == 0;
+    assert!(log.len() == 1 && log.iter().all(not_tried), "{log:#?}");
     fs::write(go, "").unwrap();
     eventually("its runner has it sent", || told(&env).len() == 1);
 }
