@@ -250,11 +250,12 @@ impl Store {
         })
     }
 
-    /// When the next delivery of a session's events is due, or of any.
+    /// When the next delivery of a session's events is sent, or of any: not before all that can be sent together has come.
     pub fn next_delivery(&self, session: Option<&str>) -> Result<Option<Timestamp>, StoreError> {
         self.read(|c| {
             c.prepare_cached(
-                "SELECT min(max(d.due, coalesce(d.lease, 0))) FROM notify_deliveries d \
+                "SELECT min(max(d.due + CASE WHEN d.attempts = 0 THEN d.batch ELSE 0 END, coalesce(d.lease, 0))) \
+                 FROM notify_deliveries d \
                  JOIN notify_events e ON e.number = d.event \
                  WHERE d.state = 'waiting' AND (?1 IS NULL OR e.session = ?1)",
             )?

@@ -108,7 +108,7 @@ fn one_process_takes_what_is_due() {
     store
         .settle_deliveries(&ids[1..], DeliveryOutcome::Failed { because: "404" }, at(65_100))
         .unwrap();
-    assert_eq!(store.next_delivery(None).unwrap(), Some(at(30_000)));
+    assert_eq!(store.next_delivery(None).unwrap(), Some(at(30_500)));
     assert_eq!(store.next_delivery(Some("other")).unwrap(), None);
     let log = store.notify_log(10).unwrap();
     let states: Vec<_> =

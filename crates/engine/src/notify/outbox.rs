@@ -34,8 +34,8 @@ const LONGEST_BATCH: Duration = Duration::from_secs(5);
 /// How long a session's last look waits for what is not due yet, such as after `after = "30s"` or a channel that failed. Quiet hours
 /// may be longer.
 const LAST_WAIT: Duration = Duration::from_mins(10);
-const SHORT_WAIT: Duration = Duration::from_millis(100);
-const LONG_WAIT: Duration = Duration::from_secs(1);
+/// How often it looks in that time.
+const PART: Duration = Duration::from_secs(1);
 
 /// Something that people may want to know.
 #[derive(Debug)]
@@ -260,8 +260,10 @@ pub fn flush_last(context: &Context, store: &mut Store, session: &str) {
             return;
         }
         let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+        // What is overdue could not be taken: the disk may be full.
+        let wait = if wait.is_zero() { PART } else { wait.min(PART) };
         // sleep: until it is due, in short parts: another process may send it, or the configuration change
-        std::thread::sleep(wait.clamp(SHORT_WAIT, LONG_WAIT));
+        std::thread::sleep(wait);
     }
 }
 
