@@ -54,6 +54,8 @@ fn gc_leaves_a_worktree_that_a_person_made() {
     let _ = repo.finish(&["x", "--discard", "--yes"]).success();
     let folder = old.folder.to_str().unwrap();
     repo.git(&["worktree", "add", "-q", "-b", "mine", folder]);
+    assert_eq!(gc(&repo, &[])["worktrees"], json!([]), "it is clean");
+    assert!(old.folder.join("a").exists());
     write(&old.folder, "draft", "d\n");
     assert_eq!(gc(&repo, &[])["worktrees"], json!([]));
     assert!(old.folder.join("draft").exists());

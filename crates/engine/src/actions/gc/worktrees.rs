@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::actions::finish::{self, Request};
 use crate::actions::spawn::worktree::recover;
 use crate::worktree::remove::{Removable, Removal, parked, remove};
-use crate::worktree::{make, owner, values};
+use crate::worktree::{Repository, make, owner, values};
 use crate::{Context, Error};
 
 /// Removes what may be removed, or only finds it. Returns the folders.
@@ -94,19 +94,24 @@ fn collect_one(
 /// Something of a finished worktree is left, and the folder is not one that was given to another session since.
 fn is_left(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
     let Worktree { folder, session, made, .. } = worktree;
-    if parked(folder, session).exists() {
-        return Ok(true);
-    }
     let place = owner::real(folder);
     let is_newer = |other: &Worktree| {
         other.session != *session
             && (other.finished().is_none() || other.made >= *made)
             && owner::real(&other.folder) == place
     };
-    if !folder.exists() || store.worktrees()?.iter().any(is_newer) {
+    if store.worktrees()?.iter().any(is_newer) {
         return Ok(false);
     }
-    Ok(!owner::is_another(owner::of_folder(folder)?.as_deref(), session))
+    if !folder.exists() {
+        return Ok(parked(folder, session).exists());
+    }
+    if let Some(found) = owner::of_folder(folder)? {
+        return Ok(found == session.as_str());
+    }
+    // Of a version that did not write it; a person's own has another branch.
+    let Ok(tree) = Repository::of(folder) else { return Ok(false) };
+    Ok(tree.branch()?.as_ref() == Some(&worktree.branch))
 }
 
 /// Removes what is left of a worktree. What is not committed goes with it only if it was discarded, and is certainly its own.
@@ -138,7 +143,8 @@ fn is_over_since(
 
 fn is_gone(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
     if worktree.finished().is_some() {
-        return Ok(!is_left(store, worktree)?);
+        let is_parked = parked(&worktree.folder, &worktree.session).exists();
+        return Ok(!is_parked && !is_left(store, worktree)?);
     }
     Ok(!worktree.folder.exists() && !parked(&worktree.folder, &worktree.session).exists())
 }
