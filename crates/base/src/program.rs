@@ -1,7 +1,10 @@
 //! Runs a program with a time limit and collects its output.
 
+use std::ffi::OsStr;
 use std::io::{self, Read, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +15,32 @@ use crate::log::Logged as _;
 use crate::private::is_private;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// What Linux appends to the path of a running program whose file was removed or replaced.
+const DELETED: &str = " (deleted)";
+
+/// Our own program, to start it again. An update replaces the file under a process that runs for days: the new one is as good then, and
+/// without it the kernel still has the old one.
+pub fn own() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    let fallback = Path::new("/proc/self/exe");
+    Ok(present(&path, Path::exists)
+        .unwrap_or_else(|| if cfg!(target_os = "linux") { fallback.to_owned() } else { path }))
+}
+
+/// The path of our own program, for others to start it.
+pub fn own_path() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    Ok(present(&path, Path::exists).unwrap_or(path))
+}
+
+fn present(path: &Path, exists: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    if exists(path) {
+        return Some(path.to_owned());
+    }
+    let bytes = path.as_os_str().as_bytes().strip_suffix(DELETED.as_bytes())?;
+    Some(PathBuf::from(OsStr::from_bytes(bytes))).filter(|path| exists(path))
+}
 
 /// Limit on the output that is kept. The rest is read and dropped, so that the program never blocks on a full pipe.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -285,6 +314,22 @@ mod tests {
         assert!(sh("exit 0", &large, LONG).is_fine(), "it need not read");
         assert_eq!(sh("cat", &large, LONG).stdout.bytes.len(), large.len());
         assert!(run(Command::new("/no/such"), b"", LONG).is_err());
+    }
+
+    #[test]
+    fn our_own_program_after_an_update() {
+        let table = [
+            ("/bin/x", &["/bin/x"][..], Some("/bin/x")),
+            ("/bin/x (deleted)", &["/bin/x"], Some("/bin/x")),
+            ("/bin/x (deleted)", &["/bin/x", "/bin/x (deleted)"], Some("/bin/x (deleted)")),
+            ("/bin/x (deleted)", &[], None),
+            ("/bin/x", &[], None),
+        ];
+        for (path, there, want) in table {
+            let exists = |path: &Path| there.iter().any(|one| Path::new(one) == path);
+            assert_eq!(present(Path::new(path), exists).as_deref(), want.map(Path::new), "{path}");
+        }
+        assert!(own().unwrap().exists() && own_path().unwrap().exists());
     }
 
     #[test]

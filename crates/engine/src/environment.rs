@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 use dogwatch_base::private::is_private;
+use dogwatch_base::program;
 use dogwatch_core::id::is_id;
 use dogwatch_store::{StateDir, StoreError, read_regular};
 use dogwatch_tmux::{Server, Socket};
@@ -50,7 +51,7 @@ pub fn context(socket: Option<&str>, state_dir: Option<PathBuf>) -> Result<Conte
         state,
         tmux,
         socket: socket_path,
-        dogwatch: std::env::current_exe().map_err(Error::io("find dogwatch's own binary"))?,
+        dogwatch: program::own_path().map_err(Error::io("find dogwatch's own binary"))?,
         profiles: config.as_ref().map(|dir| dir.join("dogwatch/agents")),
         config: config.map(|dir| dir.join("dogwatch/config.toml")),
         path: std::env::var_os("PATH").unwrap_or_default(),

@@ -3,12 +3,14 @@
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::job::{JobState, Step};
+use dogwatch_core::notify::Planned;
 use dogwatch_protocol::event_data::JobChanged;
 use dogwatch_protocol::id::{JobId, SessionId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 
+use crate::notify::{NotifyEvent, write_event};
 use crate::{Store, StoreError, journal};
 
 /// Longest stored result in bytes.
@@ -131,12 +133,14 @@ impl Store {
     }
 
     /// Records a job's progress. Returns the job as recorded now, and whether this call recorded it: of several processes that see
-    /// the same end, one records it and sends the notification.
+    /// the same end, one records it and sends the notification. `news` is what people are notified of if it ends by these steps, and when:
+    /// written with it, so that no kill comes between them.
     pub fn advance_job(
         &mut self,
         job: &Job,
         steps: &[Step],
         waiting: Option<&str>,
+        news: Option<(&NotifyEvent<'_>, &[Planned])>,
     ) -> Result<(Job, bool), StoreError> {
         if steps.is_empty() && job.waiting.as_deref() == waiting {
             return Ok((job.clone(), false));
@@ -155,6 +159,9 @@ impl Store {
                 "UPDATE jobs SET state = ?, delivered = ?, running = ?, ended = ?, waiting = ? WHERE id = ?",
                 params![text(&kept.state), ms(kept.delivered), ms(kept.running), ms(kept.ended), kept.waiting, kept.id.as_str()],
             )?;
+            if let Some((event, planned)) = news.filter(|_| kept.state.is_over()) {
+                write_event(tx, event, planned)?;
+            }
             Ok((kept, true))
         })
     }
@@ -246,8 +253,11 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Job> {
 
 #[cfg(test)]
 mod tests {
+    use dogwatch_core::notice::{Notice, Occasion};
+
     use super::*;
     use crate::StateDir;
+    use crate::notify::NotifyWhat;
 
     #[test]
     fn each_change_is_recorded_once() {
@@ -260,18 +270,19 @@ mod tests {
         assert_eq!((&queued.state, queued.prompt.as_str()), (&JobState::Queued, "do it"));
         let step = |second, state| Step { at: at(second), state };
         let first = [step(1, JobState::Delivered), step(2, JobState::Running)];
-        let (running, is_written) = store.advance_job(&queued, &first, Some("permission")).unwrap();
+        let (running, is_written) =
+            store.advance_job(&queued, &first, Some("permission"), None).unwrap();
         assert!(is_written);
         assert_eq!((running.delivered, running.running), (Some(at(1)), Some(at(2))));
         assert_eq!(running.waiting.as_deref(), Some("permission"));
-        let again = store.advance_job(&queued, &first, None).unwrap();
+        let again = store.advance_job(&queued, &first, None, None).unwrap();
         assert_eq!(again, (running, false), "another process was first");
         assert!(store.want_cancelled(id, "ann", at(3)).unwrap());
         assert_eq!(store.open_jobs().unwrap()[0].cancelled_by.as_deref(), Some("ann"));
         store.keep_job(id).unwrap();
         let running = store.open_jobs().unwrap().pop().unwrap();
         let done = [step(4, JobState::Done { result: Some("é".repeat(MAX_RESULT)) })];
-        let (done, _) = store.advance_job(&running, &done, Some("x")).unwrap();
+        let (done, _) = store.advance_job(&running, &done, Some("x"), None).unwrap();
         let result = done.state.result().unwrap();
         assert!(result.len() < MAX_RESULT + 40 && result.ends_with(" bytes left out]"));
         assert_eq!((done.ended, &done.waiting), (Some(at(4)), &None));
@@ -282,5 +293,44 @@ mod tests {
         let states: Vec<String> = store.journal("s").unwrap().into_iter().map(word).collect();
         assert_eq!(states, ["queued", "delivered", "running", "done"]);
         assert_eq!(store.job("01a1").unwrap(), None, "too short");
+    }
+
+    #[test]
+    fn the_notification_of_a_jobs_end_is_written_with_it() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let at = Timestamp::from_second(1_794_700_000).unwrap();
+        store.submit_job(&NewJob { id: "01a1df96", session: "s", prompt: "do it", at }).unwrap();
+        let queued = store.job("01a1df96").unwrap().unwrap();
+        let notice = Notice {
+            occasion: Occasion::JobDone,
+            at,
+            host: "desk".into(),
+            title: "done".into(),
+            text: String::new(),
+            session: None,
+            data: serde_json::Value::Null,
+            several: Vec::new(),
+        };
+        let what = NotifyWhat::Key("job/01a1df96/job_done");
+        let event = NotifyEvent { at, session: "s", what, notice: &notice };
+        let planned = [Planned {
+            channel: "desktop".into(),
+            label: "desktop".into(),
+            due: at,
+            is_deferred: false,
+            batch: std::time::Duration::ZERO,
+            unless_attached: None,
+        }];
+        let news = Some((&event, &planned[..]));
+        let step = |state| [Step { at, state }];
+        let (running, _) =
+            store.advance_job(&queued, &step(JobState::Running), None, news).unwrap();
+        assert_eq!(store.next_delivery(None).unwrap(), None, "it has not ended");
+        let done = step(JobState::Done { result: None });
+        assert!(store.advance_job(&running, &done, None, news).unwrap().1);
+        assert_eq!(store.next_delivery(Some("s")).unwrap(), Some(at));
+        assert!(!store.advance_job(&running, &done, None, news).unwrap().1, "another was first");
+        assert_eq!(store.notify_log(9).unwrap().len(), 1);
     }
 }

@@ -20,6 +20,9 @@ const TRIM_EVERY: i64 = 100;
 /// A status that began so long after the last notification of the same status is another event.
 const LATER: SignedDuration = SignedDuration::from_millis(1_500);
 
+/// Why an entry that this version cannot read is not sent.
+const UNREADABLE: &str = "it cannot be read";
+
 /// An event that somebody is to be told of.
 #[derive(Debug, Clone)]
 pub struct NotifyEvent<'a> {
@@ -44,6 +47,8 @@ pub enum NotifyWhat<'a> {
 pub struct TakenDelivery {
     pub id: i64,
     pub event: i64,
+    /// When it happened.
+    pub at: Timestamp,
     pub session: String,
     pub detail: String,
     pub notice: Notice,
@@ -56,9 +61,21 @@ pub struct TakenDelivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryOutcome<'a> {
     Sent,
-    Again { at: Timestamp, because: &'a str },
-    Failed { because: &'a str },
-    Skipped { because: &'a str },
+    Again {
+        at: Timestamp,
+        because: &'a str,
+    },
+    /// It was not tried.
+    Later {
+        at: Timestamp,
+        because: &'a str,
+    },
+    Failed {
+        because: &'a str,
+    },
+    Skipped {
+        because: &'a str,
+    },
 }
 
 /// How a channel has worked lately.
@@ -84,40 +101,10 @@ impl Store {
         planned: &[Planned],
     ) -> Result<bool, StoreError> {
         // Usually somebody knows it already, and that needs no write lock.
-        let is_status = matches!(event.what, NotifyWhat::Status { .. });
-        if is_status && self.read(|c| is_known(c, event))? {
+        if self.read(|c| known(c, event))? == Known::Yes {
             return Ok(false);
         }
-        let notice = serde_json::to_string(event.notice).logged("write JSON").unwrap_or_default();
-        self.transaction(|tx| {
-            if let NotifyWhat::Key(key) = event.what
-                && let Some(number) = number_of(tx, key)?
-            {
-                // Whoever wrote it down may have been killed, and the channels may be others since.
-                let added: usize =
-                    planned.iter().map(|one| insert(tx, number, one)).sum::<rusqlite::Result<_>>()?;
-                return Ok(added > 0);
-            }
-            if is_status && is_known(tx, event)? {
-                return Ok(false);
-            }
-            let (key, detail) = match event.what {
-                NotifyWhat::Key(key) => (Some(key), ""),
-                NotifyWhat::Status { detail, .. } => (None, detail),
-            };
-            tx.prepare_cached(
-                "INSERT INTO notify_events (key, at, session, detail, notice) VALUES (?, ?, ?, ?, ?)",
-            )?
-            .execute(params![key, event.at.as_millisecond(), event.session, detail, notice])?;
-            let number = tx.last_insert_rowid();
-            for one in planned {
-                insert(tx, number, one)?;
-            }
-            if number % TRIM_EVERY == 0 {
-                trim(tx, number - MOST_EVENTS)?;
-            }
-            Ok(true)
-        })
+        self.transaction(|tx| write_event(tx, event, planned))
     }
 
     /// Channels with something to send, and when: not before all that can be sent together has come.
@@ -141,21 +128,36 @@ impl Store {
         until: Timestamp,
     ) -> Result<Vec<TakenDelivery>, StoreError> {
         self.transaction(|tx| {
-            let taken: Vec<TakenDelivery> = tx
+            let found: Vec<Result<TakenDelivery, i64>> = tx
                 .prepare_cached(
-                    "SELECT d.id, e.session, e.detail, e.notice, d.attempts, d.deferred, d.unless_attached, e.number \
+                    "SELECT d.id, e.session, e.detail, e.notice, d.attempts, d.deferred, d.unless_attached, e.number, e.at \
                      FROM notify_deliveries d JOIN notify_events e ON e.number = d.event \
                      WHERE d.state = 'waiting' AND d.channel = ?1 AND d.due <= ?2 \
                      AND (d.lease IS NULL OR d.lease <= ?2) ORDER BY d.event LIMIT 100",
                 )?
                 .query_map(params![channel, now.as_millisecond()], taken)?
-                .collect::<rusqlite::Result<Vec<Option<TakenDelivery>>>>()?
-                .into_iter()
-                .flatten()
-                .collect();
-            for one in &taken {
-                tx.prepare_cached("UPDATE notify_deliveries SET lease = ? WHERE id = ?")?
-                    .execute(params![until.as_millisecond(), one.id])?;
+                .collect::<rusqlite::Result<_>>()?;
+            let mut taken = Vec::new();
+            for one in found {
+                match one {
+                    Ok(one) => {
+                        tx.prepare_cached("UPDATE notify_deliveries SET lease = ? WHERE id = ?")?
+                            .execute(params![until.as_millisecond(), one.id])?;
+                        taken.push(one);
+                    }
+                    // It would be due for ever.
+                    Err(id) => {
+                        tx.prepare_cached(
+                            "UPDATE notify_deliveries SET state = ?, because = ?, tried = ? WHERE id = ?",
+                        )?
+                        .execute(params![
+                            DeliveryState::Failed.as_str(),
+                            UNREADABLE,
+                            now.as_millisecond(),
+                            id
+                        ])?;
+                    }
+                }
             }
             Ok(taken)
         })
@@ -172,6 +174,9 @@ impl Store {
             DeliveryOutcome::Sent => (DeliveryState::Sent, None, None, 1),
             DeliveryOutcome::Again { at, because } => {
                 (DeliveryState::Waiting, Some(at.as_millisecond()), Some(because), 1)
+            }
+            DeliveryOutcome::Later { at, because } => {
+                (DeliveryState::Waiting, Some(at.as_millisecond()), Some(because), 0)
             }
             DeliveryOutcome::Failed { because } => (DeliveryState::Failed, None, Some(because), 1),
             DeliveryOutcome::Skipped { because } => {
@@ -221,6 +226,18 @@ impl Store {
         })
     }
 
+    /// The status that the last event of a session was about.
+    pub fn last_event_detail(&self, session: &str) -> Result<Option<String>, StoreError> {
+        self.read(|c| {
+            c.prepare_cached(
+                "SELECT detail FROM notify_events WHERE session = ? AND detail <> '' \
+                 ORDER BY number DESC LIMIT 1",
+            )?
+            .query_row([session], |row| row.get(0))
+            .optional()
+        })
+    }
+
     /// Whether another event of the same session came after this one.
     pub fn has_later_event(&self, session: &str, event: i64) -> Result<bool, StoreError> {
         self.read(|c| {
@@ -233,11 +250,12 @@ impl Store {
         })
     }
 
-    /// When the next delivery of a session's events is due, or of any.
+    /// When the next delivery of a session's events is sent, or of any: not before all that can be sent together has come.
     pub fn next_delivery(&self, session: Option<&str>) -> Result<Option<Timestamp>, StoreError> {
         self.read(|c| {
             c.prepare_cached(
-                "SELECT min(max(d.due, coalesce(d.lease, 0))) FROM notify_deliveries d \
+                "SELECT min(max(d.due + CASE WHEN d.attempts = 0 THEN d.batch ELSE 0 END, coalesce(d.lease, 0))) \
+                 FROM notify_deliveries d \
                  JOIN notify_events e ON e.number = d.event \
                  WHERE d.state = 'waiting' AND (?1 IS NULL OR e.session = ?1)",
             )?
@@ -295,9 +313,59 @@ fn number_of(tx: &Transaction<'_>, key: &str) -> rusqlite::Result<Option<i64>> {
         .optional()
 }
 
-/// Whether this status of the session was written down before.
-fn is_known(connection: &rusqlite::Connection, event: &NotifyEvent<'_>) -> rusqlite::Result<bool> {
-    let NotifyWhat::Status { detail, since } = event.what else { return Ok(false) };
+/// Writes an event down with its deliveries, in the transaction of what happened; `false` if that was done before.
+pub(crate) fn write_event(
+    tx: &Transaction<'_>,
+    event: &NotifyEvent<'_>,
+    planned: &[Planned],
+) -> rusqlite::Result<bool> {
+    if let NotifyWhat::Key(key) = event.what
+        && let Some(number) = number_of(tx, key)?
+    {
+        // Whoever wrote it down may have been killed, and the channels may be others since.
+        let added: usize =
+            planned.iter().map(|one| insert(tx, number, one)).sum::<rusqlite::Result<_>>()?;
+        return Ok(added > 0);
+    }
+    let known = known(tx, event)?;
+    let (key, detail) = match event.what {
+        NotifyWhat::Key(key) => (Some(key), ""),
+        NotifyWhat::Status { detail, .. } => (None, detail),
+    };
+    if matches!(known, Known::Yes | Known::WithoutDialog) {
+        if known == Known::WithoutDialog {
+            let named = "UPDATE notify_events SET detail = ?1 WHERE number = \
+                         (SELECT max(number) FROM notify_events WHERE session = ?2 AND detail <> '')";
+            tx.prepare_cached(named)?.execute(params![detail, event.session])?;
+        }
+        return Ok(false);
+    }
+    let notice = serde_json::to_string(event.notice).logged("write JSON").unwrap_or_default();
+    tx.prepare_cached(
+        "INSERT INTO notify_events (key, at, session, detail, notice) VALUES (?, ?, ?, ?, ?)",
+    )?
+    .execute(params![key, event.at.as_millisecond(), event.session, detail, notice])?;
+    let number = tx.last_insert_rowid();
+    for one in planned {
+        insert(tx, number, one)?;
+    }
+    if number % TRIM_EVERY == 0 {
+        trim(tx, number - MOST_EVENTS)?;
+    }
+    Ok(true)
+}
+
+/// Whether a status of a session was written down before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    No,
+    Yes,
+    /// It was, before it could be seen which dialog it is. Now another one can be told from it.
+    WithoutDialog,
+}
+
+fn known(connection: &rusqlite::Connection, event: &NotifyEvent<'_>) -> rusqlite::Result<Known> {
+    let NotifyWhat::Status { detail, since } = event.what else { return Ok(Known::No) };
     let last: Option<(i64, String)> = connection
         .prepare_cached(
             "SELECT at, detail FROM notify_events WHERE session = ? AND detail <> '' \
@@ -306,16 +374,10 @@ fn is_known(connection: &rusqlite::Connection, event: &NotifyEvent<'_>) -> rusql
         .query_row([event.session], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((at, known)) = last.filter(|(_, last)| is_same(last, detail)) else {
-        return Ok(false);
+        return Ok(Known::No);
     };
-    // Now that it can be seen which dialog it is, another one can be told from it.
-    if names_dialog(detail) && !names_dialog(&known) {
-        let named = "UPDATE notify_events SET detail = ?1 WHERE number = \
-                     (SELECT max(number) FROM notify_events WHERE session = ?2 AND detail <> '')";
-        connection.prepare_cached(named)?.execute(params![detail, event.session])?;
-    }
     if since.is_some_and(|since| since.duration_since(time(at)) > LATER) {
-        return Ok(false);
+        return Ok(Known::No);
     }
     let has_worked = connection
         .prepare_cached(
@@ -324,7 +386,11 @@ fn is_known(connection: &rusqlite::Connection, event: &NotifyEvent<'_>) -> rusql
         )?
         .query_row(params![event.session, kind::STATE, at], |_| Ok(()))
         .optional()?;
-    Ok(has_worked.is_none())
+    Ok(match has_worked {
+        Some(()) => Known::No,
+        None if names_dialog(detail) && !names_dialog(&known) => Known::WithoutDialog,
+        None => Known::Yes,
+    })
 }
 
 /// Returns how many it added: one, or none if the event has the channel already.
@@ -350,12 +416,16 @@ fn trim(tx: &Transaction<'_>, up_to: i64) -> rusqlite::Result<()> {
     tx.execute("DELETE FROM notify_events WHERE number <= ?", [up_to]).map(drop)
 }
 
-fn taken(row: &Row<'_>) -> rusqlite::Result<Option<TakenDelivery>> {
-    let notice: String = row.get(3)?;
-    let Some(notice) = serde_json::from_str(&notice).logged("read JSON") else { return Ok(None) };
+/// The id alone if its notice cannot be read.
+fn taken(row: &Row<'_>) -> rusqlite::Result<Result<TakenDelivery, i64>> {
+    let (id, notice): (i64, String) = (row.get(0)?, row.get(3)?);
+    let Some(notice) = serde_json::from_str(&notice).logged("read JSON") else {
+        return Ok(Err(id));
+    };
     let unless: Option<String> = row.get(6)?;
-    Ok(Some(TakenDelivery {
-        id: row.get(0)?,
+    Ok(Ok(TakenDelivery {
+        id,
+        at: time(row.get(8)?),
         event: row.get(7)?,
         session: row.get(1)?,
         detail: row.get(2)?,

@@ -108,7 +108,7 @@ fn one_process_takes_what_is_due() {
     store
         .settle_deliveries(&ids[1..], DeliveryOutcome::Failed { because: "404" }, at(65_100))
         .unwrap();
-    assert_eq!(store.next_delivery(None).unwrap(), Some(at(30_000)));
+    assert_eq!(store.next_delivery(None).unwrap(), Some(at(30_500)));
     assert_eq!(store.next_delivery(Some("other")).unwrap(), None);
     let log = store.notify_log(10).unwrap();
     let states: Vec<_> =
@@ -134,4 +134,48 @@ fn the_list_has_a_limited_length() {
     store.connection.execute(jump, [MOST_EVENTS + TRIM_EVERY - 1]).unwrap();
     assert!(add(&mut store, NotifyWhat::Key("last"), 1, &[planned("desktop", 0, 0)]));
     assert_eq!(store.notify_log(10).unwrap().len(), 1);
+}
+
+/// It would be due for ever, and its channel ready.
+#[test]
+fn what_cannot_be_read_has_failed() {
+    let (_tmp, mut store) = store();
+    assert!(add(&mut store, NotifyWhat::Key("a"), 0, &[planned("desktop", 0, 0)]));
+    assert!(add(&mut store, NotifyWhat::Key("b"), 0, &[planned("desktop", 0, 0)]));
+    let spoil = "UPDATE notify_events SET notice = '{' WHERE key = 'a'";
+    store.connection.execute(spoil, []).unwrap();
+    assert_eq!(store.take_deliveries("desktop", at(1), at(2)).unwrap().len(), 1);
+    let states = "SELECT state FROM notify_deliveries ORDER BY event";
+    let states: Vec<String> = store
+        .connection
+        .prepare(states)
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(states, ["failed", "waiting"]);
+}
+
+#[test]
+fn what_is_put_off_was_not_tried() {
+    let (_tmp, mut store) = store();
+    assert!(add(&mut store, NotifyWhat::Key("a"), 0, &[planned("desktop", 0, 0)]));
+    let taken = store.take_deliveries("desktop", at(1), at(2)).unwrap();
+    let later = DeliveryOutcome::Later { at: at(9), because: "attached" };
+    store.settle_deliveries(&[taken[0].id], later, at(1)).unwrap();
+    assert_eq!(store.take_deliveries("desktop", at(8), at(9)).unwrap(), []);
+    assert_eq!(store.take_deliveries("desktop", at(9), at(10)).unwrap()[0].attempts, 0);
+}
+
+/// A dialog that could not be seen at first gets its name, and stays one event.
+#[test]
+fn a_dialog_is_named_later() {
+    let (_tmp, mut store) = store();
+    let desktop = [planned("desktop", 0, 0)];
+    assert!(add(&mut store, status("waiting permission", 0), 0, &desktop));
+    assert!(!add(&mut store, status("waiting permission\u{1f}one", 0), 1, &desktop));
+    let detail = store.last_event_detail("s").unwrap();
+    assert_eq!(detail.as_deref(), Some("waiting permission\u{1f}one"));
+    assert!(add(&mut store, status("waiting permission\u{1f}two", 0), 2, &desktop), "another");
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::session::agent::Wishes;
+use dogwatch_base::program;
 use dogwatch_bmad::format::prompt::quoted;
 use dogwatch_bmad::{Project, read_text};
 use jiff::Timestamp;
@@ -53,7 +54,7 @@ pub(crate) fn helper() -> String {
     if let Some(link) = link() {
         return quoted(&link.display().to_string());
     }
-    let binary = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("dogwatch"));
+    let binary = program::own_path().unwrap_or_else(|_| PathBuf::from("dogwatch"));
     format!("{} {}", quoted(&binary.display().to_string()), super::NAME)
 }
 

@@ -276,6 +276,11 @@ impl TestEnv {
     /// Waits until all processes that were started here have ended; kills and returns those that stay.
     fn leftovers(&self) -> Vec<String> {
         let mark = self.root().display().to_string();
+        // The last look at a session may wait some minutes for a notification to be due.
+        let waits = |pid: &i32| process::command_line(*pid).contains(" notify follow ");
+        for pid in process::carrying(&mark).into_iter().filter(waits) {
+            process::try_signal(pid, rustix::process::Signal::KILL);
+        }
         let begun = Instant::now();
         loop {
             let left = process::carrying(&mark);

@@ -139,6 +139,22 @@ pub fn quiet_command(folder: &Path) -> Command {
         "maintenance.auto=false",
         "submodule.recurse=false",
         "advice.detachedHead=false",
+        // What users set for themselves, and what would change what a command does or prints.
+        "color.ui=false",
+        "commit.cleanup=default",
+        "diff.mnemonicPrefix=false",
+        "diff.noPrefix=false",
+        "diff.relative=false",
+        "i18n.logOutputEncoding=UTF-8",
+        "log.showSignature=false",
+        "merge.autoStash=false",
+        "merge.ff=true",
+        "rebase.autoSquash=false",
+        "rebase.autoStash=false",
+        "rebase.rebaseMerges=false",
+        "rebase.updateRefs=false",
+        "rerere.autoUpdate=false",
+        "rerere.enabled=false",
     ] {
         command.args(["-c", setting]);
     }

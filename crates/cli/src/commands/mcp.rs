@@ -3,6 +3,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_base::program;
 use dogwatch_core::exit_code;
 use dogwatch_engine::observe::processes;
 use dogwatch_engine::{Context, Error, config};
@@ -44,7 +45,7 @@ pub(crate) fn complete_environment() {
             return;
         }
         if let Some(missing) = missing(processes::environment(client), |name| std::env::var(name)) {
-            let Ok(program) = std::env::current_exe() else { return };
+            let Ok(program) = program::own() else { return };
             let mut again = Command::new(program);
             again.args(std::env::args_os().skip(1)).envs(missing).env(COMPLETED, "1");
             // Returns only if it fails; then what is there must do.

@@ -18,7 +18,7 @@ const DIALOG: &str =
 
 /// Agents that take messages at their prompt and tell of them by hooks. What comes before their first prompt, and what they do with a
 /// message, is in the scenario that `PLAY` names.
-fn world() -> TestEnv {
+pub(crate) fn world() -> TestEnv {
     let env = TestEnv::new();
     env.write("prompt.txt", PROMPT);
     env.write("draft.txt", PROMPT.replace("› ", "› half a sentence"));
@@ -51,7 +51,7 @@ fn takes_long_messages(env: &TestEnv) {
     env.write("agent.toml", plain.replace("want = 'line'\n", box_));
 }
 
-fn agent(env: &TestEnv, name: &str) -> Spawned {
+pub(crate) fn agent(env: &TestEnv, name: &str) -> Spawned {
     let spawned = env.spawn(&["codex", "--name", name]);
     is(env, name, "idle");
     spawned

@@ -146,5 +146,6 @@ fn a_crash_on_a_full_disk_is_told() {
     disk.make_room();
     let log = env.dogwatch(&["notify", "log", "--json"]).success().json();
     let sent = log["deliveries"].as_array().unwrap();
-    assert!(sent.iter().all(|one| one["state"] == "sent"), "{log:#}");
+    // If there was room to write it down, but none to record that it was sent, it is sent again after its lease.
+    assert!(sent.iter().all(|one| one["state"] != "failed"), "{log:#}");
 }

@@ -49,6 +49,7 @@ mod monitor;
 mod names;
 mod nested;
 mod notify;
+mod notify_later;
 mod panes;
 mod places;
 mod prompt;

@@ -20,7 +20,7 @@ use crate::sinks::{CERTIFICATES, Secure};
 /// Set by `./test`, which installs them.
 const DESKTOP: Option<&str> = Some("DOGWATCH_REQUIRE_DESKTOP");
 
-fn configure(env: &TestEnv, text: &str) {
+pub(crate) fn configure(env: &TestEnv, text: &str) {
     let folder = env.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).unwrap();
     // In one step, as editors do: a runner may read it at any moment.
@@ -29,18 +29,18 @@ fn configure(env: &TestEnv, text: &str) {
 }
 
 /// A channel that appends each notification to a file.
-fn to_file(env: &TestEnv) -> String {
+pub(crate) fn to_file(env: &TestEnv) -> String {
     let script = env.write("told.sh", "cat >> \"$1\"\n");
     let told = env.root().join("told");
     format!("kind = 'command'\ncommand = ['sh', '{}', '{}']\n", script.display(), told.display())
 }
 
-fn told(env: &TestEnv) -> Vec<Value> {
+pub(crate) fn told(env: &TestEnv) -> Vec<Value> {
     let text = fs::read_to_string(env.root().join("told")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn log(env: &TestEnv) -> Vec<Value> {
+pub(crate) fn log(env: &TestEnv) -> Vec<Value> {
     let log = env.dogwatch(&["notify", "log", "--json"]).success().json();
     log["deliveries"].as_array().unwrap().clone()
 }

@@ -23,4 +23,6 @@ pub mod session;
 
 pub use channel::{Body, Channel, Format, Post, Secret};
 pub use quiet::Quiet;
-pub use rule::{About, Facts, Filter, On, Planned, Rule, UnlessAttached, plan};
+pub use rule::{
+    About, Facts, Filter, On, Planned, Rule, UnlessAttached, due_regardless, next_try, plan,
+};

@@ -21,6 +21,9 @@ const AGAIN: [Duration; 4] = [
     Duration::from_secs(15),
 ];
 
+/// A look that failed is repeated so often: what it failed at, such as a full disk, may be over.
+const FAILED: Duration = Duration::from_mins(1);
+
 /// What a look found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looked {
@@ -82,7 +85,7 @@ impl Pace {
 
     /// Somebody looked; `None` if that failed.
     pub fn looked(&mut self, now: Duration, found: Option<Looked>) {
-        let found = found.unwrap_or(Looked { is_busy: true, next: None, told: None });
+        let found = found.unwrap_or(Looked { is_busy: true, next: Some(FAILED), told: None });
         if self.moved.is_none() && self.news.is_none() {
             self.again += 1;
         }
@@ -169,6 +172,22 @@ mod tests {
         assert_eq!(pace.due(), Some(ms(6000)));
         pace.looked(ms(6000), None);
         assert!(pace.due().is_some(), "a look that failed is repeated");
+    }
+
+    #[test]
+    fn failed_looks_do_not_end() {
+        let mut pace = Pace::default();
+        let mut now = ms(0);
+        for _ in 0..20 {
+            pace.looked(now, None);
+            let due = pace.due().unwrap();
+            assert!(due > now && due <= now + FAILED);
+            now = due;
+        }
+        pace.looked(now, None);
+        assert_eq!(pace.due(), Some(now + FAILED));
+        pace.looked(now, Some(REST_STATE));
+        assert_eq!(pace.due(), None, "one that went well");
     }
 
     #[test]

@@ -59,17 +59,17 @@ impl On {
         }
     }
 
-    /// Whether it is about what sessions are doing, so that somebody has to look at them.
+    /// Whether it can be for this occasion, whatever the dialog is.
+    fn may_want(self, occasion: Occasion) -> bool {
+        let asked = [None, Some(WaitFor::Question)];
+        asked.into_iter().any(|dialog| {
+            self.wants(&Facts { occasion, about: None, dialog, hold: Duration::ZERO })
+        })
+    }
+
+    /// Whether it is about sessions, so that their runners have somebody look: at what they are doing, and for what is not sent yet.
     pub fn is_about_sessions(self) -> bool {
-        !matches!(
-            self,
-            Self::Job
-                | Self::Drift
-                | Self::EscalationRaised
-                | Self::EscalationAnswered
-                | Self::JobDone
-                | Self::JobFailed
-        )
+        self != Self::Drift
     }
 }
 
@@ -190,6 +190,12 @@ impl Rule {
         self.on.iter().any(|on| on.is_about_sessions())
     }
 
+    /// When an event that happened then is due.
+    fn due(&self, facts: &Facts, at: Timestamp, zone: &TimeZone) -> Timestamp {
+        let wait = SignedDuration::try_from(self.after.max(facts.hold)).unwrap_or_default();
+        self.not_quiet(at.checked_add(wait).unwrap_or(at), zone)
+    }
+
     /// The first moment from this one on that is not in its quiet hours.
     pub fn not_quiet(&self, at: Timestamp, zone: &TimeZone) -> Timestamp {
         self.quiet.end(&at.to_zoned(zone.clone())).map_or(at, |end| end.timestamp())
@@ -209,12 +215,43 @@ pub struct Planned {
     pub unless_attached: Option<UnlessAttached>,
 }
 
+/// When a channel that failed may be tried again: as soon as one of the rules that may have sent it is not quiet.
+pub fn next_try(
+    rules: &[Rule],
+    channel: &str,
+    occasion: Occasion,
+    at: Timestamp,
+    zone: &TimeZone,
+) -> Timestamp {
+    let of_channel = |rule: &&Rule| {
+        rule.channel_id() == channel && rule.on.iter().any(|on| on.may_want(occasion))
+    };
+    let times = rules.iter().filter(of_channel).map(|rule| rule.not_quiet(at, zone));
+    times.min().unwrap_or(at)
+}
+
+/// When an event is due on a channel by a rule that does not ask who is attached.
+pub fn due_regardless(
+    rules: &[Rule],
+    channel: &str,
+    facts: &Facts,
+    at: Timestamp,
+    zone: &TimeZone,
+) -> Option<Timestamp> {
+    let fits = |rule: &&Rule| {
+        rule.channel_id() == channel
+            && rule.unless_attached.is_none()
+            && rule.on.iter().any(|on| on.may_want(facts.occasion))
+            && rule.filter.lets_pass(facts)
+    };
+    rules.iter().filter(fits).map(|rule| rule.due(facts, at, zone)).min()
+}
+
 /// Where and when an event is told: each channel once, by the rule that is due first.
 pub fn plan(rules: &[Rule], facts: &Facts, at: Timestamp, zone: &TimeZone) -> Vec<Planned> {
     let mut all: Vec<Planned> = Vec::new();
     for rule in rules.iter().filter(|rule| rule.wants(facts)) {
-        let wait = SignedDuration::try_from(rule.after.max(facts.hold)).unwrap_or_default();
-        let due = rule.not_quiet(at.checked_add(wait).unwrap_or(at), zone);
+        let due = rule.due(facts, at, zone);
         let one = Planned {
             channel: rule.channel_id(),
             label: rule.label(),
@@ -224,9 +261,10 @@ pub fn plan(rules: &[Rule], facts: &Facts, at: Timestamp, zone: &TimeZone) -> Ve
             unless_attached: rule.unless_attached,
         };
         match all.iter_mut().find(|known| known.channel == one.channel) {
-            // One that does not ask who is attached goes before one that does.
+            // Of two at the same time, the one that does not ask who is attached. A later one of that kind is not lost: see
+            // `due_regardless`.
             Some(known) => {
-                let rank = |one: &Planned| (one.unless_attached.is_some(), one.due);
+                let rank = |one: &Planned| (one.due, one.unless_attached.is_some());
                 if rank(&one) < rank(known) {
                     *known = one;
                 }

@@ -61,7 +61,8 @@ fn what_a_word_of_the_configuration_is_for() {
     assert!(rule(&[Question]).wants(&asks));
     assert!(!rule(&[Question]).wants(&permission));
     assert!(rule(&[Waiting]).is_about_sessions() && rule(&[Question]).is_about_sessions());
-    assert!(!rule(&[Job, Drift, EscalationRaised]).is_about_sessions());
+    assert!(rule(&[Job]).is_about_sessions() && rule(&[EscalationRaised]).is_about_sessions());
+    assert!(!rule(&[Drift]).is_about_sessions());
 }
 
 type Set = fn(&mut Filter, Vec<String>);
@@ -143,8 +144,37 @@ fn each_channel_is_told_once() {
     let planned = plan(&rules, &facts(Occasion::Waiting, None), at("12:00:00"), &TimeZone::UTC);
     let channels: Vec<_> = planned.iter().map(|one| one.channel.as_str()).collect();
     assert_eq!(channels, ["desktop", "bell", "mine"]);
-    assert_eq!((planned[0].due, planned[0].unless_attached), (at("12:01:00"), None));
+    assert_eq!((planned[0].due, planned[0].unless_attached), (at("12:00:00"), unless));
+    let waiting = facts(Occasion::Waiting, None);
+    let regardless = |rules: &[Rule], facts: &Facts| {
+        due_regardless(rules, "desktop", facts, at("12:00:00"), &TimeZone::UTC)
+    };
+    assert_eq!(regardless(&rules, &waiting), Some(at("12:01:00")), "when somebody is attached");
+    assert_eq!(regardless(&rules[1..2], &waiting), None);
+    assert_eq!(regardless(&rules, &facts(Occasion::Crashed, None)), None);
+    let asks = rule(&[On::Question]);
+    assert_eq!(regardless(&[asks], &waiting), Some(at("12:00:00")), "the dialog is not known");
     let rules = [later, rule(&[On::Waiting])];
     let planned = plan(&rules, &facts(Occasion::Waiting, None), at("12:00:00"), &TimeZone::UTC);
     assert_eq!(planned.iter().map(|one| one.due).collect::<Vec<_>>(), [at("12:00:00")]);
+}
+
+/// A channel of two tables is not held back by the quiet hours of the one that has nothing to do with the event.
+#[test]
+fn when_a_shared_channel_is_tried_again() {
+    let quiet = Quiet::parse(["22:00-07:00"]).unwrap();
+    let by_night = Rule { quiet, ..rule(&[On::Waiting]) };
+    let always = rule(&[On::Crashed]);
+    let rules = [by_night, always];
+    let table = [
+        (Occasion::Crashed, "23:00:00", "23:00:00"),
+        (Occasion::Waiting, "06:00:00", "07:00:00"),
+        (Occasion::Waiting, "12:00:00", "12:00:00"),
+        // No table wants it any more.
+        (Occasion::Done, "23:00:00", "23:00:00"),
+    ];
+    for (occasion, now, due) in table {
+        let next = next_try(&rules, "desktop", occasion, at(now), &TimeZone::UTC);
+        assert_eq!(next, at(due), "{occasion:?} {now}");
+    }
 }

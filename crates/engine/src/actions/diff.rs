@@ -7,7 +7,8 @@ use crate::error::{ProjectError, SessionError, WorktreeError};
 use crate::observe::snapshot;
 use crate::worktree::Repository;
 use crate::worktree::diff::Comparison;
-use crate::worktree::repository::{is_tree_of, list_in};
+use crate::worktree::owner;
+use crate::worktree::repository::list_in;
 use crate::{Context, Error};
 
 /// The worktree of a session, by what a person calls it: name, id or pane of the session, or the branch. It is found after the
@@ -42,7 +43,7 @@ pub fn repository(worktree: &Worktree) -> Result<Repository, Error> {
     // The work tree that it was made from is gone: any other one will do.
     let listed = list_in(&worktree.folder).or_else(|_| list_in(&worktree.repository));
     let others = listed.logged("list worktrees").unwrap_or_default().into_iter();
-    let mut others = others.filter(|one| one.path != worktree.folder);
+    let mut others = others.filter(|one| !one.is_at(&worktree.folder));
     others.find_map(|one| Repository::of(&one.path).ok().filter(is_it)).ok_or(error)
 }
 
@@ -55,7 +56,7 @@ pub fn compare(worktree: &Worktree) -> Result<Comparison, Error> {
         let base = home.merge_base(onto, tip)?.unwrap_or_else(|| worktree.base.clone());
         return Ok(Comparison::of_commits(&home.top, &base, tip));
     }
-    if is_tree_of(&worktree.folder, &worktree.repository) {
+    if owner::has(worktree) {
         let tree = Repository::of(&worktree.folder)?;
         let head = tree.commit("HEAD")?.unwrap_or_else(|| worktree.base.clone());
         let base = base(&home, worktree, &head)?;

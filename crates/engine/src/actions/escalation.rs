@@ -67,7 +67,11 @@ pub fn raise(context: &Context, request: &Request<'_>) -> Result<Raised, Error> 
     // Also one that was raised by somebody who was killed before anybody was told.
     if escalation.settled.is_none() && escalation.notified.is_none() {
         let key = format!("escalation/{}/raised", escalation.id);
-        problems = outbox::tell(context, &key, notice(&escalation, Occasion::EscalationRaised));
+        let notice = notice(&escalation, Occasion::EscalationRaised);
+        // An agent does not wait for channels that may take long.
+        if !outbox::leave_to_runner(context, &mut store, &key, &notice) {
+            problems = outbox::tell(context, &key, notice);
+        }
         store.set_notified(&escalation.id, Timestamp::now())?;
     }
     Ok(Raised { escalation, problems })

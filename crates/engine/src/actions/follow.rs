@@ -30,6 +30,9 @@ const RESUME: [&str; 4] = ["--resume", "resume", "--session", "--continue"];
 /// A try that fails is over by then, and the next one is due.
 const RETRY: Duration = Duration::from_secs(12);
 
+/// How long notifications of others may wait for those who are nearer to them.
+const OTHERS: Duration = Duration::from_mins(1);
+
 /// Looks once at a session, and at those whose runner was killed; writes down what people want to know, says when to look again, and sends what is
 /// due.
 pub fn follow(
@@ -47,7 +50,7 @@ pub fn follow(
     let mut reader = opened?;
     let mut targets = vec![session.to_owned()];
     if rules.are_about_sessions() {
-        targets.extend(abandoned(context, &reader.store)?);
+        targets.extend(abandoned(context, &reader.store, &rules)?);
     }
     let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
     let found: Vec<SessionStatus> =
@@ -57,7 +60,11 @@ pub fn follow(
     let own = found.iter().find(|one| one.seen.session.id.as_str() == session);
     let looked = looked(&store, &rules, own, Timestamp::now());
     say(&Looked { told, ..looked }.line());
-    outbox::flush(context, &mut store, &rules);
+    if own.is_some_and(|one| one.verdict.status.is_over()) {
+        outbox::flush_last(context, &mut store, session);
+    } else {
+        outbox::flush(context, &mut store, &rules);
+    }
     Ok(())
 }
 
@@ -88,13 +95,16 @@ fn tell_end_unseen(context: &Context, rules: &Rules, session: &str) {
 }
 
 /// Sessions that should run, and whose runner is gone without a record: nobody else would notice.
-fn abandoned(context: &Context, store: &Store) -> Result<Vec<String>, Error> {
+fn abandoned(context: &Context, store: &Store, rules: &Rules) -> Result<Vec<String>, Error> {
     let now = Timestamp::now();
     let sessions = store.sessions(&context.socket, Which::current(now))?;
     let is_abandoned = |session: &dogwatch_store::Session| match &session.stage {
         Stage::Running(started) => !processes::is_alive(started.runner),
-        // A command that only reads may have found it.
-        Stage::Lost { found, .. } => now.duration_since(*found) < session::NEWS,
+        // A command that only reads may have found it, and no runner looked since.
+        Stage::Lost { found, .. } => {
+            let last = store.last_event_detail(&session.id).logged("read notifications").flatten();
+            session::is_lost_news(*found, now, rules.since, last.as_deref())
+        }
         _ => false,
     };
     let found = sessions.into_iter().filter(|session| is_abandoned(session));
@@ -169,15 +179,18 @@ fn looked(store: &Store, rules: &Rules, own: Option<&SessionStatus>, now: Timest
     let is_busy =
         matches!(status, Status::Starting | Status::Working { .. } | Status::Unknown { .. });
     let id = own.seen.session.id.as_str();
+    let wait = |due: Timestamp| Duration::try_from(due.duration_since(now)).unwrap_or_default();
     let due = store.next_delivery(Some(id)).logged("read notifications").flatten();
-    let due = due.map(|due| {
-        let wait = Duration::try_from(due.duration_since(now)).unwrap_or_default();
+    let due = due.map(wait).map(|wait| {
         // What is due now is sent by this process; the look after that finds whether it has to be sent again.
         if wait < Duration::from_secs(1) { RETRY } else { wait + Duration::from_millis(50) }
     });
+    // What an ended session left, or none had: whoever looks first sends it.
+    let others = store.next_delivery(None).logged("read notifications").flatten();
+    let others = others.map(wait).filter(|wait| !wait.is_zero()).map(|wait| wait + OTHERS);
     let wants_stuck = rules.rules.iter().any(|rule| rule.on.contains(&On::Stuck));
     let stuck = (is_busy && wants_stuck).then_some(STUCK);
-    Looked { is_busy, next: due.into_iter().chain(stuck).min(), told: None }
+    Looked { is_busy, next: [due, others, stuck].into_iter().flatten().min(), told: None }
 }
 
 /// Writes down what people want to know of these sessions, and sends what is due. Returns after how long the next is.

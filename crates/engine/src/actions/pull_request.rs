@@ -10,7 +10,8 @@ use crate::actions::diff;
 use crate::error::WorktreeError;
 use crate::observe::agents;
 use crate::worktree::Repository;
-use crate::worktree::repository::{is_tree_of, uncommitted};
+use crate::worktree::owner;
+use crate::worktree::repository::uncommitted;
 use crate::{Context, Error};
 
 const LIMIT: Duration = Duration::from_mins(5);
@@ -53,7 +54,7 @@ pub fn open(context: &Context, target: &str, request: &Request) -> Result<Opened
         );
     }
     let mut notes = Vec::new();
-    if is_tree_of(&worktree.folder, &worktree.repository) {
+    if owner::has(&worktree) {
         let left = uncommitted(&worktree.folder)?.len();
         if left > 0 {
             let files = if left == 1 { "file is" } else { "files are" };

@@ -8,5 +8,6 @@ pub mod outbox;
 pub mod outward;
 mod process;
 pub mod report_target;
+mod rules;
 mod secret;
 pub mod tls;

@@ -3,6 +3,7 @@
 //! The database decides which process sends: an event is written once, and a delivery is taken by one process. Everybody who has
 //! something to tell also sends what others left behind: a channel that failed, a process that was killed.
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
@@ -12,25 +13,29 @@ use dogwatch_core::event::kind;
 use dogwatch_core::notice::{Notice, Occasion};
 use dogwatch_core::notify::session::{is_passing, still_holds};
 use dogwatch_core::notify::{
-    About, Channel, Facts, Filter, On, Planned, Quiet, Rule, UnlessAttached, batch, plan, retry,
+    About, Facts, Planned, UnlessAttached, batch, due_regardless, next_try, retry,
 };
 use dogwatch_protocol::event_data::NotTold;
 use dogwatch_protocol::notice::TestedChannel;
 use dogwatch_store::{DeliveryOutcome, NotifyEvent, NotifyWhat, Session, Store, TakenDelivery};
 use dogwatch_tmux::{Command, PaneId, Server, Socket};
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::channels::{self, NOBODY, Timed, clients};
 use super::outward;
-use crate::{Context, Error, config, environment};
+pub use super::rules::Rules;
+use crate::{Context, Error};
 
-/// Limit for the bell, which needs no network.
-const BELL: Duration = Duration::from_secs(2);
 /// Beyond its limit, how long a process may take to record what it sent before another one sends it again.
 const LEASE: Duration = Duration::from_secs(30);
 /// The longest wait for notifications that can be sent together.
 const LONGEST_BATCH: Duration = Duration::from_secs(5);
+
+/// How long a session's last look waits for what is not due yet, such as after `after = "30s"` or a channel that failed. Quiet hours
+/// may be longer.
+const LAST_WAIT: Duration = Duration::from_mins(10);
+/// How often it looks in that time.
+const PART: Duration = Duration::from_secs(1);
 
 /// Something that people may want to know.
 #[derive(Debug)]
@@ -38,47 +43,6 @@ pub struct News<'a> {
     pub notice: Notice,
     pub facts: Facts,
     pub what: NotifyWhat<'a>,
-}
-
-/// What the configuration says of notifications. Without any, a question rings the bell.
-#[derive(Debug)]
-pub struct Rules {
-    pub rules: Vec<Rule>,
-    zone: TimeZone,
-}
-
-impl Rules {
-    pub fn read(context: &Context) -> Result<Self, Error> {
-        config::read(context).map(|config| Self::of(&config))
-    }
-
-    fn of(config: &Config) -> Self {
-        let rules = if config.notify.is_empty() { vec![bell()] } else { config.notify_rules() };
-        Self { rules, zone: environment::local_time().time_zone().clone() }
-    }
-
-    /// Whether somebody has to look at sessions for their sake.
-    pub fn are_about_sessions(&self) -> bool {
-        self.rules.iter().any(Rule::is_about_sessions)
-    }
-
-    fn plan(&self, facts: &Facts, at: Timestamp) -> Vec<Planned> {
-        plan(&self.rules, facts, at, &self.zone)
-    }
-}
-
-fn bell() -> Rule {
-    Rule {
-        name: None,
-        channel: Channel::Bell,
-        on: vec![On::EscalationRaised],
-        filter: Filter::default(),
-        after: Duration::ZERO,
-        quiet: Quiet::default(),
-        unless_attached: None,
-        batch: Duration::ZERO,
-        limit: BELL,
-    }
 }
 
 /// Facts about a session, for the filters.
@@ -92,6 +56,40 @@ pub fn about(session: &Session) -> About {
     }
 }
 
+/// What is to be written down of something, by whoever writes down that it happened.
+#[derive(Debug)]
+pub struct Prepared {
+    key: String,
+    session: String,
+    notice: Notice,
+    pub planned: Vec<Planned>,
+    at: Timestamp,
+}
+
+impl Prepared {
+    pub fn event(&self) -> NotifyEvent<'_> {
+        let Self { key, session, notice, at, .. } = self;
+        NotifyEvent { at: *at, session, what: NotifyWhat::Key(key), notice }
+    }
+}
+
+/// Prepares what [`tell`] would write down. `None` if no rule wants it.
+pub fn prepare(context: &Context, store: &Store, key: String, notice: &Notice) -> Option<Prepared> {
+    let rules = Rules::read(context).logged("read the configuration")?;
+    let (at, facts) = (Timestamp::now(), facts(context, Some(store), notice));
+    let planned = rules.plan(&facts, at);
+    let session = facts.about.map(|about| about.id).unwrap_or_default();
+    let notice = outward::notice(notice);
+    (!planned.is_empty()).then_some(Prepared { key, session, notice, planned, at })
+}
+
+fn facts(context: &Context, store: Option<&Store>, notice: &Notice) -> Facts {
+    let session = notice.session.as_deref().zip(store);
+    let session = session.and_then(|(name, store)| find(context, store, name));
+    let about = session.as_ref().map(about);
+    Facts { occasion: notice.occasion, about, dialog: None, hold: Duration::ZERO }
+}
+
 /// Tells people of something now, as far as it is due now, and waits for it. Returns what failed; that is tried again later, and in the
 /// journal too.
 pub fn tell(context: &Context, key: &str, notice: Notice) -> Vec<String> {
@@ -102,14 +100,11 @@ pub fn tell(context: &Context, key: &str, notice: Notice) -> Vec<String> {
         Err(error) => (Rules::of(&Config::default()), vec![error.to_string()]),
     };
     let store = context.store().logged("open the database");
-    let session = notice.session.as_deref().zip(store.as_ref());
-    let session = session.and_then(|(name, store)| find(context, store, name));
-    let about = session.as_ref().map(about);
-    let facts = Facts { occasion: notice.occasion, about, dialog: None, hold: Duration::ZERO };
+    let facts = facts(context, store.as_ref(), &notice);
     let news = News { notice, facts, what: NotifyWhat::Key(key) };
     problems.extend(match store {
         Some(mut store) => tell_now(context, &mut store, &rules, &news),
-        None => send_untracked(context, &rules, &news),
+        None => send_untracked(context, &rules, &news).unwrap_or_default(),
     });
     if !problems.is_empty()
         && let Some(mut store) = context.store().logged("open the database")
@@ -141,15 +136,15 @@ fn tell_now(context: &Context, store: &mut Store, rules: &Rules, news: &News<'_>
         return Vec::new();
     }
     match post(store, news, &planned, now) {
-        Ok(true) => {
+        // Also what was written down before: whoever did so may have been killed.
+        Ok(_) => {
             let now = Timestamp::now();
             let due = planned.into_iter().filter(|one| one.due <= now).map(|one| one.channel);
-            send(context, store, rules, due.collect())
+            send(context, store, rules, due.collect()).problems
         }
-        Ok(false) => Vec::new(),
         Err(error) => {
             Err::<(), _>(error).logged("write down a notification");
-            send_untracked(context, rules, news)
+            send_untracked(context, rules, news).unwrap_or_default()
         }
     }
 }
@@ -171,10 +166,10 @@ pub fn add(
     let error = post(store, news, &planned, now).err()?;
     Err::<(), _>(error).logged("write down a notification");
     let number = number_of(news);
-    if told != Some(number) {
-        send_untracked(context, rules, news);
+    if told == Some(number) {
+        return told;
     }
-    Some(number)
+    send_untracked(context, rules, news).map(|_| number)
 }
 
 /// Writes news down for whoever sends it next, and sends nothing: an agent waits for whoever calls this.
@@ -184,6 +179,23 @@ pub fn leave(store: &mut Store, rules: &Rules, news: &News<'_>) {
     if !planned.is_empty() {
         post(store, news, &planned, now).logged("write down a notification");
     }
+}
+
+/// Writes something down for the runner of the session that calls, if an agent does, and has the runner look. `false` if that cannot be.
+pub fn leave_to_runner(context: &Context, store: &mut Store, key: &str, notice: &Notice) -> bool {
+    let Some(session) = context.caller.session.as_deref() else { return false };
+    let Some(rules) = Rules::read(context).logged("read the configuration") else { return false };
+    // Without a table, no runner looks.
+    if rules.is_default || !rules.are_about_sessions() {
+        return false;
+    }
+    let Some(prepared) = prepare(context, store, key.to_owned(), notice) else { return true };
+    let added = store.add_notification(&prepared.event(), &prepared.planned);
+    if added.logged("write down a notification").is_none() {
+        return false;
+    }
+    context.state.tell_news(session);
+    true
 }
 
 /// The same for the same event of a session.
@@ -210,12 +222,18 @@ fn post(
 
 /// Sends what is due on all channels, and waits for what is to be sent together with it. What failed is tried again later.
 pub fn flush(context: &Context, store: &mut Store, rules: &Rules) {
+    // Channels that were ready, and gave nothing: another process was first, or the database cannot be written.
+    let mut barren: HashSet<String> = HashSet::new();
     loop {
         let now = Timestamp::now();
-        let Some(channels) = store.ready_channels(now).logged("read notifications") else { return };
+        let Some(mut channels) = store.ready_channels(now).logged("read notifications") else {
+            return;
+        };
+        channels.retain(|(channel, _)| !barren.contains(channel));
         let (ready, later): (Vec<_>, Vec<_>) = channels.into_iter().partition(|(_, at)| *at <= now);
         if !ready.is_empty() {
-            send(context, store, rules, ready.into_iter().map(|(channel, _)| channel).collect());
+            let ready = ready.into_iter().map(|(channel, _)| channel).collect();
+            barren.extend(send(context, store, rules, ready).barren);
             continue;
         }
         let Some(next) = later.into_iter().map(|(_, at)| at).min() else { return };
@@ -228,8 +246,39 @@ pub fn flush(context: &Context, store: &mut Store, rules: &Rules) {
     }
 }
 
-/// Sends everything that is due on these channels, in parallel. Returns what failed.
-fn send(context: &Context, store: &mut Store, rules: &Rules, channels: Vec<String>) -> Vec<String> {
+/// Sends what is due until nothing of a session that has ended is left to send, or it takes too long: its runner is gone, and there may
+/// be no other. Whoever looks next sends the rest.
+pub fn flush_last(context: &Context, store: &mut Store, session: &str) {
+    let until = later(Timestamp::now(), LAST_WAIT);
+    loop {
+        let Some(rules) = Rules::read(context).logged("read the configuration") else { return };
+        flush(context, store, &rules);
+        let next = store.next_delivery(Some(session)).logged("read notifications").flatten();
+        let Some(next) = next.filter(|next| *next <= until) else { return };
+        let now = Timestamp::now();
+        if now >= until {
+            return;
+        }
+        let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+        // What is overdue could not be taken: the disk may be full.
+        let wait = if wait.is_zero() { PART } else { wait.min(PART) };
+        // sleep: until it is due, in short parts: another process may send it, or the configuration change
+        std::thread::sleep(wait);
+    }
+}
+
+/// What became of a call of [`send`].
+#[derive(Debug, Default)]
+struct Pass {
+    /// What failed.
+    problems: Vec<String>,
+    /// Channels on which there was nothing to send.
+    barren: Vec<String>,
+}
+
+/// Sends everything that is due on these channels, in parallel.
+fn send(context: &Context, store: &mut Store, rules: &Rules, channels: Vec<String>) -> Pass {
+    let mut pass = Pass::default();
     let mut batches = Vec::new();
     let mut sinks = Vec::new();
     for channel in channels {
@@ -238,27 +287,29 @@ fn send(context: &Context, store: &mut Store, rules: &Rules, channels: Vec<Strin
         let limit = rule.map_or(Duration::ZERO, |rule| rule.limit) + LEASE;
         let until = later(now, limit);
         let taken = store.take_deliveries(&channel, now, until).logged("take notifications");
-        let Some(taken) = taken.filter(|taken| !taken.is_empty()) else { continue };
+        let Some(taken) = taken.filter(|taken| !taken.is_empty()) else {
+            pass.barren.push(channel);
+            continue;
+        };
         let Some(rule) = rule else {
             let because = "the channel is no longer configured";
             settle(store, &ids(&taken), DeliveryOutcome::Skipped { because });
             continue;
         };
-        let wanted = wanted(context, store, taken);
+        let wanted = wanted(context, store, rules, &channel, taken);
         let notices = wanted.iter().map(|one| one.notice.clone()).collect();
         let Some(notice) = batch::combine(notices) else { continue };
         sinks.push((Timed::new(context, rule), outward::notice(&notice)));
         batches.push((rule, wanted));
     }
-    let mut problems = Vec::new();
     for ((rule, taken), tried) in batches.into_iter().zip(channels::send_all(sinks)) {
         if let Err(problem) = &tried.result {
-            problems.push(format!("{}: {problem}", tried.label));
+            pass.problems.push(format!("{}: {problem}", tried.label));
         }
-        record(store, rules, rule, &taken, tried.result);
+        record(store, rules, &rule.channel_id(), &taken, tried.result);
     }
-    problems.retain(|problem| !problem.ends_with(NOBODY));
-    problems
+    pass.problems.retain(|problem| !problem.ends_with(NOBODY));
+    pass
 }
 
 fn ids(taken: &[TakenDelivery]) -> Vec<i64> {
@@ -266,19 +317,37 @@ fn ids(taken: &[TakenDelivery]) -> Vec<i64> {
 }
 
 /// Those that are still worth telling. The others are recorded as skipped.
-fn wanted(context: &Context, store: &mut Store, taken: Vec<TakenDelivery>) -> Vec<TakenDelivery> {
+fn wanted(
+    context: &Context,
+    store: &mut Store,
+    rules: &Rules,
+    channel: &str,
+    taken: Vec<TakenDelivery>,
+) -> Vec<TakenDelivery> {
     let mut wanted = Vec::new();
     for one in taken {
-        let because = if one.is_deferred && is_over(store, &one) {
-            "over before it was due"
-        } else if one.unless_attached.is_some_and(|which| is_attached(context, store, &one, which))
-        {
-            "somebody is attached"
-        } else {
+        if one.is_deferred && is_over(store, &one) {
+            let because = "over before it was due";
+            settle(store, &[one.id], DeliveryOutcome::Skipped { because });
+            continue;
+        }
+        let because = "somebody is attached";
+        let session = store.by_id(&one.session).logged("read a session").flatten();
+        let which = one.unless_attached;
+        if !which.is_some_and(|which| is_attached(context, session.as_ref(), which)) {
             wanted.push(one);
             continue;
-        };
-        settle(store, &[one.id], DeliveryOutcome::Skipped { because });
+        }
+        let about = session.as_ref().map(about);
+        let occasion = one.notice.occasion;
+        let facts = Facts { occasion, about, dialog: None, hold: Duration::ZERO };
+        match due_regardless(&rules.rules, channel, &facts, one.at, &rules.zone) {
+            None => settle(store, &[one.id], DeliveryOutcome::Skipped { because }),
+            Some(at) if at > Timestamp::now() => {
+                settle(store, &[one.id], DeliveryOutcome::Later { at, because });
+            }
+            Some(_) => wanted.push(one),
+        }
     }
     wanted
 }
@@ -293,14 +362,8 @@ fn is_over(store: &Store, one: &TakenDelivery) -> bool {
     later == Some(true) || state.is_some_and(|state| !still_holds(&one.detail, &state.key))
 }
 
-fn is_attached(
-    context: &Context,
-    store: &Store,
-    one: &TakenDelivery,
-    which: UnlessAttached,
-) -> bool {
-    let session = store.by_id(&one.session).logged("read a session").flatten();
-    let server = match &session {
+fn is_attached(context: &Context, session: Option<&Session>, which: UnlessAttached) -> bool {
+    let server = match session {
         Some(session) if session.socket != context.socket => {
             Server::new(Socket::Path(session.socket.clone()))
         }
@@ -310,7 +373,7 @@ fn is_attached(
     if which == UnlessAttached::Server || clients.is_empty() {
         return !clients.is_empty();
     }
-    let pane: Option<PaneId> = session.and_then(|session| session.pane?.parse().ok());
+    let pane: Option<PaneId> = session.and_then(|session| session.pane.as_ref()?.parse().ok());
     let Some(pane) = pane else { return false };
     let shown_in = Command::about_pane(pane, "#{session_id}");
     let Some(reply) = server.run_one(shown_in).logged("ask tmux") else { return false };
@@ -322,7 +385,7 @@ fn is_attached(
 fn record(
     store: &mut Store,
     rules: &Rules,
-    rule: &Rule,
+    channel: &str,
     taken: &[TakenDelivery],
     result: Result<(), String>,
 ) {
@@ -338,7 +401,8 @@ fn record(
     for one in taken {
         let outcome = match retry::pause(one.attempts + 1) {
             Some(pause) => {
-                let at = rule.not_quiet(later(now, pause), &rules.zone);
+                let (occasion, at) = (one.notice.occasion, later(now, pause));
+                let at = next_try(&rules.rules, channel, occasion, at, &rules.zone);
                 DeliveryOutcome::Again { at, because: &because }
             }
             None => DeliveryOutcome::Failed { because: &because },
@@ -356,9 +420,22 @@ fn later(now: Timestamp, by: Duration) -> Timestamp {
     now.checked_add(SignedDuration::try_from(by).unwrap_or_default()).unwrap_or(now)
 }
 
-/// Sends without the database, if that cannot be used. Returns what failed.
-pub fn send_untracked(context: &Context, rules: &Rules, news: &News<'_>) -> Vec<String> {
-    let planned = rules.plan(&news.facts, Timestamp::now());
+/// Sends what is due now without the database, if that cannot be used. What is due later is left to later looks. Returns what failed;
+/// `None` if nothing was due.
+pub fn send_untracked(context: &Context, rules: &Rules, news: &News<'_>) -> Option<Vec<String>> {
+    let now = Timestamp::now();
+    let since = match news.what {
+        NotifyWhat::Status { since, .. } => since.unwrap_or(now),
+        NotifyWhat::Key(_) => now,
+    };
+    // What may be gone in a moment is sent all the same: it cannot be written down that it stays.
+    let facts = Facts { hold: Duration::ZERO, ..news.facts.clone() };
+    let mut planned = rules.plan(&facts, since.min(now));
+    // Of a session that cannot be read, it is not known who is attached to it: rather once too often.
+    planned.retain(|one| {
+        let is_attached = || is_attached(context, None, UnlessAttached::Server);
+        one.due <= now && (one.unless_attached != Some(UnlessAttached::Server) || !is_attached())
+    });
     let channels: Vec<&str> = planned.iter().map(|one| one.channel.as_str()).collect();
     let mut seen = Vec::new();
     let mut sinks = Vec::new();
@@ -369,8 +446,11 @@ pub fn send_untracked(context: &Context, rules: &Rules, news: &News<'_>) -> Vec<
             sinks.push((Timed::new(context, rule), outward::notice(&news.notice)));
         }
     }
+    if sinks.is_empty() {
+        return None;
+    }
     let failed = |tried: channels::Tried| Some(format!("{}: {}", tried.label, tried.result.err()?));
-    channels::send_all(sinks).into_iter().filter_map(failed).collect()
+    Some(channels::send_all(sinks).into_iter().filter_map(failed).collect())
 }
 
 /// Sends a test notification on the channels with this name, id or kind, or on all. `None` if there is none.

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_base::program;
 use dogwatch_core::notify::pace::{Looked, Pace};
 use dogwatch_store::StateDir;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -264,7 +265,7 @@ impl Shared {
     fn start(&self, out: Stdio, told: Option<u64>) -> std::io::Result<Child> {
         let tmux = std::env::var("TMUX").unwrap_or_default();
         let socket = tmux.split(',').next().unwrap_or_default();
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(program::own()?);
         command.env_clear().envs(self.environment.iter().map(|(key, value)| (key, value)));
         for name in OF_THE_AGENT {
             command.env_remove(name);

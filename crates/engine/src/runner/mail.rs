@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_base::program;
 use dogwatch_store::StateDir;
 
 /// One that ends badly within this time would do so again.
@@ -61,7 +62,7 @@ impl Mail {
 /// In a process group of its own, without the terminal: what is typed there is for the agent.
 fn start(state: &StateDir, session: &str) -> Option<i32> {
     let tmux = std::env::var("TMUX").ok()?;
-    let mut command = Command::new(std::env::current_exe().ok()?);
+    let mut command = Command::new(program::own().logged("find our own program")?);
     command.arg("--state-dir").arg(state.root());
     command.arg("--socket").arg(tmux.split(',').next()?);
     command.args(["deliver", session]);

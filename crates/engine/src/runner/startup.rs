@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
+use dogwatch_base::program;
 use dogwatch_core::record::Exit;
 use dogwatch_core::startup::{Fallback, Reduced};
 use dogwatch_store::{SessionFolder, StateDir, Store};
@@ -106,7 +107,7 @@ fn screen() -> Option<String> {
 
 /// Starts [`watch_start`] in a process of its own, in a process group of its own and without the terminal.
 pub(super) fn start_watcher(state: &StateDir, id: &str) {
-    let Some(dogwatch) = std::env::current_exe().logged("find our own program") else { return };
+    let Some(dogwatch) = program::own().logged("find our own program") else { return };
     let mut command = Command::new(dogwatch);
     command.arg("--state-dir").arg(state.root()).args(["run", "--startup", id]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -278,6 +278,7 @@ impl Tree {
         let none = || WorktreeError::NoCommits { path: repository.top.clone() };
         let base = repository.commit("HEAD")?.ok_or_else(none)?;
         make::carry_out(&make::Plan {
+            session: None,
             repository,
             folder: dir.to_owned(),
             branch: branch.to_owned(),

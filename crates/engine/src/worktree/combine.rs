@@ -142,7 +142,7 @@ fn in_scratch(home: &Repository, what: Combination<'_>) -> Result<Combined, Erro
 /// Removes the work tree that they are combined in, also one that a killed call left.
 pub fn remove_scratch(home: &Repository, scratch: &Path) -> Result<(), Error> {
     std::fs::remove_dir_all(scratch).logged_unless_missing("remove a folder");
-    if home.list()?.iter().any(|listed| listed.path == scratch) {
+    if home.list()?.iter().any(|listed| listed.is_at(scratch)) {
         let args = ["worktree", "remove", "--force", "--force"];
         let remove = |command: &mut std::process::Command| {
             command.arg(scratch);

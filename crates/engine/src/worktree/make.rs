@@ -1,16 +1,18 @@
 //! Makes a worktree with a branch, or takes back what a killed process made of one.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
+use dogwatch_core::worktree::finish::Way;
 use dogwatch_core::worktree::names::{self, DEFAULT_FOLDER, Surroundings};
 use dogwatch_core::worktree::settings::hash;
-use dogwatch_store::{Worktree, tidy};
+use dogwatch_store::{Worktree, WorktreeStage, tidy};
 
 use super::repository::{self, Repository, is_tree_of};
-use super::{provide, step};
+use super::{owner, provide, step};
 use crate::error::WorktreeError;
 use crate::observe::arrival;
 use crate::{Context, Error, config};
@@ -32,6 +34,8 @@ pub struct Wish {
 /// What will be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
+    /// The session that it is for, if a record describes it.
+    pub session: Option<String>,
     pub repository: Repository,
     pub folder: PathBuf,
     pub branch: String,
@@ -61,8 +65,15 @@ pub fn lock(context: &Context, common: &Path) -> Result<Lock, Error> {
     Ok(Lock(file))
 }
 
-/// Decides branch and folder; changes nothing. `session` is the name that the session will have, as far as it is known.
-pub fn plan(context: &Context, dir: &Path, wish: &Wish, session: &str) -> Result<Plan, Error> {
+/// Decides branch and folder; changes nothing. `id` and `session` are the id and the name that the session
+/// will have, as far as the name is known.
+pub fn plan(
+    context: &Context,
+    dir: &Path,
+    wish: &Wish,
+    id: &str,
+    session: &str,
+) -> Result<Plan, Error> {
     let repository = Repository::of(dir)?;
     if let Some(branch) = &wish.branch
         && let Some(problem) = names::branch_problem(branch)
@@ -96,7 +107,9 @@ pub fn plan(context: &Context, dir: &Path, wish: &Wish, session: &str) -> Result
         base = repository.merge_base(&base, &tip)?.unwrap_or(tip);
         notes.push(format!("continuing on the existing branch {branch}"));
         let folder = folder(context, &repository, &branch)?;
-        return Ok(Plan { repository, folder, branch, owns_branch: false, target, base, notes });
+        let owns_branch = false;
+        let session = Some(id.to_owned());
+        return Ok(Plan { session, repository, folder, branch, owns_branch, target, base, notes });
     }
     if wish.base.is_none() {
         let changed = repository::uncommitted(&repository.top)?.len();
@@ -111,7 +124,8 @@ pub fn plan(context: &Context, dir: &Path, wish: &Wish, session: &str) -> Result
         notes.push("submodules are not checked out in the worktree; a setup command can: git submodule update --init".into());
     }
     let folder = folder(context, &repository, &branch)?;
-    Ok(Plan { repository, folder, branch, owns_branch: true, target, base, notes })
+    let session = Some(id.to_owned());
+    Ok(Plan { session, repository, folder, branch, owns_branch: true, target, base, notes })
 }
 
 /// The branch, and its last commit if it exists.
@@ -133,7 +147,7 @@ fn branch(
     Err(WorktreeError::BranchExists { branch: wanted }.into())
 }
 
-/// A folder that does not exist yet.
+/// A folder that does not exist yet, and that no other worktree may come back to.
 fn folder(context: &Context, repository: &Repository, branch: &str) -> Result<PathBuf, Error> {
     let told = config::read(context)?.worktree.folder;
     let around = Surroundings {
@@ -143,17 +157,31 @@ fn folder(context: &Context, repository: &Repository, branch: &str) -> Result<Pa
     };
     let folder = names::folder(told.as_deref().unwrap_or(DEFAULT_FOLDER), around)
         .map_err(|problem| WorktreeError::BadFolder { problem })?;
-    let folder = tidy(&folder);
+    // As git prints it.
+    let folder = owner::real(&tidy(&folder));
     let name = names::slug(branch);
-    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
+    let listed = repository.list()?;
+    let taken = taken(context)?;
+    let is_free = |path: &PathBuf| {
+        path.symlink_metadata().is_err()
+            && !taken.contains(path)
+            && !listed.iter().any(|one| one.is_at(path))
+    };
     let found = (1..TRIES).map(|n| folder.join(names::numbered(&name, n))).find(is_free);
     let none = || WorktreeError::BadFolder { problem: format!("{} is full", folder.display()) };
     Ok(found.ok_or_else(none)?)
 }
 
+/// The folders of worktrees that are not finished, or were kept: their records stand for them, even if the folder is gone for now.
+fn taken(context: &Context) -> Result<HashSet<PathBuf>, Error> {
+    let mut all = context.store()?.worktrees()?;
+    all.retain(|one| one.finished().is_none_or(|how| how.way == Way::Keep));
+    Ok(all.into_iter().map(|one| owner::real(&one.folder)).collect())
+}
+
 /// Makes the worktree. Returns the directory in it that corresponds to the one of the plan.
 pub fn carry_out(plan: &Plan) -> Result<PathBuf, Error> {
-    let Plan { repository, folder, branch, owns_branch, base, .. } = plan;
+    let Plan { repository, folder, branch, owns_branch, base, session, .. } = plan;
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(Error::io(format!("make {}", parent.display())))?;
     }
@@ -177,6 +205,10 @@ pub fn carry_out(plan: &Plan) -> Result<PathBuf, Error> {
         return Err(repository::failed("worktree add", &repository.top, said.complaint()));
     }
     step();
+    if let Some(session) = session {
+        owner::write(folder, session)?;
+        step();
+    }
     // Without the slash at the end of a prefix.
     let dir: PathBuf = folder.join(&repository.prefix).components().collect();
     // Its folder may not be in the commit.
@@ -185,10 +217,13 @@ pub fn carry_out(plan: &Plan) -> Result<PathBuf, Error> {
 
 /// Takes back a worktree in which no session was ever started. What a person put in its place, and a branch that has moved, stay.
 pub fn undo(worktree: &Worktree) -> Result<(), Error> {
-    let Worktree { home, folder, branch, repository: common, .. } = worktree;
+    let Worktree { home, folder, branch, repository: common, session, .. } = worktree;
     wait_for_git(home, folder);
     step();
     if is_tree_of(folder, common) {
+        if !is_unused(worktree)? {
+            return Ok(());
+        }
         fs::remove_dir_all(folder).logged_unless_missing("remove a folder");
     } else {
         // git made the folder and was killed before it wrote anything: it is empty, or it is not ours.
@@ -196,8 +231,9 @@ pub fn undo(worktree: &Worktree) -> Result<(), Error> {
     }
     step();
     if home.is_dir() && folder.symlink_metadata().is_err() {
-        let is_it = |listed: &repository::Listed| listed.path == *folder;
-        if repository::list_in(home)?.iter().any(is_it) {
+        let listed = repository::list_in(home)?;
+        let is_another = owner::is_another(owner::of_note(common, folder).as_deref(), session);
+        if listed.iter().any(|one| one.is_at(folder)) && !is_another {
             // Twice: git locks a worktree that it is making.
             let args = ["worktree", "remove", "--force", "--force"];
             repository::run_with(
@@ -210,7 +246,10 @@ pub fn undo(worktree: &Worktree) -> Result<(), Error> {
             )?;
         }
         step();
-        if worktree.owns_branch {
+        // `update-ref` would delete it under a worktree that has it checked out.
+        let is_used =
+            |one: &repository::Listed| !one.is_at(folder) && one.branch.as_ref() == Some(branch);
+        if worktree.owns_branch && !listed.iter().any(is_used) {
             let name = format!("refs/heads/{branch}");
             repository::run(home, &["update-ref", "-d", &name, &worktree.base], b"")
                 .logged("delete a branch");
@@ -219,12 +258,34 @@ pub fn undo(worktree: &Worktree) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether the worktree in the folder is the one that was made, without work in it. Its owner is written as soon as git is done.
+fn is_unused(worktree: &Worktree) -> Result<bool, Error> {
+    let Worktree { home, folder, branch, base, session, .. } = worktree;
+    if let Some(found) = owner::of_folder(folder)? {
+        return Ok(found == session.as_str());
+    }
+    if worktree.stage != WorktreeStage::Making {
+        // Of a version that did not write it.
+        return Ok(repository::uncommitted(folder)?.is_empty());
+    }
+    let listed = repository::list_in(home)?;
+    let Some(listed) = listed.iter().find(|one| one.is_at(folder)) else { return Ok(false) };
+    let is_as_made = listed.branch.as_ref() == Some(branch)
+        && (!worktree.owns_branch || listed.head.as_ref() == Some(base));
+    Ok(is_as_made && (is_initializing(listed) || repository::uncommitted(folder)?.is_empty()))
+}
+
+/// git locks a worktree that it is making.
+fn is_initializing(listed: &repository::Listed) -> bool {
+    listed.locked.as_deref() == Some("initializing")
+}
+
 /// The git process of a maker that was killed goes on for a moment; it has locked the worktree meanwhile. If it was killed too, the
 /// lock stays.
 fn wait_for_git(home: &Path, folder: &Path) {
     let is_at_work = || {
         let listed = repository::list_in(home).logged("list worktrees").unwrap_or_default();
-        listed.iter().any(|one| one.path == folder && one.locked.as_deref() == Some("initializing"))
+        listed.iter().any(|one| one.is_at(folder) && is_initializing(one))
     };
     arrival::wait_in(folder, PATIENCE, || (!is_at_work()).then_some(()));
 }

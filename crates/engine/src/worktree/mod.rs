@@ -6,6 +6,7 @@
 pub mod combine;
 pub mod diff;
 pub mod make;
+pub mod owner;
 pub mod provide;
 pub mod remove;
 pub mod repository;

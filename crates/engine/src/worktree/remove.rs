@@ -8,7 +8,7 @@ use dogwatch_base::git::status::Change;
 use dogwatch_base::log::{Logged as _, LoggedIo as _};
 
 use super::repository::{self, is_tree_of};
-use super::step;
+use super::{owner, step};
 use crate::Error;
 
 /// A worktree that may be removed.
@@ -21,8 +21,16 @@ pub struct Removable<'a> {
     pub folder: &'a Path,
     /// Part of the name that the folder gets before it is deleted.
     pub mark: &'a str,
+    /// The session that it was made for: a worktree that another one has at this path by now stays.
+    pub session: Option<&'a str>,
     /// Also with what is not committed.
     pub force: bool,
+}
+
+impl Removable<'_> {
+    fn is_of_another(&self, found: Option<&str>) -> bool {
+        self.session.is_some_and(|session| owner::is_another(found, session))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +58,9 @@ pub fn remove(one: Removable<'_>) -> Result<Removal, Error> {
         if !is_tree_of(folder, common) {
             return Ok(Removal::Left("it is not a worktree of this repository any more".into()));
         }
+        if one.is_of_another(owner::of_folder(folder)?.as_deref()) {
+            return Ok(Removal::Left("it is the worktree of another session by now".into()));
+        }
         if let Some(why) = why_not(one, folder)? {
             return Ok(Removal::Left(why));
         }
@@ -66,7 +77,9 @@ pub fn remove(one: Removable<'_>) -> Result<Removal, Error> {
     step();
     // Only git's own note of it is left. `prune` would also remove notes of other worktrees, such as on a disk that is not
     // mounted now.
-    if repository::list_in(home)?.iter().any(|listed| listed.path == folder) {
+    if repository::list_in(home)?.iter().any(|listed| listed.is_at(folder))
+        && !one.is_of_another(owner::of_note(common, folder).as_deref())
+    {
         let args = ["worktree", "remove", "--force"];
         let said = repository::run_with(
             home,
@@ -88,11 +101,11 @@ pub fn remove(one: Removable<'_>) -> Result<Removal, Error> {
 /// one.
 pub fn clear(home: &Path, common: &Path, folder: &Path) {
     let mark = folder.file_name().unwrap_or_default().to_string_lossy();
-    let one = Removable { home, common, folder, mark: &mark, force: true };
+    let one = Removable { home, common, folder, mark: &mark, session: None, force: true };
     remove(one).logged("remove a worktree");
     fs::remove_dir_all(folder).logged_unless_missing("remove a folder");
     let listed = repository::list_in(home).logged("list worktrees").unwrap_or_default();
-    if listed.iter().any(|listed| listed.path == folder) {
+    if listed.iter().any(|listed| listed.is_at(folder)) {
         // Twice: git locks a worktree that it is making.
         let args = ["worktree", "remove", "--force", "--force"];
         let with = |command: &mut std::process::Command| {
@@ -110,7 +123,7 @@ pub fn parked(folder: &Path, mark: &str) -> PathBuf {
 /// Why its folder must stay.
 fn why_not(one: Removable<'_>, tree: &Path) -> Result<Option<String>, Error> {
     let listed = repository::list_in(one.home)?;
-    let locked = listed.into_iter().find(|listed| listed.path == one.folder).and_then(|l| l.locked);
+    let locked = listed.into_iter().find(|listed| listed.is_at(one.folder)).and_then(|l| l.locked);
     if let Some(why) = locked {
         return Ok(Some(format!("it is locked ({why}); unlock it with `git worktree unlock`")));
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use dogwatch_base::git::{self, status};
 use dogwatch_base::program::{self, Ended};
 
+use super::owner;
 use crate::Error;
 use crate::error::{ProjectError, WorktreeError};
 
@@ -34,6 +35,13 @@ pub struct Listed {
     pub branch: Option<String>,
     /// Why it is locked; may be empty.
     pub locked: Option<String>,
+}
+
+impl Listed {
+    /// Whether this is its folder. git prints paths without symbolic links.
+    pub fn is_at(&self, folder: &Path) -> bool {
+        self.path == folder || self.path == owner::real(folder)
+    }
 }
 
 impl Repository {

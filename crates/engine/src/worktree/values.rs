@@ -1,7 +1,8 @@
 //! Numbers that each session has for itself, such as a port.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::worktree::settings::Range;
@@ -74,6 +75,37 @@ pub fn lives(context: &Context, session: &Session) -> bool {
     }
 }
 
+/// Neither on this machine's own address nor on all of them. An address that there is not, such as without IPv6, is free.
 fn nobody_listens(port: u32) -> bool {
-    u16::try_from(port).is_ok_and(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
+    let Ok(port) = u16::try_from(port) else { return false };
+    let addresses: [IpAddr; 4] = [
+        Ipv4Addr::LOCALHOST.into(),
+        Ipv6Addr::LOCALHOST.into(),
+        Ipv4Addr::UNSPECIFIED.into(),
+        Ipv6Addr::UNSPECIFIED.into(),
+    ];
+    let is_taken = [ErrorKind::AddrInUse, ErrorKind::PermissionDenied];
+    let is_free = |address: &IpAddr| match TcpListener::bind((*address, port)) {
+        Ok(_) => true,
+        Err(error) => !is_taken.contains(&error.kind()),
+    };
+    addresses.iter().all(is_free)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_taken_on_whichever_address() {
+        for address in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"] {
+            // Without IPv6 there is nothing to find.
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let port = u32::from(listener.local_addr().unwrap().port());
+            assert!(!nobody_listens(port), "{address}");
+            drop(listener);
+            assert!(nobody_listens(port), "{address}");
+        }
+        assert!(!nobody_listens(70_000));
+    }
 }

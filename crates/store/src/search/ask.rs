@@ -46,12 +46,15 @@ impl SearchIndex {
         fits: impl Fn(&Source) -> bool,
     ) -> Result<(Vec<Found>, bool), StoreError> {
         self.read(|c| {
+            // One view of the index: rows that are written meanwhile would be of other sources, or gone when they are shown.
+            let view = c.unchecked_transaction()?;
+            let c = &*view;
             let sources = by_time(c, fits)?;
             let rows = matching(c, question.expression, FEW + 1)?;
             let chosen = if rows.len() > FEW {
                 one_by_one(c, question, &sources)?
             } else {
-                of_all(c, &rows, &sources, question.limit + 1)?
+                of_all(c, question, &rows, &sources)?
             };
             let is_more = chosen.len() > question.limit;
             let shown = chosen.into_iter().take(question.limit);
@@ -83,13 +86,14 @@ fn matching(c: &Connection, expression: &str, most: usize) -> rusqlite::Result<V
         .collect()
 }
 
-/// The best of all matches. Titles and prompts are the first rows of a source.
+/// The best of all matches. Titles and prompts are the first rows of a source, but agents also find a title later.
 fn of_all<'a>(
     c: &Connection,
+    question: &Question<'_>,
     rows: &[i64],
     sources: &'a [Source],
-    most: usize,
 ) -> rusqlite::Result<Vec<Chosen<'a>>> {
+    let words = words(question.expression);
     let known: HashMap<i64, &Source> = sources.iter().map(|source| (source.id, source)).collect();
     let mut of_each: HashMap<i64, (i64, i64, u32)> = HashMap::new();
     for row in rows.iter().filter(|row| known.contains_key(&(**row >> BITS))) {
@@ -98,15 +102,35 @@ fn of_all<'a>(
     }
     let mut ranked = Vec::new();
     for (id, (first, last, matches)) in of_each {
-        // Only the first rows can be titles: nothing else need be read.
-        let is_first = first & ((1 << BITS) - 1) < 4 && is_heading(c, first)?;
-        let row = if is_first { first } else { last };
-        ranked.push((is_first, Chosen { source: known[&id], row, matches }));
+        let mut heading = None;
+        if first & ((1 << BITS) - 1) < 4 && is_heading(c, first)? {
+            heading = Some(first);
+        } else if has_one_of(known[&id], &words) {
+            // Only of these, more rows need be read.
+            let mut own = rows.iter().copied().filter(|row| row >> BITS == id);
+            heading = own
+                .find_map(|row| is_heading(c, row).map(|is| is.then_some(row)).transpose())
+                .transpose()?;
+        }
+        let row = heading.unwrap_or(last);
+        ranked.push((heading.is_some(), Chosen { source: known[&id], row, matches }));
     }
     ranked.sort_by_key(|(is_first, chosen)| {
         (std::cmp::Reverse((*is_first, chosen.source.latest)), chosen.source.id)
     });
-    Ok(ranked.into_iter().map(|(_, chosen)| chosen).take(most).collect())
+    Ok(ranked.into_iter().map(|(_, chosen)| chosen).take(question.limit + 1).collect())
+}
+
+/// The words of an expression, in small letters.
+fn words(expression: &str) -> Vec<String> {
+    let words = expression.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Whether the title of a source has one of the words.
+fn has_one_of(source: &Source, words: &[String]) -> bool {
+    let title = source.title.as_deref().unwrap_or_default().to_lowercase();
+    words.iter().any(|word| title.contains(word.as_str()))
 }
 
 fn is_heading(c: &Connection, row: i64) -> rusqlite::Result<bool> {

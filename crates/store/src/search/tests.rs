@@ -136,3 +136,20 @@ fn many_processes_may_write_together() {
     });
     assert_eq!(index.sources().unwrap().len(), 80);
 }
+
+/// An agent finds a title for its conversation after some time.
+#[test]
+fn a_title_that_came_later_is_first_too() {
+    let (_tmp, _dir, mut index) = index();
+    let begun: Vec<Doc> = (0..9).map(|n| doc("the limiter", "agent", n)).collect();
+    assert!(index.add(&addition("/titled", Some(0), 9, &begun)).unwrap());
+    let later = [doc("Limiter of the API", "title", 10)];
+    let titled =
+        Addition { title: Some("Limiter of the API"), ..addition("/titled", Some(9), 10, &later) };
+    assert!(index.add(&titled).unwrap());
+    let new = [doc("the limiter again", "agent", 99)];
+    assert!(index.add(&addition("/new", Some(0), 9, &new)).unwrap());
+    let found = found(&index, "limiter");
+    assert_eq!(found[0], ("/titled".to_owned(), "[Limiter] of the API".to_owned()));
+    assert_eq!(found[1].0, "/new");
+}

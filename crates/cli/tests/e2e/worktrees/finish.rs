@@ -59,6 +59,63 @@ fn merged_rebased_and_squashed() {
     }
 }
 
+/// What users set for their own use of git changes nothing.
+#[test]
+fn settings_of_the_user() {
+    for way in ["--merge", "--rebase", "--squash"] {
+        for ff in ["false", "only"] {
+            let repo = Repo::new();
+            for (name, value) in [
+                ("merge.ff", ff),
+                ("merge.autoStash", "true"),
+                ("rebase.updateRefs", "true"),
+                ("rebase.autoSquash", "true"),
+                ("rebase.rebaseMerges", "true"),
+                ("rerere.enabled", "true"),
+                ("rerere.autoUpdate", "true"),
+                ("commit.cleanup", "strip"),
+                ("commit.template", "/no/such"),
+                ("core.editor", "false"),
+                ("color.ui", "always"),
+                ("status.showUntrackedFiles", "no"),
+                ("status.relativePaths", "true"),
+                ("diff.noPrefix", "true"),
+                ("diff.external", "false"),
+                ("log.showSignature", "true"),
+                ("core.quotePath", "true"),
+            ] {
+                repo.git(&["config", name, value]);
+            }
+            let tree = repo.worked("x", "größe", "x\n");
+            let middle = git(&repo.env, &tree.folder, &["rev-parse", "HEAD"]);
+            repo.git(&["branch", "-q", "middle", &middle]);
+            write(&tree.folder, "größe", "y\n");
+            commit(&repo.env, &tree.folder, "fixup! work of x");
+            repo.write("meanwhile", "m\n");
+            repo.commit("meanwhile");
+            // Hidden by the settings, and not lost.
+            write(&tree.folder, "draft", "d\n");
+            let output = refused(repo.finish(&["x", way]), "uncommitted");
+            assert!(output.contains("draft"), "{output}");
+            fs::remove_file(tree.folder.join("draft")).unwrap();
+            let diff = repo.dogwatch(&["diff", "x"]).success().text();
+            assert!(diff.contains("+++ b/") && !diff.contains('\u{1b}'), "{diff}");
+            let mut args = vec!["x", way];
+            if way != "--rebase" {
+                args.extend(["-m", "#1 of x"]);
+            }
+            let _ = repo.finish(&args).success();
+            assert_eq!(repo.git(&["rev-parse", "middle"]), middle, "{way} {ff}");
+            assert_eq!(fs::read_to_string(repo.top().join("größe")).unwrap(), "y\n");
+            let subjects = repo.git(&["log", "--format=%s", "-2"]);
+            match way {
+                "--rebase" => assert_eq!(subjects, "fixup! work of x\nwork of x"),
+                _ => assert!(subjects.starts_with("#1 of x\n"), "{subjects}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn a_message_of_ones_own_and_the_only_commits_message() {
     let repo = Repo::new();

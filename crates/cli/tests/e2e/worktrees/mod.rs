@@ -5,6 +5,7 @@ mod diff;
 mod finish;
 mod forge;
 mod killed;
+mod reused;
 mod settings;
 
 use std::fs;

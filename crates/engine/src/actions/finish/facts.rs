@@ -6,8 +6,8 @@ use dogwatch_store::{Worktree, WorktreeStage};
 
 use crate::actions::diff;
 use crate::observe::snapshot::{self, SessionSnapshot};
-use crate::worktree::repository::{self, Repository, is_tree_of};
-use crate::worktree::values;
+use crate::worktree::repository::{self, Repository};
+use crate::worktree::{owner, values};
 use crate::{Context, Error};
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub fn gather(
         facts.living.push(session.name);
     }
     facts.tip = home.tip(branch)?;
-    facts.has_folder = is_tree_of(folder, &worktree.repository);
+    facts.has_folder = owner::has(worktree);
     if facts.has_folder {
         facts.uncommitted = repository::uncommitted(folder)?.iter().map(Change::shown).collect();
         facts.operation = repository::operation(folder)?.map(ToOwned::to_owned);
@@ -66,10 +66,12 @@ pub fn gather(
     Ok(Gathered { facts, home, living })
 }
 
-fn living(context: &Context, worktree: &Worktree) -> Result<Vec<SessionSnapshot>, Error> {
+/// The sessions in it, on our tmux server.
+pub fn living(context: &Context, worktree: &Worktree) -> Result<Vec<SessionSnapshot>, Error> {
     let mut seen = snapshot::look_at_current(context)?;
+    let folder = owner::real(&worktree.folder);
     seen.retain(|seen| {
-        let is_in = seen.session.cwd.starts_with(&worktree.folder)
+        let is_in = owner::real(&seen.session.cwd).starts_with(&folder)
             || seen.session.id.as_str() == worktree.session.as_str();
         is_in && !seen.life.state.is_over()
     });

@@ -11,7 +11,7 @@ use dogwatch_core::worktree::finish::{Consent, Refusal, Step, Way, plan};
 use dogwatch_store::{Finishing, Worktree, WorktreeStage};
 use jiff::Timestamp;
 
-pub use facts::{Gathered, gather};
+pub use facts::{Gathered, gather, living};
 
 use crate::actions::spawn::worktree::recover;
 use crate::actions::{diff, kill};
@@ -21,7 +21,7 @@ use crate::worktree::combine::{self, Advanced, Combination, Combined};
 use crate::worktree::remove::{Removable, Removal, remove};
 use crate::worktree::repository::{self, Repository};
 use crate::worktree::take_back::{Before, take_back};
-use crate::worktree::{make, provide, step};
+use crate::worktree::{make, owner, provide, step};
 use crate::{Context, Error};
 
 /// How often the target may move under us.
@@ -301,7 +301,14 @@ impl Finisher<'_> {
     fn remove(&mut self, gathered: &Gathered, force: bool) {
         let Worktree { repository, folder, session, .. } = &self.finished.worktree;
         let home = &gathered.home.top;
-        let one = Removable { home, common: repository, folder, mark: session, force };
+        let one = Removable {
+            home,
+            common: repository,
+            folder,
+            mark: session,
+            session: Some(session),
+            force,
+        };
         match remove(one) {
             Ok(Removal::Gone) => self.finished.folder_removed = true,
             Ok(Removal::Left(why)) => {
@@ -318,7 +325,8 @@ impl Finisher<'_> {
         let branch = &self.finished.worktree.branch;
         let Some(tip) = &gathered.facts.tip else { return Ok(()) };
         if let Some(folder) = gathered.home.checked_out(branch)? {
-            if folder != self.finished.worktree.folder || self.finished.folder_removed {
+            if folder != owner::real(&self.finished.worktree.folder) || self.finished.folder_removed
+            {
                 let note = format!("the branch {branch} stays: {} has it", folder.display());
                 self.finished.notes.push(note);
             }
@@ -417,11 +425,8 @@ pub fn at_stake(context: &Context, target: &str) -> Result<(Worktree, usize, usi
         Some(tip) => only_in(&home, &worktree.branch, &tip)?,
         None => 0,
     };
-    let files: Vec<Change> = if repository::is_tree_of(&worktree.folder, &worktree.repository) {
-        repository::uncommitted(&worktree.folder)?
-    } else {
-        Vec::new()
-    };
+    let files: Vec<Change> =
+        if owner::has(&worktree) { repository::uncommitted(&worktree.folder)? } else { Vec::new() };
     Ok((worktree, commits, files.len()))
 }
 

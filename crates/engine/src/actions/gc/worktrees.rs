@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::actions::finish::{self, Request};
 use crate::actions::spawn::worktree::recover;
 use crate::worktree::remove::{Removable, Removal, parked, remove};
-use crate::worktree::{make, values};
+use crate::worktree::{Repository, make, owner, values};
 use crate::{Context, Error};
 
 /// Removes what may be removed, or only finds it. Returns the folders.
@@ -51,18 +51,17 @@ fn collect_one(
         WorktreeStage::Making => Ok(false),
         WorktreeStage::Finished(how) if how.way == Way::Keep => Ok(false),
         WorktreeStage::Finished(how) => {
-            let Worktree { repository, folder, session, .. } = &worktree;
-            if !folder.exists() && !parked(folder, session).exists() {
+            if !is_left(store, &worktree)? || !finish::living(context, &worktree)?.is_empty() {
                 return Ok(false);
             }
-            let home = crate::actions::diff::repository(&worktree)?.top;
-            let force = how.way == Way::Discard;
-            let one = Removable { home: &home, common: repository, folder, mark: session, force };
             if dry_run {
                 return Ok(true);
             }
-            let _lock = make::lock(context, repository)?;
-            Ok(is_unchanged(store, &worktree)? && remove(one)? == Removal::Gone)
+            let _lock = make::lock(context, &worktree.repository)?;
+            if !is_unchanged(store, &worktree)? || !is_left(store, &worktree)? {
+                return Ok(false);
+            }
+            remove_finished(&worktree, how.way == Way::Discard)
         }
         WorktreeStage::Ready | WorktreeStage::Finishing(_) => {
             if !is_over_since(context, store, &worktree, before)? {
@@ -92,6 +91,40 @@ fn collect_one(
     }
 }
 
+/// Something of a finished worktree is left, and the folder is not one that was given to another session since.
+fn is_left(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
+    let Worktree { folder, session, made, .. } = worktree;
+    let place = owner::real(folder);
+    let is_newer = |other: &Worktree| {
+        other.session != *session
+            && (other.finished().is_none() || other.made >= *made)
+            && owner::real(&other.folder) == place
+    };
+    if store.worktrees()?.iter().any(is_newer) {
+        return Ok(false);
+    }
+    if !folder.exists() {
+        return Ok(parked(folder, session).exists());
+    }
+    if let Some(found) = owner::of_folder(folder)? {
+        return Ok(found == session.as_str());
+    }
+    // Of a version that did not write it; a person's own has another branch.
+    let Ok(tree) = Repository::of(folder) else { return Ok(false) };
+    Ok(tree.branch()?.as_ref() == Some(&worktree.branch))
+}
+
+/// Removes what is left of a worktree. What is not committed goes with it only if it was discarded, and is certainly its own.
+fn remove_finished(worktree: &Worktree, discarded: bool) -> Result<bool, Error> {
+    let Worktree { repository: common, folder, session, .. } = worktree;
+    let session = session.as_str();
+    let home = crate::actions::diff::repository(worktree)?.top;
+    let is_its_own = !folder.exists() || owner::of_folder(folder)?.as_deref() == Some(session);
+    let (home, force) = (&home, discarded && is_its_own);
+    let one = Removable { home, common, folder, mark: session, session: Some(session), force };
+    Ok(remove(one)? == Removal::Gone)
+}
+
 /// Looked at again under the lock: another command may have been first.
 fn is_unchanged(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
     Ok(store.worktree(&worktree.session)?.as_ref() == Some(worktree))
@@ -108,12 +141,19 @@ fn is_over_since(
     Ok(!values::lives(context, &session) && since < before)
 }
 
+fn is_gone(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
+    if worktree.finished().is_some() {
+        let is_parked = parked(&worktree.folder, &worktree.session).exists();
+        return Ok(!is_parked && !is_left(store, worktree)?);
+    }
+    Ok(!worktree.folder.exists() && !parked(&worktree.folder, &worktree.session).exists())
+}
+
 /// Nothing is left that it describes.
 fn is_forgettable(store: &Store, session: &str) -> Result<bool, Error> {
     let Some(worktree) = store.worktree(session)? else { return Ok(false) };
-    let is_gone = !worktree.folder.exists() && !parked(&worktree.folder, session).exists();
     let is_over = worktree.finished().is_some() || !worktree.repository.exists();
-    Ok(is_gone && is_over && !store.knows(session)?)
+    Ok(is_over && !store.knows(session)? && is_gone(store, &worktree)?)
 }
 
 /// Sessions whose worktree is not finished: they are the names by which people find it.

@@ -47,7 +47,8 @@ fn take_back(
         // Whoever submitted it was killed before it could be posted.
         None => {
             let state = JobState::Cancelled { by: by.to_owned() };
-            let (kept, _) = reader.store.advance_job(job, &[Step { at: now, state }], None)?;
+            let (kept, _) =
+                reader.store.advance_job(job, &[Step { at: now, state }], None, None)?;
             context.state.tell_news(&job.session);
             Ok(kept)
         }

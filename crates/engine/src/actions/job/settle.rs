@@ -35,8 +35,15 @@ fn record(
     status: Option<&SessionStatus>,
 ) -> Result<(Job, bool), Error> {
     let progress = jobs::progress(context, reader, &job, status)?;
+    let ended = job.clone().advanced(&progress.steps, progress.waiting.as_deref());
+    let prepared = occasion(&ended).and_then(|occasion| {
+        let (key, notice) = (key(&ended, occasion), notice(context, &ended, occasion));
+        outbox::prepare(context, &reader.store, key, &notice)
+    });
+    let event = prepared.as_ref().map(outbox::Prepared::event);
+    let news = event.as_ref().zip(prepared.as_ref().map(|prepared| &*prepared.planned));
     let (now, is_written) =
-        reader.store.advance_job(&job, &progress.steps, progress.waiting.as_deref())?;
+        reader.store.advance_job(&job, &progress.steps, progress.waiting.as_deref(), news)?;
     if now.state != job.state {
         context.state.tell_news(&now.session);
     }
@@ -63,17 +70,25 @@ pub fn settle_of(
     Ok(over)
 }
 
-/// Notifies of jobs that ended.
+/// Notifies of jobs that ended. What this process does not come to, another one sends: it was written down with the end.
 pub fn tell_of(context: &Context, over: &[Job]) {
     for job in over {
-        let occasion = match job.state {
-            JobState::Done { .. } => Occasion::JobDone,
-            JobState::Failed { .. } => Occasion::JobFailed,
-            _ => continue,
-        };
-        let key = format!("job/{}/{}", job.id, occasion.as_str());
-        outbox::tell(context, &key, notice(context, job, occasion));
+        if let Some(occasion) = occasion(job) {
+            outbox::tell(context, &key(job, occasion), notice(context, job, occasion));
+        }
     }
+}
+
+fn occasion(job: &Job) -> Option<Occasion> {
+    match job.state {
+        JobState::Done { .. } => Some(Occasion::JobDone),
+        JobState::Failed { .. } => Some(Occasion::JobFailed),
+        _ => None,
+    }
+}
+
+fn key(job: &Job, occasion: Occasion) -> String {
+    format!("job/{}/{}", job.id, occasion.as_str())
 }
 
 fn notice(context: &Context, job: &Job, occasion: Occasion) -> Notice {

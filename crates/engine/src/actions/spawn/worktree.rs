@@ -11,7 +11,8 @@ use super::{Plan, Request, Spawned, new_id, spawn_as};
 use crate::error::SessionError;
 use crate::observe::processes;
 use crate::worktree::make::{self, Wish};
-use crate::worktree::{Repository, provide, repository, step, trust, values};
+use crate::worktree::remove::{Removable, Removal, remove};
+use crate::worktree::{Repository, owner, provide, repository, step, trust, values};
 use crate::{Context, Error};
 
 /// How the worktree is made.
@@ -92,7 +93,8 @@ fn begin(
 ) -> Result<(Worktree, std::path::PathBuf, Vec<String>), Error> {
     let repository = Repository::of(&request.cwd)?;
     let _lock = make::lock(context, &repository.common)?;
-    let plan = make::plan(context, &request.cwd, &how.wish, checked.name.as_str())?;
+    let plan =
+        make::plan(context, &request.cwd, &how.wish, checked.id.as_str(), checked.name.as_str())?;
     let worktree = Worktree {
         session: checked.id.as_str().into(),
         name: checked.name.to_string(),
@@ -137,10 +139,24 @@ pub fn recover(context: &Context) -> Result<(), Error> {
             if store.worktree(&worktree.session)?.as_ref() != Some(&worktree) {
                 continue;
             }
+            if worktree.stage == WorktreeStage::Ready
+                && is_removed(&worktree).logged("remove an unused worktree") != Some(true)
+            {
+                continue;
+            }
             take_back(context, &worktree).logged("remove a worktree that was not completed");
         }
     }
     Ok(())
+}
+
+/// Removes one that was complete, unless there is something in it by now.
+fn is_removed(worktree: &Worktree) -> Result<bool, Error> {
+    let Worktree { home, repository: common, folder, session, .. } = worktree;
+    let session = session.as_str();
+    let one =
+        Removable { home, common, folder, mark: session, session: Some(session), force: false };
+    Ok(remove(one)? == Removal::Gone)
 }
 
 fn is_abandoned(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
@@ -152,6 +168,9 @@ fn is_abandoned(store: &Store, worktree: &Worktree) -> Result<bool, Error> {
         // Complete, and its maker was killed before the session was recorded; or the session was forgotten since. Only if there is
         // nothing in it.
         WorktreeStage::Ready => {
+            if !owner::has(worktree) {
+                return Ok(false);
+            }
             let Ok(repository) = Repository::of(&worktree.folder) else { return Ok(false) };
             let is_new = repository.tip(&worktree.branch)?.as_ref() == Some(&worktree.base);
             Ok(is_new && repository::uncommitted(&worktree.folder)?.is_empty())

@@ -186,6 +186,7 @@ impl Tree {
             common: &home.common,
             folder: dir,
             mark: &mark,
+            session: None,
             // Setting aside moved its branch under it, so git sees changes.
             force: true,
         };
