@@ -2,13 +2,18 @@
 
 use std::fmt::Write as _;
 
+use crate::delivery::Agent;
 use crate::job::JobState;
+use crate::mcp::Right;
 use crate::status::{Basis, Status, Verdict};
 
 /// Longest part of a result or a question in a message.
 const MOST: usize = 600;
 /// How long, in seconds, a status that is inferred must hold before the work counts as ended.
 const HELD: i64 = 3;
+
+/// What is said of a worker whose session was removed.
+const REMOVED: &str = "is gone: its session was removed.";
 
 /// How keys of dialogs begin.
 const WAITING: &str = "waiting ";
@@ -36,6 +41,18 @@ pub enum Next {
         /// The work is over: nothing else is told about it.
         is_end: bool,
     },
+}
+
+/// What is told of a worker whose session was removed before anything else was said of it.
+pub fn removed(name: &str) -> String {
+    format!("{name} {REMOVED}")
+}
+
+/// Whether a message can be typed now: at its prompt, also after a turn that failed or at a limit, and nothing in its box that was seen.
+/// What is posted then is typed then, and what happens later is another message.
+pub fn is_ready(verdict: &Verdict) -> bool {
+    let has_draft = matches!(verdict.status, Status::Idle { draft: Some(_), .. });
+    !has_draft && Agent::of(verdict, None, "") == Agent::Ready
 }
 
 /// Decides what to tell of a worker. `held` is for how many seconds its status has been seen; without a verdict its session was removed.
@@ -77,7 +94,7 @@ pub fn next(
         }
     }
     let Some(Verdict { status, basis, .. }) = verdict else {
-        return end("removed", "is gone: its session was removed.".to_owned());
+        return end("removed", REMOVED.to_owned());
     };
     let note = |key: String, text: String| Next::Tell {
         key,
@@ -106,8 +123,13 @@ pub fn next(
             for (number, option) in (1..).zip(options) {
                 let _ = write!(text, " [{number}] {}", cut(option));
             }
-            if let Some(mark) = dialog {
-                let _ = write!(text, " — dogwatch answer {name} NUMBER --dialog {mark}");
+            // What approves something is for a person: the skill says so, and the policy of `dogwatch mcp`.
+            match dialog {
+                _ if Right::to_answer(*r#for).is_some() => text.push_str(" — a person decides"),
+                Some(mark) => {
+                    let _ = write!(text, " — dogwatch answer {name} NUMBER --dialog {mark}");
+                }
+                None => {}
             }
             let key = dialog.as_deref().or(question.as_deref()).unwrap_or(need);
             note(format!("{WAITING}{key}"), text)
@@ -237,6 +259,55 @@ mod tests {
             "api waits for an answer (question): Which port? [1] 80 [2] 8080 — dogwatch answer api NUMBER --dialog 7f3a90c1"
         );
         assert!(!is_end);
+    }
+
+    #[test]
+    fn only_questions_are_offered_for_an_answer() {
+        let asked = |r#for, dialog: Option<&str>| {
+            let (question, options) = (Some("Run make?".into()), vec!["Yes".into()]);
+            let status =
+                Status::Waiting { r#for, question, options, dialog: dialog.map(Into::into) };
+            told(next("api", Work::Turn, Some(&verdict(status, Basis::Asserted)), 9, None, None)).0
+        };
+        assert!(asked(Need::Question, Some("7f3a90c1")).ends_with(" --dialog 7f3a90c1"));
+        for need in [Need::Permission, Need::Plan, Need::Trust, Need::Login, Need::Other] {
+            for mark in [Some("7f3a90c1"), None] {
+                let text = asked(need, mark);
+                assert!(text.ends_with(": Run make? [1] Yes — a person decides"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_is_posted_when_it_can_be_typed() {
+        let draft = Status::Idle {
+            after_turn: true,
+            interrupted: false,
+            background: 0,
+            draft: Some("half a".into()),
+        };
+        let waiting = Status::Waiting {
+            r#for: Need::Question,
+            question: None,
+            options: Vec::new(),
+            dialog: None,
+        };
+        let table = [
+            (idle(true), true),
+            (idle(false), true),
+            (draft, false),
+            (Status::Error { kind: "api".into(), text: "529".into() }, true),
+            (Status::Limited { until: None, text: String::new() }, true),
+            (Status::working(None), false),
+            (waiting, false),
+            (Status::Starting, false),
+            (Status::Unknown { missing: String::new() }, false),
+        ];
+        for (status, expected) in table {
+            let shown = format!("{status:?}");
+            assert_eq!(is_ready(&verdict(status.clone(), Basis::Asserted)), expected, "{shown}");
+            assert!(!is_ready(&verdict(status, Basis::Stale)), "{shown}");
+        }
     }
 
     #[test]

@@ -170,10 +170,61 @@ fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
     });
     let question = told(&env, "lead").remove(0);
     assert!(question.contains("w waits for an answer (permission)"), "{question}");
-    assert!(question.contains("dogwatch answer w NUMBER --dialog "), "{question}");
+    assert!(question.ends_with("a person decides"), "{question}");
     env.write("go", "");
     eventually("its end is told", || told(&env, "lead").len() == 2);
     assert!(told(&env, "lead").iter().any(|text| text.contains("w finished job")));
+}
+
+/// `spawn --notify-me`, then `job submit --notify-me`, as the skill says: the lead waits for the worker twice, and hears of its dialog once.
+#[test]
+fn a_worker_that_is_waited_for_twice_is_told_of_once() {
+    let env = world();
+    let asks = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '60s' }\n";
+    scenario(&env, "worker", "", asks);
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
+    let spawn = ["spawn", "codex", "--name", "w", "--env", "PLAY=worker", "--notify-me"];
+    let _spawned = within(&env, &lead, &spawn).success();
+    is(&env, "w", "idle");
+    let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
+    eventually("its dialog is told", || !told(&env, "lead").is_empty());
+    env.write("go", "");
+    eventually_or("its end is told", || {
+        let all = told(&env, "lead").join("\n");
+        if all.contains("w finished job") { Ok(()) } else { Err(all) }
+    });
+    let all = told(&env, "lead").join("\n");
+    assert_eq!(all.matches("w waits for an answer").count(), 1, "{all}");
+}
+
+/// Its last turn failed, and it is at its prompt: a message can be typed.
+#[test]
+fn a_lead_whose_turn_failed_is_told() {
+    let env = world();
+    let fails = format!(
+        "[[step]]\nhook = {{ event = 'StopFailure', payload = {{ error = 'server_error', \
+         last_assistant_message = 'API Error: 500 it broke' }}, command = ['{}', 'hook', 'codex'] }}\n",
+        dogwatch()
+    );
+    scenario(&env, "lead", "", &fails);
+    let text = fs::read_to_string(env.work().join("lead.toml")).unwrap();
+    let stop = format!(
+        "[[step]]\nhook = {{ event = 'Stop', command = ['{}', 'hook', 'codex'] }}\n",
+        dogwatch()
+    );
+    assert!(text.contains(&stop));
+    env.write("lead.toml", text.replace(&stop, ""));
+    let lead = env.spawn(&["codex", "--name", "lead", "--env", "PLAY=lead"]);
+    is(&env, "lead", "idle");
+    let _sent = env.dogwatch(&["send", "lead", "begin"]).success();
+    is(&env, "lead", "error");
+    agent(&env, "w");
+    let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
+    eventually_or("it is told", || match told(&env, "lead").as_slice() {
+        [one] if one.starts_with("[dogwatch] w finished job") => Ok(()),
+        others => Err(format!("{others:?}\n{}", env.dogwatch(&["why", "lead"]).text())),
+    });
 }
 
 /// The process that records and posts is killed: what happens is told all the same, and once.

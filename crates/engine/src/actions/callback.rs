@@ -10,13 +10,12 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::callback::{self, Next, Work};
 use dogwatch_core::delivery::{When, safe_text};
 use dogwatch_core::profile;
-use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Callback, NewCallback, NewMessage};
 use jiff::Timestamp;
 
-use crate::actions::job;
 use crate::actions::send::{self, Terms, deliverer};
+use crate::actions::{job, limits};
 use crate::error::{MessageError, SessionError};
 use crate::observe::changes::Interest;
 use crate::observe::jobs::recorded;
@@ -120,7 +119,8 @@ pub(super) fn attend(
         reader.store.drop_callbacks(subscriber, now)?;
         return Ok(Attention::default());
     }
-    if !is_time || !is_ready(&status) {
+    // A limit that is waited for: all that happens until then is one message.
+    if !is_time || !callback::is_ready(&status.verdict) || limits::is_held(reader, &status, now)? {
         return Ok(attention);
     }
     let texts: Vec<String> = news.iter().map(|one| one.text.clone()).collect();
@@ -140,11 +140,6 @@ pub(super) fn attend(
     let numbers: Vec<i64> = news.iter().map(|one| one.number).collect();
     reader.store.post_callback_news(&message, &numbers)?;
     Ok(attention)
-}
-
-/// At its prompt, with nothing in its box: what is posted now is typed now, and what happens later is another message.
-fn is_ready(status: &SessionStatus) -> bool {
-    matches!(status.verdict.status, Status::Idle { draft: None, .. })
 }
 
 fn record(
