@@ -176,6 +176,31 @@ fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
     assert!(told(&env, "lead").iter().any(|text| text.contains("w finished job")));
 }
 
+/// A working agent takes its task later; the lead need not wait for that.
+#[test]
+fn a_busy_worker_gets_its_task_later_and_the_lead_goes_on() {
+    let env = world();
+    scenario(&env, "worker", "", "[[step]]\nawait_file = { path = 'go', within = '120s' }\n");
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
+    env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
+    is(&env, "w", "idle");
+    let submit = |task| within(&env, &lead, &["job", "submit", "w", task, "--notify-me"]).success();
+    let _first = submit("the first task");
+    is(&env, "w", "working");
+    let second = submit("the second task").text();
+    let shown = env.dogwatch(&["job", "show", second.trim(), "--json"]).success().json();
+    assert_eq!(shown["state"], "queued", "{shown}");
+    let sent = within(&env, &lead, &["send", "w", "a hint", "--notify-me"]).success().text();
+    assert!(sent.starts_with("queued: w: "), "{sent}");
+    assert!(!env.work().join("go").exists());
+    env.write("go", "");
+    eventually_or("all three are told", || {
+        let all = told(&env, "lead").join("\n");
+        if all.matches("w finished job").count() == 3 { Ok(()) } else { Err(all) }
+    });
+}
+
 /// `spawn --notify-me`, then `job submit --notify-me`, as the skill says: the lead waits for the worker twice, and hears of its dialog once.
 #[test]
 fn a_worker_that_is_waited_for_twice_is_told_of_once() {
@@ -340,6 +365,39 @@ fn without_a_session_of_its_own_nobody_can_be_told() {
     assert_eq!(listed["jobs"].as_array().unwrap().len(), 0, "nothing was submitted");
 }
 
+#[test]
+fn a_plain_command_cannot_be_told() {
+    let env = world();
+    agent(&env, "w");
+    let build = env.spawn_script("build", "exec sleep 600");
+    for args in [&["job", "submit", "w", "task"][..], &["send", "w", "task"], &["spawn", "codex"]] {
+        let refused = within(&env, &build, &[args, &["--notify-me"]].concat()).code(2);
+        assert!(refused.to_string().contains("build runs a plain command"), "{refused}");
+    }
+    let listed = env.dogwatch(&["ls", "--json"]).success().json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "nothing was started: {listed}");
+}
+
+/// What the optional plugin runs when a session of claude starts.
+#[test]
+fn the_briefing_lists_the_agents_that_wait() {
+    const HOOKS: &str =
+        include_str!("../../../../contrib/claude-plugin/dogwatch-briefing/hooks/hooks.json");
+    let env = world();
+    let first = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nstall = 'forever'\n";
+    scenario(&env, "asker", first, "");
+    agent(&env, "quiet");
+    env.spawn(&["codex", "--name", "asks", "--env", "PLAY=asker"]);
+    is(&env, "asks", "waiting");
+    let hooks: Value = serde_json::from_str(HOOKS).unwrap();
+    let line = hooks["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap();
+    let folder = std::path::Path::new(dogwatch()).parent().unwrap().display().to_string();
+    let mut shell = env.foreign("sh");
+    shell.args(["-c", line]).env("PATH", format!("{folder}:{}", std::env::var("PATH").unwrap()));
+    let said = env.run(&mut shell).success().text();
+    assert!(said.contains("asks") && !said.contains("quiet"), "{said}");
+}
+
 /// What the skill shows is what commands print, apart from what differs each time.
 #[test]
 fn the_skill_shows_what_commands_print() {
@@ -419,4 +477,23 @@ fn the_skill_is_written_and_taken_away_again() {
         assert!(refused.to_string().contains("was not written by dogwatch"), "{refused}");
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine\n");
+    // A directory of the user may be a link; one that cannot be written is a clear error.
+    let dotfiles = env.home().join("dotfiles");
+    fs::create_dir_all(&dotfiles).unwrap();
+    fs::remove_dir_all(env.home().join(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink(&dotfiles, env.home().join(".claude/skills")).unwrap();
+    let _written = env.dogwatch(&["install-skill", "claude"]).success();
+    assert!(dotfiles.join("dogwatch/SKILL.md").is_file());
+    fs::create_dir_all(env.home().join(".gemini")).unwrap();
+    fs::write(env.home().join(".gemini/skills"), "a file").unwrap();
+    let refused = env.dogwatch(&["install-skill", "gemini"]).code(1);
+    assert!(refused.to_string().contains(".gemini/skills"), "{refused}");
+}
+
+#[test]
+fn outside_of_a_repository_the_project_is_the_directory() {
+    let env = TestEnv::new();
+    let said = env.dogwatch(&["install-skill", "claude", "--project"]).success().text();
+    assert!(said.starts_with("written "), "{said}");
+    assert!(env.work().join(".claude/skills/dogwatch/SKILL.md").is_file());
 }

@@ -5,6 +5,7 @@
 //! all its care: never into a dialog, never beside a draft.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::callback::{self, Next, Work};
@@ -27,6 +28,10 @@ use crate::{Context, Error};
 /// What ends together is told together: how long after the last event, and at most how long after the first, in milliseconds.
 const QUIET: i64 = 1_500;
 const AT_MOST: i64 = 10_000;
+
+/// How long a caller that is notified later waits for the agent, unless it says otherwise. Shells of agents end commands after a minute or
+/// two, and a working agent may take longer.
+pub const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The session that is told: the caller's own.
 #[derive(Debug, Clone)]
