@@ -51,6 +51,12 @@ impl Store {
         self.read(|c| c.prepare_cached(sql)?.query_map([subscriber], from_row)?.collect())
     }
 
+    /// Whether a session waits for this job.
+    pub fn is_subscribed(&self, job: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM callbacks WHERE job = ? AND over IS NULL)";
+        self.read(|c| c.prepare_cached(sql)?.query_row([job], |row| row.get(0)))
+    }
+
     /// Records an event, unless it was recorded before; whether this call did. A session may be waited for by several rows (`spawn`,
     /// then `job submit`): what it does on the way is one event for all of them.
     pub fn tell_callback(

@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 /// The picture of an agent at its prompt, with an empty box.
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
 
+/// The same while it works.
+const WORKING: &str = "› task\n\n◦ Thinking. (6s • esc to interrupt)\n\n› Ask Codex to do anything\n\n  GPT-5.5 default · /work";
+
 const DIALOG: &str =
     include_str!("../../../core/testdata/screens/codex/0.166.0/permission_exec.txt");
 
@@ -180,7 +183,10 @@ fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
 #[test]
 fn a_busy_worker_gets_its_task_later_and_the_lead_goes_on() {
     let env = world();
-    scenario(&env, "worker", "", "[[step]]\nawait_file = { path = 'go', within = '120s' }\n");
+    env.write("working.txt", WORKING);
+    let works = "[[step]]\nscreen = { file = 'working.txt', cursor = [2, 4] }\n\
+                 [[step]]\nawait_file = { path = 'go', within = '120s' }\n";
+    scenario(&env, "worker", "", works);
     takes_long_messages(&env);
     let lead = agent(&env, "lead");
     env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
@@ -198,6 +204,27 @@ fn a_busy_worker_gets_its_task_later_and_the_lead_goes_on() {
     eventually_or("all three are told", || {
         let all = told(&env, "lead").join("\n");
         if all.matches("w finished job").count() == 3 { Ok(()) } else { Err(all) }
+    });
+}
+
+/// A dialog keeps the task away from the worker: the lead hears of the dialog, and once it is answered the task is delivered.
+#[test]
+fn a_worker_in_a_dialog_gets_its_task_afterwards() {
+    let env = world();
+    let first = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '120s' }\n";
+    scenario(&env, "worker", first, "");
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
+    env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
+    is(&env, "w", "waiting");
+    let job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me", "--json"]);
+    assert_eq!(job.success().json()["state"], "queued");
+    eventually("its dialog is told", || !told(&env, "lead").is_empty());
+    assert!(told(&env, "lead")[0].starts_with("[dogwatch] w waits"), "{:?}", told(&env, "lead"));
+    env.write("go", "");
+    eventually_or("its end is told", || match told(&env, "lead").as_slice() {
+        [one, other] if format!("{one}{other}").contains("w finished job") => Ok(()),
+        others => Err(format!("{others:?}")),
     });
 }
 
@@ -484,7 +511,7 @@ fn the_skill_is_written_and_taken_away_again() {
     std::os::unix::fs::symlink(&dotfiles, env.home().join(".claude/skills")).unwrap();
     let _written = env.dogwatch(&["install-skill", "claude"]).success();
     assert!(dotfiles.join("dogwatch/SKILL.md").is_file());
-    fs::create_dir_all(env.home().join(".gemini")).unwrap();
+    fs::remove_dir_all(env.home().join(".gemini/skills")).unwrap();
     fs::write(env.home().join(".gemini/skills"), "a file").unwrap();
     let refused = env.dogwatch(&["install-skill", "gemini"]).code(1);
     assert!(refused.to_string().contains(".gemini/skills"), "{refused}");
