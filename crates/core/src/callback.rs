@@ -12,6 +12,9 @@ const MOST: usize = 600;
 /// How long, in seconds, a status that is inferred must hold before the work counts as ended.
 const HELD: i64 = 3;
 
+/// As much of a job's id as makes it unique: eight letters are the same for all jobs of a minute.
+const SHORT: usize = 13;
+
 /// What is said of a worker whose session was removed.
 const REMOVED: &str = "is gone: its session was removed.";
 
@@ -71,7 +74,7 @@ pub fn next(
         Next::Tell { key: format!("end {key}"), text, is_end: true }
     };
     if let Work::Job { id, state } = work {
-        let short = id.get(..8).unwrap_or(id);
+        let short = id.get(..SHORT).unwrap_or(id);
         match state {
             JobState::Done { result } => {
                 let result = result.as_deref().map(|text| format!(": {}", cut(text)));
@@ -230,13 +233,13 @@ mod tests {
     #[test]
     fn a_job_ends_by_its_own_state() {
         let of = |state: &JobState, status| {
-            let work = Work::Job { id: "01a1dfb5-0d41", state };
+            let work = Work::Job { id: "01a1dfb5-0d41-7f02", state };
             next("api", work, Some(&verdict(status, Basis::Asserted)), 0, None, None)
         };
         let done = JobState::Done { result: Some("All\n  well".into()) };
         assert_eq!(
             told(of(&done, idle(true))),
-            ("api finished job 01a1dfb5: All well".into(), true)
+            ("api finished job 01a1dfb5-0d41: All well".into(), true)
         );
         assert_eq!(of(&JobState::Running, idle(true)), Next::Nothing);
         assert_eq!(of(&JobState::Running, Status::Crashed { exit: None }), Next::Nothing);
@@ -244,9 +247,9 @@ mod tests {
         let limited = Status::Limited { until: Some("15:00".into()), text: String::new() };
         assert_eq!(
             told(of(&failed, limited)).0,
-            "api failed at job 01a1dfb5 (a limit until 15:00): 429"
+            "api failed at job 01a1dfb5-0d41 (a limit until 15:00): 429"
         );
-        assert_eq!(told(of(&failed, idle(true))).0, "api failed at job 01a1dfb5: 429");
+        assert_eq!(told(of(&failed, idle(true))).0, "api failed at job 01a1dfb5-0d41: 429");
         let waiting = Status::Waiting {
             r#for: Need::Question,
             question: Some("Which port?".into()),

@@ -452,7 +452,7 @@ fn the_skill_shows_what_commands_print() {
     let job = run(&["job", "submit", "api", "Now write the docs", "--notify-me"]).text();
     let job = job.trim();
     assert_eq!(job.len(), shown("job submit").len(), "{job}");
-    let waited = run(&["job", "wait", &job[..8], "--timeout", "20s"]);
+    let waited = run(&["job", "wait", &job[..13], "--timeout", "20s"]);
     let waited = waited.stderr.trim();
     assert!(waited.starts_with("job ") && waited.ends_with(" is done"), "{waited}");
     assert!(SKILL.contains(&format!("job {}… is done", &shown("job submit")[..9])));
