@@ -2,13 +2,21 @@
 
 use std::fmt::Write as _;
 
+use crate::delivery::Agent;
 use crate::job::JobState;
+use crate::mcp::Right;
 use crate::status::{Basis, Status, Verdict};
 
 /// Longest part of a result or a question in a message.
 const MOST: usize = 600;
 /// How long, in seconds, a status that is inferred must hold before the work counts as ended.
 const HELD: i64 = 3;
+
+/// As much of a job's id as makes it unique: eight letters are the same for all jobs of a minute.
+const SHORT: usize = 13;
+
+/// What is said of a worker whose session was removed.
+const REMOVED: &str = "is gone: its session was removed.";
 
 /// How keys of dialogs begin.
 const WAITING: &str = "waiting ";
@@ -38,6 +46,18 @@ pub enum Next {
     },
 }
 
+/// What is told of a worker whose session was removed before anything else was said of it.
+pub fn removed(name: &str) -> String {
+    format!("{name} {REMOVED}")
+}
+
+/// Whether a message can be typed now: at its prompt, also after a turn that failed or at a limit, and nothing in its box that was seen.
+/// What is posted then is typed then, and what happens later is another message.
+pub fn is_ready(verdict: &Verdict) -> bool {
+    let has_draft = matches!(verdict.status, Status::Idle { draft: Some(_), .. });
+    !has_draft && Agent::of(verdict, None, "") == Agent::Ready
+}
+
 /// Decides what to tell of a worker. `held` is for how many seconds its status has been seen; without a verdict its session was removed.
 /// `told` is the key of what was told last, `unreported` the task of a team that it has not reported as completed.
 pub fn next(
@@ -54,7 +74,7 @@ pub fn next(
         Next::Tell { key: format!("end {key}"), text, is_end: true }
     };
     if let Work::Job { id, state } = work {
-        let short = id.get(..8).unwrap_or(id);
+        let short = id.get(..SHORT).unwrap_or(id);
         match state {
             JobState::Done { result } => {
                 let result = result.as_deref().map(|text| format!(": {}", cut(text)));
@@ -77,7 +97,7 @@ pub fn next(
         }
     }
     let Some(Verdict { status, basis, .. }) = verdict else {
-        return end("removed", "is gone: its session was removed.".to_owned());
+        return end("removed", REMOVED.to_owned());
     };
     let note = |key: String, text: String| Next::Tell {
         key,
@@ -106,8 +126,13 @@ pub fn next(
             for (number, option) in (1..).zip(options) {
                 let _ = write!(text, " [{number}] {}", cut(option));
             }
-            if let Some(mark) = dialog {
-                let _ = write!(text, " — dogwatch answer {name} NUMBER --dialog {mark}");
+            // What approves something is for a person: the skill says so, and the policy of `dogwatch mcp`.
+            match dialog {
+                _ if Right::to_answer(*r#for).is_some() => text.push_str(" — a person decides"),
+                Some(mark) => {
+                    let _ = write!(text, " — dogwatch answer {name} NUMBER --dialog {mark}");
+                }
+                None => {}
             }
             let key = dialog.as_deref().or(question.as_deref()).unwrap_or(need);
             note(format!("{WAITING}{key}"), text)
@@ -208,13 +233,13 @@ mod tests {
     #[test]
     fn a_job_ends_by_its_own_state() {
         let of = |state: &JobState, status| {
-            let work = Work::Job { id: "01a1dfb5-0d41", state };
+            let work = Work::Job { id: "01a1dfb5-0d41-7f02", state };
             next("api", work, Some(&verdict(status, Basis::Asserted)), 0, None, None)
         };
         let done = JobState::Done { result: Some("All\n  well".into()) };
         assert_eq!(
             told(of(&done, idle(true))),
-            ("api finished job 01a1dfb5: All well".into(), true)
+            ("api finished job 01a1dfb5-0d41: All well".into(), true)
         );
         assert_eq!(of(&JobState::Running, idle(true)), Next::Nothing);
         assert_eq!(of(&JobState::Running, Status::Crashed { exit: None }), Next::Nothing);
@@ -222,9 +247,9 @@ mod tests {
         let limited = Status::Limited { until: Some("15:00".into()), text: String::new() };
         assert_eq!(
             told(of(&failed, limited)).0,
-            "api failed at job 01a1dfb5 (a limit until 15:00): 429"
+            "api failed at job 01a1dfb5-0d41 (a limit until 15:00): 429"
         );
-        assert_eq!(told(of(&failed, idle(true))).0, "api failed at job 01a1dfb5: 429");
+        assert_eq!(told(of(&failed, idle(true))).0, "api failed at job 01a1dfb5-0d41: 429");
         let waiting = Status::Waiting {
             r#for: Need::Question,
             question: Some("Which port?".into()),
@@ -237,6 +262,55 @@ mod tests {
             "api waits for an answer (question): Which port? [1] 80 [2] 8080 — dogwatch answer api NUMBER --dialog 7f3a90c1"
         );
         assert!(!is_end);
+    }
+
+    #[test]
+    fn only_questions_are_offered_for_an_answer() {
+        let asked = |r#for, dialog: Option<&str>| {
+            let (question, options) = (Some("Run make?".into()), vec!["Yes".into()]);
+            let status =
+                Status::Waiting { r#for, question, options, dialog: dialog.map(Into::into) };
+            told(next("api", Work::Turn, Some(&verdict(status, Basis::Asserted)), 9, None, None)).0
+        };
+        assert!(asked(Need::Question, Some("7f3a90c1")).ends_with(" --dialog 7f3a90c1"));
+        for need in [Need::Permission, Need::Plan, Need::Trust, Need::Login, Need::Other] {
+            for mark in [Some("7f3a90c1"), None] {
+                let text = asked(need, mark);
+                assert!(text.ends_with(": Run make? [1] Yes — a person decides"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_is_posted_when_it_can_be_typed() {
+        let draft = Status::Idle {
+            after_turn: true,
+            interrupted: false,
+            background: 0,
+            draft: Some("half a".into()),
+        };
+        let waiting = Status::Waiting {
+            r#for: Need::Question,
+            question: None,
+            options: Vec::new(),
+            dialog: None,
+        };
+        let table = [
+            (idle(true), true),
+            (idle(false), true),
+            (draft, false),
+            (Status::Error { kind: "api".into(), text: "529".into() }, true),
+            (Status::Limited { until: None, text: String::new() }, true),
+            (Status::working(None), false),
+            (waiting, false),
+            (Status::Starting, false),
+            (Status::Unknown { missing: String::new() }, false),
+        ];
+        for (status, expected) in table {
+            let shown = format!("{status:?}");
+            assert_eq!(is_ready(&verdict(status.clone(), Basis::Asserted)), expected, "{shown}");
+            assert!(!is_ready(&verdict(status, Basis::Stale)), "{shown}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dogwatch_protocol::status::Need;
+use dogwatch_protocol::status::{Need, Status};
 
 /// A tool, as it is called by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +46,14 @@ impl Verb {
             Self::Answer => "answer",
             Self::AskPerson => "ask_person",
             Self::Capture => "capture",
+        }
+    }
+
+    /// Whether it changes something.
+    pub fn acts(self) -> bool {
+        match self {
+            Self::Spawn | Self::Send | Self::JobSubmit | Self::Answer | Self::AskPerson => true,
+            Self::Sessions | Self::Why | Self::JobResult | Self::Since | Self::Capture => false,
         }
     }
 
@@ -120,9 +128,48 @@ impl Default for Policy {
     }
 }
 
+/// Whether an agent that has given work to another one has to know of this state: it asks for a reaction.
+pub fn is_news(status: &Status) -> bool {
+    match status {
+        Status::Starting | Status::Unknown { .. } | Status::Working { looping: None, .. } => false,
+        Status::Idle { after_turn, interrupted, .. } => *after_turn || *interrupted,
+        Status::Working { looping: Some(_), .. }
+        | Status::Waiting { .. }
+        | Status::Limited { .. }
+        | Status::Error { .. }
+        | Status::Exited
+        | Status::Stopped { .. }
+        | Status::Crashed { .. }
+        | Status::Stuck { .. }
+        | Status::Lost { .. } => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_asks_for_a_reaction_is_news() {
+        let idle = |after_turn| Status::Idle {
+            after_turn,
+            interrupted: false,
+            background: 0,
+            draft: None,
+        };
+        let table = [
+            (Status::Starting, false),
+            (Status::working(None), false),
+            (idle(false), false),
+            (idle(true), true),
+            (Status::Limited { until: None, text: String::new() }, true),
+            (Status::Crashed { exit: None }, true),
+            (Status::Unknown { missing: String::new() }, false),
+        ];
+        for (status, expected) in table {
+            assert_eq!(is_news(&status), expected, "{status:?}");
+        }
+    }
 
     #[test]
     fn an_agent_approves_nothing_unless_a_person_allows_it() {

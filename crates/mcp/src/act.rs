@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dogwatch_core::delivery::{Outcome, When};
@@ -12,7 +13,7 @@ use dogwatch_engine::actions::callback::{self, Subscriber};
 use dogwatch_engine::actions::escalation::{self, Request as Question};
 use dogwatch_engine::actions::spawn::{Place, Request, What};
 use dogwatch_engine::actions::{answer as dialogs, job, send as messages, spawn as sessions};
-use dogwatch_engine::error::{AgentError, MessageError};
+use dogwatch_engine::error::{AgentError, MessageError, QuestionError};
 use dogwatch_engine::observe::status::SessionStatus;
 use dogwatch_engine::observe::{agents, project, status};
 use dogwatch_protocol::mcp::{Asked, Sent, Spawned};
@@ -47,6 +48,7 @@ pub(crate) fn spawn(shared: &Shared, args: &SpawnArgs) -> Reply {
         let what = || "starting agents that act without asking for permission".to_owned();
         must_be_allowed(&options.policy, Right::Unattended, what)?;
     }
+    must_be_short(args.prompt.as_deref().unwrap_or_default(), "prompt")?;
     if args.model.as_deref().is_some_and(|model| model.starts_with('-')) {
         return Err(Trouble::BadArguments("model: not the name of a model".to_owned()));
     }
@@ -85,11 +87,12 @@ pub(crate) fn spawn(shared: &Shared, args: &SpawnArgs) -> Reply {
         agent: spawned.agent,
         cwd: spawned.cwd.to_string_lossy().into_owned(),
         caution: reduced.or(spawned.caution),
+        held_until: spawned.held_until,
         cursor,
     })
 }
 
-pub(crate) fn send(shared: &Shared, args: &SendArgs, id: &str) -> Reply {
+pub(crate) fn send(shared: &Shared, args: &SendArgs, id: &str, is_cancelled: &AtomicBool) -> Reply {
     if args.wait > MOST_SEND {
         return Err(Trouble::BadArguments(format!("wait must be at most {MOST_SEND} seconds")));
     }
@@ -105,9 +108,13 @@ pub(crate) fn send(shared: &Shared, args: &SendArgs, id: &str) -> Reply {
         timeout: Some(Duration::from_secs(args.wait.into())),
     };
     let receipt = match subscriber(shared, args.notify_me)? {
-        Some(subscriber) => job::send_tracked(context, &request, id, &subscriber)?,
-        None => messages::send_as(context, &request, id)?,
+        Some(subscriber) => job::send_tracked(context, &request, id, &subscriber, is_cancelled)?,
+        None => messages::send_unless(context, &request, id, is_cancelled)?,
     };
+    let is_taken_back = matches!(receipt.outcome, Outcome::Refused { .. });
+    if is_taken_back && is_cancelled.load(Ordering::SeqCst) {
+        return Err(Trouble::Cancelled);
+    }
     let proof = match &receipt.outcome {
         Outcome::Delivered { proof, .. } => Some(*proof),
         _ => None,
@@ -210,6 +217,9 @@ pub(crate) fn ask_person(shared: &Shared, args: &AskPersonArgs) -> Reply {
     let key = format!("{}{own}", whose(shared));
     let request = Question { key: &key, situation: &situation, deadline: None, anew: false };
     let raised = escalation::raise(context, &request)?.escalation;
+    if raised.situation.problem != situation.problem {
+        return Err(QuestionError::KeyReused { number: raised.number }.into());
+    }
     let (state, answer, note, by) = match raised.settled.map(|settled| settled.outcome) {
         None => ("open", None, None, None),
         Some(Settlement::Answered { option, note, by, .. }) => {

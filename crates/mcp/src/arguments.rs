@@ -50,7 +50,7 @@ pub(crate) struct SinceArgs {
     #[serde(default)]
     #[schemars(range(min = 0, max = 45))]
     pub(crate) wait: u32,
-    /// Only these sessions, by name
+    /// Only these sessions
     #[serde(default)]
     pub(crate) sessions: Vec<String>,
 }

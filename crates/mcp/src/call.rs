@@ -111,21 +111,28 @@ pub(crate) fn must_be_allowed(
     if policy.allows(right) { Ok(()) } else { Err(Trouble::NotAllowed { right, what: what() }) }
 }
 
+/// How a call went, in a word.
+pub(crate) fn outcome(reply: &Reply) -> &'static str {
+    reply.as_ref().map_or_else(Trouble::code, |_| "ok")
+}
+
+/// The session that a result is about: `spawn` and `job_result` know it only afterwards.
+pub(crate) fn about(reply: &Reply) -> Option<String> {
+    let value = reply.as_ref().ok()?;
+    value.get("name").or(value.get("session"))?.as_str().map(ToOwned::to_owned)
+}
+
 /// Records that the tool was called, about which session, and how that went. A journal that cannot be written must not lose the answer.
 pub(crate) fn record(
     context: &Context,
     verb: Verb,
     by: String,
     session: Option<&str>,
-    reply: &Reply,
+    outcome: &str,
 ) {
-    let outcome = reply.as_ref().map_or_else(Trouble::code, |_| "ok").to_owned();
-    let data = ToolCall { tool: verb.as_str().to_owned(), by, outcome };
+    let data = ToolCall { tool: verb.as_str().to_owned(), by, outcome: outcome.to_owned() };
     let Some(mut store) = context.store().logged("open the database") else { return };
-    // `spawn` and `job_result` know it only afterwards.
-    let found = reply.as_ref().ok().and_then(|value| value.get("name").or(value.get("session")));
-    let name = session.or(found.and_then(Value::as_str));
-    let about = name.and_then(|name| id_of(context, &store, name));
+    let about = session.and_then(|name| id_of(context, &store, name));
     let about = about.as_deref();
     store.record_event(Timestamp::now(), about, kind::TOOL_CALL, &data).logged("record a call");
 }

@@ -1,13 +1,18 @@
 //! `since`: what happened after a cursor. A cursor is the number of an event in the journal.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::event::kind;
 use dogwatch_core::job::JobState;
+use dogwatch_core::mcp::is_news;
 use dogwatch_core::status::Status;
+use dogwatch_engine::observe::status::StatusReader;
+use dogwatch_protocol::id::SessionId;
 use dogwatch_protocol::mcp::{Change, ChangeKind, Changes, StateDetail};
 use dogwatch_store::{Entry, Range, Settlement, Store};
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -23,6 +28,9 @@ const MOST: usize = 30;
 const AT_ONCE: u32 = 500;
 /// What ends together is returned together: a job is recorded a moment after the turn of its agent.
 const TOGETHER: Duration = Duration::from_millis(400);
+/// How long the dialog of an agent that says that it waits is looked for on its screen, and how often.
+const UNDRAWN: Duration = Duration::from_secs(3);
+const AGAIN: Duration = Duration::from_millis(150);
 /// Longest part of a job's result.
 const MOST_RESULT: usize = 600;
 
@@ -37,15 +45,27 @@ pub(crate) async fn since(server: &Server, args: SinceArgs) -> Reply {
     };
     // Before the first look: what happens after it is not overlooked.
     let mut hold = (args.wait > 0).then(|| server.shared.news.hold());
+    let names = args.sessions;
+    let only = server.block(move |shared| prepare(shared, &names)).await?;
+    let mut undrawn_until = None;
     let mut cursor = first;
     let mut is_second = false;
     loop {
         if let Some(hold) = &mut hold {
             hold.newest.mark_unchanged();
         }
-        let names = args.sessions.clone();
+        let meant = only.clone();
         // While nothing matters, what was read is not read again.
-        let found = server.block(move |shared| look(shared, cursor, &names)).await?;
+        let (found, is_undrawn) = server.block(move |shared| look(shared, cursor, &meant)).await?;
+        if is_undrawn && hold.is_some() {
+            let until =
+                *undrawn_until.get_or_insert_with(|| deadline.min(Instant::now() + UNDRAWN));
+            if Instant::now() < until {
+                // sleep: an agent says that it asks some milliseconds before it draws the dialog, and nothing tells when it is drawn.
+                tokio::time::sleep(AGAIN).await;
+                continue;
+            }
+        }
         let has_news = !found.changes.is_empty() || found.missed || found.more;
         let Some(hold) = hold.as_mut() else { return reply(&found) };
         if is_second || (has_news && (found.changes.len() > 1 || found.more || found.missed)) {
@@ -65,8 +85,49 @@ pub(crate) async fn since(server: &Server, args: SinceArgs) -> Reply {
     }
 }
 
-fn look(shared: &Shared, cursor: i64, names: &[String]) -> Result<Changes, Trouble> {
+/// The ids of the sessions that are meant, all if none is named. States get into the journal when a process looks: if none watches, this
+/// does.
+fn prepare(shared: &Shared, names: &[String]) -> Result<Only, Trouble> {
+    let mut reader = StatusReader::new(&shared.context)?;
+    if !shared.news.is_watching() {
+        reader.all(Timestamp::now()).logged("look at all sessions");
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let meant = reader.many(&names, Timestamp::now())?;
+    let ids = meant.into_iter().map(|one| one.seen.session.id).collect();
+    Ok((!names.is_empty()).then_some(ids))
+}
+
+/// Only these sessions, if there are any.
+type Only = Option<BTreeSet<SessionId>>;
+
+/// What happened after the cursor. Whether a dialog among it is not drawn yet is returned too.
+fn look(shared: &Shared, cursor: i64, only: &Only) -> Result<(Changes, bool), Trouble> {
     let store = shared.context.store()?;
+    let (mut changes, mut waiting) = read(shared, &store, cursor, only)?;
+    let is_marked = |at: &usize| changes.changes[*at].detail.mark.is_some();
+    waiting.retain(|(_, at)| !is_marked(at));
+    let ids: Vec<&str> = waiting.iter().map(|(id, _)| id.as_str()).collect();
+    let judged = StatusReader::new(&shared.context)?.each(&ids, Timestamp::now())?;
+    let mut is_undrawn = false;
+    for ((_, at), judged) in waiting.iter().zip(judged) {
+        let Ok(judged) = judged else { continue };
+        let Status::Waiting { dialog, .. } = &judged.verdict.status else { continue };
+        is_undrawn |= dialog.is_none();
+        changes.changes[*at].detail = brief::detail(&judged.verdict.status);
+    }
+    Ok((changes, is_undrawn))
+}
+
+/// The last change of each session that waits, by its place.
+type Waiting = Vec<(SessionId, usize)>;
+
+fn read(
+    shared: &Shared,
+    store: &Store,
+    cursor: i64,
+    only: &Only,
+) -> Result<(Changes, Waiting), Trouble> {
     let newest = store.last_entry()?;
     if cursor < 0 || cursor > newest {
         let problem = format!("cursor {cursor} is none of this journal; call since without one");
@@ -76,22 +137,34 @@ fn look(shared: &Shared, cursor: i64, names: &[String]) -> Result<Changes, Troub
     let missed = store.first_entry()? > cursor + 1;
     let mut after = cursor;
     let mut changes = Vec::new();
+    let mut waiting = Waiting::new();
     loop {
         let range = Range { after, most: Some(AT_ONCE), ..Range::default() };
         let entries = store.entries(&range)?;
         let is_all = entries.len() < usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
         for entry in &entries {
             if changes.len() == MOST {
-                return Ok(Changes { cursor: after, changes, more: true, missed });
+                return Ok((Changes { cursor: after, changes, more: true, missed }, waiting));
             }
             after = entry.number;
-            let is_meant = |change: &Change| {
-                names.is_empty() || change.session.as_ref().is_none_or(|name| names.contains(name))
+            let subject = entry.event.session.as_ref().map(|subject| subject.id.as_str());
+            let is_meant = match (only, subject) {
+                (Some(only), Some(id)) => only.contains(id),
+                _ => true,
             };
-            changes.extend(change(shared, &store, entry).filter(is_meant));
+            let Some(change) = is_meant.then(|| change(shared, store, entry)).flatten() else {
+                continue;
+            };
+            if let Some(id) = subject.filter(|_| change.what == ChangeKind::Session) {
+                waiting.retain(|(known, _)| known.as_str() != id);
+                if change.detail.waits_for.is_some() {
+                    waiting.push((id.into(), changes.len()));
+                }
+            }
+            changes.push(change);
         }
         if is_all {
-            return Ok(Changes { cursor: after, changes, more: false, missed });
+            return Ok((Changes { cursor: after, changes, more: false, missed }, waiting));
         }
     }
 }
@@ -119,7 +192,7 @@ fn change(shared: &Shared, store: &Store, entry: &Entry) -> Option<Change> {
         kind::STATE => {
             let status: Status = serde_json::from_value(event.data.clone()).logged("read JSON")?;
             let detail = brief::detail(&status);
-            matters(&status).then(|| Change { detail, ..of(ChangeKind::Session, status.as_str()) })
+            is_news(&status).then(|| Change { detail, ..of(ChangeKind::Session, status.as_str()) })
         }
         kind::JOB => {
             let state: JobState = serde_json::from_value(event.data.clone()).logged("read JSON")?;
@@ -172,49 +245,5 @@ fn change(shared: &Shared, store: &Store, entry: &Entry) -> Option<Change> {
             Some(Change { number: Some(number), detail, ..of(ChangeKind::Question, "answered") })
         }
         _ => None,
-    }
-}
-
-/// Whether whoever has given work to an agent has to know.
-fn matters(status: &Status) -> bool {
-    match status {
-        Status::Starting | Status::Unknown { .. } | Status::Working { looping: None, .. } => false,
-        Status::Idle { after_turn, interrupted, .. } => *after_turn || *interrupted,
-        Status::Working { looping: Some(_), .. }
-        | Status::Waiting { .. }
-        | Status::Limited { .. }
-        | Status::Error { .. }
-        | Status::Exited
-        | Status::Stopped { .. }
-        | Status::Crashed { .. }
-        | Status::Stuck { .. }
-        | Status::Lost { .. } => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_asks_for_a_reaction_is_told() {
-        let idle = |after_turn| Status::Idle {
-            after_turn,
-            interrupted: false,
-            background: 0,
-            draft: None,
-        };
-        let table = [
-            (Status::Starting, false),
-            (Status::working(None), false),
-            (idle(false), false),
-            (idle(true), true),
-            (Status::Limited { until: None, text: String::new() }, true),
-            (Status::Crashed { exit: None }, true),
-            (Status::Unknown { missing: String::new() }, false),
-        ];
-        for (status, is_told) in table {
-            assert_eq!(matters(&status), is_told, "{status:?}");
-        }
     }
 }

@@ -100,6 +100,11 @@ impl News {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Whether sessions are watched already, so that what they do is in the journal.
+    pub(crate) fn is_watching(&self) -> bool {
+        self.shared.held().running[Work::Watch as usize]
+    }
+
     /// From now on the receiver changes when something happened.
     pub(crate) fn hold(&self) -> Hold {
         let shared = Arc::clone(&self.shared);

@@ -5,7 +5,7 @@ use dogwatch_core::status::Status;
 use dogwatch_engine::Context;
 use dogwatch_engine::observe::status::{self, SessionStatus, StatusReader};
 use dogwatch_engine::observe::{capture as screens, jobs, snapshot};
-use dogwatch_protocol::mcp::{JobAnswer, SessionList};
+use dogwatch_protocol::mcp::{JobAnswer, Screen, SessionList};
 use dogwatch_protocol::session::Capture;
 use dogwatch_protocol::status::StatusReport;
 use dogwatch_store::{Job, Which};
@@ -75,7 +75,8 @@ pub(crate) fn capture(shared: &Shared, args: &CaptureArgs) -> Reply {
     let start = text.ceil_char_boundary(text.len().saturating_sub(MOST_SCREEN));
     let text = text[start..].to_owned();
     let (name, id) = (seen.session.name, seen.session.id);
-    reply(&Capture { name, id, state: seen.life.state, from: captured.from, text })
+    let capture = Capture { name, id, state: seen.life.state, from: captured.from, text };
+    reply(&Screen { capture, left_out: start })
 }
 
 pub(crate) fn job_result(shared: &Shared, args: &JobResultArgs) -> Reply {

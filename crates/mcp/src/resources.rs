@@ -1,16 +1,50 @@
 //! What clients may attach to a conversation: `dogwatch://sessions`, `dogwatch://session/NAME`.
 
+use dogwatch_core::mcp::{Right, Verb};
+use dogwatch_engine::Error;
+use dogwatch_engine::error::SessionError;
 use dogwatch_engine::observe::status;
 use jiff::Timestamp;
-use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use serde_json::Value;
 
-use crate::call::{Trouble, reply};
+use crate::call::{Reply, Trouble, reply};
 use crate::read;
 use crate::server::Shared;
 
 const ALL: &str = "dogwatch://sessions";
 const ONE: &str = "dogwatch://session/";
 const JSON: &str = "application/json";
+
+/// What a resource is, and the tool that returns the same.
+pub(crate) enum Address {
+    All,
+    One(String),
+}
+
+impl Address {
+    pub(crate) fn parse(uri: &str) -> Option<Self> {
+        match uri.strip_prefix(ONE) {
+            _ if uri == ALL => Some(Self::All),
+            Some(name) if !name.is_empty() => Some(Self::One(decoded(name))),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn verb(&self) -> Verb {
+        match self {
+            Self::All => Verb::Sessions,
+            Self::One(_) => Verb::Why,
+        }
+    }
+
+    pub(crate) fn session(&self) -> Option<&str> {
+        match self {
+            Self::All => None,
+            Self::One(name) => Some(name),
+        }
+    }
+}
 
 pub(crate) fn list(shared: &Shared) -> Result<Vec<Resource>, Trouble> {
     let all = Resource::new(ALL, "sessions")
@@ -21,6 +55,9 @@ pub(crate) fn list(shared: &Shared) -> Result<Vec<Resource>, Trouble> {
             .with_description("What this session is doing, with the evidence")
             .with_mime_type(JSON)
     };
+    if !shared.options.policy.allows(Right::Use(Verb::Why)) {
+        return Ok(vec![all]);
+    }
     let sessions = read::list(shared, &[])?.sessions;
     Ok([all].into_iter().chain(sessions.iter().map(|session| one(&session.name))).collect())
 }
@@ -30,18 +67,36 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     vec![one.with_description("What a session is doing, with the evidence").with_mime_type(JSON)]
 }
 
-pub(crate) fn read(shared: &Shared, uri: &str) -> Result<ReadResourceResult, Trouble> {
-    let value = if uri == ALL {
-        reply(&read::list(shared, &[])?)?
-    } else if let Some(name) = uri.strip_prefix(ONE).filter(|name| !name.is_empty()) {
-        let name = decoded(name);
-        reply(&read::report(&status::one(&shared.context, &name, Timestamp::now())?))?
-    } else {
-        let known = format!("{ALL}, {ONE}NAME");
-        return Err(Trouble::BadArguments(format!("no such resource; resources: {known}")));
-    };
+pub(crate) fn read(shared: &Shared, address: &Address) -> Reply {
+    match address {
+        Address::All => reply(&read::list(shared, &[])?),
+        Address::One(name) => {
+            reply(&read::report(&status::one(&shared.context, name, Timestamp::now())?))
+        }
+    }
+}
+
+pub(crate) fn contents(uri: &str, value: &Value) -> ReadResourceResult {
     let contents = ResourceContents::text(value.to_string(), uri).with_mime_type(JSON);
-    Ok(ReadResourceResult::new(vec![contents]))
+    ReadResourceResult::new(vec![contents])
+}
+
+/// What the client gets instead.
+pub(crate) fn error(trouble: &Trouble) -> ErrorData {
+    let text = format!("error ({}): {trouble}", trouble.code());
+    match trouble {
+        Trouble::NotAllowed { .. } => ErrorData::invalid_request(text, None),
+        Trouble::Engine(Error::Session(SessionError::NoSuchSession { .. })) => {
+            ErrorData::resource_not_found(text, None)
+        }
+        _ => ErrorData::internal_error(text, None),
+    }
+}
+
+pub(crate) fn unknown(uri: &str) -> ErrorData {
+    let uri = crate::brief::cut(uri, 60);
+    let text = format!("no such resource: {uri:?}; resources: {ALL}, {ONE}NAME");
+    ErrorData::resource_not_found(text, None)
 }
 
 /// As a part of an address: what is neither a letter nor a digit of ASCII is written as `%XX`.

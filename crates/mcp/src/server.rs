@@ -9,10 +9,10 @@ use dogwatch_core::mcp::{Right, Verb};
 use dogwatch_engine::Context;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, JsonObject,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
+    Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::sync::Semaphore;
@@ -20,12 +20,20 @@ use tokio::time::{Instant, interval_at};
 
 use crate::call::{self, Reply, Trouble, arguments};
 use crate::news::News;
+use crate::resources::Address;
 use crate::{Options, act, changes, read, resources, tools};
 
+/// What is recorded of a call that acts before it does.
+const STARTED: &str = "started";
 /// How often a client that asks for it is told that a call goes on.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// Calls that are carried out at the same time. Each may start a tmux process.
 const AT_ONCE: usize = 6;
+/// Messages that wait for their agents at the same time, each on a thread: half of all threads, so that others have some.
+const SENDS: usize = crate::MOST_THREADS / 2;
+/// Methods of ours, for requests whose parameters cannot be read.
+const METHODS: [&str; 5] =
+    ["tools/call", "tools/list", "resources/list", "resources/read", "resources/templates/list"];
 /// Locks for what must not happen twice at a time.
 const LOCKS: usize = 64;
 
@@ -40,8 +48,9 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) news: News,
     turns: Semaphore,
+    /// For `send`, which may wait for its agent for a while: others need not wait for that.
+    sends: Semaphore,
     pub(crate) locks: [Mutex<()>; LOCKS],
-    is_leaving: AtomicBool,
 }
 
 impl Server {
@@ -54,15 +63,14 @@ impl Server {
                 options,
                 news,
                 turns: Semaphore::new(AT_ONCE),
+                sends: Semaphore::new(SENDS),
                 locks: std::array::from_fn(|_| Mutex::new(())),
-                is_leaving: AtomicBool::new(false),
             }),
         }
     }
 
     /// The client is gone.
     pub(crate) fn leave(&self) {
-        self.shared.is_leaving.store(true, Ordering::Relaxed);
         self.shared.news.stop();
     }
 
@@ -100,62 +108,87 @@ impl Server {
         done.unwrap_or_else(|ended| Err(Trouble::Internal(ended.to_string())))
     }
 
-    async fn perform(&self, verb: Verb, given: Option<JsonObject>, cancelled: Cancelled) -> Reply {
+    /// The same for a call, which may be cancelled while it waits for its turn. What has begun is carried to its end.
+    async fn run(
+        &self,
+        turns: &Semaphore,
+        call: &Call<'_>,
+        work: impl FnOnce(&Shared) -> Reply + Send + 'static,
+    ) -> Reply {
+        let _turn = tokio::select! {
+            turn = turns.acquire() => turn.map_err(|_| Trouble::Cancelled)?,
+            () = call.context.ct.cancelled() => return Err(Trouble::Cancelled),
+        };
+        let is_cancelled = Arc::clone(&call.is_cancelled);
+        self.block_now(move |shared| {
+            if is_cancelled.load(Ordering::SeqCst) {
+                return Err(Trouble::Cancelled);
+            }
+            work(shared)
+        })
+        .await
+    }
+
+    async fn perform(&self, verb: Verb, given: Option<JsonObject>, call: &Call<'_>) -> Reply {
         let policy = &self.shared.options.policy;
         call::must_be_allowed(policy, Right::Use(verb), || format!("the tool {}", verb.as_str()))?;
+        let turns = &self.shared.turns;
         match verb {
             Verb::Sessions => {
                 let args = arguments(given)?;
-                self.block(move |shared| read::sessions(shared, &args)).await
+                self.run(turns, call, move |shared| read::sessions(shared, &args)).await
             }
             Verb::Why => {
                 let args = arguments(given)?;
-                self.block(move |shared| read::why(shared, &args)).await
+                self.run(turns, call, move |shared| read::why(shared, &args)).await
             }
             Verb::Capture => {
                 let args = arguments(given)?;
-                self.block(move |shared| read::capture(shared, &args)).await
+                self.run(turns, call, move |shared| read::capture(shared, &args)).await
             }
             Verb::JobResult => {
                 let args = arguments(given)?;
-                self.block(move |shared| read::job_result(shared, &args)).await
+                self.run(turns, call, move |shared| read::job_result(shared, &args)).await
             }
             Verb::Since => changes::since(self, arguments(given)?).await,
             Verb::Spawn => {
                 let args = arguments(given)?;
-                self.block(move |shared| act::spawn(shared, &args)).await
+                self.run(turns, call, move |shared| act::spawn(shared, &args)).await
             }
             Verb::Send => {
                 let args = arguments(given)?;
-                let id = dogwatch_engine::actions::send::new_id();
-                cancelled.takes_back(&id);
-                // A message may wait for its agent for a while: others need not wait for that.
-                self.block_now(move |shared| act::send(shared, &args, &id)).await
+                let (id, is_cancelled) = (call.message.clone(), Arc::clone(&call.is_cancelled));
+                let work = move |shared: &Shared| act::send(shared, &args, &id, &is_cancelled);
+                self.run(&self.shared.sends, call, work).await
             }
             Verb::JobSubmit => {
                 let args = arguments(given)?;
-                self.block(move |shared| act::job_submit(shared, &args)).await
+                self.run(turns, call, move |shared| act::job_submit(shared, &args)).await
             }
             Verb::AskPerson => {
                 let args = arguments(given)?;
-                self.block(move |shared| act::ask_person(shared, &args)).await
+                self.run(turns, call, move |shared| act::ask_person(shared, &args)).await
             }
             Verb::Answer => {
                 let args = arguments(given)?;
-                self.block(move |shared| act::answer(shared, &args)).await
+                self.run(turns, call, move |shared| act::answer(shared, &args)).await
             }
         }
     }
 
-    /// Carries the call out; meanwhile the client hears that it goes on, and may cancel it.
+    /// Carries the call out; meanwhile the client hears that it goes on, and may cancel it. Its result is what really happened.
     async fn attend(
         &self,
         verb: Verb,
         given: Option<JsonObject>,
         context: &RequestContext<RoleServer>,
     ) -> Reply {
-        let cancelled = Cancelled::default();
-        let work = self.perform(verb, given, cancelled.clone());
+        let call = Call {
+            context,
+            message: dogwatch_engine::actions::send::new_id(),
+            is_cancelled: Arc::default(),
+        };
+        let work = self.perform(verb, given, &call);
         tokio::pin!(work);
         let token = context.meta.get_progress_token();
         let begun = Instant::now();
@@ -163,15 +196,13 @@ impl Server {
         loop {
             tokio::select! {
                 reply = &mut work => return reply,
-                () = context.ct.cancelled() => {
-                    if let Some(id) = cancelled.message() {
-                        // Only what was not typed yet is taken back.
-                        let taken = self.block_now(move |shared| {
-                            Ok(dogwatch_engine::actions::send::cancel(&shared.context, &id)?)
-                        });
-                        taken.await.logged("take a message back");
+                () = context.ct.cancelled(), if !call.is_cancelled.load(Ordering::SeqCst) => {
+                    call.is_cancelled.store(true, Ordering::SeqCst);
+                    match verb {
+                        Verb::Since => return Err(Trouble::Cancelled),
+                        Verb::Send => self.take_back(&call).await,
+                        _ => {}
                     }
-                    return Err(Trouble::Cancelled);
                 }
                 _ = beat.tick() => {
                     if let Some(token) = &token {
@@ -185,24 +216,44 @@ impl Server {
             }
         }
     }
-}
 
-/// What is to be taken back if the call is cancelled.
-#[derive(Debug, Clone, Default)]
-struct Cancelled {
-    message: Arc<Mutex<Option<String>>>,
-}
-
-impl Cancelled {
-    fn takes_back(&self, id: &str) {
-        if let Ok(mut message) = self.message.lock() {
-            *message = Some(id.to_owned());
-        }
+    /// Takes back a message that was not typed yet. One that is not posted yet is not posted: the flag was set before.
+    async fn take_back(&self, call: &Call<'_>) {
+        let id = call.message.clone();
+        let taken = self.block_now(move |shared| {
+            Ok(dogwatch_engine::actions::send::cancel(&shared.context, &id)?)
+        });
+        taken.await.logged("take a message back");
     }
 
-    fn message(&self) -> Option<String> {
-        self.message.lock().ok()?.clone()
+    /// Records a call. Awaited before it is answered: whoever has the answer finds the call in the journal.
+    async fn record(
+        &self,
+        verb: Verb,
+        client: Option<Implementation>,
+        session: Option<String>,
+        outcome: &'static str,
+    ) {
+        let server = self.clone();
+        let recorded = tokio::task::spawn_blocking(move || {
+            let by = server.who(client.as_ref());
+            call::record(&server.shared.context, verb, by, session.as_deref(), outcome);
+        });
+        recorded.await.logged("record a call");
     }
+
+    fn allows(&self, verb: Verb) -> bool {
+        self.shared.options.policy.allows(Right::Use(verb))
+    }
+}
+
+/// A call of a tool.
+#[derive(Debug)]
+struct Call<'a> {
+    context: &'a RequestContext<RoleServer>,
+    /// The id of the message that it sends.
+    message: String,
+    is_cancelled: Arc<AtomicBool>,
 }
 
 impl ServerHandler for Server {
@@ -240,27 +291,29 @@ impl ServerHandler for Server {
         };
         let session = request.arguments.as_ref().and_then(|given| given.get("session"));
         let session = session.and_then(|name| name.as_str()).map(ToOwned::to_owned);
-        let reply = self.attend(verb, request.arguments, &context).await;
         let client = context.client_info();
-        let server = self.clone();
-        // Recorded before it is answered: whoever has the answer finds the call in the journal.
-        let recorded = tokio::task::spawn_blocking(move || {
-            let by = server.who(client.as_ref());
-            call::record(&server.shared.context, verb, by, session.as_deref(), &reply);
-            reply
-        });
-        let reply =
-            recorded.await.unwrap_or_else(|ended| Err(Trouble::Internal(ended.to_string())));
+        if verb.acts() && self.allows(verb) {
+            // Should we be killed: that it was called is known.
+            self.record(verb, client.clone(), session.clone(), STARTED).await;
+        }
+        let reply = self.attend(verb, request.arguments, &context).await;
+        let session = session.or_else(|| call::about(&reply));
+        self.record(verb, client, session, call::outcome(&reply)).await;
         Ok(call::result(reply).into())
     }
 
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        if !self.allows(Verb::Sessions) {
+            return Ok(ListResourcesResult::with_all_items(Vec::new()));
+        }
         let found = self.block(resources::list).await;
-        found.map(ListResourcesResult::with_all_items).map_err(internal)
+        let outcome = found.as_ref().map_or_else(Trouble::code, |_| "ok");
+        self.record(Verb::Sessions, context.client_info(), None, outcome).await;
+        found.map(ListResourcesResult::with_all_items).map_err(|trouble| resources::error(&trouble))
     }
 
     async fn list_resource_templates(
@@ -268,22 +321,44 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+        let found = if self.allows(Verb::Why) { resources::templates() } else { Vec::new() };
+        Ok(ListResourceTemplatesResult::with_all_items(found))
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let found = self.block(move |shared| resources::read(shared, &uri)).await;
-        found.map(Into::into).map_err(|trouble| {
-            ErrorData::resource_not_found(format!("error ({}): {trouble}", trouble.code()), None)
-        })
+        let Some(address) = Address::parse(&uri) else { return Err(resources::unknown(&uri)) };
+        let (verb, session) = (address.verb(), address.session().map(ToOwned::to_owned));
+        let policy = &self.shared.options.policy;
+        let allowed = call::must_be_allowed(policy, Right::Use(verb), || uri.clone());
+        let read = match allowed {
+            Ok(()) => self.block(move |shared| resources::read(shared, &address)).await,
+            Err(trouble) => Err(trouble),
+        };
+        self.record(verb, context.client_info(), session, call::outcome(&read)).await;
+        let value = read.map_err(|trouble| resources::error(&trouble))?;
+        Ok(resources::contents(&uri, &value).into())
     }
-}
 
-fn internal(trouble: Trouble) -> ErrorData {
-    ErrorData::internal_error(format!("error ({}): {trouble}", trouble.code()), None)
+    /// Also comes here: a request of a known method whose parameters cannot be read.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = crate::brief::cut(&request.method, 60);
+        if !METHODS.contains(&request.method.as_str()) {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+        let wanted = match request.method.as_str() {
+            "tools/call" => "`name` must be a string and `arguments` an object",
+            "resources/read" => "`uri` must be a string",
+            _ => "they must be an object, and `cursor` a string",
+        };
+        Err(ErrorData::invalid_params(format!("bad params of {method}: {wanted}"), None))
+    }
 }

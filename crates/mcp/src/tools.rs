@@ -1,7 +1,7 @@
 //! The tools, as clients list them.
 
 use dogwatch_core::mcp::Verb;
-use dogwatch_protocol::{mcp, message, session, status};
+use dogwatch_protocol::{mcp, message, status};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use rmcp::schemars::JsonSchema;
 use rmcp::schemars::generate::SchemaSettings;
@@ -35,7 +35,7 @@ pub(crate) fn describe(verb: Verb) -> Tool {
             verb,
             "What changed after a cursor: sessions that wait, finished, failed or are limited, ended jobs, questions. Waits for it",
         ),
-        Verb::Capture => reading::<CaptureArgs, session::Capture>(
+        Verb::Capture => reading::<CaptureArgs, mcp::Screen>(
             verb,
             "Last lines of a session's screen. Only if since and why do not tell enough",
         ),

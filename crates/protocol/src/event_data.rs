@@ -341,7 +341,7 @@ pub struct ToolCall {
     pub tool: String,
     /// Who called it: `agent NAME`, or the client and the user.
     pub by: String,
-    /// `ok`, or the code of the error.
+    /// `ok`, or the code of the error. A call that acts has a record of its own when it starts, `started`: after a kill that is all.
     pub outcome: String,
 }
 

@@ -1,6 +1,6 @@
 //! What the tools of `dogwatch mcp` return: short, because agents pay for every token.
 //!
-//! `why` returns [`crate::status::StatusReport`], `capture` [`crate::session::Capture`] and `answer` [`crate::message::Answered`].
+//! `why` returns [`crate::status::StatusReport`], `capture` [`Screen`] and `answer` [`crate::message::Answered`].
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::id::{JobId, MessageId, SessionId};
 use crate::job::JobBrief;
 use crate::message::Proof;
+use crate::session::Capture;
 use crate::status::{Basis, Need};
 
 /// The result of `sessions`.
@@ -74,6 +75,9 @@ pub struct Spawned {
     /// What to know of the agent's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
+    /// Its account is limited: the prompt is delivered at this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<Timestamp>,
     /// For `since`: changes after the start.
     pub cursor: i64,
 }
@@ -174,6 +178,17 @@ pub enum ChangeKind {
     Message,
     /// A question to a person that was raised or answered.
     Question,
+}
+
+/// The result of `capture`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Screen {
+    #[serde(flatten)]
+    pub capture: Capture,
+    /// Bytes before the text that were left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
 }
 
 /// The result of `ask_person`.

@@ -116,6 +116,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("mcp-send", printed::<mcp::Sent>()),
         ("mcp-job", printed::<mcp::JobAnswer>()),
         ("mcp-since", printed::<mcp::Changes>()),
+        ("mcp-capture", printed::<mcp::Screen>()),
         ("mcp-ask-person", printed::<mcp::Asked>()),
         ("debug-screen", printed::<screen::Reading>()),
     ]

@@ -1,6 +1,7 @@
 //! Who wants to be told of which work (`--notify-me`), and what is still to be told. Each event is recorded once, whichever process sees
 //! it, and is part of one message.
 
+use dogwatch_core::callback;
 use dogwatch_protocol::id::{JobId, SessionId};
 use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
@@ -50,7 +51,14 @@ impl Store {
         self.read(|c| c.prepare_cached(sql)?.query_map([subscriber], from_row)?.collect())
     }
 
-    /// Records an event, unless it was recorded before; whether this call did.
+    /// Whether a session waits for this job.
+    pub fn is_subscribed(&self, job: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM callbacks WHERE job = ? AND over IS NULL)";
+        self.read(|c| c.prepare_cached(sql)?.query_row([job], |row| row.get(0)))
+    }
+
+    /// Records an event, unless it was recorded before; whether this call did. A session may be waited for by several rows (`spawn`,
+    /// then `job submit`): what it does on the way is one event for all of them.
     pub fn tell_callback(
         &mut self,
         number: i64,
@@ -66,14 +74,11 @@ impl Store {
                  WHERE number = ?4 AND over IS NULL AND told IS NOT ?1",
                 params![key, is_end, now, number],
             )?;
-            if changed == 1 {
-                tx.execute(
-                    "INSERT INTO callback_news (subscriber, session, at, text) \
-                     SELECT subscriber, session, ?, ? FROM callbacks WHERE number = ?",
-                    params![now, text, number],
-                )?;
+            let is_new = changed == 1 && (is_end || !is_told_by_another(tx, number, key)?);
+            if is_new {
+                insert_news(tx, number, text, now)?;
             }
-            Ok(changed == 1)
+            Ok(is_new)
         })
     }
 
@@ -162,6 +167,70 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &NewCallback<'_>) -> rusqlite::R
     .map(drop)
 }
 
+/// Whether another open row of the same subscriber and session has told this event.
+fn is_told_by_another(tx: &Transaction<'_>, number: i64, key: &str) -> rusqlite::Result<bool> {
+    tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM callbacks AS one JOIN callbacks AS other \
+         ON other.subscriber = one.subscriber AND other.session = one.session \
+         WHERE one.number = ?1 AND other.number != ?1 AND other.over IS NULL AND other.told = ?2)",
+        params![number, key],
+        |row| row.get(0),
+    )
+}
+
+/// The same text that is not in a message yet is the same event: of a removed session each of its rows would say that it is gone.
+fn insert_news(tx: &Transaction<'_>, number: i64, text: &str, at: i64) -> rusqlite::Result<()> {
+    tx.execute(
+        "INSERT INTO callback_news (subscriber, session, at, text) \
+         SELECT subscriber, session, ?1, ?2 FROM callbacks WHERE number = ?3 AND NOT EXISTS \
+         (SELECT 1 FROM callback_news AS known WHERE known.subscriber = callbacks.subscriber \
+         AND known.session = callbacks.session AND known.text = ?2 AND known.message IS NULL)",
+        params![at, text, number],
+    )
+    .map(drop)
+}
+
+/// The session is removed: what was not told yet of it is kept for those that still wait, with its end.
+pub(crate) fn session_removed(
+    tx: &Transaction<'_>,
+    session: &str,
+    name: &str,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    let now = at.as_millisecond();
+    let sql = "SELECT number FROM callbacks WHERE session = ? AND over IS NULL";
+    let open: Vec<i64> = tx
+        .prepare_cached(sql)?
+        .query_map([session], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for number in open {
+        insert_news(tx, number, &callback::removed(name), now)?;
+    }
+    // Those of a subscriber that is removed are for nobody; a message that was posted is kept with the messages.
+    for table in ["callbacks", "callback_news"] {
+        tx.prepare_cached(&format!("DELETE FROM {table} WHERE subscriber = ?"))?
+            .execute([session])?;
+    }
+    tx.prepare_cached("DELETE FROM callbacks WHERE session = ?")?.execute([session])?;
+    let sql = "DELETE FROM callback_news WHERE session = ? AND (message IS NOT NULL \
+               OR subscriber NOT IN (SELECT id FROM sessions))";
+    tx.prepare_cached(sql)?.execute([session]).map(drop)
+}
+
+/// Removes old data about sessions without a row in `sessions`, unless a session is still to be told of it.
+pub(crate) fn forget_strangers(tx: &Transaction<'_>, before: Timestamp) -> rusqlite::Result<()> {
+    for (table, time, is_over) in
+        [("callbacks", "created", "over"), ("callback_news", "at", "message")]
+    {
+        let sql = format!(
+            "DELETE FROM {table} WHERE {time} < ? AND session NOT IN (SELECT id FROM sessions) \
+             AND ({is_over} IS NOT NULL OR subscriber NOT IN (SELECT id FROM sessions))"
+        );
+        tx.execute(&sql, [before.as_millisecond()])?;
+    }
+    Ok(())
+}
+
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Callback> {
     Ok(Callback {
         number: row.get(0)?,
@@ -213,5 +282,36 @@ mod tests {
         assert!(!store.post_callback_news(&message("m2"), &numbers[1..]).unwrap());
         assert_eq!(store.messages(Some("lead"), 9).unwrap().len(), 1, "one message");
         assert!(store.callback_subscribers().unwrap().is_empty());
+    }
+
+    fn texts(store: &Store, subscriber: &str) -> Vec<String> {
+        store.callback_news(subscriber).unwrap().into_iter().map(|one| one.text).collect()
+    }
+
+    #[test]
+    fn a_session_that_is_waited_for_twice_is_told_of_once() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
+        let at = Timestamp::from_second(1_794_700_000).unwrap();
+        for (subscriber, job) in [("lead", None), ("lead", Some("j")), ("other", None)] {
+            store.add_callback(&NewCallback { subscriber, session: "a", job, at }).unwrap();
+        }
+        let [turn, job] = store.callbacks("lead").unwrap().try_into().unwrap();
+        let [other] = store.callbacks("other").unwrap().try_into().unwrap();
+        assert!(store.tell_callback(turn.number, "waiting x", "a waits", false, at).unwrap());
+        assert!(!store.tell_callback(job.number, "waiting x", "a waits", false, at).unwrap());
+        assert!(store.tell_callback(other.number, "waiting x", "a waits", false, at).unwrap());
+        assert_eq!(texts(&store, "lead"), ["a waits"]);
+        assert_eq!(texts(&store, "other"), ["a waits"]);
+        for one in [&turn, &job] {
+            store.forget_told(one.number).unwrap();
+        }
+        assert!(store.tell_callback(job.number, "limited", "a is limited", false, at).unwrap());
+        assert!(!store.tell_callback(turn.number, "limited", "a is limited", false, at).unwrap());
+        let told = store.callbacks("lead").unwrap();
+        assert!(told.iter().all(|one| one.told.as_deref() == Some("limited")), "{told:?}");
+        assert!(store.tell_callback(turn.number, "end done", "a is done", true, at).unwrap());
+        assert!(store.tell_callback(job.number, "end done", "a finished j", true, at).unwrap());
+        assert_eq!(texts(&store, "lead"), ["a waits", "a is limited", "a is done", "a finished j"]);
     }
 }

@@ -110,6 +110,11 @@ impl McpClient {
         }
     }
 
+    /// Whether the reply to a request has come.
+    pub fn has_reply(&self, id: u64) -> bool {
+        self.heard.replies.lock().unwrap().contains_key(&id)
+    }
+
     #[track_caller]
     pub fn request(&self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);

@@ -114,7 +114,7 @@ Examples:
   dogwatch escalations raise output_unclear 'no verdict' --session dev --deadline 1h --default 1")]
 pub(crate) struct EscalationRaise {
     /// Reason: review_loop, output_unclear, spawn_failed, commit_failed, unexpected, dependency_conflict,
-    /// dev_failed, session_incomplete or budget
+    /// dev_failed, session_incomplete, budget or asked
     pub(crate) trigger: String,
     /// Description of the problem
     pub(crate) problem: String,

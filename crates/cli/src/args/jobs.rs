@@ -57,7 +57,7 @@ pub(crate) struct JobSubmit {
     /// Send a message to your own session when the work is done, failed, waits or is limited (for agents)
     #[arg(long)]
     pub(crate) notify_me: bool,
-    /// How long to wait in total [default: no limit]
+    /// How long to wait in total [default: no limit; with --notify-me 3s, then the job stays queued]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     #[arg(from_global)]

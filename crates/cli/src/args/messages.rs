@@ -39,7 +39,7 @@ pub(crate) struct Send {
     /// Send a message to your own session when the work is done, failed, waits or is limited (for agents)
     #[arg(long, conflicts_with = "slash")]
     pub(crate) notify_me: bool,
-    /// How long to wait until the agent is ready [default: no limit]
+    /// How long to wait until the agent is ready [default: no limit; with --notify-me 3s, then it stays queued]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     #[arg(from_global)]
@@ -69,7 +69,7 @@ pub(crate) struct Answer {
     pub(crate) target: String,
     /// Number of the option, its text, or the beginning of its text
     pub(crate) choice: String,
-    /// Answer only the dialog with this id (`mark` in `status --json`)
+    /// Answer only the dialog with this id (`dialog` in `status --json`)
     #[arg(long, value_name = "ID")]
     pub(crate) dialog: Option<String>,
     #[arg(from_global)]

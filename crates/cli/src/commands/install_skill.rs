@@ -16,9 +16,9 @@ const SKILL: &str =
 pub(crate) fn install_skill(context: &Context, args: &InstallSkill) -> Result<u8, Error> {
     let (root, file) = place(context, args)?;
     let (path, done) = if args.remove {
-        skill::remove(&root, Path::new(file))?
+        skill::remove(&root, &file)?
     } else {
-        skill::install(&root, Path::new(file), SKILL)?
+        skill::install(&root, &file, SKILL)?
     };
     let word = match done {
         Done::Written => "written",
@@ -36,14 +36,14 @@ pub(crate) fn install_skill(context: &Context, args: &InstallSkill) -> Result<u8
 }
 
 /// The directory that the file must be below, and the file in it.
-fn place(context: &Context, args: &InstallSkill) -> Result<(PathBuf, &'static str), Error> {
+fn place(context: &Context, args: &InstallSkill) -> Result<(PathBuf, PathBuf), Error> {
     if args.project {
         let file = match args.agent {
             SkillAgent::Claude => ".claude/skills/dogwatch/SKILL.md",
             SkillAgent::Codex => ".agents/skills/dogwatch/SKILL.md",
             SkillAgent::Gemini => ".gemini/skills/dogwatch/SKILL.md",
         };
-        return Ok((environment::project()?, file));
+        return Ok((environment::project()?, file.into()));
     }
     let (variable, folder) = match args.agent {
         SkillAgent::Claude => ("CLAUDE_CONFIG_DIR", ".claude"),
@@ -53,7 +53,7 @@ fn place(context: &Context, args: &InstallSkill) -> Result<(PathBuf, &'static st
     let told = context.agent_roots.iter().find(|(name, _)| name == variable);
     let home = || environment::home().map(|home| home.join(folder));
     let root = told.map(|(_, path)| path.clone()).or_else(home).ok_or(UsageError::NoHome)?;
-    Ok((root, "skills/dogwatch/SKILL.md"))
+    Ok(skill::with_own_links(&root, Path::new("skills/dogwatch/SKILL.md")))
 }
 
 #[cfg(test)]

@@ -62,8 +62,10 @@ fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     let prompt = given_text::text(args.prompt.as_deref(), args.file.as_deref(), MOST_BYTES)?;
     let prompt = prompt.ok_or(UsageError::MissingPrompt)?;
     let subscriber = args.notify_me.then(|| callback::subscriber(context)).transpose()?;
-    let submitted =
-        job::submit_for(context, &args.target, &prompt, args.timeout, subscriber.as_ref())?;
+    // Who is notified later need not wait.
+    let is_brief = args.notify_me && !args.wait && args.timeout.is_none();
+    let patience = if is_brief { Some(callback::PATIENCE) } else { args.timeout };
+    let submitted = job::submit_for(context, &args.target, &prompt, patience, subscriber.as_ref())?;
     if let Some(trouble) = &submitted.trouble {
         ui::talk(format_args!("warning: not delivered yet: {trouble}"));
     }
@@ -82,7 +84,12 @@ fn submit(context: &Context, args: &JobSubmit) -> Result<u8, Error> {
     } else {
         ui::line(&found.id);
     }
-    Ok(code_of_submitted(&found))
+    // Queued is what was asked for, if the runner of the session delivers it.
+    let is_enough = is_brief && submitted.trouble.is_none() && found.session.origin().is_managed();
+    Ok(match code_of_submitted(&found) {
+        exit_code::TIMEOUT if is_enough => exit_code::OK,
+        code => code,
+    })
 }
 
 /// The exit code after submitting.

@@ -1,3 +1,5 @@
+use std::sync::atomic::AtomicBool;
+
 use dogwatch_core::delivery::safe_text::MOST_BYTES;
 use dogwatch_core::delivery::{Outcome, When};
 use dogwatch_core::exit_code;
@@ -22,11 +24,12 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
             SendWhen::Idle => When::Idle,
             SendWhen::Now => When::Now,
         },
-        timeout: args.timeout,
+        timeout: args.timeout.or(args.notify_me.then_some(callback::PATIENCE)),
     };
     let receipt = if args.notify_me {
         let subscriber = callback::subscriber(context)?;
-        job::send_tracked(context, &request, &send::new_id(), &subscriber)?
+        let is_cancelled = AtomicBool::new(false);
+        job::send_tracked(context, &request, &send::new_id(), &subscriber, &is_cancelled)?
     } else {
         send::send(context, &request)?
     };
@@ -38,7 +41,12 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
             ui::talk(format_args!("note: {}", super::messages::change(*change)));
         }
     }
-    Ok(code(&receipt.outcome))
+    // Who is notified later need not wait: queued is what was asked for, if a runner delivers it.
+    let is_enough = args.notify_me && args.timeout.is_none() && receipt.has_runner;
+    Ok(match code(&receipt.outcome) {
+        exit_code::TIMEOUT if is_enough => exit_code::OK,
+        code => code,
+    })
 }
 
 /// Delivers what waits for a session; called by its runner.

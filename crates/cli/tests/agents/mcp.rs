@@ -3,7 +3,20 @@
 use std::fs;
 use std::path::PathBuf;
 
-use dogwatch_testkit::{TestEnv, dogwatch, skip};
+use dogwatch_testkit::{TestEnv, dogwatch, skip, wait_until};
+
+/// A scripted agent that asks a question as codex does, and takes one answer.
+const ASKS: &str = "[[step]]\nraw = true\n[[step]]\nscreen = { file = 'question.txt' }\n\
+    [[step]]\n[step.input]\nwant = 'line'\n\
+    [[step]]\nscreen = { file = 'prompt.txt', cursor = [2, 4] }\n[[step]]\nstall = 'forever'\n";
+const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
+const QUESTION: &str = "• I have a question first.\n\n\
+    \x20 Question 1/1 (1 unanswered)\n\
+    \x20 Which database should I use?\n\n\
+    \x20 › 1. PostgreSQL         choose PostgreSQL\n\
+    \x20   2. SQLite             choose SQLite\n\
+    \x20   3. None of the above  Optionally, add details in notes (tab)\n\n\
+    \x20 tab to add notes | enter to submit answer | esc to interrupt";
 
 /// The official client checks every result against the schema of its tool.
 #[test]
@@ -35,6 +48,26 @@ fn the_inspector_accepts_every_result() {
     let job = call("job_submit", &["session=w", "prompt=work", "key=k"]);
     let id = format!("job={}", job["id"].as_str().unwrap());
     assert_eq!(call("job_result", &[&id])["id"], job["id"]);
+    env.write("question.txt", QUESTION);
+    env.write("prompt.txt", PROMPT);
+    let scenario = env.write("asks.toml", ASKS);
+    let script = format!("exec '{}' lab actor '{}'", dogwatch(), scenario.display());
+    env.add_profile("codex", "[input]\n", &script);
+    call("spawn", &["agent=codex", "name=asks"]);
+    let mark = wait_until("it waits", || {
+        let listed = call("sessions", &["states=[\"waiting\"]"]);
+        listed["sessions"][0]["mark"].as_str().map(|mark| format!("mark={mark}"))
+    });
+    let answered = call("answer", &["session=asks", &mark, "choice=PostgreSQL"]);
+    assert_eq!(answered["choice"], "PostgreSQL");
+    let read = |uri: &str| {
+        let mut command = env.foreign(&inspector);
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.args(["--cli", dogwatch(), "mcp", "--method", "resources/read", "--uri", uri]);
+        env.run(&mut command).success().json()["contents"][0]["text"].to_string()
+    };
+    assert!(read("dogwatch://sessions").contains("asks"));
+    assert!(read("dogwatch://session/w").contains("robot"));
     for method in ["tools/list", "resources/list", "resources/templates/list"] {
         let mut command = env.foreign(&inspector);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());

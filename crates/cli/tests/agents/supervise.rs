@@ -72,7 +72,7 @@ match = '\[orchestrate\]'
 steps = [
   @READ@,
   { shell = { command = "for w in w1 w2 w3; do PATH=@PATH@ $DOGWATCH_BIN spawn claude --name $w --unattended; done", timeout_ms = 100000 } },
-  { shell = { command = "$DOGWATCH_BIN job submit w1 '[ask] please' --notify-me --timeout 20s; $DOGWATCH_BIN job submit w2 '[die] please' --notify-me --timeout 20s; $DOGWATCH_BIN job submit w3 '[usage-limit] please' --notify-me --timeout 20s", timeout_ms = 100000 } },
+  { shell = { command = "$DOGWATCH_BIN job submit w1 '[ask] please' --notify-me; $DOGWATCH_BIN job submit w2 '[die] please' --notify-me; $DOGWATCH_BIN job submit w3 '[usage-limit] please' --notify-me", timeout_ms = 100000 } },
   "They work.",
 ]
 
@@ -125,6 +125,7 @@ impl Lab {
     fn calls(&self) -> Vec<String> {
         let said = self.dogwatch(&["events", "--kind", "tool_call", "--json"]).success().text();
         let events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let events = events.filter(|event| event["data"]["outcome"] != "started");
         let call = |event: Value| {
             let data = &event["data"];
             let text = |key: &str| data[key].as_str().unwrap().to_owned();

@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 /// The picture of an agent at its prompt, with an empty box.
 const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
 
+/// The same while it works.
+const WORKING: &str = "› task\n\n◦ Thinking. (6s • esc to interrupt)\n\n› Ask Codex to do anything\n\n  GPT-5.5 default · /work";
+
 const DIALOG: &str =
     include_str!("../../../core/testdata/screens/codex/0.166.0/permission_exec.txt");
 
@@ -170,10 +173,110 @@ fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
     });
     let question = told(&env, "lead").remove(0);
     assert!(question.contains("w waits for an answer (permission)"), "{question}");
-    assert!(question.contains("dogwatch answer w NUMBER --dialog "), "{question}");
+    assert!(question.ends_with("a person decides"), "{question}");
     env.write("go", "");
     eventually("its end is told", || told(&env, "lead").len() == 2);
     assert!(told(&env, "lead").iter().any(|text| text.contains("w finished job")));
+}
+
+/// A working agent takes its task later; the lead need not wait for that.
+#[test]
+fn a_busy_worker_gets_its_task_later_and_the_lead_goes_on() {
+    let env = world();
+    env.write("working.txt", WORKING);
+    let works = "[[step]]\nscreen = { file = 'working.txt', cursor = [2, 4] }\n\
+                 [[step]]\nawait_file = { path = 'go', within = '120s' }\n";
+    scenario(&env, "worker", "", works);
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
+    env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
+    is(&env, "w", "idle");
+    let submit = |task| within(&env, &lead, &["job", "submit", "w", task, "--notify-me"]).success();
+    let _first = submit("the first task");
+    is(&env, "w", "working");
+    let second = submit("the second task").text();
+    let shown = env.dogwatch(&["job", "show", second.trim(), "--json"]).success().json();
+    assert_eq!(shown["state"], "queued", "{shown}");
+    let sent = within(&env, &lead, &["send", "w", "a hint", "--notify-me"]).success().text();
+    assert!(sent.starts_with("queued: w: "), "{sent}");
+    assert!(!env.work().join("go").exists());
+    env.write("go", "");
+    eventually_or("all three are told", || {
+        let all = told(&env, "lead").join("\n");
+        if all.matches("w finished job").count() == 3 { Ok(()) } else { Err(all) }
+    });
+}
+
+/// A dialog keeps the task away from the worker: the lead hears of the dialog, and once it is answered the task is delivered.
+#[test]
+fn a_worker_in_a_dialog_gets_its_task_afterwards() {
+    let env = world();
+    let first = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '120s' }\n";
+    scenario(&env, "worker", first, "");
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
+    env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
+    is(&env, "w", "waiting");
+    let job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me", "--json"]);
+    assert_eq!(job.success().json()["state"], "queued");
+    eventually("its dialog is told", || !told(&env, "lead").is_empty());
+    assert!(told(&env, "lead")[0].starts_with("[dogwatch] w waits"), "{:?}", told(&env, "lead"));
+    env.write("go", "");
+    eventually_or("its end is told", || match told(&env, "lead").as_slice() {
+        [one, other] if format!("{one}{other}").contains("w finished job") => Ok(()),
+        others => Err(format!("{others:?}")),
+    });
+}
+
+/// `spawn --notify-me`, then `job submit --notify-me`, as the skill says: the lead waits for the worker twice, and hears of its dialog once.
+#[test]
+fn a_worker_that_is_waited_for_twice_is_told_of_once() {
+    let env = world();
+    let asks = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '60s' }\n";
+    scenario(&env, "worker", "", asks);
+    takes_long_messages(&env);
+    let lead = agent(&env, "lead");
+    let spawn = ["spawn", "codex", "--name", "w", "--env", "PLAY=worker", "--notify-me"];
+    let _spawned = within(&env, &lead, &spawn).success();
+    is(&env, "w", "idle");
+    let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
+    eventually("its dialog is told", || !told(&env, "lead").is_empty());
+    env.write("go", "");
+    eventually_or("its end is told", || {
+        let all = told(&env, "lead").join("\n");
+        if all.contains("w finished job") { Ok(()) } else { Err(all) }
+    });
+    let all = told(&env, "lead").join("\n");
+    assert_eq!(all.matches("w waits for an answer").count(), 1, "{all}");
+}
+
+/// Its last turn failed, and it is at its prompt: a message can be typed.
+#[test]
+fn a_lead_whose_turn_failed_is_told() {
+    let env = world();
+    let fails = format!(
+        "[[step]]\nhook = {{ event = 'StopFailure', payload = {{ error = 'server_error', \
+         last_assistant_message = 'API Error: 500 it broke' }}, command = ['{}', 'hook', 'codex'] }}\n",
+        dogwatch()
+    );
+    scenario(&env, "lead", "", &fails);
+    let text = fs::read_to_string(env.work().join("lead.toml")).unwrap();
+    let stop = format!(
+        "[[step]]\nhook = {{ event = 'Stop', command = ['{}', 'hook', 'codex'] }}\n",
+        dogwatch()
+    );
+    assert!(text.contains(&stop));
+    env.write("lead.toml", text.replace(&stop, ""));
+    let lead = env.spawn(&["codex", "--name", "lead", "--env", "PLAY=lead"]);
+    is(&env, "lead", "idle");
+    let _sent = env.dogwatch(&["send", "lead", "begin"]).success();
+    is(&env, "lead", "error");
+    agent(&env, "w");
+    let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
+    eventually_or("it is told", || match told(&env, "lead").as_slice() {
+        [one] if one.starts_with("[dogwatch] w finished job") => Ok(()),
+        others => Err(format!("{others:?}\n{}", env.dogwatch(&["why", "lead"]).text())),
+    });
 }
 
 /// The process that records and posts is killed: what happens is told all the same, and once.
@@ -289,6 +392,39 @@ fn without_a_session_of_its_own_nobody_can_be_told() {
     assert_eq!(listed["jobs"].as_array().unwrap().len(), 0, "nothing was submitted");
 }
 
+#[test]
+fn a_plain_command_cannot_be_told() {
+    let env = world();
+    agent(&env, "w");
+    let build = env.spawn_script("build", "exec sleep 600");
+    for args in [&["job", "submit", "w", "task"][..], &["send", "w", "task"], &["spawn", "codex"]] {
+        let refused = within(&env, &build, &[args, &["--notify-me"]].concat()).code(2);
+        assert!(refused.to_string().contains("build runs a plain command"), "{refused}");
+    }
+    let listed = env.dogwatch(&["ls", "--json"]).success().json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "nothing was started: {listed}");
+}
+
+/// What the optional plugin runs when a session of claude starts.
+#[test]
+fn the_briefing_lists_the_agents_that_wait() {
+    const HOOKS: &str =
+        include_str!("../../../../contrib/claude-plugin/dogwatch-briefing/hooks/hooks.json");
+    let env = world();
+    let first = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nstall = 'forever'\n";
+    scenario(&env, "asker", first, "");
+    agent(&env, "quiet");
+    env.spawn(&["codex", "--name", "asks", "--env", "PLAY=asker"]);
+    is(&env, "asks", "waiting");
+    let hooks: Value = serde_json::from_str(HOOKS).unwrap();
+    let line = hooks["hooks"]["SessionStart"][0]["hooks"][0]["command"].as_str().unwrap();
+    let folder = std::path::Path::new(dogwatch()).parent().unwrap().display().to_string();
+    let mut shell = env.foreign("sh");
+    shell.args(["-c", line]).env("PATH", format!("{folder}:{}", std::env::var("PATH").unwrap()));
+    let said = env.run(&mut shell).success().text();
+    assert!(said.contains("asks") && !said.contains("quiet"), "{said}");
+}
+
 /// What the skill shows is what commands print, apart from what differs each time.
 #[test]
 fn the_skill_shows_what_commands_print() {
@@ -316,7 +452,7 @@ fn the_skill_shows_what_commands_print() {
     let job = run(&["job", "submit", "api", "Now write the docs", "--notify-me"]).text();
     let job = job.trim();
     assert_eq!(job.len(), shown("job submit").len(), "{job}");
-    let waited = run(&["job", "wait", &job[..8], "--timeout", "20s"]);
+    let waited = run(&["job", "wait", &job[..13], "--timeout", "20s"]);
     let waited = waited.stderr.trim();
     assert!(waited.starts_with("job ") && waited.ends_with(" is done"), "{waited}");
     assert!(SKILL.contains(&format!("job {}… is done", &shown("job submit")[..9])));
@@ -368,4 +504,23 @@ fn the_skill_is_written_and_taken_away_again() {
         assert!(refused.to_string().contains("was not written by dogwatch"), "{refused}");
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine\n");
+    // A directory of the user may be a link; one that cannot be written is a clear error.
+    let dotfiles = env.home().join("dotfiles");
+    fs::create_dir_all(&dotfiles).unwrap();
+    fs::remove_dir_all(env.home().join(".claude/skills")).unwrap();
+    std::os::unix::fs::symlink(&dotfiles, env.home().join(".claude/skills")).unwrap();
+    let _written = env.dogwatch(&["install-skill", "claude"]).success();
+    assert!(dotfiles.join("dogwatch/SKILL.md").is_file());
+    fs::remove_dir_all(env.home().join(".gemini/skills")).unwrap();
+    fs::write(env.home().join(".gemini/skills"), "a file").unwrap();
+    let refused = env.dogwatch(&["install-skill", "gemini"]).code(1);
+    assert!(refused.to_string().contains(".gemini/skills"), "{refused}");
+}
+
+#[test]
+fn outside_of_a_repository_the_project_is_the_directory() {
+    let env = TestEnv::new();
+    let said = env.dogwatch(&["install-skill", "claude", "--project"]).success().text();
+    assert!(said.starts_with("written "), "{said}");
+    assert!(env.work().join(".claude/skills/dogwatch/SKILL.md").is_file());
 }

@@ -44,6 +44,7 @@ mod launchers;
 mod limits;
 mod logging;
 mod mcp;
+mod mcp_faults;
 mod mistaken;
 mod monitor;
 mod names;

@@ -7,22 +7,23 @@ use dogwatch_testkit::{McpClient, TestEnv, dogwatch, eventually};
 use serde_json::{Value, json};
 
 /// The picture of an agent at its prompt, with an empty box.
-const PROMPT: &str = "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
-const DIALOG: &str =
+pub(crate) const PROMPT: &str =
+    "• Done.\n\n  Worked for 1s • 14:00\n\n› \n\n  GPT-5.5 default · /work";
+pub(crate) const DIALOG: &str =
     include_str!("../../../core/testdata/screens/codex/0.166.0/permission_exec.txt");
 
-fn client(env: &TestEnv) -> McpClient {
+pub(crate) fn client(env: &TestEnv) -> McpClient {
     McpClient::start(&mut env.command(&["mcp"]))
 }
 
-fn allow(env: &TestEnv, rights: &str) {
+pub(crate) fn allow(env: &TestEnv, rights: &str) {
     let folder = env.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("config.toml"), format!("[mcp]\nallow = [{rights}]\n")).unwrap();
 }
 
 /// An agent that takes messages at its prompt and tells of them by its hook; started by the client as `a`.
-fn agent(env: &TestEnv, client: &McpClient) {
+pub(crate) fn agent(env: &TestEnv, client: &McpClient) {
     env.write("prompt.txt", PROMPT);
     let scenario = format!(
         "record = 'received'\n[[step]]\nraw = true\n[[step]]\nbracketed_paste = true\n\
@@ -37,7 +38,7 @@ fn agent(env: &TestEnv, client: &McpClient) {
 }
 
 /// Starts the scripted agent as `a`, and waits for its state.
-fn play(env: &TestEnv, client: &McpClient, scenario: &str, state: &str) {
+pub(crate) fn play(env: &TestEnv, client: &McpClient, scenario: &str, state: &str) {
     let file = env.write("agent.toml", scenario);
     let script = format!("exec '{}' lab actor '{}'", dogwatch(), file.display());
     env.add_profile("codex", "[input]\ncommand_prefixes = ['!', '/']\n", &script);
@@ -46,13 +47,20 @@ fn play(env: &TestEnv, client: &McpClient, scenario: &str, state: &str) {
     eventually(state, || client.tool("why", json!({ "session": "a" }))["state"] == state);
 }
 
-fn pasted(env: &TestEnv, text: &str) -> usize {
+pub(crate) fn pasted(env: &TestEnv, text: &str) -> usize {
     let bytes = fs::read(env.work().join("received")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).matches(text).count()
 }
 
-/// Tool, caller and outcome of every recorded call.
-fn recorded(env: &TestEnv) -> Vec<(String, String, String)> {
+/// Tool, caller and outcome of every call that is over.
+pub(crate) fn recorded(env: &TestEnv) -> Vec<(String, String, String)> {
+    let mut all = recorded_all(env);
+    all.retain(|(.., outcome)| outcome != "started");
+    all
+}
+
+/// The same with the records of the starts of those that act.
+pub(crate) fn recorded_all(env: &TestEnv) -> Vec<(String, String, String)> {
     let said = env.dogwatch(&["events", "--kind", "tool_call", "--json"]).success().text();
     let events = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let text = |event: &Value, key: &str| event["data"][key].as_str().unwrap().to_owned();
@@ -103,8 +111,15 @@ fn ten_tools_resources_and_every_call_in_the_journal() {
         env.dogwatch(&["events", "build", "--kind", "tool_call", "--json"]).success().text();
     assert!(about.contains("\"capture\"") && !about.contains("\"sessions\""), "{about}");
     let calls = recorded(&env);
-    let (tool, by, outcome) = calls.last().unwrap();
-    assert_eq!((tool.as_str(), outcome.as_str()), ("capture", "ok"));
+    let [.., (capture, by, _), (list, ..), (read, _, outcome)] = calls.as_slice() else {
+        panic!("{calls:?}")
+    };
+    assert_eq!((capture.as_str(), list.as_str()), ("capture", "sessions"));
+    assert_eq!(
+        (read.as_str(), outcome.as_str()),
+        ("why", "ok"),
+        "a resource is what a tool returns"
+    );
     assert!(by.ends_with("by testkit (MCP)"), "{by}");
 }
 
@@ -124,8 +139,10 @@ fn bad_input_is_a_clear_error_and_changes_nothing() {
         ("since", json!({ "cursor": 99_999 }), "none of this journal"),
         ("since", json!({ "cursor": -1 }), "none of this journal"),
         ("since", json!({ "cursor": 0, "wait": 46 }), "at most 45"),
+        ("since", json!({ "cursor": 0, "sessions": ["gone"] }), "no session"),
         ("spawn", json!({ "agent": "nobody" }), "unknown agent"),
         ("spawn", json!({ "agent": "claude", "model": "--evil" }), "model"),
+        ("spawn", json!({ "agent": "claude", "prompt": long }), "prompt has 1000000 bytes"),
         ("spawn", json!({ "agent": "claude", "cwd": "/no/such/place" }), "does not exist"),
         ("spawn", json!({ "agent": "claude", "unattended": true }), "not_allowed"),
         ("send", json!({ "session": "build", "text": "hello" }), "plain command"),
@@ -153,6 +170,13 @@ fn bad_input_is_a_clear_error_and_changes_nothing() {
         nowhere["error"]["message"].as_str().unwrap().contains("no such resource"),
         "{nowhere}"
     );
+    for params in [json!({ "name": "why", "arguments": [] }), json!({ "arguments": {} })] {
+        let unread = client.request("tools/call", params);
+        assert_eq!(unread["error"]["code"], -32602, "{unread}");
+        assert!(unread["error"]["message"].as_str().unwrap().contains("`arguments` an object"));
+    }
+    assert_eq!(client.request("resources/read", json!({ "uri": 7 }))["error"]["code"], -32602);
+    assert_eq!(client.request("no/such", json!({}))["error"]["code"], -32601);
     client.write_line("{ this is not JSON");
     client.write_line("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"no/such/method\"}");
     assert_eq!(client.tool("sessions", json!({}))["sessions"].as_array().unwrap().len(), 1);
@@ -214,6 +238,19 @@ fn a_policy_says_which_tools_there_are() {
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 2, "{listed}");
     let error = client.refused("spawn", json!({ "agent": "claude" }));
     assert!(error.contains("not_allowed") && error.contains("[mcp]"), "{error}");
+    env.spawn_script("build", "exec sleep 600");
+    let resources = client.request("resources/list", json!({}));
+    let resources = resources["result"]["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), 1, "`why` is not allowed: {resources:?}");
+    let refused = client.request("resources/read", json!({ "uri": "dogwatch://session/build" }));
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    let missing = client.request("resources/read", json!({ "uri": "dogwatch://sessions/" }));
+    assert_eq!(missing["error"]["code"], -32002, "{missing}");
+    let calls = recorded_all(&env);
+    for tool in ["why", "spawn"] {
+        let of = calls.iter().filter(|call| call.0 == tool).map(|call| call.2.as_str());
+        assert_eq!(of.collect::<Vec<_>>(), ["not_allowed"], "{tool} did not start");
+    }
     allow(&env, "'fly'");
     let refused = env.dogwatch(&["mcp"]).code(2);
     assert!(refused.to_string().contains("unknown right \"fly\""), "{refused}");
@@ -394,4 +431,6 @@ fn waiting_reports_progress_and_can_be_cancelled() {
     assert_eq!(changes["missed"], Value::Null, "{changes}");
     let again = client.tool("ask_person", json!({ "question": "Which one?", "key": "q" }));
     assert_eq!(again["answer"], "right", "{again}");
+    let other = client.refused("ask_person", json!({ "question": "And now?", "key": "q" }));
+    assert!(other.contains("key_reused"), "{other}");
 }

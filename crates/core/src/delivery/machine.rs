@@ -30,6 +30,8 @@ pub struct Delivery {
     unread_until: Timestamp,
     /// How long to wait for the agent; `None` without limit.
     until: Option<Timestamp>,
+    /// It stays queued after that, whatever it waits for.
+    is_lasting: bool,
     enters: u8,
     was_working: bool,
     kind: Kind,
@@ -59,6 +61,7 @@ impl Delivery {
             since: now,
             unread_until: now.saturating_add(UNREAD).unwrap_or(now),
             until,
+            is_lasting: false,
             enters: 0,
             was_working: false,
             kind: Kind::Message,
@@ -69,6 +72,12 @@ impl Delivery {
     #[must_use]
     pub fn of_kind(self, kind: Kind) -> Self {
         Self { kind, ..self }
+    }
+
+    /// Not refused in the end: its sender does not wait, hears of the dialog or the draft by `--notify-me`, and can have it cleared.
+    #[must_use]
+    pub fn lasting(self, is_lasting: bool) -> Self {
+        Self { is_lasting, ..self }
     }
 
     /// A command that ends the agent was submitted: from now on its end is the proof.
@@ -139,8 +148,8 @@ impl Delivery {
             return Step::Look(AGAIN);
         }
         Step::Done(match held {
-            Held::Refused(because) => Outcome::Refused { because },
-            Held::Queued(because) => Outcome::Queued { because },
+            Held::Refused(because) if !self.is_lasting => Outcome::Refused { because },
+            Held::Refused(because) | Held::Queued(because) => Outcome::Queued { because },
         })
     }
 

@@ -107,6 +107,16 @@ fn the_outcome_when_time_is_over() {
 }
 
 #[test]
+fn a_lasting_message_stays_queued() {
+    for held in [sight(dialog(), Input::Unseen), ready(other()), sight(Agent::Working, other())] {
+        let mut delivery = Delivery::new(When::Idle, Some(at(100)), at(0)).lasting(true);
+        assert!(matches!(delivery.next(&held, at(50)), Step::Look(_)));
+        let step = delivery.next(&held, at(100));
+        assert!(matches!(step, Step::Done(Outcome::Queued { .. })), "{step:?}");
+    }
+}
+
+#[test]
 fn a_lost_enter_is_repeated_a_few_times() {
     let pasted = [(0, ready(Input::Empty)), (50, ready(Input::Ours))];
     let again = [(1600, ready(Input::Ours)), (1700, proven(Proof::Transcript))];

@@ -5,18 +5,18 @@
 //! all its care: never into a dialog, never beside a draft.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::callback::{self, Next, Work};
 use dogwatch_core::delivery::{When, safe_text};
 use dogwatch_core::profile;
-use dogwatch_core::status::Status;
 use dogwatch_protocol::id::SessionId;
 use dogwatch_store::{Callback, NewCallback, NewMessage};
 use jiff::Timestamp;
 
-use crate::actions::job;
 use crate::actions::send::{self, Terms, deliverer};
+use crate::actions::{job, limits};
 use crate::error::{MessageError, SessionError};
 use crate::observe::changes::Interest;
 use crate::observe::jobs::recorded;
@@ -28,6 +28,10 @@ use crate::{Context, Error};
 /// What ends together is told together: how long after the last event, and at most how long after the first, in milliseconds.
 const QUIET: i64 = 1_500;
 const AT_MOST: i64 = 10_000;
+
+/// How long a caller that is notified later waits for the agent, unless it says otherwise. Shells of agents end commands after a minute or
+/// two, and a working agent may take longer.
+pub const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The session that is told: the caller's own.
 #[derive(Debug, Clone)]
@@ -120,7 +124,8 @@ pub(super) fn attend(
         reader.store.drop_callbacks(subscriber, now)?;
         return Ok(Attention::default());
     }
-    if !is_time || !is_ready(&status) {
+    // A limit that is waited for: all that happens until then is one message.
+    if !is_time || !callback::is_ready(&status.verdict) || limits::is_held(reader, &status, now)? {
         return Ok(attention);
     }
     let texts: Vec<String> = news.iter().map(|one| one.text.clone()).collect();
@@ -140,11 +145,6 @@ pub(super) fn attend(
     let numbers: Vec<i64> = news.iter().map(|one| one.number).collect();
     reader.store.post_callback_news(&message, &numbers)?;
     Ok(attention)
-}
-
-/// At its prompt, with nothing in its box: what is posted now is typed now, and what happens later is another message.
-fn is_ready(status: &SessionStatus) -> bool {
-    matches!(status.verdict.status, Status::Idle { draft: None, .. })
 }
 
 fn record(

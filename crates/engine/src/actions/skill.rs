@@ -20,6 +20,17 @@ pub enum Done {
     Missing,
 }
 
+/// The same place with the person's own links resolved as far as directories exist: dotfiles are often links. Only for directories of the
+/// user; those of a project may be anyone's.
+pub fn with_own_links(root: &Path, file: &Path) -> (PathBuf, PathBuf) {
+    let path = root.join(file);
+    let real = path.ancestors().skip(1).find_map(|folder| {
+        let rest = path.strip_prefix(folder).ok()?;
+        Some((folder.canonicalize().ok()?, rest.to_owned()))
+    });
+    real.unwrap_or_else(|| (root.to_owned(), file.to_owned()))
+}
+
 /// Writes the skill below a directory: the project, or the agent's own.
 pub fn install(root: &Path, file: &Path, text: &str) -> Result<(PathBuf, Done), Error> {
     fs::create_dir_all(root).map_err(Error::io(format!("create {}", root.display())))?;
@@ -99,5 +110,29 @@ mod tests {
         fs::remove_dir_all(root.join("skills")).unwrap();
         std::os::unix::fs::symlink(tmp.path(), root.join("skills")).unwrap();
         assert!(install(&root, file, "one\n").is_err(), "a link of the project is not followed");
+    }
+
+    #[test]
+    fn links_of_the_user_are_followed() {
+        let tmp = tempfile::tempdir().unwrap();
+        let (home, dotfiles) = (tmp.path().join("home"), tmp.path().join("dotfiles"));
+        fs::create_dir_all(&home).unwrap();
+        fs::create_dir_all(dotfiles.join("skills")).unwrap();
+        let (root, file) = (home.join(".claude"), Path::new("skills/dogwatch/SKILL.md"));
+        let (above, below) = with_own_links(&root, file);
+        assert_eq!(install(&above, &below, "one\n").unwrap().1, Done::Written, "a new directory");
+        assert!(root.join(file).is_file());
+        fs::remove_dir_all(&root).unwrap();
+        std::os::unix::fs::symlink(&dotfiles, &root).unwrap();
+        let (above, below) = with_own_links(&root, file);
+        assert_eq!(install(&above, &below, "one\n").unwrap().1, Done::Written);
+        assert!(dotfiles.join(file).is_file());
+        let (above, below) = with_own_links(&root, file);
+        assert_eq!(remove(&above, &below).unwrap().1, Done::Removed);
+        assert!(!dotfiles.join("skills/dogwatch").exists());
+        fs::remove_dir(dotfiles.join("skills")).unwrap();
+        std::os::unix::fs::symlink(tmp.path().join("nowhere"), dotfiles.join("skills")).unwrap();
+        let (above, below) = with_own_links(&root, file);
+        assert!(install(&above, &below, "one\n").is_err(), "a link to nowhere");
     }
 }

@@ -10,6 +10,8 @@ pub enum MessageError {
     NoSuchMessage { id: String },
     #[error("message {id} is already being delivered or finished")]
     TooLate { id: String },
+    #[error("cancelled before the message was sent")]
+    Cancelled,
     #[error("--notify-me works only inside a session of dogwatch: there is no session to notify")]
     NoOwnSession,
     #[error("another process is typing into {name}")]
@@ -40,6 +42,7 @@ codes! { MessageError:
     Self::NoSuchMessage { .. } => NotFound "no_such_message";
     Self::NoOwnSession => Usage "no_own_session";
     Self::TooLate { .. } => Conflict "too_late";
+    Self::Cancelled => Conflict "cancelled";
     Self::Busy { .. } => Conflict "busy";
     Self::NoDialog { .. } => Conflict "no_dialog";
     Self::OtherDialog { .. } => Conflict "other_dialog";

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::*;
 
 /// Codes with the same meaning in several domains.
-const SHARED: [&str; 3] = [BAD_ARGUMENT, INTERNAL, "bad_name"];
+const SHARED: [&str; 4] = [BAD_ARGUMENT, INTERNAL, "bad_name", "key_reused"];
 
 #[test]
 fn codes_are_unique_and_plain() {

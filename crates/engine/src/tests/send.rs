@@ -1,5 +1,6 @@
 //! A message on its way: what is typed, and when nothing is.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use dogwatch_core::delivery::{Outcome, Proof, When};
@@ -181,6 +182,42 @@ fn a_message_that_was_not_begun_can_be_taken_back() {
         Err(Error::Message(MessageError::TooLate { .. }))
     ));
     assert!(send::cancel(&world.context, "no-such").is_err());
+}
+
+#[test]
+fn a_message_that_is_cancelled_before_it_is_posted_is_not_sent() {
+    let world = World::new();
+    let placed = world.codex("web", "idle_fresh");
+    world.play_codex(&placed);
+    let request = Request {
+        target: "web",
+        text: "hello",
+        slash: false,
+        when: When::Idle,
+        timeout: Some(SHORT),
+    };
+    let id = send::new_id();
+    let sent = send::send_unless(&world.context, &request, &id, &AtomicBool::new(true));
+    assert!(matches!(sent, Err(Error::Message(MessageError::Cancelled))), "{sent:?}");
+    assert!(world.store().message(&id).unwrap().is_none());
+    assert!(keys(&world, &placed).is_empty());
+}
+
+/// A process that lives on leaves what it could not deliver to the courier of the session.
+#[test]
+fn a_delivery_that_fails_does_not_block_the_session() {
+    let world = World::new();
+    let placed = world.codex("web", "idle_fresh");
+    world.play_codex(&placed);
+    let lock = world.context.state.typing_lock(&placed.id).unwrap();
+    std::fs::create_dir_all(&lock).unwrap();
+    assert!(send(&world, "first", SHORT).is_err(), "its lock cannot be opened");
+    let message = world.store().next_message(&placed.id).unwrap().unwrap();
+    assert_eq!((message.sender.pid, message.outcome), (0, None), "anyone may deliver it");
+    assert!(send(&world, "second", SHORT).is_err());
+    let message = world.store().next_message(&placed.id).unwrap().unwrap();
+    assert_eq!((message.text.as_str(), message.sender.pid), ("first", 0));
+    std::fs::remove_dir(&lock).unwrap();
 }
 
 #[test]

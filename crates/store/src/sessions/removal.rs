@@ -8,14 +8,12 @@ use dogwatch_core::event::kind;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction};
 
-use crate::{Store, StoreError, journal};
+use crate::{Store, StoreError, callbacks, journal};
 
 /// Sessions removed in one transaction: short enough that a hook waits only a few milliseconds.
 const BATCH: usize = 100;
 /// Tables about sessions, with their time column.
-const NOTES: [(&str, &str); 16] = [
-    ("callbacks", "created"),
-    ("callback_news", "at"),
+const NOTES: [(&str, &str); 14] = [
     ("signals", "at"),
     ("heartbeats", "at"),
     ("looks", "moved"),
@@ -68,7 +66,7 @@ impl Store {
                 );
                 tx.execute(&sql, [before.as_millisecond()])?;
             }
-            Ok(())
+            callbacks::forget_strangers(tx, before)
         })
     }
 }
@@ -77,6 +75,10 @@ fn forget(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<()> {
     let sql = "SELECT 1 FROM sessions WHERE id = ? AND put_away IS NULL";
     let was_listed = tx.prepare_cached(sql)?.query_row([id], |_| Ok(())).optional()?.is_some();
     let subject = journal::subject(tx, id)?.filter(|_| was_listed);
+    let sql = "SELECT name FROM sessions WHERE id = ?";
+    let name: Option<String> =
+        tx.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+    callbacks::session_removed(tx, id, name.as_deref().unwrap_or(id), Timestamp::now())?;
     for (table, _) in NOTES {
         tx.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?"))?.execute([id])?;
     }

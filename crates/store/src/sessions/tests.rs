@@ -1,6 +1,6 @@
 use super::*;
-use crate::Look;
 use crate::StateDir;
+use crate::{Look, NewCallback};
 use dogwatch_core::record::{Cause, Exit};
 use jiff::SignedDuration;
 
@@ -207,4 +207,30 @@ fn a_stage_has_the_recorded_data() {
     session.set_lost(at);
     session.set_ended(ended.clone());
     assert_eq!((session.ended(), session.started().is_some()), (Some(&ended), true));
+}
+
+/// The lead is busy while its worker is removed: it hears of both what happened and the end. Nothing is kept for a lead that is gone.
+#[test]
+fn what_a_living_session_is_to_be_told_outlives_the_worker() {
+    let (_tmp, mut store) = store();
+    for id in ["lead", "gone", "worker"] {
+        let name = SessionName::new(id).unwrap();
+        store.register(&new(id), Wanted::Exactly(&name), &[]).unwrap().unwrap();
+    }
+    let at = Timestamp::UNIX_EPOCH;
+    for (subscriber, job) in [("lead", None), ("lead", Some("j")), ("gone", None)] {
+        let new = NewCallback { subscriber, session: "worker", job, at };
+        store.add_callback(&new).unwrap();
+    }
+    let number = store.callbacks("lead").unwrap()[0].number;
+    assert!(store.tell_callback(number, "limited", "worker is limited", false, at).unwrap());
+    store.forget("gone").unwrap();
+    store.forget("worker").unwrap();
+    store.forget_strangers(Timestamp::now()).unwrap();
+    let news = store.callback_news("lead").unwrap();
+    let texts: Vec<&str> = news.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(texts, ["worker is limited", "worker is gone: its session was removed."]);
+    assert_eq!(store.callback_subscribers().unwrap(), ["lead"]);
+    store.forget("lead").unwrap();
+    assert!(store.callback_subscribers().unwrap().is_empty());
 }

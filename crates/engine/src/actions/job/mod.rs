@@ -6,6 +6,7 @@
 mod cancel;
 mod settle;
 
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::Logged as _;
@@ -20,7 +21,7 @@ pub use settle::{settle_of, tell_of};
 
 use crate::actions::callback::{self, Subscriber};
 use crate::actions::send::{self, deliverer};
-use crate::error::{JobError, SessionError};
+use crate::error::{JobError, MessageError, SessionError};
 use crate::observe::changes::{Changes, Interest};
 use crate::observe::jobs::recorded;
 use crate::observe::status::StatusReader;
@@ -63,16 +64,22 @@ pub fn submit_for(
     Ok(Submitted { job: settled(context, &job.id)?, trouble })
 }
 
-/// Sends a message under an id of the caller's own. Its effect is tracked like a job: the subscriber is told of its end.
+/// Sends a message under an id of the caller's own, unless the caller cancels it (see [`send::send_unless`]). Its effect is tracked like a job: the subscriber is told of its end.
 pub fn send_tracked(
     context: &Context,
     request: &send::Request<'_>,
     id: &str,
     subscriber: &Subscriber,
+    is_cancelled: &AtomicBool,
 ) -> Result<send::Receipt, Error> {
     let (job, _) = file_as(context, request.target, request.text, |_| id.to_owned())?;
     callback::subscribe(context, subscriber, &job.session, Some(&job.id))?;
-    send::send_as(context, request, &job.id)
+    let sent = send::send_unless(context, request, &job.id, is_cancelled);
+    if let Err(Error::Message(MessageError::Cancelled)) = &sent {
+        // It was filed before: there is nothing to wait for.
+        cancel(context, &job.id, "its sender").logged("cancel a job");
+    }
+    sent
 }
 
 /// Files a job without bringing it anywhere yet: for those who must write its id down first.

@@ -39,7 +39,11 @@ pub(super) fn deliver(
     pace: Pace,
 ) -> Result<Outcome, Error> {
     let when = queue::terms(message).when;
-    let mut delivery = Delivery::resumed(message.phase, when, until, Timestamp::now());
+    // Without a runner nothing would deliver it later.
+    let is_lasting =
+        message.session.origin().is_managed() && reader.store.is_subscribed(&message.id)?;
+    let mut delivery =
+        Delivery::resumed(message.phase, when, until, Timestamp::now()).lasting(is_lasting);
     let mut looking = Looking::new(message);
     let mut changes = Changes::new();
     // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.

@@ -48,6 +48,21 @@ pub(super) fn give_up(
     Ok(())
 }
 
+/// Leaves a message whose delivery failed to the session's runner.
+pub(super) fn hand_over(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    session: &str,
+    id: &str,
+    me: ProcessIdent,
+) {
+    reader.store.take_over(id, me, NOBODY).logged("hand a message over");
+    context.state.tell_news(session);
+    if let Some(seen) = snapshot::find(context, session).logged("find a session") {
+        tell_runner(&seen);
+    }
+}
+
 /// Delivers the messages to a session that nobody else delivers, each when its moment comes. True if the rest is held back by a limit.
 pub(crate) fn deliver_waiting(
     context: &Context,

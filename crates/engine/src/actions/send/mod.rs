@@ -10,6 +10,7 @@ mod observe;
 pub mod queue;
 pub(super) mod tmux_input;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
@@ -84,6 +85,17 @@ pub fn new_id() -> String {
 /// Sends a message under an id of the caller's own. One that is known by that id is brought there from where it is, and not
 /// sent again.
 pub fn send_as(context: &Context, request: &Request<'_>, id: &str) -> Result<Receipt, Error> {
+    send_unless(context, request, id, &AtomicBool::new(false))
+}
+
+/// The same for a caller that may cancel it meanwhile, on another thread: it sets the flag, then calls [`cancel`]. Either that finds the
+/// message, or the flag is seen here.
+pub fn send_unless(
+    context: &Context,
+    request: &Request<'_>,
+    id: &str,
+    is_cancelled: &AtomicBool,
+) -> Result<Receipt, Error> {
     let mut reader = StatusReader::new(context)?;
     let now = Timestamp::now();
     let judged = reader.one(request.target, now)?;
@@ -97,6 +109,9 @@ pub fn send_as(context: &Context, request: &Request<'_>, id: &str) -> Result<Rec
     let text = checked(context, &session, request)?;
     let terms = Terms { when: request.when, until, changes: text.changes, guard: None };
     let me = processes::myself()?;
+    if is_cancelled.load(Ordering::SeqCst) {
+        return Err(MessageError::Cancelled.into());
+    }
     reader.store.post(&NewMessage {
         id,
         session: &session.id,
@@ -106,6 +121,9 @@ pub fn send_as(context: &Context, request: &Request<'_>, id: &str) -> Result<Rec
         sender: me,
         posted: now,
     })?;
+    if is_cancelled.load(Ordering::SeqCst) {
+        reader.store.take_back(id, Timestamp::now())?;
+    }
     let outcome = queue::take(context, &mut reader, &session.id, id, me, until)?;
     let known = reader.store.message(id)?;
     let message =

@@ -20,8 +20,24 @@ use crate::{Context, Error};
 /// Who is before us tells when it is done; a killed one does not.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Delivers what is before our message if nobody else does, then ours.
+/// Delivers what is before our message if no other process does, then ours. If that fails, the session's courier tries again: this
+/// process may live on for hours, and messages of a living sender are left to it.
 pub(super) fn take(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    session: &str,
+    ours: &str,
+    me: ProcessIdent,
+    until: Option<Timestamp>,
+) -> Result<Outcome, Error> {
+    let taken = take_in_turn(context, reader, session, ours, me, until);
+    if taken.is_err() {
+        deliverer::hand_over(context, reader, session, ours, me);
+    }
+    taken
+}
+
+fn take_in_turn(
     context: &Context,
     reader: &mut StatusReader<'_>,
     session: &str,
@@ -39,17 +55,16 @@ pub(super) fn take(
         }
         match reader.store.next_message(session)? {
             Some(message) if message.id == ours => {
-                let outcome = deliver::deliver(context, reader, &message, until, Pace::Quick)?;
-                deliverer::give_up(reader, ours, me, &outcome)?;
-                context.state.tell_news(session);
-                return Ok(outcome);
+                return bring(context, reader, &message, me, until);
             }
             // Its sender is gone, or its time was over, and its turn is before ours.
             Some(message) if !processes::is_alive(message.sender) => {
                 if reader.store.take_over(&message.id, message.sender, me)? {
-                    let outcome = deliver::deliver(context, reader, &message, until, Pace::Quick)?;
-                    deliverer::give_up(reader, &message.id, me, &outcome)?;
-                    context.state.tell_news(session);
+                    let brought = bring(context, reader, &message, me, until);
+                    if brought.is_err() {
+                        deliverer::hand_over(context, reader, session, &message.id, me);
+                    }
+                    let outcome = brought?;
                     if matches!(outcome, Outcome::Queued { .. }) {
                         let because = "an earlier message is still queued";
                         return queued(reader, ours, me, because);
@@ -66,6 +81,19 @@ pub(super) fn take(
             return queued(reader, ours, me, because);
         }
     }
+}
+
+fn bring(
+    context: &Context,
+    reader: &mut StatusReader<'_>,
+    message: &Message,
+    me: ProcessIdent,
+    until: Option<Timestamp>,
+) -> Result<Outcome, Error> {
+    let outcome = deliver::deliver(context, reader, message, until, Pace::Quick)?;
+    deliverer::give_up(reader, &message.id, me, &outcome)?;
+    context.state.tell_news(&message.session);
+    Ok(outcome)
 }
 
 fn queued(
