@@ -11,6 +11,8 @@ mod claude;
 mod codex;
 mod gemini;
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -55,22 +57,28 @@ pub fn fold(dialect: Dialect, text: &str) -> Turn {
 /// Folds what was written since.
 pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
     for line in text.lines() {
-        // Most lines are no edge, and long: no more is taken from them than shows that.
-        let passed_over = match dialect {
-            Dialect::Claude => claude::time_of_no_edge(line),
-            Dialect::Codex => codex::time_of_no_edge(line),
+        // Most lines are long, and what they tell is not in their long parts.
+        let glance = match dialect {
+            Dialect::Claude => claude::glance(line),
+            Dialect::Codex => codex::glance(line),
             Dialect::Gemini => None,
         };
-        if let Some(timestamp) = passed_over {
+        if let Some(Glance { timestamp, line }) = glance {
             if let Ok(at) = timestamp.parse() {
                 turn.last = turn.last.max(Some(at));
+                line.into_iter().for_each(|line| take_in(turn, at, line));
             }
-            continue;
-        }
-        if let Ok(value) = serde_json::from_str::<Value>(line) {
+        } else if let Ok(value) = serde_json::from_str::<Value>(line) {
             fold_line(turn, dialect, &value);
         }
     }
+}
+
+/// What a line tells, found without reading its long parts. It is the same that [`fold_line`] finds.
+#[derive(Debug)]
+struct Glance<'a> {
+    timestamp: Cow<'a, str>,
+    line: Option<Line>,
 }
 
 /// Takes one line in.

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::super::evidence::{EdgeKind, Failure};
-use super::{Line, failed};
+use super::{Glance, Line, failed};
 
 /// What claude writes in the person's name when a turn was cut short, the second when a permission denied.
 const INTERRUPTED: [&str; 2] =
@@ -24,19 +24,25 @@ const WRAPPERS: [&str; 7] = [
     "<system-reminder",
     "<ide_",
 ];
+/// It speaks in the model's name to keep a conversation in order.
+const SYNTHETIC: &str = "<synthetic>";
 /// Words of `stop_reason` after which the model goes on when it was given what it wants.
 const GOES_ON: [&str; 2] = ["tool_use", "pause_turn"];
 
-/// `None` if the line may tell something, or is not as expected.
-pub(super) fn time_of_no_edge(text: &str) -> Option<Cow<'_, str>> {
-    let line: Brief = serde_json::from_str(text).ok()?;
-    let may_tell = matches!(line.r#type.as_ref(), "user" | "assistant")
-        || line.subtype.is_some()
-        || line.operation.is_some();
-    (!may_tell).then_some(line.timestamp)
+/// `None` if the line is not as expected, or is one of the few whose text counts.
+pub(super) fn glance(text: &str) -> Option<Glance<'_>> {
+    let brief: Brief = serde_json::from_str(text).ok()?;
+    let line = match brief.r#type.as_ref() {
+        "user" | "assistant" if brief.is_sidechain == Some(true) => None,
+        "user" => Some(brief.of_tool()?),
+        "assistant" => brief.of_agent()?,
+        _ if brief.subtype.is_some() || brief.operation.is_some() => return None,
+        _ => None,
+    };
+    Some(Glance { timestamp: brief.timestamp, line })
 }
 
-/// What tells a line of a turn from the others.
+/// What tells the lines of a turn apart. An error of the model and what a person typed are told by their texts.
 #[derive(Deserialize)]
 struct Brief<'a> {
     #[serde(borrow)]
@@ -45,6 +51,53 @@ struct Brief<'a> {
     r#type: Cow<'a, str>,
     subtype: Option<IgnoredAny>,
     operation: Option<IgnoredAny>,
+    #[serde(rename = "isSidechain")]
+    is_sidechain: Option<bool>,
+    #[serde(rename = "isApiErrorMessage")]
+    is_error: Option<bool>,
+    #[serde(rename = "interruptedMessageId")]
+    interrupted: Option<IgnoredAny>,
+    origin: Option<IgnoredAny>,
+    #[serde(borrow)]
+    message: Option<BriefMessage<'a>>,
+}
+
+#[derive(Deserialize)]
+struct BriefMessage<'a> {
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    stop_reason: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Vec<BriefPart<'a>>,
+}
+
+#[derive(Deserialize)]
+struct BriefPart<'a> {
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+    text: Option<IgnoredAny>,
+}
+
+impl Brief<'_> {
+    /// The result of a tool, the longest of all lines.
+    fn of_tool(&self) -> Option<Line> {
+        let content = &self.message.as_ref()?.content;
+        let is_plain = self.interrupted.is_none() && self.origin.is_none();
+        let has_text = content.first().is_none_or(|part| part.text.is_some());
+        let is_result = content.iter().any(|part| part.r#type == "tool_result");
+        (is_plain && !has_text && is_result).then_some(Line::Returned)
+    }
+
+    /// What the model said or called, if anything.
+    fn of_agent(&self) -> Option<Option<Line>> {
+        let message = self.message.as_ref().filter(|_| self.is_error != Some(true))?;
+        if message.model.as_deref() == Some(SYNTHETIC) {
+            return Some(None);
+        }
+        let has = |kind: &str| message.content.iter().any(|part| part.r#type == kind);
+        Some(said(has, message.stop_reason.as_deref()))
+    }
 }
 
 pub(super) fn line(line: &Value) -> Option<Line> {
@@ -95,17 +148,19 @@ fn of_agent(line: &Value) -> Option<Line> {
         return Some(failure(line));
     }
     let message = &line["message"];
-    // It speaks in the model's name to keep a conversation in order.
-    if message["model"] == "<synthetic>" {
+    if message["model"] == SYNTHETIC {
         return None;
     }
-    if has_part(&message["content"], "tool_use") {
+    said(|kind| has_part(&message["content"], kind), message["stop_reason"].as_str())
+}
+
+/// What a message of the model tells, by the kinds of its parts.
+fn said(has: impl Fn(&str) -> bool, stop_reason: Option<&str>) -> Option<Line> {
+    if has("tool_use") {
         return Some(Line::Called);
     }
-    let last = message["stop_reason"].as_str().is_some_and(|why| !GOES_ON.contains(&why));
-    let has_words =
-        has_part(&message["content"], "text") || has_part(&message["content"], "thinking");
-    has_words.then_some(Line::Said { last })
+    let last = stop_reason.is_some_and(|why| !GOES_ON.contains(&why));
+    (has("text") || has("thinking")).then_some(Line::Said { last })
 }
 
 fn has_part(content: &Value, kind: &str) -> bool {

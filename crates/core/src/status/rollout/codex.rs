@@ -12,38 +12,25 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::evidence::{EdgeKind, Failure};
-use super::{Line, failed};
+use super::{Glance, Line, failed};
 
-/// Payloads that tell something; deltas and reasoning are most of the others.
-const TELLING: [&str; 14] = [
-    "task_started",
-    "turn_started",
-    "task_complete",
-    "turn_complete",
-    "turn_aborted",
-    "user_message",
-    "agent_message",
-    "token_count",
-    "function_call",
-    "function_call_output",
-    "custom_tool_call",
-    "custom_tool_call_output",
-    "local_shell_call",
-    "entered_review_mode",
-];
-
-/// `None` if the line may tell something, or is not as expected.
-pub(super) fn time_of_no_edge(text: &str) -> Option<Cow<'_, str>> {
-    let line: Brief = serde_json::from_str(text).ok()?;
-    let kind = line.payload.and_then(|payload| payload.r#type);
-    let may_tell = kind.is_some_and(|kind| TELLING.contains(&kind.as_ref()));
-    (!may_tell).then_some(line.timestamp)
+/// `None` if the line is not as expected, or is one of the few whose details count.
+pub(super) fn glance(text: &str) -> Option<Glance<'_>> {
+    let Brief { timestamp, r#type, payload } = serde_json::from_str(text).ok()?;
+    let kind = payload.and_then(|payload| payload.r#type).unwrap_or_default();
+    let has_details = matches!(kind.as_ref(), "task_complete" | "turn_complete" | "token_count");
+    if has_details && r#type == "event_msg" {
+        return None;
+    }
+    Some(Glance { timestamp, line: line_of(&r#type, &kind, &Value::Null) })
 }
 
 #[derive(Deserialize)]
 struct Brief<'a> {
     #[serde(borrow)]
     timestamp: Cow<'a, str>,
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
     #[serde(borrow)]
     payload: Option<BriefPayload<'a>>,
 }
@@ -56,7 +43,11 @@ struct BriefPayload<'a> {
 
 pub(super) fn line(line: &Value) -> Option<Line> {
     let payload = &line["payload"];
-    match (line["type"].as_str()?, payload["type"].as_str()?) {
+    line_of(line["type"].as_str()?, payload["type"].as_str()?, payload)
+}
+
+fn line_of(r#type: &str, kind: &str, payload: &Value) -> Option<Line> {
+    match (r#type, kind) {
         ("event_msg", event) => event_line(event, payload),
         ("response_item", "function_call" | "custom_tool_call" | "local_shell_call") => {
             Some(Line::Called)

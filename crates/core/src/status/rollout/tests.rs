@@ -268,3 +268,48 @@ fn turns_that_nobody_asked_for_need_no_answer() {
     assert_eq!(of(&[&began, &asked, &review, &mute]), EdgeKind::Done);
     assert_eq!(of(&[&began, &asked, &mute, &began, &mute]), EdgeKind::Done);
 }
+
+/// A glance finds what the whole line tells, on every line of every recorded transcript, in both dialects.
+#[test]
+fn a_glance_finds_the_same_as_the_whole_line() {
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata"));
+    let mut folders = vec![root.to_owned()];
+    let (mut lines, mut glances) = (0, 0);
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "jsonl") {
+                for line in std::fs::read_to_string(&path).unwrap().lines() {
+                    lines += 1;
+                    glances += usize::from(same_by_both_ways(line));
+                }
+            }
+        }
+    }
+    assert!(glances * 2 > lines, "{glances} glances at {lines} lines");
+    for odd in [
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"user","message":{"content":[]}}"#,
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"user","message":{"content":[{"type":"tool_result","text":"x"}]}}"#,
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"user","origin":{"kind":"human"},"message":{"content":[{"type":"tool_result"}]}}"#,
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"assistant","isSidechain":true,"message":{"content":[{"type":"tool_use"}]}}"#,
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"assistant","isApiErrorMessage":true,"message":{"content":[{"type":"text","text":"API Error"}]}}"#,
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"x"}]}}"#,
+        r#"{"timestamp":"never","type":"assistant","message":{"content":[{"type":"text","text":"x"}]}}"#,
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"response_item","payload":{"type":"token_count"}}"#,
+        r#"{"timestamp":"2026-11-15T08:00:00Z","type":"event_msg"}"#,
+    ] {
+        same_by_both_ways(odd);
+    }
+}
+
+/// Whether one of the dialects needed no more than a glance.
+fn same_by_both_ways(line: &str) -> bool {
+    let Ok(value) = serde_json::from_str::<Value>(line) else { return false };
+    for dialect in [Dialect::Claude, Dialect::Codex] {
+        let mut whole = Turn::default();
+        fold_line(&mut whole, dialect, &value);
+        assert_eq!(fold(dialect, line), whole, "{dialect:?}: {line}");
+    }
+    claude::glance(line).is_some() || codex::glance(line).is_some()
+}
