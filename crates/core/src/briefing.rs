@@ -32,7 +32,7 @@ impl Briefing<'_> {
              1. First run: {dogwatch} agent register\n   It writes you down and prints {gets}.\n\
              2. Do the task.\n\
              3. When it is done run: {dogwatch} agent complete --result pass\n   (or --result fail, or a few words). It marks the task done, tells your \
-             spawner, and prints the next task if there is one. If it fails, run it again; nothing is told twice.\n\n\
+             spawner, and prints the next task if there is one. If it fails, run it again; nothing is reported twice.\n\n\
              Your name and colour are set by your spawner, and your pane is closed by your spawner: do neither yourself, and type into no other pane. \
              To tell another agent something: {dogwatch} send PANE 'text'{task}"
         )

@@ -160,7 +160,7 @@ pub enum DeliveryState {
     Sent,
     /// Tried for the last time.
     Failed,
-    /// Not sent on purpose: it was over before it was due, or somebody was attached.
+    /// Not sent on purpose: it was over before it was due, or a client was attached.
     Skipped,
 }
 

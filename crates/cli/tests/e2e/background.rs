@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
-use dogwatch_testkit::TestEnv;
+use dogwatch_testkit::{TestEnv, eventually};
 
 /// A process that is ended with the test.
 struct Sleeper(Child);
@@ -81,6 +81,16 @@ fn they_are_listed_as_what_they_are() {
             "no_such_session"
         );
     }
+    // A watcher lists the same as `status`.
+    let told = env.work().join("told");
+    let output = fs::File::create(&told).unwrap();
+    let mut watch = env.command(&["watch", "--json"]).stdout(output).spawn().unwrap();
+    eventually("watch lists it", || {
+        let text = fs::read_to_string(&told).unwrap();
+        text.lines().any(|line| line.contains(&name) && line.contains("\"waiting\""))
+    });
+    watch.kill().unwrap();
+    watch.wait().unwrap();
     drop(one);
     let listed = env.dogwatch(&["status", "--json"]).success().json();
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "{listed}");

@@ -258,7 +258,7 @@ fn a_message_in_tmux_for_who_is_attached() {
     );
     configure(&env, &text);
     let nobody = env.dogwatch(&["notify", "test", "tmux"]).code(1);
-    assert!(nobody.text().contains("nobody is attached"), "{nobody}");
+    assert!(nobody.text().contains("no client is attached"), "{nobody}");
     let outer = env.another_socket("outer");
     let attach = format!("{} attach x", dogwatch());
     env.tmux_on(&outer, &["new-session", "-d", "-s", "outer", "-x", "120", "-y", "20", &attach]);
@@ -277,7 +277,7 @@ fn a_message_in_tmux_for_who_is_attached() {
     assert_eq!(of("command sh")["state"], "sent");
     assert_eq!(
         (&of("server")["state"], &of("server")["because"]),
-        (&"skipped".into(), &"somebody is attached".into())
+        (&"skipped".into(), &"a client is attached".into())
     );
 }
 

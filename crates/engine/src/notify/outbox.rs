@@ -21,7 +21,7 @@ use dogwatch_store::{DeliveryOutcome, NotifyEvent, NotifyWhat, Session, Store, T
 use dogwatch_tmux::{Command, PaneId, Server, Socket};
 use jiff::{SignedDuration, Timestamp};
 
-use super::channels::{self, NOBODY, Timed, clients};
+use super::channels::{self, NO_CLIENT, Timed, clients};
 use super::outward;
 pub use super::rules::Rules;
 use crate::{Context, Error};
@@ -308,7 +308,7 @@ fn send(context: &Context, store: &mut Store, rules: &Rules, channels: Vec<Strin
         }
         record(store, rules, &rule.channel_id(), &taken, tried.result);
     }
-    pass.problems.retain(|problem| !problem.ends_with(NOBODY));
+    pass.problems.retain(|problem| !problem.ends_with(NO_CLIENT));
     pass
 }
 
@@ -331,7 +331,7 @@ fn wanted(
             settle(store, &[one.id], DeliveryOutcome::Skipped { because });
             continue;
         }
-        let because = "somebody is attached";
+        let because = "a client is attached";
         let session = store.by_id(&one.session).logged("read a session").flatten();
         let which = one.unless_attached;
         if !which.is_some_and(|which| is_attached(context, session.as_ref(), which)) {
@@ -391,8 +391,8 @@ fn record(
 ) {
     let because = match result {
         Ok(()) => return settle(store, &ids(taken), DeliveryOutcome::Sent),
-        Err(problem) if problem == NOBODY => {
-            let because = NOBODY;
+        Err(problem) if problem == NO_CLIENT => {
+            let because = NO_CLIENT;
             return settle(store, &ids(taken), DeliveryOutcome::Skipped { because });
         }
         Err(problem) => outward::text(&problem),

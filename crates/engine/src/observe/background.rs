@@ -33,22 +33,24 @@ pub fn sessions(context: &Context, known: &[Session]) -> Vec<Session> {
     };
     let taken: HashSet<i32> =
         known.iter().filter_map(|session| Some(session.started()?.agent.pid)).collect();
-    let paths = entries.flatten().map(|entry| entry.path()).filter(|path| is_state_file(path));
+    // Most are of sessions that are known, by the name of the file already.
+    let is_new = |pid: i32| !taken.contains(&pid);
+    let paths = entries.flatten().map(|entry| entry.path());
+    let paths = paths.filter(|path| process_of(path).is_some_and(is_new));
     let found = paths.take(MOST_FILES).filter_map(|path| {
         let file = background::claude(&files::read_regular(&path, MAX_STATE_FILE)?)?;
-        let is_new = !taken.contains(&file.process.pid) && processes::is_alive(file.process);
-        is_new.then(|| session(context, file))
+        let is_living = is_new(file.process.pid) && processes::is_alive(file.process);
+        is_living.then(|| session(context, file))
     });
     let mut found: Vec<Session> = found.collect();
     found.sort_by(|one, other| (one.created, &one.id).cmp(&(other.created, &other.id)));
     found
 }
 
-/// Others in that folder are keys.
-fn is_state_file(path: &Path) -> bool {
-    let is_pid = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-    path.extension().is_some_and(|ending| ending == "json")
-        && path.file_stem().and_then(|name| name.to_str()).is_some_and(is_pid)
+/// The process that a state file is about. Others in that folder are keys.
+fn process_of(path: &Path) -> Option<i32> {
+    let name = path.extension().filter(|ending| *ending == "json").and(path.file_stem())?;
+    name.to_str()?.parse().ok()
 }
 
 fn session(context: &Context, file: Background) -> Session {

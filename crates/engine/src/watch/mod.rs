@@ -35,7 +35,7 @@ use crate::observe::evidence::Memory;
 use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
-use crate::observe::{processes, unmanaged};
+use crate::observe::{background, processes, unmanaged};
 use crate::{Context, Error};
 use focus::Focus;
 pub use focus::Followed;
@@ -294,6 +294,7 @@ impl<'c> Watcher<'c> {
         if let Ok(snapshot) = &self.snapshot {
             listed.extend(unmanaged::agents(self.context, snapshot, &listed));
         }
+        listed.extend(background::sessions(self.context, &listed));
         let mut listed: BTreeMap<SessionId, Session> =
             listed.into_iter().map(|session| (session.id.clone(), session)).collect();
         if let Some(only) = &self.only {

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::Context;
 
 /// Why a channel that needs an attached person did nothing.
-pub(super) const NOBODY: &str = "nobody is attached to tmux";
+pub(super) const NO_CLIENT: &str = "no client is attached to tmux";
 
 /// One channel.
 pub trait Sink: Send {

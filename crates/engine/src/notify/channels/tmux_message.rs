@@ -3,7 +3,7 @@ use std::time::Duration;
 use dogwatch_core::notice::Notice;
 use dogwatch_tmux::{Command, Server};
 
-use super::{NOBODY, Sink, clients};
+use super::{NO_CLIENT, Sink, clients};
 
 /// A line in the status line of every client that is attached to the tmux server.
 pub(super) struct TmuxMessage {
@@ -23,7 +23,7 @@ impl Sink for TmuxMessage {
         server.deadline = server.deadline.min(limit);
         let attached = clients::attached(&server)?;
         if attached.is_empty() {
-            return Err(NOBODY.to_owned());
+            return Err(NO_CLIENT.to_owned());
         }
         let text = message(notice);
         let show = |client: &clients::Client| {
