@@ -24,6 +24,7 @@ mod kanban;
 mod loops;
 mod mcp;
 mod notify;
+mod notify_events;
 mod opencode;
 mod permissions;
 mod prompts;
