@@ -29,7 +29,7 @@ pub(crate) fn answered(words: &[OsString]) -> bool {
     }
     let cwd = std::env::current_dir().ok();
     let shell = CompleteEnv::with_factory(command).var(VARIABLE);
-    // A shell shows nothing of an error, and there is nobody else to show it to.
+    // A shell shows no error text, and there is no other place to print it.
     shell.try_complete(words, cwd.as_deref()).unwrap_or(true)
 }
 

@@ -1,4 +1,4 @@
-//! What the process was told from outside, read once and only here.
+//! The process's environment, read once and only here.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(crate) fn claude_config() -> Option<PathBuf> {
     path_variable("CLAUDE_CONFIG_DIR").or_else(|| path_variable("HOME").map(|h| h.join(".claude")))
 }
 
-/// The registry that is meant, and how it is looked at.
+/// The selected registry, and how to read it.
 pub(crate) fn managed_registry<'c>(
     context: &'c Context,
     args: &WhichRegistry,

@@ -157,7 +157,7 @@ pub enum Quorum {
     AtLeast(usize),
 }
 
-/// Where one session is on its way to the states that are waited for.
+/// How far one session has come towards the states to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     Reached,
@@ -234,7 +234,7 @@ mod tests {
             (&stuck, at(5), true),
         ];
         assert_eq!(next(&sessions, None), Some(3));
-        assert_eq!(next(&sessions, Some(0)), Some(3), "from one that needs nobody");
+        assert_eq!(next(&sessions, Some(0)), Some(3), "from one that needs no person");
         assert_eq!(next(&sessions, Some(3)), Some(1));
         assert_eq!(next(&sessions, Some(1)), Some(3));
         assert_eq!(next(&sessions[..1], None), None);

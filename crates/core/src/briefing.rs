@@ -1,4 +1,4 @@
-//! What a new member of a team is told.
+//! The briefing of a new member of a team.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use std::path::Path;
 #[derive(Debug, Clone)]
 pub struct Briefing<'a> {
     pub role: &'a str,
-    /// Its own pane, if that is known when it is told.
+    /// Its own pane, if that is known at this time.
     pub pane: Option<&'a str>,
     pub spawner: &'a str,
     pub session_file: &'a Path,

@@ -1,4 +1,4 @@
-//! What an agent that has given work to another one is told (`--notify-me`): one message for each thing that happened.
+//! Messages to an agent that gave work to another one (`--notify-me`): one for each event.
 
 use std::fmt::Write as _;
 
@@ -35,18 +35,18 @@ pub enum Work<'a> {
 pub enum Next {
     /// Nothing happened.
     Nothing,
-    /// It works: what is told next is new, also if it is the same as before.
+    /// It works: the next event is new, even if it is the same as before.
     Forget,
     Tell {
         /// Two with the same key are the same event.
         key: String,
         text: String,
-        /// The work is over: nothing else is told about it.
+        /// The work is over: no message about it follows.
         is_end: bool,
     },
 }
 
-/// What is told of a worker whose session was removed before anything else was said of it.
+/// The message about a worker whose session was removed before any other message.
 pub fn removed(name: &str) -> String {
     format!("{name} {REMOVED}")
 }
@@ -59,7 +59,7 @@ pub fn is_ready(verdict: &Verdict) -> bool {
 }
 
 /// Decides what to tell of a worker. `held` is for how many seconds its status has been seen; without a verdict its session was removed.
-/// `told` is the key of what was told last, `unreported` the task of a team that it has not reported as completed.
+/// `told` is the key of the last message, `unreported` the task of a team that it has not reported as completed.
 pub fn next(
     name: &str,
     work: Work<'_>,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dialog_that_is_not_drawn_or_just_answered_is_not_told() {
+    fn a_dialog_that_is_not_drawn_or_just_answered_sends_no_message() {
         let bare = |held, told| {
             let waiting = Status::Waiting {
                 r#for: Need::Question,

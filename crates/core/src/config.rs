@@ -31,7 +31,7 @@ pub struct Config {
     pub mcp: McpTable,
     /// Notification channels. Without any, the terminal's bell.
     pub notify: Vec<NotifyTable>,
-    /// Called again and again while dogwatch runs, so that somebody notices when it does not.
+    /// Called at intervals while dogwatch runs, so that a monitor notices when it does not.
     heartbeat: Option<HeartbeatTable>,
     /// What to do about usage limits.
     pub limits: LimitsTable,
@@ -82,7 +82,7 @@ pub struct WorktreeTable {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CollisionsTable {
-    /// The second agent is told before it writes: its first try is refused, with the reason.
+    /// dogwatch warns the second agent: it refuses its first write, with the reason.
     pub tell_agent: bool,
 }
 
@@ -90,7 +90,7 @@ pub struct CollisionsTable {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnLoop {
-    /// The channels that want to know of it are told.
+    /// dogwatch notifies the channels that subscribe to it.
     #[default]
     Notify,
     /// Its turn is interrupted as well.

@@ -22,9 +22,9 @@
 //! | [`screen`] | what an agent's screen shows, and what that means |
 //! | [`label`] | what titles and tags of sessions may be |
 //! | [`attention`] | which session needs a person first, and when a wait for several is over |
-//! | [`event`] | what happened, in the shape that is told |
+//! | [`event`] | what happened, as it is published |
 //! | [`fleet`] | what hosts tell each other: topics, orders, the picture of all |
-//! | [`briefing`] | what a new member of a team is told |
+//! | [`briefing`] | the briefing of a new member of a team |
 //! | [`roles`] | what a role in a team looks like |
 //! | [`session_file`] | the Markdown file of a team, read and edited without disturbing it |
 //! | [`registry`] | how the registry of sessions differs from what is there, and what to do about it |
@@ -33,13 +33,13 @@
 //! | [`job`] | how far a job has come, from evidence |
 //! | [`interval`] | what is due every so often, whatever the clocks do |
 //! | [`kanban`] | what the command line of Hermes Kanban says |
-//! | [`notice`] | what a person is told by bell, desktop, command or webhook |
+//! | [`notice`] | the text of notifications by bell, desktop, command or webhook |
 //! | [`notify`] | which notification is sent where, and when |
 //! | [`config`] | what the configuration file may say |
 //! | [`workflow`] | what a run of agents is to do, what happened, and what is next |
 //! | [`limits`] | what to do about a usage limit, and when |
 //! | [`loops`] | whether an agent goes round in circles, from its transcript |
-//! | [`collision`] | which files a tool call changes, and how two sessions that change the same one are told of |
+//! | [`collision`] | which files a tool call changes, and the report of two sessions that change the same one |
 //! | [`search`] | what of conversations is searched, and how a question is asked |
 //! | [`topic`] | what a conversation is about, and how full its context is |
 //! | [`git_head`] | which branch git's files name |
@@ -52,7 +52,7 @@
 //! | [`terminal`] | what of a text a terminal may see |
 //! | [`mask`] | what others must not see of a recording |
 //! | [`mcp`] | what an agent may do by MCP |
-//! | [`callback`] | what an agent is told of work that it gave to another one |
+//! | [`callback`] | messages to an agent about work that it gave to another one |
 //! | [`skill`] | which skill files dogwatch wrote |
 //! | [`recording`] | what a recording is |
 

@@ -1,4 +1,4 @@
-//! What a process was told from outside: how front ends make their [`Context`]. Variables are read at the front, and nowhere below.
+//! The process's environment: how front ends make their [`Context`]. Variables are read at the front, and nowhere below.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ pub fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// The session this process was started in, if any: hooks have it from their agent. What cannot be an id is nobody's.
+/// The session this process was started in, if any: hooks have it from their agent. What cannot be an id is ignored.
 pub fn own_session() -> Option<String> {
     std::env::var("DOGWATCH_SESSION").ok().filter(|id| is_id(id))
 }

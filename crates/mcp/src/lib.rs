@@ -38,7 +38,7 @@ const MOST_THREADS: usize = 32;
 #[derive(Debug)]
 pub struct Options {
     pub policy: Policy,
-    /// Where agents start unless they are told another directory.
+    /// Where agents start unless the call gives another directory.
     pub cwd: PathBuf,
     /// The environment that agents inherit.
     pub env: Vec<(OsString, OsString)>,

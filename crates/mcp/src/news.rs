@@ -1,7 +1,7 @@
 //! That something happened, for calls that wait for it.
 //!
 //! Two threads, which live while calls wait and for a while after: one watches all sessions, event-driven, so that their changes get into
-//! the journal; the other is told by the kernel when the journal grows. However many calls wait, there is one of each.
+//! the journal; the kernel wakes the other when the journal grows. However many calls wait, there is one of each.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -121,7 +121,7 @@ impl News {
     }
 }
 
-/// Starts a thread that works until nobody waits any more; whether it could be started.
+/// Starts a thread that works until no call waits any more; whether it could be started.
 fn start(work: Work, shared: Arc<Shared>) -> bool {
     let (name, once) = match work {
         Work::Watch => ("watch", watch as fn(&Shared) -> Result<(), Error>),

@@ -25,7 +25,7 @@ use crate::{Options, act, changes, read, resources, tools};
 
 /// What is recorded of a call that acts before it does.
 const STARTED: &str = "started";
-/// How often a client that asks for it is told that a call goes on.
+/// Interval of progress messages to a client that asks for them.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// Calls that are carried out at the same time. Each may start a tmux process.
 const AT_ONCE: usize = 6;

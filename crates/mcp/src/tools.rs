@@ -12,7 +12,7 @@ use crate::arguments::{
     SinceArgs, SpawnArgs, WhyArgs,
 };
 
-/// What the client is told about all of them.
+/// Instructions for the client about all of them.
 pub(crate) const INSTRUCTIONS: &str = "\
 dogwatch runs AI coding agents in tmux and reports what each one is really doing. Start workers with `spawn`, give work with \
 `job_submit`, then wait with `since` (cursor of the last result, wait 45): it returns when a worker finished, asks, failed or hit a limit. \

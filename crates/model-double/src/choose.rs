@@ -9,7 +9,7 @@ use crate::tools;
 
 /// The one memory of the double: how often each limited failure was already met.
 ///
-/// A failure is told from others by the conversation, the human message, its number, and the step,
+/// A failure differs from others by the conversation, the human message, its number, and the step,
 /// so that a retry of the same request counts and the same words in a new message do not.
 #[derive(Debug, Default)]
 pub struct Attempts(HashMap<(String, Thread, usize), u32>);

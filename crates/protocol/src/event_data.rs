@@ -111,7 +111,7 @@ pub struct LimitChanged {
 #[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitAction {
-    /// It is waited for.
+    /// dogwatch waits until it is over.
     Armed,
     /// It is acted on now.
     Acting,
@@ -170,7 +170,7 @@ pub struct Collision {
     pub with: Vec<String>,
     /// For people.
     pub text: String,
-    /// The agent was told, and its call refused once.
+    /// dogwatch refused the agent's call once, with the reason.
     pub held: bool,
 }
 

@@ -150,7 +150,7 @@ pub struct HookDecision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HookBehavior {
     pub behavior: Answer,
-    /// What the agent is told of a refusal.
+    /// The message to the agent about a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

@@ -198,7 +198,7 @@ pub enum BudgetAction {
     /// An event, of which people can be notified.
     #[default]
     Notify,
-    /// That, and further prompts are refused until somebody lifts it.
+    /// That, and further prompts are refused until a person lifts it.
     Hold,
 }
 
@@ -226,7 +226,7 @@ pub struct BudgetStanding {
     /// For people.
     pub limit_words: String,
     pub is_used_up: bool,
-    /// Somebody has lifted it, so it holds nothing.
+    /// A person has lifted it, so it holds nothing.
     pub is_lifted: bool,
 }
 

@@ -122,7 +122,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
     ]
 }
 
-/// What is told: events, notices, and messages of the fleet.
+/// What dogwatch publishes: events, notices, and messages of the fleet.
 fn events() -> Vec<(&'static str, Schema)> {
     vec![
         ("event", printed::<event::Event>()),

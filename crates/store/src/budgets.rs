@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::{Store, StoreError, journal};
 
 impl Store {
-    /// Whether somebody has lifted a budget.
+    /// Whether a person has lifted a budget.
     pub fn is_lifted(&self, key: &str) -> Result<bool, StoreError> {
         let sql = "SELECT lifted IS NOT NULL FROM budgets WHERE key = ?";
         self.read(|c| {

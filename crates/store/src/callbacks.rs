@@ -1,4 +1,4 @@
-//! Who wants to be told of which work (`--notify-me`), and what is still to be told. Each event is recorded once, whichever process sees
+//! Which session subscribed to what (`--notify-me`), and events that are not sent yet. Each event is recorded once, whichever process sees
 //! it, and is part of one message.
 
 use dogwatch_core::callback;
@@ -11,7 +11,7 @@ use crate::{Store, StoreError};
 
 #[derive(Debug, Clone)]
 pub struct NewCallback<'a> {
-    /// The session that is told.
+    /// The session that gets the messages.
     pub subscriber: &'a str,
     /// The session that works.
     pub session: &'a str,
@@ -19,14 +19,14 @@ pub struct NewCallback<'a> {
     pub at: Timestamp,
 }
 
-/// Work that a session wants to be told of.
+/// Work that a session subscribes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callback {
     pub number: i64,
     pub session: SessionId,
     pub job: Option<JobId>,
     pub created: Timestamp,
-    /// The key of the last event that was told.
+    /// The key of the last event in a message.
     pub told: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Store {
         self.read(|c| c.prepare_cached(sql)?.query_row([job], |row| row.get(0)))
     }
 
-    /// Records an event, unless it was recorded before; whether this call did. A session may be waited for by several rows (`spawn`,
+    /// Records an event, unless it was recorded before; whether this call did. Several rows may be about one session (`spawn`,
     /// then `job submit`): what it does on the way is one event for all of them.
     pub fn tell_callback(
         &mut self,
@@ -90,7 +90,7 @@ impl Store {
         })
     }
 
-    /// What this session is still to be told, oldest first.
+    /// Events that this session has yet to get, oldest first.
     pub fn callback_news(&self, subscriber: &str) -> Result<Vec<CallbackNews>, StoreError> {
         let sql = "SELECT number, at, text FROM callback_news \
                    WHERE subscriber = ? AND message IS NULL ORDER BY number";
@@ -133,7 +133,7 @@ impl Store {
         })
     }
 
-    /// Sessions that wait for work of others, or are still to be told of it.
+    /// Sessions that wait for work of others, or have yet to get its events.
     pub fn callback_subscribers(&self) -> Result<Vec<SessionId>, StoreError> {
         let sql = "SELECT subscriber FROM callbacks WHERE over IS NULL \
                    UNION SELECT subscriber FROM callback_news WHERE message IS NULL";
@@ -144,7 +144,7 @@ impl Store {
         })
     }
 
-    /// A session that has ended is told nothing any more.
+    /// A session that has ended gets no more messages.
     pub fn drop_callbacks(&mut self, subscriber: &str, at: Timestamp) -> Result<(), StoreError> {
         self.transaction(|tx| {
             tx.execute(
@@ -167,7 +167,7 @@ pub(crate) fn insert(tx: &Transaction<'_>, new: &NewCallback<'_>) -> rusqlite::R
     .map(drop)
 }
 
-/// Whether another open row of the same subscriber and session has told this event.
+/// Whether another open row of the same subscriber and session has reported this event.
 fn is_told_by_another(tx: &Transaction<'_>, number: i64, key: &str) -> rusqlite::Result<bool> {
     tx.query_row(
         "SELECT EXISTS (SELECT 1 FROM callbacks AS one JOIN callbacks AS other \
@@ -190,7 +190,7 @@ fn insert_news(tx: &Transaction<'_>, number: i64, text: &str, at: i64) -> rusqli
     .map(drop)
 }
 
-/// The session is removed: what was not told yet of it is kept for those that still wait, with its end.
+/// The session is removed: its unreported events are kept for subscribers that still wait, with its end.
 pub(crate) fn session_removed(
     tx: &Transaction<'_>,
     session: &str,
@@ -206,7 +206,7 @@ pub(crate) fn session_removed(
     for number in open {
         insert_news(tx, number, &callback::removed(name), now)?;
     }
-    // Those of a subscriber that is removed are for nobody; a message that was posted is kept with the messages.
+    // Those of a removed subscriber have no reader; a message that was posted is kept with the messages.
     for table in ["callbacks", "callback_news"] {
         tx.prepare_cached(&format!("DELETE FROM {table} WHERE subscriber = ?"))?
             .execute([session])?;
@@ -217,7 +217,7 @@ pub(crate) fn session_removed(
     tx.prepare_cached(sql)?.execute([session]).map(drop)
 }
 
-/// Removes old data about sessions without a row in `sessions`, unless a session is still to be told of it.
+/// Removes old data about sessions without a row in `sessions`, unless a session has yet to get it.
 pub(crate) fn forget_strangers(tx: &Transaction<'_>, before: Timestamp) -> rusqlite::Result<()> {
     for (table, time, is_over) in
         [("callbacks", "created", "over"), ("callback_news", "at", "message")]
@@ -249,7 +249,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn an_event_is_told_once_in_one_message() {
+    fn an_event_is_reported_once_in_one_message() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_is_waited_for_twice_is_told_of_once() {
+    fn a_session_with_two_callbacks_is_reported_once() {
         let tmp = tempfile::tempdir().unwrap();
         let mut store = Store::open(&StateDir::open(&tmp.path().join("s")).unwrap()).unwrap();
         let at = Timestamp::from_second(1_794_700_000).unwrap();

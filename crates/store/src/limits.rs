@@ -20,7 +20,7 @@ pub struct LimitPolicy {
     pub session: SessionId,
     pub account: String,
     pub policy: WhenLimited,
-    /// What the agent is told once a limit is over.
+    /// The message to the agent once a limit is over.
     pub message: String,
     /// How long to wait where the agent gave no time, in seconds.
     pub retry_after: u32,
@@ -231,7 +231,7 @@ impl Store {
         })
     }
 
-    /// Records what became of a limit that was acted on; false if it is known.
+    /// Records the outcome of a limit that was acted on; false if it is known.
     pub fn finish_limit(
         &mut self,
         id: i64,

@@ -23,7 +23,7 @@ const LATER: SignedDuration = SignedDuration::from_millis(1_500);
 /// Why an entry that this version cannot read is not sent.
 const UNREADABLE: &str = "it cannot be read";
 
-/// An event that somebody is to be told of.
+/// An event to notify people of.
 #[derive(Debug, Clone)]
 pub struct NotifyEvent<'a> {
     pub at: Timestamp,
@@ -100,7 +100,7 @@ impl Store {
         event: &NotifyEvent<'_>,
         planned: &[Planned],
     ) -> Result<bool, StoreError> {
-        // Usually somebody knows it already, and that needs no write lock.
+        // Usually it is recorded already, and that needs no write lock.
         if self.read(|c| known(c, event))? == Known::Yes {
             return Ok(false);
         }
@@ -120,7 +120,7 @@ impl Store {
         })
     }
 
-    /// Takes everything that is due on a channel: nobody else sends it until then.
+    /// Takes everything that is due on a channel: no other process sends it until then.
     pub fn take_deliveries(
         &mut self,
         channel: &str,
@@ -163,7 +163,7 @@ impl Store {
         })
     }
 
-    /// Records what became of deliveries that were taken.
+    /// Records the outcome of deliveries that were taken.
     pub fn settle_deliveries(
         &mut self,
         ids: &[i64],
@@ -196,7 +196,7 @@ impl Store {
         })
     }
 
-    /// Whether a session was seen at work, or its hooks told of anything but its beginning and its end.
+    /// Whether a session was seen at work, or its hooks reported anything but its beginning and its end.
     pub fn has_worked(&self, session: &str) -> Result<bool, StoreError> {
         self.read(|c| {
             c.prepare_cached(
@@ -360,7 +360,7 @@ pub(crate) fn write_event(
 enum Known {
     No,
     Yes,
-    /// It was, before it could be seen which dialog it is. Now another one can be told from it.
+    /// It was, before its dialog could be read. Now another dialog can be distinguished from it.
     WithoutDialog,
 }
 

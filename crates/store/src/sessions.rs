@@ -146,7 +146,7 @@ pub struct NewSession<'a> {
     pub created: Timestamp,
     pub tags: &'a [String],
     pub membership: Option<&'a TeamMembership>,
-    /// The session that is told of the end of its first turn.
+    /// The session that gets a message at the end of its first turn.
     pub subscriber: Option<&'a str>,
 }
 
@@ -192,7 +192,7 @@ impl Store {
             let Some(subject) = journal::subject(tx, id)? else { return Ok(()) };
             tx.execute("DELETE FROM sessions WHERE id = ?", [id])?;
             tx.execute("DELETE FROM journal WHERE session = ?", [id])?;
-            // Who asked to be told of it gets the error instead.
+            // The subscriber gets the error instead.
             tx.execute("DELETE FROM callbacks WHERE session = ?", [id])?;
             // Its creation may have been published already.
             let data = Deleted { because: "it failed to start".to_owned() };

@@ -42,7 +42,7 @@ impl Store {
         })
     }
 
-    /// Records the statuses that are new, in one transaction; what became of each, in their order.
+    /// Records the statuses that are new, in one transaction; returns the outcome of each, in their order.
     pub fn keep_states(
         &mut self,
         news: &[(Subject, KeptState)],

@@ -1,4 +1,4 @@
-//! What transcripts told of conversations, so that only what was added to them need be read.
+//! What transcripts say of conversations, so that only what was added to them need be read.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -45,7 +45,7 @@ pub(crate) struct UsageArgs {
 /// Show budgets, and how much of each is used
 ///
 /// Budgets are `[[budget]]` tables in config.toml (docs/usage.md). One that is used up is an event, `budget`; with `action = "hold"`
-/// further prompts are refused until somebody lifts it.
+/// further prompts are refused until you lift it.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -54,19 +54,19 @@ fn lab() -> Option<Lab> {
     Some(lab)
 }
 
-/// The second one is held before it writes, is told why, and goes on when it tries again.
-fn told(first: Agent, second: Agent) {
+/// dogwatch refuses the second agent's first write, with the reason; its second try succeeds.
+fn warns(first: Agent, second: Agent) {
     let Some(lab) = lab() else { return };
     lab.is_configured("[collisions]\ntell_agent = true\n");
     lab.start(first, "a", &["--unattended", "--prompt", "[make]"]);
     lab.is_done("a");
     assert_eq!(lab.shared(), "one\ntwo\n");
     lab.start(second, "b", &["--unattended", "--prompt", "[change]"]);
-    let is_told = || {
+    let is_refused = || {
         let bodies = lab.double.requests().into_iter().filter_map(|request| request.body);
         bodies.into_iter().any(|body| body.to_string().contains("was held once"))
     };
-    eventually("the model was told", is_told);
+    eventually("the model got the reason", is_refused);
     assert_eq!(lab.collisions(), ["a and b both edit shared.txt"]);
     assert_eq!(lab.shared(), "one\ntwo\n", "reported before the second write");
     lab.double.release("gate");
@@ -79,16 +79,16 @@ fn told(first: Agent, second: Agent) {
 }
 
 #[test]
-fn codex_is_told_that_claude_edits_the_file() {
-    told(Agent::Claude, Agent::Codex);
+fn codex_gets_a_warning_that_claude_edits_the_file() {
+    warns(Agent::Claude, Agent::Codex);
 }
 
 #[test]
-fn claude_is_told_that_codex_edits_the_file() {
-    told(Agent::Codex, Agent::Claude);
+fn claude_gets_a_warning_that_codex_edits_the_file() {
+    warns(Agent::Codex, Agent::Claude);
 }
 
-/// Nobody is held by default; the report is there while the second one asks for permission.
+/// By default no write is refused; the report exists while the second agent asks for permission.
 #[test]
 fn it_is_reported_before_the_second_write() {
     let Some(lab) = lab() else { return };

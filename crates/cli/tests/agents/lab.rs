@@ -112,12 +112,12 @@ impl Lab {
         Some(lab)
     }
 
-    /// What somebody who has these agents and the double's key has in the environment.
+    /// The environment of a user who has these agents and the double's key.
     pub(crate) fn environment(&self) -> &BTreeMap<String, String> {
         &self.environment
     }
 
-    /// A dogwatch command in the environment of somebody who has this agent and the double's key.
+    /// A dogwatch command in the environment of a user who has this agent and the double's key.
     pub(crate) fn dogwatch(&self, args: &[&str]) -> CommandOutput {
         self.env.run(&mut self.command(args))
     }

@@ -21,7 +21,7 @@ fn patiently(what: &str, mut condition: impl FnMut() -> Result<(), String>) {
     wait_within(Duration::from_secs(100), say, look);
 }
 
-/// What the agent is told; the double answers to it.
+/// The message to the agent; the double answers it.
 const GO_ON: &str = "Continue where you left off.";
 
 /// A limit in the middle of a turn that ends after so many seconds, or never says when.
@@ -75,7 +75,7 @@ impl Lab {
         self.asked().iter().filter(|asked| asked.contains(GO_ON)).count()
     }
 
-    /// It is idle, and was told to go on so often.
+    /// It is idle, and got this many messages to continue.
     #[track_caller]
     fn is_continued(&self, times: usize) {
         self.limit_becomes("continued");

@@ -23,7 +23,7 @@ impl Lab {
     }
 }
 
-fn a_loop_is_told_and_ends(agent: Agent, tool: &str) {
+fn a_loop_is_reported_and_ends(agent: Agent, tool: &str) {
     let options = Options::default();
     let Some(lab) = Lab::with_scenario(agent, &options, SCENARIO) else { return };
     lab.spawn(&["--unattended", "--prompt", "[loop-test]"]);
@@ -63,12 +63,12 @@ impl Lab {
 
 #[test]
 fn claude_runs_the_same_test_again_and_again() {
-    a_loop_is_told_and_ends(Agent::Claude, "Bash echo run");
+    a_loop_is_reported_and_ends(Agent::Claude, "Bash echo run");
 }
 
 #[test]
 fn codex_runs_the_same_test_again_and_again() {
-    a_loop_is_told_and_ends(Agent::Codex, "exec_command echo run");
+    a_loop_is_reported_and_ends(Agent::Codex, "exec_command echo run");
 }
 
 /// Changes that are each checked, with the same good result, are work.
@@ -86,7 +86,7 @@ fn work_is_no_loop() {
     lab.end(&["--now"]);
 }
 
-/// With `on_loop = "interrupt"` its turn is interrupted, once, and a person is told.
+/// With `on_loop = "interrupt"` dogwatch interrupts its turn, once, and notifies a person.
 fn interrupted(agent: Agent) {
     let options = Options::default();
     let Some(lab) = Lab::with_scenario(agent, &options, SCENARIO) else { return };

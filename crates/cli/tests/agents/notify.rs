@@ -1,4 +1,4 @@
-//! A real agent asks, and a person is told, though no other dogwatch process runs.
+//! A real agent asks, and dogwatch notifies a person, though no other dogwatch process runs.
 
 use std::fs;
 use std::process::Stdio;
@@ -28,7 +28,7 @@ fn told_file(lab: &Lab) -> std::path::PathBuf {
     lab.env.root().join("told")
 }
 
-/// What was told so far: the time of arrival, and the notification.
+/// The notifications so far, with their times of arrival.
 fn told(lab: &Lab) -> Vec<(Timestamp, Value)> {
     let text = fs::read_to_string(told_file(lab)).unwrap_or_default();
     let line = |line: &str| {
@@ -48,11 +48,11 @@ fn asked_at(lab: &Lab, id: &str) -> Timestamp {
 }
 
 #[test]
-fn claude_asks_for_permission_and_nobody_watches() {
+fn claude_asks_for_permission_and_no_watcher_runs() {
     let Some(lab) = Lab::new(Agent::Claude) else { return };
     configure(&lab, "on = ['waiting', 'done']\ndialog = 'permission'");
     let session = lab.spawn(&["--prompt", "[write]"]);
-    let (at, notice) = wait_until("somebody is told", || told(&lab).into_iter().next());
+    let (at, notice) = wait_until("a notification arrives", || told(&lab).into_iter().next());
     assert_eq!(notice["occasion"], "waiting", "{notice:#}");
     assert_eq!((&notice["session"], &notice["data"]["for"]), (&"a".into(), &"permission".into()));
     assert!(notice["text"].as_str().unwrap().contains("written.txt"), "{notice:#}");
@@ -98,20 +98,20 @@ fn an_answer_in_time_makes_it_superfluous() {
 }
 
 #[test]
-fn a_turn_of_before_is_not_told_when_its_conversation_is_resumed() {
+fn an_earlier_turn_sends_no_notification_when_its_conversation_is_resumed() {
     let Some(lab) = Lab::new(Agent::Claude) else { return };
     configure(&lab, "on = ['done']");
     let first = lab.spawn(&["--prompt", "[hello]"]);
-    eventually("its turn is told", || told(&lab).len() == 1);
+    eventually("the notification of its turn", || told(&lab).len() == 1);
     let listed = lab.dogwatch(&["ls", "--json"]).success().json();
     let conversation = listed["sessions"][0]["conversation"].as_str().unwrap().to_owned();
     lab.end(&["--now"]);
     let again = lab.spawn(&["--resume", &conversation]);
     assert_ne!(first.id, again.id);
     let _ = lab.dogwatch(&["wait", "a", "--for", "idle", "--timeout", "30s"]).success();
-    // The next turn is the mark: when it is told, everything before it was.
+    // The next turn's notification comes after all earlier ones.
     let _ = lab.dogwatch(&["send", "a", "[hello]"]).success();
-    eventually("the next turn is told", || told(&lab).len() == 2);
+    eventually("the notification of the next turn", || told(&lab).len() == 2);
     let log = lab.dogwatch(&["notify", "log", "--json"]).success().json();
     assert_eq!(log["deliveries"].as_array().unwrap().len(), 2, "{log:#}");
     lab.end(&["--now"]);
@@ -124,8 +124,8 @@ fn two_watchers_and_a_runner_tell_once() {
     let watch = || lab.command(&["watch", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut watchers = [watch(), watch()];
     lab.spawn(&["--prompt", "[write]"]);
-    eventually("somebody is told", || !told(&lab).is_empty());
-    // The next dialog is the mark: when it is told, everything before it was.
+    eventually("a notification arrives", || !told(&lab).is_empty());
+    // The next dialog's notification comes after all earlier ones.
     let _ = lab.dogwatch(&["answer", "a", "1"]).success();
     let _ = lab.dogwatch(&["wait", "a", "--for", "idle", "--timeout", "30s"]).success();
     let _ = lab.dogwatch(&["send", "a", "[ask]"]).success();

@@ -146,7 +146,7 @@ impl Lab {
             if wanted.iter().all(|text| found.iter().any(|one| one.contains(text))) {
                 break;
             }
-            // sleep: the next look; what is waited for has no event of its own here.
+            // sleep: until the next look; these messages cause no event to wait for.
             std::thread::sleep(std::time::Duration::from_millis(200));
         }
         for text in wanted {

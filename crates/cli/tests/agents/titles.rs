@@ -18,7 +18,7 @@ fn claude_titles_and_context() {
     let told = row(&lab);
     let from = told["title_from"].as_str().unwrap().to_owned();
     assert!(from == "prompt" || from == "agent", "{told:#}");
-    eventually("the statusline has told of the context", || {
+    eventually("the statusline reports the context", || {
         row(&lab)["context"]["left"].as_u64().is_some_and(|left| left > 50)
     });
     let _ = lab.dogwatch(&["send", "a", "--slash", "/rename Greeting of readers"]).success();
@@ -37,7 +37,7 @@ fn codex_titles_and_context() {
     lab.wait_event(&session, "Stop");
     let told = row(&lab);
     assert_eq!(told["title"], "[hello] Greet the reader", "{told:#}");
-    eventually("codex has told of the context", || {
+    eventually("codex reports the context", || {
         row(&lab)["context"]["left"].as_u64().is_some_and(|left| left > 50)
     });
     lab.end(&[]);

@@ -79,7 +79,7 @@ fn told(env: &TestEnv, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_end_is_told_once_and_together() {
+fn each_end_is_reported_once() {
     let env = world();
     let lead = agent(&env, "lead");
     for worker in ["w1", "w2", "w3"] {
@@ -88,7 +88,7 @@ fn each_end_is_told_once_and_together() {
     let _job = within(&env, &lead, &["job", "submit", "w1", "first task", "--notify-me"]);
     let _job = within(&env, &lead, &["job", "submit", "w2", "second task", "--notify-me"]);
     let _sent = within(&env, &lead, &["send", "w3", "a hint", "--notify-me"]);
-    eventually_or("all three are told", || {
+    eventually_or("the lead got all three", || {
         let all = told(&env, "lead").join("\n");
         if ["w1 ", "w2 ", "w3 "].iter().all(|name| all.contains(name)) { Ok(()) } else { Err(all) }
     });
@@ -113,7 +113,7 @@ fn what_ends_together_is_one_message() {
         let _job = within(&env, &lead, &["job", "submit", name, "a task", "--notify-me"]).success();
     }
     env.write("go", "");
-    eventually("it is told", || !told(&env, "lead").is_empty());
+    eventually("the lead got the message", || !told(&env, "lead").is_empty());
     let messages = told(&env, "lead");
     assert_eq!(messages.len(), 1, "{messages:#?}");
     assert!(messages[0].starts_with("[dogwatch] 3 events: "), "{messages:#?}");
@@ -123,7 +123,7 @@ fn what_ends_together_is_one_message() {
 }
 
 /// Nothing is typed while the lead is not at its prompt with an empty box; afterwards one message comes.
-fn is_told_after(obstacle: &str, state: &str) {
+fn message_comes_after(obstacle: &str, state: &str) {
     let env = world();
     let first = format!(
         "[[step]]\nscreen = {{ file = '{obstacle}.txt', cursor = [19, 4] }}\n\
@@ -136,12 +136,12 @@ fn is_told_after(obstacle: &str, state: &str) {
     let job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me", "--json"]);
     let job = job.success().json()["id"].as_str().unwrap().to_owned();
     let _ended = env.dogwatch(&["job", "wait", &job, "--timeout", "20s"]).success();
-    // sleep: longer than what ends together is waited for; what must not happen announces itself by no event.
+    // sleep: longer than dogwatch waits for events of one message; what must not happen causes no event.
     std::thread::sleep(Duration::from_secs(4));
     let typed = fs::read(env.work().join("lead.received")).unwrap_or_default();
     assert_eq!(String::from_utf8_lossy(&typed), "", "nothing was typed");
     env.write("over", "");
-    eventually_or("it is told", || match told(&env, "lead").as_slice() {
+    eventually_or("the lead got the message", || match told(&env, "lead").as_slice() {
         [one] if one.starts_with("[dogwatch] w finished job") => Ok(()),
         others => Err(format!("{others:?}")),
     });
@@ -149,16 +149,16 @@ fn is_told_after(obstacle: &str, state: &str) {
 
 #[test]
 fn nothing_is_typed_into_a_dialog_of_the_lead() {
-    is_told_after("dialog", "waiting");
+    message_comes_after("dialog", "waiting");
 }
 
 #[test]
 fn nothing_is_typed_beside_a_draft_of_the_lead() {
-    is_told_after("draft", "idle");
+    message_comes_after("draft", "idle");
 }
 
 #[test]
-fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
+fn a_waiting_worker_is_reported_once_and_its_end_too() {
     let env = world();
     let asks = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '60s' }\n";
     scenario(&env, "worker", "", asks);
@@ -167,7 +167,7 @@ fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
     env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
     is(&env, "w", "idle");
     let _sent = within(&env, &lead, &["send", "w", "a hint", "--notify-me"]).success();
-    eventually_or("its question is told", || match told(&env, "lead").len() {
+    eventually_or("the lead got its question", || match told(&env, "lead").len() {
         1 => Ok(()),
         _ => Err(env.dogwatch(&["why", "w"]).text() + &env.dogwatch(&["capture", "w"]).text()),
     });
@@ -175,7 +175,7 @@ fn a_worker_that_waits_is_told_of_once_and_its_end_too() {
     assert!(question.contains("w waits for an answer (permission)"), "{question}");
     assert!(question.ends_with("a person decides"), "{question}");
     env.write("go", "");
-    eventually("its end is told", || told(&env, "lead").len() == 2);
+    eventually("the lead got its end", || told(&env, "lead").len() == 2);
     assert!(told(&env, "lead").iter().any(|text| text.contains("w finished job")));
 }
 
@@ -201,7 +201,7 @@ fn a_busy_worker_gets_its_task_later_and_the_lead_goes_on() {
     assert!(sent.starts_with("queued: w: "), "{sent}");
     assert!(!env.work().join("go").exists());
     env.write("go", "");
-    eventually_or("all three are told", || {
+    eventually_or("the lead got all three", || {
         let all = told(&env, "lead").join("\n");
         if all.matches("w finished job").count() == 3 { Ok(()) } else { Err(all) }
     });
@@ -219,10 +219,10 @@ fn a_worker_in_a_dialog_gets_its_task_afterwards() {
     is(&env, "w", "waiting");
     let job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me", "--json"]);
     assert_eq!(job.success().json()["state"], "queued");
-    eventually("its dialog is told", || !told(&env, "lead").is_empty());
+    eventually("the lead got its dialog", || !told(&env, "lead").is_empty());
     assert!(told(&env, "lead")[0].starts_with("[dogwatch] w waits"), "{:?}", told(&env, "lead"));
     env.write("go", "");
-    eventually_or("its end is told", || match told(&env, "lead").as_slice() {
+    eventually_or("the lead got its end", || match told(&env, "lead").as_slice() {
         [one, other] if format!("{one}{other}").contains("w finished job") => Ok(()),
         others => Err(format!("{others:?}")),
     });
@@ -230,7 +230,7 @@ fn a_worker_in_a_dialog_gets_its_task_afterwards() {
 
 /// `spawn --notify-me`, then `job submit --notify-me`, as the skill says: the lead waits for the worker twice, and hears of its dialog once.
 #[test]
-fn a_worker_that_is_waited_for_twice_is_told_of_once() {
+fn a_worker_with_two_callbacks_is_reported_once() {
     let env = world();
     let asks = "[[step]]\nscreen = { file = 'dialog.txt' }\n[[step]]\nawait_file = { path = 'go', within = '60s' }\n";
     scenario(&env, "worker", "", asks);
@@ -240,9 +240,9 @@ fn a_worker_that_is_waited_for_twice_is_told_of_once() {
     let _spawned = within(&env, &lead, &spawn).success();
     is(&env, "w", "idle");
     let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
-    eventually("its dialog is told", || !told(&env, "lead").is_empty());
+    eventually("the lead got its dialog", || !told(&env, "lead").is_empty());
     env.write("go", "");
-    eventually_or("its end is told", || {
+    eventually_or("the lead got its end", || {
         let all = told(&env, "lead").join("\n");
         if all.contains("w finished job") { Ok(()) } else { Err(all) }
     });
@@ -252,7 +252,7 @@ fn a_worker_that_is_waited_for_twice_is_told_of_once() {
 
 /// Its last turn failed, and it is at its prompt: a message can be typed.
 #[test]
-fn a_lead_whose_turn_failed_is_told() {
+fn a_lead_whose_turn_failed_gets_the_message() {
     let env = world();
     let fails = format!(
         "[[step]]\nhook = {{ event = 'StopFailure', payload = {{ error = 'server_error', \
@@ -273,13 +273,13 @@ fn a_lead_whose_turn_failed_is_told() {
     is(&env, "lead", "error");
     agent(&env, "w");
     let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
-    eventually_or("it is told", || match told(&env, "lead").as_slice() {
+    eventually_or("the lead got the message", || match told(&env, "lead").as_slice() {
         [one] if one.starts_with("[dogwatch] w finished job") => Ok(()),
         others => Err(format!("{others:?}\n{}", env.dogwatch(&["why", "lead"]).text())),
     });
 }
 
-/// The process that records and posts is killed: what happens is told all the same, and once.
+/// The process that records and posts is killed: the lead still gets each event, once.
 #[test]
 fn a_courier_that_is_killed_loses_nothing() {
     let env = world();
@@ -298,7 +298,7 @@ fn a_courier_that_is_killed_loses_nothing() {
     // Whatever is given to others next starts it again.
     agent(&env, "v");
     let _job = within(&env, &lead, &["job", "submit", "v", "a task", "--notify-me"]).success();
-    eventually_or("both are told", || {
+    eventually_or("the lead got both", || {
         let all = told(&env, "lead").join("\n");
         let count = |name: &str| all.matches(&format!("{name} finished job")).count();
         if (count("w"), count("v")) == (1, 1) { Ok(()) } else { Err(all) }
@@ -317,13 +317,13 @@ fn a_worker_that_forgets_to_report_its_task_is_noticed() {
     let _added = env.dogwatch(&["task", "add", "--role", "dev", "Fix it."]).success();
     let _claimed = env.dogwatch(&["agent", "claim", "--pane", pane]).success();
     let _job = within(&env, &lead, &["job", "submit", name, "begin", "--notify-me"]).success();
-    eventually_or("it is told", || match told(&env, "lead").as_slice() {
+    eventually_or("the lead got the message", || match told(&env, "lead").as_slice() {
         [one] if one.ends_with("It has not reported TASK-001.") => Ok(()),
         others => Err(format!("{others:?}")),
     });
 }
 
-/// Whenever the server is killed while it starts a worker: either there is no worker, or its end is told.
+/// Whenever the server is killed while it starts a worker: either there is no worker, or the lead gets its end.
 #[test]
 fn a_server_that_is_killed_in_a_spawn_leaves_no_worker_unnoticed() {
     let env = world();
@@ -350,16 +350,16 @@ fn a_server_that_is_killed_in_a_spawn_leaves_no_worker_unnoticed() {
     for name in &workers {
         let _killed = env.dogwatch(&["kill", name, "--now"]);
     }
-    eventually_or("each end is told once", || {
+    eventually_or("the lead got each end once", || {
         let all = told(&env, "lead").join("\n");
         let count = |name: &str| all.matches(&format!("{name} is ")).count();
-        let is_told = workers.iter().all(|name| count(name) == 1);
-        if is_told { Ok(()) } else { Err(format!("{workers:?}: {all}")) }
+        let is_once = workers.iter().all(|name| count(name) == 1);
+        if is_once { Ok(()) } else { Err(format!("{workers:?}: {all}")) }
     });
 }
 
 #[test]
-fn a_spawn_that_fails_is_told_by_its_error_alone() {
+fn a_spawn_that_fails_returns_an_error_and_sends_no_message() {
     let env = world();
     let lead = agent(&env, "lead");
     env.add_profile("gemini", "", "exec sleep 600");
@@ -368,22 +368,24 @@ fn a_spawn_that_fails_is_told_by_its_error_alone() {
     let _spawned =
         within(&env, &lead, &["spawn", "gemini", "--name", "w", "--notify-me"]).success();
     let _killed = env.dogwatch(&["kill", "w", "--now"]).success();
-    eventually("its end is told", || !told(&env, "lead").is_empty());
+    eventually("the lead got its end", || !told(&env, "lead").is_empty());
     assert_eq!(told(&env, "lead"), ["[dogwatch] w is over: stopped."]);
 }
 
 #[test]
-fn a_worker_that_crashes_is_told_of_though_it_could_not_report() {
+fn a_crash_is_reported_though_the_worker_could_not_report_it() {
     let env = world();
     let lead = agent(&env, "lead");
     env.add_profile("gemini", "", "echo working; sleep 1; exit 3");
     let spawned = within(&env, &lead, &["spawn", "gemini", "--name", "w", "--notify-me"]);
     let _spawned = spawned.success();
-    eventually("it is told", || told(&env, "lead") == ["[dogwatch] w is over: crashed."]);
+    eventually("the lead got the message", || {
+        told(&env, "lead") == ["[dogwatch] w is over: crashed."]
+    });
 }
 
 #[test]
-fn without_a_session_of_its_own_nobody_can_be_told() {
+fn notify_me_needs_a_session_of_the_caller() {
     let env = world();
     agent(&env, "w");
     let refused = env.dogwatch(&["job", "submit", "w", "task", "--notify-me", "--json"]).code(2);
@@ -393,7 +395,7 @@ fn without_a_session_of_its_own_nobody_can_be_told() {
 }
 
 #[test]
-fn a_plain_command_cannot_be_told() {
+fn a_plain_command_cannot_use_notify_me() {
     let env = world();
     agent(&env, "w");
     let build = env.spawn_script("build", "exec sleep 600");

@@ -46,7 +46,7 @@ impl Shop {
         self.env.run_with_input(&mut hook, payload.to_string().as_bytes()).success()
     }
 
-    /// The agent is about to edit a file; returns what it is told.
+    /// The agent is about to edit a file; returns the hook's output.
     fn begins(&self, session: &Spawned, file: &Path) -> String {
         self.tell(session, &edit("PreToolUse", file)).text()
     }
@@ -176,7 +176,7 @@ fn what_a_shell_command_changed_in_a_worktree_is_seen_when_the_turn_is_over() {
     // An edit by a tool meets what was found so.
     assert_eq!(shop.begins(&a, &of_a.join("y.txt")), "");
     assert_eq!(shop.reported()[1], "b and a both edit y.txt");
-    // Before its next write the agent can be told, which it could not when the turn was over.
+    // Before its next write the hook can warn the agent; after the end of its turn it could not.
     let folder = shop.env.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("config.toml"), "[collisions]\ntell_agent = true\n").unwrap();
@@ -186,7 +186,7 @@ fn what_a_shell_command_changed_in_a_worktree_is_seen_when_the_turn_is_over() {
 }
 
 #[test]
-fn outside_of_git_and_told_to_the_agent_and_to_people() {
+fn outside_of_git_the_agent_and_people_are_warned() {
     let env = TestEnv::new();
     let shop = Shop { env };
     let folder = shop.env.home().join(".config/dogwatch");
@@ -209,7 +209,7 @@ fn outside_of_git_and_told_to_the_agent_and_to_people() {
     assert_eq!(shop.begins(&b, &x), "", "the second try goes through");
     let events = shop.env.dogwatch(&["events", "--kind", "collision", "--json"]).success().text();
     assert!(events.contains("\"held\":true"), "{events}");
-    dogwatch_testkit::eventually("people are told", || {
+    dogwatch_testkit::eventually("a notification arrives", || {
         fs::read_to_string(&told).is_ok_and(|text| text.ends_with('\n'))
     });
     let text = fs::read_to_string(&told).unwrap();

@@ -127,7 +127,7 @@ fn an_end_is_recorded_though_the_disk_has_filled_up() {
 }
 
 #[test]
-fn a_crash_on_a_full_disk_is_told() {
+fn a_crash_on_a_full_disk_sends_a_notification() {
     let Some(disk) = SmallDisk::mount("4m") else { return };
     let env = &disk.env;
     let folder = env.home().join(".config/dogwatch");
@@ -140,7 +140,7 @@ fn a_crash_on_a_full_disk_is_told() {
     env.spawn_script("x", "read line; exit 3");
     disk.fill();
     env.tmux(&["send-keys", "-t", "=x:", "Enter"]);
-    eventually("somebody is told", || {
+    eventually("a notification arrives", || {
         fs::read_to_string(&told).is_ok_and(|told| told.contains("x: crashed, exit code 3"))
     });
     disk.make_room();

@@ -46,8 +46,8 @@ fn seed_ended(env: &TestEnv, prefix: &str, count: usize, hours_ago: i64) {
         let folder = dir.session(&id);
         folder.create(&launch, None).unwrap();
         store.register(&new, Wanted::Exactly(&name), &[]).unwrap().unwrap();
-        let nobody = ProcessIdent { pid: i32::MAX, start: 1 };
-        let started = Started { at, runner: nobody, agent: nobody, pane: Some("%999999".into()) };
+        let gone = ProcessIdent { pid: i32::MAX, start: 1 };
+        let started = Started { at, runner: gone, agent: gone, pane: Some("%999999".into()) };
         folder.write_started(&started).unwrap();
         store.started(&id, &started).unwrap();
         let ended = Ended { at, exit: Exit::Code(0), cause: Cause::Itself, error: None, by: None };

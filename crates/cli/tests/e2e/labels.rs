@@ -99,7 +99,7 @@ fn a_title_is_shown_and_removed() {
 }
 
 #[test]
-fn an_agent_of_somebody_elses_is_labelled_too() {
+fn an_unmanaged_agent_is_labelled_too() {
     let env = TestEnv::with_claude();
     env.by_hand("mine");
     eventually("it is found", || {

@@ -365,7 +365,7 @@ fn a_hundred_calls_at_once() {
         let reply = client.reply(id);
         assert_eq!(reply["result"]["isError"], is_error, "{reply}");
     }
-    // None of the waiting calls kept the others from being answered, and one end is told to all of them.
+    // No waiting call blocked the answers to others, and one end answers all of them.
     let _ended = env.dogwatch(&["kill", "build", "--now"]).success();
     for id in waiting {
         let reply = client.reply(id);

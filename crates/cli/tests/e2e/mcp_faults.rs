@@ -55,7 +55,7 @@ fn a_question_comes_with_its_mark_and_can_be_answered_once() {
     let after = json!({ "cursor": cursor, "sessions": ["a"] });
     env.write("ask", "");
     // Nothing else looks at it: `since` does, also if it does not wait.
-    let changed = wait_until("the question is told", || {
+    let changed = wait_until("`since` returns the question", || {
         let changes = client.tool("since", after.clone())["changes"].clone();
         (changes[0]["state"] == "waiting").then_some(changes)
     });

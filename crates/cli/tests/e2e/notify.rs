@@ -82,7 +82,7 @@ fn body(asked: &str) -> Value {
 }
 
 #[test]
-fn a_crash_is_told_by_the_runner_alone() {
+fn the_runner_alone_sends_a_notification_of_a_crash() {
     let env = TestEnv::new();
     configure(&env, &format!("[[notify]]\n{}on = ['crashed', 'done']\n", to_file(&env)));
     env.spawn_script("x", "read line; exit 3");
@@ -142,7 +142,7 @@ fn several_at_once_are_one_notification() {
 #[test]
 fn a_webhook_that_is_away_is_tried_again_and_nothing_is_lost() {
     let env = TestEnv::new();
-    // Nobody listens there yet.
+    // No server listens there yet.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
@@ -257,8 +257,8 @@ fn a_message_in_tmux_for_who_is_attached() {
         to_file(&env)
     );
     configure(&env, &text);
-    let nobody = env.dogwatch(&["notify", "test", "tmux"]).code(1);
-    assert!(nobody.text().contains("no client is attached"), "{nobody}");
+    let refused = env.dogwatch(&["notify", "test", "tmux"]).code(1);
+    assert!(refused.text().contains("no client is attached"), "{refused}");
     let outer = env.another_socket("outer");
     let attach = format!("{} attach x", dogwatch());
     env.tmux_on(&outer, &["new-session", "-d", "-s", "outer", "-x", "120", "-y", "20", &attach]);
@@ -269,7 +269,7 @@ fn a_message_in_tmux_for_who_is_attached() {
     eventually("the message", || shows("dogwatch: test"));
     env.spawn_script("y", "exit 3");
     eventually("of a crash", || shows("y: crashed"));
-    // Nobody is attached to that session, but somebody is to the server.
+    // No client is attached to that session, but one is to the server.
     eventually("all are settled", || log(&env).iter().all(|one| one["state"] != "waiting"));
     let log = log(&env);
     let of = |channel: &str| log.iter().find(|one| one["channel"] == channel).unwrap().clone();
@@ -292,7 +292,7 @@ fn a_runner_that_is_killed_is_noticed_by_another() {
     process::signal(runner, Signal::KILL);
     eventually("it is gone", || !process::is_alive(runner));
     env.spawn_script("y", "exit 3");
-    eventually_or("both are told", || {
+    eventually_or("notifications of both arrive", || {
         let titles: Vec<String> = told(&env).iter().flat_map(titles).collect();
         let has = |start: &str| titles.iter().any(|title| title.starts_with(start));
         if has("x: ") && has("y: crashed") {
@@ -328,7 +328,7 @@ fn quiet_hours_hold_it_back() {
     assert!(listed.contains("waiting") && listed.contains("due at"), "{listed}");
 }
 
-/// The first is told at once, and then one that stays: not each.
+/// dogwatch sends the first at once, and then one that stays: not each.
 #[test]
 fn a_status_that_comes_and_goes_does_not_flood_people() {
     let env = TestEnv::new();
@@ -345,7 +345,7 @@ fn a_status_that_comes_and_goes_does_not_flood_people() {
         eventually("it is seen", || log(&env).len() == times);
     };
     asks(1);
-    eventually("the first is told", || told(&env).len() == 1);
+    eventually("the first notification arrives", || told(&env).len() == 1);
     for times in 2..5 {
         hook("PostToolUse");
         eventually("it works", || {
@@ -357,7 +357,7 @@ fn a_status_that_comes_and_goes_does_not_flood_people() {
     let settled = |log: &[Value]| log.iter().all(|one| one["state"] != "waiting");
     let log = wait_within(
         Duration::from_mins(1),
-        || format!("the last is told: {:#?}", log(&env)),
+        || format!("all notifications are settled: {:#?}", log(&env)),
         || Some(log(&env)).filter(|log| settled(log)),
     );
     assert_eq!(log.last().unwrap()["state"], "sent", "{log:#?}");
@@ -381,7 +381,7 @@ fn the_heartbeat_is_called_while_a_watcher_runs() {
     assert!(said.contains("heartbeat") && said.contains("500"), "{said}");
 }
 
-/// A D-Bus session with a screen that nobody sees, and a real notification daemon.
+/// A D-Bus session with a virtual screen, and a real notification daemon.
 struct Desktop {
     children: Vec<Child>,
     bus: String,

@@ -61,7 +61,7 @@ fn filters_of_project_tag_and_agent() {
 
 /// Of two tables with one channel, the one that asks who is attached is due first.
 #[test]
-fn what_an_attached_person_need_not_be_told_comes_later_by_another_table() {
+fn a_notification_skipped_for_an_attached_person_comes_later_by_another_table() {
     let env = TestEnv::new();
     env.spawn_script("x", "read line; exit 3");
     let text = format!(
@@ -76,7 +76,7 @@ fn what_an_attached_person_need_not_be_told_comes_later_by_another_table() {
     env.tmux_on(&outer, &["new-session", "-d", "-s", "outer", "-x", "120", "-y", "20", &attach]);
     eventually("attached", || env.seen("x")["attached"] == true);
     env.tmux(&["send-keys", "-t", "=x:", "Enter"]);
-    eventually("it is told", || told(&env).len() == 1);
+    eventually("the notification arrives", || told(&env).len() == 1);
     let log = log(&env);
     assert_eq!((log.len(), &log[0]["session"]), (1, &Value::from("x")));
 }
@@ -100,13 +100,13 @@ fn a_runner_whose_program_was_replaced_or_removed() {
             fs::remove_file(&program).unwrap();
         }
         env.tmux(&["send-keys", "-t", "=x:", "Enter"]);
-        eventually("it is told", || told(&env).len() == 1);
+        eventually("the notification arrives", || told(&env).len() == 1);
     }
 }
 
 /// A command that only reads finds it first.
 #[test]
-fn a_lost_session_that_ls_found_is_told_of() {
+fn a_lost_session_that_ls_found_sends_a_notification() {
     let env = TestEnv::new();
     configure(&env, &format!("[[notify]]\n{}on = ['crashed']\n", to_file(&env)));
     let x = env.spawn_script("x", "exec sleep 300");
@@ -117,7 +117,9 @@ fn a_lost_session_that_ls_found_is_told_of() {
     eventually("it is gone", || !process::is_alive(runner));
     env.wait_state("x", "lost");
     env.spawn_script("y", "exit 3");
-    eventually("it is told", || log(&env).iter().any(|one| one["title"] == "x: lost"));
+    eventually("the notification arrives", || {
+        log(&env).iter().any(|one| one["title"] == "x: lost")
+    });
     env.spawn_script("z", "exit 3");
     eventually("the next", || log(&env).iter().any(|one| one["session"] == "z"));
     let of_x = |one: &&Value| one["title"] == "x: lost";
@@ -126,7 +128,7 @@ fn a_lost_session_that_ls_found_is_told_of() {
 
 /// No table is about what sessions do, and no watcher runs.
 #[test]
-fn a_job_is_told_of_later_by_its_sessions_runner() {
+fn its_sessions_runner_sends_the_notification_of_a_job_later() {
     let env = callback::world();
     configure(&env, &format!("[[notify]]\n{}on = ['job']\nafter = '3s'\n", to_file(&env)));
     callback::agent(&env, "w");

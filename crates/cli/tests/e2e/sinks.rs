@@ -30,7 +30,7 @@ impl Secure {
         command.args(["-cert", "web.pem", "-key", "web.key"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // It is sent on as soon as somebody is connected.
+        // openssl sends it as soon as a client connects.
         let answer = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         child.stdin.as_mut().unwrap().write_all(answer.as_bytes()).unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
@@ -52,7 +52,7 @@ impl Secure {
     }
 }
 
-/// Raises a question, and returns whom it could not be told to.
+/// Raises a question, and returns the failed notifications.
 fn raise(env: &TestEnv, config: &str, run: &str, more: &[(&str, &str)]) -> String {
     let folder = env.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).unwrap();
@@ -84,7 +84,7 @@ fn a_webhook_with_an_authority_of_ones_own() {
     let body = &body[..=body.rfind('}').unwrap()];
     let notice: serde_json::Value = serde_json::from_str(body).unwrap();
     assert!(notice["text"].as_str().unwrap().contains(QUESTION), "{notice:#}");
-    // A redirect is not followed, so nobody was told.
+    // dogwatch follows no redirect, so the notification failed.
     for (answer, status) in [("302 Found", "302"), ("500 Oh", "500")] {
         let (warned, server) = tell(answer, status, &trust);
         assert!(

@@ -5,7 +5,7 @@ use toml::Spanned;
 use super::ConfigError;
 use crate::limits::WhenLimited;
 
-/// What an agent is told when its limit is over.
+/// The message to an agent when its limit is over.
 const CONTINUE: &str = "Continue where you left off.";
 /// Longest message.
 const MOST_LETTERS: usize = 2000;
@@ -16,7 +16,7 @@ const MOST_LETTERS: usize = 2000;
 pub struct LimitsTable {
     /// For sessions that are started without `--when-limited`.
     pub when_limited: WhenLimited,
-    /// What the agent is told.
+    /// The message to the agent.
     pub message: Spanned<String>,
     /// How long to wait where the agent gave no time, in seconds; doubled each time.
     pub retry_after: Spanned<u32>,

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 pub use dogwatch_protocol::message::Change;
 
-/// Longer messages belong into a file that the agent is told to read.
+/// Longer messages belong into a file, and the message names it.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
 /// Words that end agents of several makers, as they end editors: Claude Code, Qwen Code and opencode take some or all of them. Of an agent

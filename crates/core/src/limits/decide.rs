@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | limited, and not known yet | arm: with the time at which to look again |
 //! | limited, armed, and it is not time yet | wait |
-//! | limited, armed, its time has come, nobody touched it | act: continue, switch, fall back |
+//! | limited, armed, its time has come, no person touched it | act: continue, switch, fall back |
 //! | a turn began since, a draft, a queued message, a dialog that was answered | leave: a person has it in hand |
 //! | a dialog is open, the status is unknown, automatic continuation is paused | wait |
 //! | limited too often in a row, or what was asked for cannot be done with certainty | ask a person |

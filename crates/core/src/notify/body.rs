@@ -28,7 +28,7 @@ struct Discord {
     allowed_mentions: Mentions,
 }
 
-/// Nobody is mentioned, whatever an agent writes.
+/// Allows no mentions, whatever an agent writes.
 #[derive(Serialize)]
 struct Mentions {
     parse: [String; 0],

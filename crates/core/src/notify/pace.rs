@@ -1,4 +1,4 @@
-//! When a session's runner has somebody look at the session: soon after a hook, when its screen has come to rest, and otherwise rarely. An
+//! When a session's runner starts a process that reads the session: soon after a hook, when its screen is at rest, otherwise rarely. An
 //! idle session costs nothing.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ const BETWEEN_NEWS: Duration = Duration::from_millis(500);
 const REST: Duration = Duration::from_millis(300);
 /// Least time between two looks at a session that works.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// A screen that never rests is looked at so often.
+/// Time between two looks at a screen that never rests.
 const RESTLESS: Duration = Duration::from_secs(20);
 /// Looks at a busy session whose screen is at rest, after the first one: its status may change by time alone.
 const AGAIN: [Duration; 4] = [
@@ -31,7 +31,7 @@ pub struct Looked {
     pub is_busy: bool,
     /// Something is due after this time.
     pub next: Option<Duration>,
-    /// An event was told that could not be written down: its number, so that it is not told with every look.
+    /// The number of an event that was sent but could not be recorded, so that not every look sends it.
     pub told: Option<u64>,
 }
 
@@ -70,7 +70,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A hook or a record told something.
+    /// A hook or a record brought news.
     pub fn told(&mut self, now: Duration) {
         self.news.get_or_insert(now);
         self.again = 0;
@@ -83,7 +83,7 @@ impl Pace {
         self.again = 0;
     }
 
-    /// Somebody looked; `None` if that failed.
+    /// A look ended; `None` if it failed.
     pub fn looked(&mut self, now: Duration, found: Option<Looked>) {
         let found = found.unwrap_or(Looked { is_busy: true, next: Some(FAILED), told: None });
         if self.moved.is_none() && self.news.is_none() {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_one_at_rest_is_looked_at_some_times() {
+    fn a_busy_session_at_rest_gets_a_few_looks() {
         let mut pace = Pace::default();
         pace.moved(ms(0));
         let mut looks = Vec::new();

@@ -1,4 +1,4 @@
-//! How long a status must hold before anybody is told: one that was inferred, and one that comes and goes, the longer the more often it came.
+//! How long a status must hold before it is sent: one that was inferred, and one that comes and goes, the longer the more often it came.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use jiff::SignedDuration;
 use super::session::StatusEvent;
 use crate::notice::Occasion;
 
-/// What was told longer ago does not count.
+/// Older notifications do not count.
 pub const WINDOW: SignedDuration = SignedDuration::from_mins(30);
 
-/// How long a status must hold that was inferred, or told once before; twice as long each time after that.
+/// How long a status must hold that was inferred, or sent once before; twice as long each time after that.
 const FIRST: Duration = Duration::from_secs(3);
-/// Longest for a dialog that the agent itself told of: it may ask the same again and again, and then it waits.
+/// Longest for a dialog that the agent itself reported: it may ask the same again and again, and then it waits.
 const LONGEST_ASKED: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_mins(5);
 
-/// How long an event must hold before it is told, if the same came so many times lately.
+/// How long an event must hold before it is sent, if the same came so many times lately.
 pub fn hold(event: &StatusEvent, times: u32) -> Duration {
     let longest = match event.occasion {
         // A session ends once, and a turn that an agent says is over is over.

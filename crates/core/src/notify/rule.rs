@@ -67,7 +67,7 @@ impl On {
         })
     }
 
-    /// Whether it is about sessions, so that their runners have somebody look: at what they are doing, and for what is not sent yet.
+    /// Whether it is about sessions, so that their runners check what they are doing and send what is not sent yet.
     pub fn is_about_sessions(self) -> bool {
         self != Self::Drift
     }
@@ -79,7 +79,7 @@ pub struct Facts {
     pub occasion: Occasion,
     pub about: Option<About>,
     pub dialog: Option<WaitFor>,
-    /// How long it must hold before anybody is told.
+    /// How long it must hold before dogwatch notifies.
     pub hold: Duration,
 }
 
@@ -135,9 +135,9 @@ fn fits(patterns: &[String], values: &[&str]) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnlessAttached {
-    /// Somebody is attached to the session.
+    /// A client is attached to the session.
     Session,
-    /// Somebody is attached to any session of its tmux server.
+    /// A client is attached to any session of its tmux server.
     Server,
 }
 
@@ -185,7 +185,7 @@ impl Rule {
         self.on.iter().any(|on| on.wants(facts)) && self.filter.lets_pass(facts)
     }
 
-    /// Whether somebody has to look at sessions for its sake.
+    /// Whether it needs the status of sessions.
     pub fn is_about_sessions(&self) -> bool {
         self.on.iter().any(|on| on.is_about_sessions())
     }
@@ -247,7 +247,7 @@ pub fn due_regardless(
     rules.iter().filter(fits).map(|rule| rule.due(facts, at, zone)).min()
 }
 
-/// Where and when an event is told: each channel once, by the rule that is due first.
+/// Where and when an event is sent: to each channel once, by the rule that is due first.
 pub fn plan(rules: &[Rule], facts: &Facts, at: Timestamp, zone: &TimeZone) -> Vec<Planned> {
     let mut all: Vec<Planned> = Vec::new();
     for rule in rules.iter().filter(|rule| rule.wants(facts)) {

@@ -97,8 +97,8 @@ fn filters() {
         set(&mut rule.filter, strings(words));
         let wants = rule.wants(&facts(Occasion::Waiting, Some(WaitFor::Permission)));
         assert_eq!(wants, want, "{words:?}");
-        let nobody = Facts { about: None, ..facts(Occasion::Waiting, None) };
-        assert_eq!(rule.wants(&nobody), words.is_empty(), "{words:?} without a session");
+        let bare = Facts { about: None, ..facts(Occasion::Waiting, None) };
+        assert_eq!(rule.wants(&bare), words.is_empty(), "{words:?} without a session");
     }
     let dialog = Filter { dialog: vec![WaitFor::Permission], ..Filter::default() };
     let rule = Rule { filter: dialog, ..rule(&[On::Waiting, On::Done]) };
@@ -134,7 +134,7 @@ fn when_it_is_due() {
 }
 
 #[test]
-fn each_channel_is_told_once() {
+fn each_channel_gets_an_event_once() {
     let later = Rule { after: Duration::from_mins(1), ..rule(&[On::Waiting]) };
     let unless = Some(UnlessAttached::Session);
     let if_alone = Rule { unless_attached: unless, ..rule(&[On::Waiting]) };
@@ -149,7 +149,7 @@ fn each_channel_is_told_once() {
     let regardless = |rules: &[Rule], facts: &Facts| {
         due_regardless(rules, "desktop", facts, at("12:00:00"), &TimeZone::UTC)
     };
-    assert_eq!(regardless(&rules, &waiting), Some(at("12:01:00")), "when somebody is attached");
+    assert_eq!(regardless(&rules, &waiting), Some(at("12:01:00")), "when a client is attached");
     assert_eq!(regardless(&rules[1..2], &waiting), None);
     assert_eq!(regardless(&rules, &facts(Occasion::Crashed, None)), None);
     let asks = rule(&[On::Question]);

@@ -1,4 +1,4 @@
-//! Which event a session's status is, and how it is told.
+//! Which event a session's status is, and the text of its notification.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub struct StatusEvent {
     pub dialog: Option<WaitFor>,
     /// Two statuses with the same detail may be the same event.
     pub detail: String,
-    /// Derived from the screen or a transcript, so it must hold for a moment before anybody is told.
+    /// Derived from the screen or a transcript, so it must hold for a moment before dogwatch notifies.
     pub is_inferred: bool,
 }
 
@@ -55,8 +55,8 @@ pub fn event(verdict: &Verdict, by_itself: bool, now: Timestamp) -> Option<Statu
     Some(StatusEvent { occasion, dialog, detail, is_inferred })
 }
 
-/// Whether a session that was found to be gone, by any command, is still to be told of. `wanted_since` is since when people want to
-/// know such things, and `last` the detail of its last event.
+/// Whether a session that any command found to be gone still needs a notification. `wanted_since` is since when a table subscribes
+/// to such events, and `last` the detail of its last event.
 pub fn is_lost_news(
     found: Timestamp,
     now: Timestamp,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_session_is_told_of_once_however_late() {
+    fn a_lost_session_sends_one_notification_however_late() {
         let table = [
             (0, None, None, true),
             (-200, None, None, false),
@@ -185,7 +185,7 @@ mod tests {
             (-200, Some(-300), Some("waiting permission"), true),
             (-200, Some(-300), Some("lost"), false),
             (0, None, Some("lost"), false),
-            // Before anybody wanted to know.
+            // Before any table subscribed to it.
             (-200, Some(-100), None, false),
         ];
         for (found, wanted, last, want) in table {

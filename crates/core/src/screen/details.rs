@@ -123,7 +123,7 @@ fn draft(picture: &Picture) -> Option<String> {
     Some(shortened(&lines.join("\n"), MAX_TEXT))
 }
 
-/// Typing moves the cursor; before the text it stands only if nobody typed it.
+/// Typing moves the cursor; it stands before the text only if the text was not typed.
 fn stands_before(grid: &Grid, (column, line): (u16, u16), text: &Line) -> bool {
     let row = grid.rows().get(usize::from(line));
     row.is_some_and(|row| text.is_in(row)) && usize::from(column) <= text.column()

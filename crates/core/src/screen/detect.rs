@@ -1,4 +1,4 @@
-//! Applies the rules: the first that matches decides, all that match are told.
+//! Applies the rules: the first that matches decides, all that match are reported.
 
 use regex_lite::Captures;
 

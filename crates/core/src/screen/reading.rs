@@ -50,7 +50,7 @@ pub struct Details {
     pub background: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
-    /// The parts that one who types into the pane must know.
+    /// The parts that a process that types into the pane needs.
     #[serde(skip)]
     pub hands: Hands,
 }

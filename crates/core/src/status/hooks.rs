@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::WaitFor;
 use super::evidence::{Asked, Edge, EdgeKind, Failure, Turn};
 
-/// A request for permission that a rule of the user has answered: nobody is asked. Stored by our own hook.
+/// A request for permission that a rule of the user has answered: no dialog. Stored by our own hook.
 pub const PERMISSION_ANSWERED: &str = "PermissionAnswered";
 
 /// Takes in one event that was held up on its way: one that a later edge or question has overtaken must not undo it.
@@ -38,7 +38,7 @@ pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
         "PreToolUse" | "BeforeTool" | "PreCompact" | "PreCompress" => {
             turn.waiting = None;
             turn.task = Some(task(event, payload));
-            // A tool runs within a turn, whether or not its beginning was told.
+            // A tool runs within a turn, whether or not a hook reported its beginning.
             if !is_open(turn) {
                 turn.edge = edge(EdgeKind::Began);
             }

@@ -8,16 +8,16 @@
 //! | --- | --- | --- |
 //! | over | an exit record, a dead or missing pane | exited, crashed, lost: final |
 //! | unreachable | tmux does not answer | what it was when last seen (stale), or unknown |
-//! | stopped | the kernel has stopped it | waiting: somebody must let it go on |
+//! | stopped | the kernel has stopped it | waiting: a person must continue it |
 //! | plain | a plain command that lives | working; waiting if a question stays on its last line |
 //! | own waiting | the agent says that it waits | waiting |
 //! | dialog | a dialog is on the screen | waiting, whatever else says busy |
 //! | first turn | it was given a prompt, and no turn has begun yet | starting |
 //! | own busy | the agent says busy, and no turn has ended since | working, or stuck |
 //! | next in line | a turn ended just now, and a message is queued | working |
-//! | own idle | the agent says idle or shell | idle, or how its last turn failed; until that is told, at most a second: working |
+//! | own idle | the agent says idle or shell | idle, or how its last turn failed; until a source says so, at most a second: working |
 //! | asked | a permission hook, and nothing since | waiting |
-//! | turn | the newest edge of hooks and transcript | working, idle, limited, error; inferred if the edge was not told |
+//! | turn | the newest edge of hooks and transcript | working, idle, limited, error; inferred if no source reported the edge |
 //! | screen | only the screen says something | what it shows |
 //! | young | it was started a moment ago | starting |
 //! | nothing | | unknown |
@@ -45,8 +45,8 @@ const STAYS: SignedDuration = SignedDuration::from_secs(5);
 /// with claude 2.1.325: up to 0.15 s on an idle machine.
 const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
 
-/// Times, with a clock that may have been set back. What was told before that lies ahead of now: it is old, and not as
-/// fresh as can be.
+/// Times, with a clock that may have been set back. Reports from before that lie ahead of now: they are old, not
+/// new.
 impl Evidence {
     pub(super) fn is_ahead(&self, at: Timestamp) -> bool {
         at.duration_since(self.now) > LAG
@@ -303,7 +303,7 @@ fn own_idle(e: &Evidence) -> Option<Ruling> {
         {
             return None;
         }
-        // The word comes first; whether the turn was finished or has failed is told a moment later.
+        // The word comes first; a moment later a source reports whether the turn was finished or failed.
         Some((Edge { what: EdgeKind::Began, at: began, .. }, source))
             if at.is_some_and(|at| e.distance(at) < LAST_WORDS) =>
         {
@@ -374,7 +374,7 @@ fn turn(e: &Evidence) -> Option<Ruling> {
             let task = e.hooks.task.clone().or_else(|| shown_task(e));
             Ruling::of_edge(Status::working(task), edge, source)
         }
-        // It was set to work again, and has not told yet. That no end of a turn is in sight is not enough: what was told
+        // It works again, and has not reported it yet. That the screen shows no end of a turn is not enough: the report
         // is of this turn, and newer.
         (_, Some(Shows::Working(task))) if settled && is_live(e) => {
             Ruling::inferred(Status::working(task.clone()), Source::Screen, None)
@@ -501,7 +501,7 @@ fn idle(e: &Evidence) -> Status {
     Status::Idle {
         // Without hooks and transcript, only the message above the prompt and the earlier status are left as evidence.
         after_turn: told || finished || (last.is_none() && (shows_a_turn(e) || was_in_a_turn(e))),
-        // Of a turn that is cut short before its first word nobody tells: it began, and never ended.
+        // No source reports a turn that is cut short before its first word: it began, and never ended.
         interrupted: match last {
             Some(EdgeKind::Interrupted) => true,
             Some(EdgeKind::Began) => !e.transcript.course.spoke_last,
@@ -531,7 +531,7 @@ fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
         _ => None,
     };
     let Some(last) = e.latest([last_sign(e), own, e.life.since]) else { return ruling };
-    // Without a record of movement nobody has looked long enough to say that nothing moved.
+    // Without a record of movement, no look was long enough to say that nothing moved.
     let window = SignedDuration::try_from(e.window).unwrap_or(SignedDuration::MAX);
     if e.movement.is_none() || e.now.duration_since(last) < window {
         return ruling;

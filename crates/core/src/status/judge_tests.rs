@@ -152,7 +152,7 @@ fn the_agents_own_word() {
     check("Esc fires no hook", idle, "idle", Source::OwnWord, Asserted);
     let open = || Evidence { hooks: edge(40, EdgeKind::Began), now: at(50), ..living() };
     check(
-        "how it ended is not told yet",
+        "no source says yet how it ended",
         says(Word::Idle, open()),
         "working",
         Source::Hook,
@@ -168,7 +168,7 @@ fn the_agents_own_word() {
     check("next in line", says(Word::Idle, queue(50)), "working", Source::Transcript, Asserted);
     check("it never came", says(Word::Idle, queue(52)), "idle", Source::OwnWord, Asserted);
     let busy = says(Word::Busy, Evidence { hooks: asked(40), ..living() });
-    check("answered, told by nobody else", busy, "working", Source::OwnWord, Asserted);
+    check("answered, no other source says so", busy, "working", Source::OwnWord, Asserted);
 }
 
 #[test]
@@ -240,7 +240,11 @@ fn an_idle_agent_in_detail() {
     let idle = |word, hooks| Evidence { own_word: says(word), hooks, ..living() };
     assert_eq!(rest(&idle(Word::Idle, edge(40, EdgeKind::Done))), (false, 0));
     assert_eq!(rest(&idle(Word::Idle, edge(40, EdgeKind::Interrupted))), (true, 0));
-    assert_eq!(rest(&idle(Word::Idle, edge(40, EdgeKind::Began))), (true, 0), "told by nobody");
+    assert_eq!(
+        rest(&idle(Word::Idle, edge(40, EdgeKind::Began))),
+        (true, 0),
+        "no source reports it"
+    );
     assert_eq!(rest(&idle(Word::Shell, left(2))), (false, 2));
     assert_eq!(rest(&idle(Word::Shell, left(0))), (false, 1), "it says that there is one");
     assert_eq!(rest(&idle(Word::Idle, left(1))), (false, 0), "it has ended since");
@@ -292,7 +296,7 @@ fn stuck_needs_silence_from_every_source() {
     let moving = Evidence { movement: Some(at(hour - 100)), ..silent() };
     check("something moves", moving, "working", Source::Hook, Basis::Asserted);
     let first_sight = Evidence { movement: None, ..silent() };
-    check("nobody watched", first_sight, "working", Source::Hook, Basis::Asserted);
+    check("no record of movement", first_sight, "working", Source::Hook, Basis::Asserted);
     let mut writing = silent();
     writing.transcript.last = Some(at(hour - 2));
     check("the transcript grows", writing, "working", Source::Hook, Basis::Asserted);
@@ -301,7 +305,7 @@ fn stuck_needs_silence_from_every_source() {
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_what_it_was_or_unknown() {
+fn an_unreachable_session_is_what_it_was_or_unknown() {
     let unreachable = || {
         let reason = "tmux did not answer".to_owned();
         let life = Life { state: State::Unknown, since: None, reason };
@@ -360,9 +364,9 @@ fn a_clock_that_was_set_back() {
 }
 
 #[test]
-fn what_was_told_since_a_clock_was_set_back() {
+fn reports_since_a_clock_was_set_back() {
     use Basis::{Asserted, Inferred};
-    // It is told at 1000 and 1010, the clock goes back to 0, and now it is 60.
+    // Reports come at 1000 and 1010, the clock goes back to 0, and now it is 60.
     let since = |e: Evidence| Evidence { now: at(60), ..e };
     let hooks = edge(1000, EdgeKind::Done);
     let again = since(Evidence { hooks, transcript: edge(50, EdgeKind::Began), ..living() });
@@ -385,7 +389,7 @@ fn what_was_told_since_a_clock_was_set_back() {
 }
 
 #[test]
-fn disagreement_is_told() {
+fn disagreement_is_reported() {
     let evidence = Evidence { own_word: says(Word::Busy), screen: prompt(), ..living() };
     let verdict = judge(&evidence);
     let screen = verdict.reasons.iter().find(|r| r.source == Source::Screen).unwrap();
@@ -394,7 +398,7 @@ fn disagreement_is_told() {
 }
 
 #[test]
-fn who_says_the_same_is_told() {
+fn sources_that_agree_are_reported() {
     let word = says(Word::Waiting(WaitFor::Permission, None));
     for (evidence, want) in [
         (
@@ -465,7 +469,7 @@ fn a_word_of_this_moment() {
 }
 
 #[test]
-fn what_was_told_later_counts() {
+fn the_later_report_counts() {
     use Basis::{Asserted, Inferred};
     // claude 2.1.120 says busy as long as a shell runs in the background.
     let busy = |at_second| OwnWord::Says(Word::Busy, Some(at(at_second)));
@@ -482,7 +486,7 @@ fn what_was_told_later_counts() {
     // codex 0.101 leaves no mark of an end on its screen.
     let missing = Screen { is_live: false, ..working().unwrap() };
     let ended = Evidence { screen: Some(missing), ..over() };
-    check("no end in sight, but told", ended, "idle", Source::Hook, Asserted);
+    check("no end on the screen, but reported", ended, "idle", Source::Hook, Asserted);
     let failed = Evidence { screen: shows(Shows::Limit("t".into(), None)), ..over() };
     check("done, and a limit in sight", failed, "idle", Source::Hook, Inferred);
     let hooks = edge(20, failure("rate_limit"));
@@ -494,7 +498,7 @@ fn what_was_told_later_counts() {
         screen: shows(Shows::Prompt { after_turn: false }),
         ..living()
     };
-    check("answered by Esc, told by nobody", asked, "idle", Source::Screen, Inferred);
+    check("answered by Esc, no source reports it", asked, "idle", Source::Screen, Inferred);
 }
 
 #[test]
@@ -507,7 +511,7 @@ fn a_turn_without_an_answer() {
         ..living()
     };
     let of = Source::Transcript;
-    check("nobody knows why", mute(prompt()), "error", of, Inferred);
+    check("no source says why", mute(prompt()), "error", of, Inferred);
     let limit = mute(shows(Shows::Limit("t".into(), None)));
     assert_eq!(judge(&limit).since, Some(at(50)));
     check("the screen does", limit, "limited", Source::Screen, Inferred);
@@ -532,7 +536,7 @@ fn what_follows_from_messages_is_inferred() {
 }
 
 #[test]
-fn a_title_contradicts_nobody() {
+fn a_title_contradicts_no_other_source() {
     use Basis::{Asserted, Inferred};
     let claims = |title: Shows, seen: Shows| {
         Some(Screen {
@@ -554,7 +558,7 @@ fn a_title_contradicts_nobody() {
     let small = told(EdgeKind::Began, claims(asks(), Shows::Unreadable));
     check("asks in a pane too small for it", small, "waiting", Source::Screen, Inferred);
     let alone = Evidence { screen: claims(works(), rests()), ..living() };
-    check("nobody else speaks", alone, "working", Source::Screen, Inferred);
+    check("no other source", alone, "working", Source::Screen, Inferred);
     let idle = Evidence { own_word: says(Word::Idle), screen: claims(asks(), rests()), ..living() };
     check("the agent says otherwise", idle, "idle", Source::OwnWord, Asserted);
 }

@@ -179,7 +179,7 @@ mod tests {
     const YES: Consent = Consent { kill: false, discard: true };
     const NO: Consent = Consent { kill: false, discard: false };
 
-    /// One commit ahead, all committed, nobody in it.
+    /// One commit ahead, all committed, no session in it.
     fn ready() -> Facts {
         Facts {
             has_folder: true,

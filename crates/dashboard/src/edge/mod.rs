@@ -319,7 +319,7 @@ impl Dashboard {
                 self.read_keys().logged("read keys");
             }
             SIGTSTP => self.suspend(),
-            // Somebody else may have used the terminal, or changed it, while we were stopped.
+            // Another program may have used the terminal, or changed it, while we were stopped.
             SIGCONT => self.take_terminal(),
             signal if signals::ends(signal) => self.is_over = true,
             _ => {}

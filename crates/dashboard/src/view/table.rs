@@ -145,7 +145,7 @@ fn row(state: &State, canvas: &mut Canvas<'_>, columns: &Columns, id: &SessionId
     canvas.put(columns.what, y, &row.what(state.is_seen(row)), words);
 }
 
-/// `~`: nobody who must know has said so.
+/// `~`: inferred, not reported by the agent.
 fn inferred(canvas: &mut Canvas<'_>, row: &Row, x: usize, y: u16) {
     let is_unknown = matches!(row.status(), Status::Unknown { .. });
     match row.verdict.basis {

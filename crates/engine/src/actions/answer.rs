@@ -23,7 +23,7 @@ const ENTERS: usize = 3;
 const A_STEP: Duration = Duration::from_secs(2);
 /// No dialog has more.
 const MOST_OPTIONS: usize = 30;
-/// How long another who types is waited for.
+/// How long to wait for another process that types.
 const LOCKED: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -49,7 +49,7 @@ pub fn answer(
     let judged = reader.one(target, Timestamp::now())?;
     let session = judged.seen.session.clone();
     let _lock = lock(context, &session.id, &session.name)?;
-    // Again, now that nobody else types.
+    // Again, now that no other process types.
     let (mut judged, mut dialog) = look(&mut reader, &session.id)?;
     // Agents say that they wait before they have drawn what for.
     if dialog.is_none() && matches!(judged.verdict.status, Status::Waiting { .. }) {

@@ -1,6 +1,6 @@
-//! `--notify-me`: an agent that gives work to another one is told by a message when that is done, failed, waits or is limited.
+//! `--notify-me`: an agent that gives work to another one gets a message when that is done, failed, waits or is limited.
 //!
-//! The courier of the session that is told does all of it: it watches the workers, records each event once, and posts one message with all
+//! The courier of the subscriber's session does all of it: it watches the workers, records each event once, and posts one message with all
 //! that happened when its own agent is at its prompt. It lives as long as there is something to wait for. `send` delivers the message, with
 //! all its care: never into a dialog, never beside a draft.
 
@@ -25,7 +25,7 @@ use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::{agents, processes};
 use crate::{Context, Error};
 
-/// What ends together is told together: how long after the last event, and at most how long after the first, in milliseconds.
+/// Events close together are one message: how long after the last event, and at most how long after the first, in milliseconds.
 const QUIET: i64 = 1_500;
 const AT_MOST: i64 = 10_000;
 
@@ -33,7 +33,7 @@ const AT_MOST: i64 = 10_000;
 /// two, and a working agent may take longer.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The session that is told: the caller's own.
+/// The session that gets the messages: the caller's own.
 #[derive(Debug, Clone)]
 pub struct Subscriber(SessionId);
 
@@ -43,7 +43,7 @@ impl Subscriber {
     }
 }
 
-/// Finds the caller's own session, before any work is given away: a caller that cannot be told is an error.
+/// Finds the caller's own session, before any work is given away: a caller that cannot get messages is an error.
 pub fn subscriber(context: &Context) -> Result<Subscriber, Error> {
     let none = || Error::Message(MessageError::NoOwnSession);
     let id = context.caller.session.as_deref().ok_or_else(none)?;
@@ -54,7 +54,7 @@ pub fn subscriber(context: &Context) -> Result<Subscriber, Error> {
     Ok(Subscriber(session.id))
 }
 
-/// From now on the subscriber is told of this work: a job, or the first turn of a session.
+/// From now on the subscriber gets messages about this work: a job, or the first turn of a session.
 pub fn subscribe(
     context: &Context,
     subscriber: &Subscriber,
@@ -124,7 +124,7 @@ pub(super) fn attend(
         reader.store.drop_callbacks(subscriber, now)?;
         return Ok(Attention::default());
     }
-    // A limit that is waited for: all that happens until then is one message.
+    // dogwatch waits for the limit: all events until then are one message.
     if !is_time || !callback::is_ready(&status.verdict) || limits::is_held(reader, &status, now)? {
         return Ok(attention);
     }

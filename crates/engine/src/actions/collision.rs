@@ -1,7 +1,7 @@
 //! Two sessions that edit the same file, in one work tree or in two worktrees of one repository.
 //!
-//! An agent's hook tells of each edit before and after it is made. What was made is recorded; before the next one the records of other
-//! sessions that still live are looked at. What agents change by shell commands is not seen so: when the turn of a session with a worktree
+//! An agent's hook tells of each edit before and after it is made. What was made is recorded; before the next one it checks the records of
+//! other sessions that still live. What agents change by shell commands is not seen so: when the turn of a session with a worktree
 //! of its own is over, all that differs from its base counts as edited.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ const MOST_COMPARED: u64 = 4 * 1024 * 1024;
 /// Most files of a worktree that are recorded.
 const MOST_FILES: usize = 500;
 
-/// Records the edit that a hook tells of. Returns what the agent is to be told instead of making it, if the user wants that; it is told
+/// Records the edit that a hook tells of. Returns the reason to refuse it, if the user wants that; each edit is refused
 /// once.
 pub fn attend(
     context: &Context,
@@ -76,7 +76,7 @@ pub fn attend_turn_end(context: &Context, session: &str, now: Timestamp) -> Resu
     report(context, &mut store, &session, &edited, false, now).map(drop)
 }
 
-/// Whether the user wants agents to be told, and has not paused that.
+/// Whether the user wants agents to be warned, and has not paused that.
 fn tells_agents(context: &Context, store: &Store) -> Result<bool, Error> {
     Ok(config::read(context)?.collisions.tell_agent && store.rules_paused()?.is_none())
 }

@@ -21,7 +21,7 @@ const LONG_INTERVAL: Duration = Duration::from_secs(30);
 /// A working agent has news all the time.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Works for one session until no message waits, no job is open, no work of others is waited for, and no limit may come.
+/// Works for one session until no message waits, no job is open, no callback is open, and no limit may come.
 pub fn run(context: &Context, session: &str) -> Result<(), Error> {
     context.state.news();
     let mut changes = Changes::new();
@@ -67,7 +67,7 @@ pub fn run(context: &Context, session: &str) -> Result<(), Error> {
         let left = left.map_or(wait, |left| Duration::try_from(left).unwrap_or_default());
         changes.wait(wait.min(left));
         if !is_any_open && !left.is_zero() {
-            // sleep: so that an agent at work is looked at twice a second at most
+            // sleep: look at a working agent at most twice a second
             std::thread::sleep(PAUSE);
         }
     }

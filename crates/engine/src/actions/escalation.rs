@@ -1,4 +1,4 @@
-//! Asking a person, and hearing the answer: kept in the database, told by all ways that are set up, answered from anywhere.
+//! Asking a person, and hearing the answer: kept in the database, sent by all configured channels, answered from anywhere.
 
 use dogwatch_protocol::event_data::EscalationNotice;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ use crate::{Context, Error};
 
 /// What is written to when an escalation was raised or settled.
 const NEWS: &str = "escalations";
-/// How often is looked for what nobody told of: a deadline, or a teller that was killed.
+/// How often to check for what causes no event: a deadline, or a process killed before it reported.
 const OWN_PACE: Duration = Duration::from_secs(5);
 
 /// What is to be asked.
@@ -32,7 +32,7 @@ pub struct Request<'a> {
     /// simply raises it again, and finds it open or answered.
     pub key: &'a str,
     pub situation: &'a Situation,
-    /// How long a person has, and the number of the option that counts if nobody answers.
+    /// How long a person has, and the number of the option that counts without an answer.
     pub deadline: Option<(Duration, u32)>,
     /// Whether it is asked anew if it was settled before.
     pub anew: bool,
@@ -42,7 +42,7 @@ pub struct Request<'a> {
 #[derive(Debug, Clone)]
 pub struct Raised {
     pub escalation: Escalation,
-    /// Why somebody could not be told. The question is asked all the same.
+    /// Why notifications failed. The question is open all the same.
     pub problems: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ pub fn raise(context: &Context, request: &Request<'_>) -> Result<Raised, Error> 
     })?;
     context.state.tell_news(NEWS);
     let mut problems = Vec::new();
-    // Also one that was raised by somebody who was killed before anybody was told.
+    // Also if the process that raised it was killed before it sent notifications.
     if escalation.settled.is_none() && escalation.notified.is_none() {
         let key = format!("escalation/{}/raised", escalation.id);
         let notice = notice(&escalation, Occasion::EscalationRaised);
@@ -77,7 +77,7 @@ pub fn raise(context: &Context, request: &Request<'_>) -> Result<Raised, Error> 
     Ok(Raised { escalation, problems })
 }
 
-/// Answers a question. The first answer counts; whoever comes later is told what it was.
+/// Answers a question. The first answer counts; a later one fails with that answer.
 pub fn answer(
     context: &Context,
     target: &str,
@@ -139,7 +139,7 @@ pub(crate) fn carry_out(context: &Context, escalation: &Escalation) -> Result<()
     answer::answer(context, &dialog.session, &option.to_string(), Some(&dialog.mark)).map(drop)
 }
 
-/// The newest request for permission that an agent's hooks told of: when, and for what.
+/// The newest request for permission that an agent's hooks reported: when, and for what.
 pub(crate) fn last_request(
     context: &Context,
     session: &str,
@@ -188,7 +188,7 @@ pub fn find(context: &Context, target: &str) -> Result<Escalation, Error> {
     find_in(&store, target)
 }
 
-/// Waits until a question is settled, and is told at once. `None` if the time is over or the caller is to stop before.
+/// Waits until a question is settled, event-driven. `None` if the time is over or the caller is to stop before.
 pub fn wait_for_answer(
     context: &Context,
     target: &str,

@@ -23,7 +23,7 @@ use crate::observe::processes;
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::{Context, Error};
 
-/// How often a session that works is looked at for nothing but that it may be stuck.
+/// How often to check whether a working session is stuck.
 const STUCK: Duration = Duration::from_mins(1);
 /// Words of a command line that resume a conversation.
 const RESUME: [&str; 4] = ["--resume", "resume", "--session", "--continue"];
@@ -94,7 +94,7 @@ fn tell_end_unseen(context: &Context, rules: &Rules, session: &str) {
     outbox::send_untracked(context, rules, &News { notice, facts, what: NotifyWhat::Key(session) });
 }
 
-/// Sessions that should run, and whose runner is gone without a record: nobody else would notice.
+/// Sessions that should run, and whose runner is gone without a record: nothing else would notice.
 fn abandoned(context: &Context, store: &Store, rules: &Rules) -> Result<Vec<String>, Error> {
     let now = Timestamp::now();
     let sessions = store.sessions(&context.socket, Which::current(now))?;

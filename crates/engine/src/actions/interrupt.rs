@@ -36,7 +36,7 @@ pub(crate) fn press(
         if typing.is_none() {
             return Err(MessageError::Busy { name: session.name.clone() }.into());
         }
-        // Again, now that nobody else types: a dialog may have come up.
+        // Again, now that no other process types: a dialog may have come up.
         judged = reader.one(&session.id.clone(), Timestamp::now())?;
     }
     let session = &judged.seen.session;

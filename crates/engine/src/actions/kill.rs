@@ -20,9 +20,9 @@ use crate::{Context, Error};
 pub struct Killed {
     /// The step that did it.
     pub by: By,
-    /// How the agent ended; `None` if it was lost before and nobody knows.
+    /// How the agent ended; `None` if it was lost before: unknown.
     pub ended: Option<Ended>,
-    /// Why the store could not be told; the session has ended all the same.
+    /// Why the store could not record it; the session has ended all the same.
     pub not_noted: Option<String>,
 }
 
@@ -122,7 +122,7 @@ fn settle(
     // The agent itself had; only its runner was still busy with what it left.
     let by = if session.ended().is_some() { By::AlreadyEnded } else { by };
     let ended = session.ended().cloned().or_else(|| folder.ended());
-    // The runner was told to be polite, and had to be firm in the end.
+    // The runner sent SIGTERM first, and had to send SIGKILL in the end.
     let killed = ended.as_ref().is_some_and(|e| e.exit == Exit::Signal(Signal::KILL.as_raw()));
     let by = if by == By::Term && killed { By::Kill } else { by };
     let is_gone = agent(seen).is_some_and(|agent| !is_alive(agent));
@@ -157,7 +157,7 @@ pub fn end_foreign(context: &Context, pane: PaneId, agent: &InPane) -> Result<By
     Ok(by)
 }
 
-/// The same steps as for one of ours, but nobody stands in between: signals go to the agent itself.
+/// The same steps as for one of ours, but without a runner: signals go to the agent itself.
 fn end_process(context: &Context, pane: PaneId, process: ProcessIdent, own_exit: &[Press]) -> By {
     for step in plan(own_exit, false) {
         let by = match &step.how {

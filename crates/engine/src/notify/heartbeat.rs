@@ -1,4 +1,4 @@
-//! Calls an address again and again while a watcher runs, so that somebody outside notices when it does not.
+//! Calls an address at intervals while a watcher runs, so that an external monitor notices when it does not.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -41,7 +41,7 @@ impl Rules {
         Self { rules, is_default, since: None, zone: environment::local_time().time_zone().clone() }
     }
 
-    /// Whether the runners of sessions have somebody look for their sake.
+    /// Whether the runners of sessions must check them for these rules.
     pub fn are_about_sessions(&self) -> bool {
         self.rules.iter().any(Rule::is_about_sessions)
     }

@@ -59,7 +59,7 @@ pub fn of_sessions(
 
 /// What the database has about a session.
 struct Kept {
-    /// Read again: one who watches has read the session long ago.
+    /// Read again: a watcher has read the session long ago.
     labels: Labels,
     topic: Option<KeptTopic>,
     statusline: Option<String>,

@@ -1,4 +1,4 @@
-//! Being told that something changed, instead of looking again and again.
+//! Events of changes, instead of polling.
 //!
 //! Hooks and runners poke the news folder, claude writes its state file, agents to their transcripts and terminals: the
 //! kernel tells of each write. A process that vanishes tells through its handle. Each interest carries a key of
@@ -19,7 +19,7 @@ mod kernel;
 
 pub use kernel::Waker;
 
-/// Something to be told of.
+/// Something to watch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interest {
     /// This file is written, replaced or removed; it need not exist yet, but its folder must.
@@ -57,7 +57,7 @@ impl<K: Ord + Clone> Changes<K> {
         }
     }
 
-    /// What to be told of from now on. What was watched before and still is stays watched without a gap.
+    /// What to watch from now on. What was watched before and still is stays watched without a gap.
     pub fn set(&mut self, interests: BTreeSet<(Interest, K)>) {
         if self.interests == interests && self.kernel.is_complete() {
             return;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn told_of_writes_and_ends_by_their_keys() {
+    fn writes_and_ends_are_reported_by_their_keys() {
         let tmp = tempfile::tempdir().unwrap();
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let ident =
@@ -124,13 +124,13 @@ mod tests {
         assert_eq!(keys(changes.wait(SOON)), [""; 0]);
         fs::write(tmp.path().join("b"), "x").unwrap();
         assert_eq!(keys(changes.wait(LATE)), ["b"]);
-        assert_eq!(keys(changes.wait(SOON)), [""; 0], "told once");
+        assert_eq!(keys(changes.wait(SOON)), [""; 0], "reported once");
         fs::write(tmp.path().join("c"), "x").unwrap();
         fs::rename(tmp.path().join("c"), tmp.path().join("a")).unwrap();
         assert_eq!(keys(changes.wait(LATE)), ["a"], "replaced");
         child.kill().unwrap();
         assert_eq!(keys(changes.wait(LATE)), ["child"]);
-        assert_eq!(keys(changes.wait(SOON)), [""; 0], "an end is told once");
+        assert_eq!(keys(changes.wait(SOON)), [""; 0], "an end is reported once");
         child.wait().unwrap();
     }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn told_of_output_on_a_terminal() {
+    fn output_on_a_terminal_is_reported() {
         let master = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR).unwrap();
         rustix::pty::grantpt(&master).unwrap();
         rustix::pty::unlockpt(&master).unwrap();

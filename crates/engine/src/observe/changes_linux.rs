@@ -21,7 +21,7 @@ use crate::observe::processes;
 /// A burst of writes is waited out this long, so that one change is not judged five times.
 const BURST: Duration = Duration::from_millis(5);
 
-/// How often files are looked at if the kernel does not tell of them.
+/// How often to check files if the kernel does not report writes.
 const PACE: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -33,9 +33,9 @@ pub(super) struct Kernel {
     places: BTreeMap<i32, PathBuf>,
     /// Those that could not be watched, perhaps because they do not exist yet.
     missing: BTreeSet<PathBuf>,
-    /// `None` for a process that has ended: its handle would be told of for ever.
+    /// `None` for a process that has ended: its handle would report for ever.
     ends: BTreeMap<ProcessIdent, Option<OwnedFd>>,
-    /// Processes that had ended before they could be watched: told of with the next wait.
+    /// Processes that had ended before they could be watched: the next wait reports them.
     late: BTreeSet<ProcessIdent>,
     bell: Option<Arc<OwnedFd>>,
 }
@@ -74,7 +74,7 @@ impl Stirred {
 
 impl Kernel {
     pub(super) fn new() -> Self {
-        // A user has 128 of these, and they may all be taken: then files are looked at by the clock.
+        // A user has 128 of these, and they may all be taken: then we poll the files.
         let writes = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
         Self { writes: writes.logged("watch files"), ..Self::deaf() }
     }

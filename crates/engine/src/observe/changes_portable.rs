@@ -1,4 +1,4 @@
-//! Where nobody tells without `unsafe` code (a kqueue): everything may have changed ten times a second.
+//! Where events need `unsafe` code (a kqueue): everything may have changed ten times a second.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;

@@ -18,7 +18,7 @@ use crate::observe::processes::{self, Pulse};
 use crate::observe::snapshot::SessionSnapshot;
 use crate::observe::{screens, self_report, transcripts};
 
-/// How often one who looks all the time writes down that something moves.
+/// How often a process that follows sessions records that something moves.
 const MOVEMENT_PACE: SignedDuration = SignedDuration::from_secs(5);
 
 /// What was seen of a session's pane.
@@ -29,7 +29,7 @@ pub struct PaneSight {
     pub print: u64,
 }
 
-/// What one who looks at a session more than once need not find out again. The verdict is the same without it.
+/// What a process that follows a session need not find out again. The verdict is the same without it.
 #[derive(Debug, Default)]
 pub struct Memory {
     profile: Option<Arc<Profile>>,
@@ -179,7 +179,7 @@ impl Memory {
     }
 }
 
-/// One who gathers evidence, of one session or of many.
+/// Gathers evidence, of one session or of many.
 #[derive(Debug)]
 pub struct Gatherer<'a> {
     pub context: &'a Context,
@@ -235,7 +235,7 @@ impl Gatherer<'_> {
         screens::prepare(&session.agent);
     }
 
-    /// Hears what hooks told, and what else the agent says.
+    /// Reads what hooks reported, and what else the agent says.
     fn listen(&mut self, memory: &mut Memory, session: &Session) -> Heard {
         if self.is_brief && session.ended().is_some() {
             let state = self.store.state(&session.id).logged("read a state").flatten();

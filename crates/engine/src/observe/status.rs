@@ -56,7 +56,7 @@ pub fn all(context: &Context, now: Timestamp) -> Result<Vec<SessionStatus>, Erro
     StatusReader::new(context)?.all(now)
 }
 
-/// Whoever bears a name, and one who may look again. tmux is asked first of all: it takes longest.
+/// What bears a name, and a reader for further looks. tmux is queried first: it takes longest.
 pub fn named<'c>(
     context: &'c Context,
     name: &str,
@@ -74,7 +74,7 @@ fn ask_named(context: &Context, name: &str) -> Option<Result<Asked, dogwatch_tmu
     Some(TmuxSnapshot::ask_session(&context.tmux, &name))
 }
 
-/// The session meant by a name, id or pane, to be looked at: one in the background too.
+/// The status of the session with this name, id or pane: one in the background too.
 pub fn one(context: &Context, target: &str, now: Timestamp) -> Result<SessionStatus, Error> {
     let mut found = StatusReader::new(context)?.many(&[target], now)?;
     let missing = || SessionError::NoSuchSession { target: target.to_owned(), near: None };
@@ -91,7 +91,7 @@ pub fn shown(context: &Context, target: &str) -> Result<SessionSnapshot, Error> 
     }
 }
 
-/// One who looks at sessions, once or again and again. What was found out before is not found out again, but every
+/// Reads the status of sessions, once or repeatedly. What was found out before is not found out again, but every
 /// verdict is made from all the evidence there is at that moment.
 #[derive(Debug)]
 pub struct StatusReader<'c> {
@@ -220,8 +220,8 @@ impl<'c> StatusReader<'c> {
         Ok(targets.iter().zip(&meant).map(of).collect())
     }
 
-    /// Whoever bears this name, and what tmux showed. A tmux session in which there is no agent is nobody's, but it is
-    /// there.
+    /// What bears this name, and what tmux showed. A tmux session without an agent is no session of ours, but it
+    /// exists.
     pub fn named(&mut self, name: &str, now: Timestamp) -> Result<Named, Error> {
         self.named_among(name, ask_named(self.context, name), now)
     }
@@ -381,7 +381,7 @@ impl<'c> StatusReader<'c> {
             seen.into_iter().zip(sights).map(judge).collect()
         });
         let looks = gatherer.looks;
-        // A disk that is full must not keep anybody from being told.
+        // A full disk must not suppress the report.
         self.store.keep_looks(&looks).logged("keep what was seen");
         self.store.keep_states(&news).logged("keep states");
         Ok(judged)
@@ -427,7 +427,7 @@ fn date(
     Some((seen.subject(), KeptState { key, since, seen: now, status }))
 }
 
-/// Without their text less is known of sessions, and that is all; but a tmux that refuses to show it is told of.
+/// Without their text less is known of sessions, and that is all; but a tmux that refuses to show it is an error.
 fn captured(result: Result<(), dogwatch_tmux::Error>) -> Result<(), Error> {
     match result {
         Err(error) if !error.is_no_server() && !error.is_passing() => Err(error.into()),

@@ -115,7 +115,7 @@ impl TmuxSnapshot {
         self.texts.clear();
     }
 
-    /// Tells the texts of panes apart by their heights, which were told in the same breath.
+    /// Splits the texts of panes by their heights, which the same reply contains.
     fn take_apart(&mut self, screens: &Reply, captured: &[PaneId]) {
         let heights: HashMap<PaneId, usize> =
             self.faces.iter().map(|face| (face.row.pane_id, face.row.height.into())).collect();
@@ -125,7 +125,7 @@ impl TmuxSnapshot {
         }
     }
 
-    /// The text is that of the session's only pane. Where there are more, nobody has said which it is.
+    /// The text is that of the session's only pane. Where there are more, it is unknown which one it is.
     fn take_whole(&mut self, screen: Reply, session: &str) {
         let mut panes = self.faces.iter().filter(|face| face.row.session_name == session);
         if let (Some(face), None) = (panes.next(), panes.next())
@@ -154,7 +154,7 @@ impl TmuxSnapshot {
         );
     }
 
-    /// What is to be seen of each session; `None` for those whose pane was not looked at.
+    /// What each session shows; `None` for those whose pane was not captured.
     pub fn of_all(&self, seen: &[SessionSnapshot]) -> Vec<Option<PaneSight>> {
         let look =
             |part: &[SessionSnapshot]| part.iter().map(|seen| self.of(seen)).collect::<Vec<_>>();
@@ -188,7 +188,7 @@ impl TmuxSnapshot {
 }
 
 impl TmuxSnapshot {
-    /// A pane with its text, if it was looked at.
+    /// A pane with its text, if it was captured.
     pub fn picture(&self, pane: PaneId) -> Option<(&PaneFace, &[u8])> {
         let face = self.faces.iter().find(|face| face.row.pane_id == pane)?;
         Some((face, self.texts.get(&pane)?.bytes()))

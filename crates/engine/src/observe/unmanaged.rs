@@ -20,7 +20,7 @@ use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{agents, proc_files, processes, self_report};
 use crate::{Context, Error};
 
-/// How many processes of a foreground job are looked at: a launcher starts one or two more.
+/// How many processes of a foreground job to check: a launcher starts one or two more.
 const MOST_PROCESSES: usize = 32;
 /// How long a process that lives may be known by no name.
 const OUT_OF_SIGHT: Duration = Duration::from_secs(10);
@@ -95,7 +95,7 @@ fn is_headless(words: &[String], profile: &Profile) -> bool {
     options.into_iter().any(|word| profile.launch.headless.contains(word))
 }
 
-/// Whether somebody who gave this name, id or pane means the session.
+/// Whether this name, id or pane means the session.
 pub fn is_meant(session: &Session, target: &str) -> bool {
     session.id == target || session.pane.as_deref() == Some(target) || session.name == target
 }
@@ -106,7 +106,7 @@ pub fn lives(origin: Origin) -> bool {
     matches!(origin, Origin::Unmanaged { process } if processes::is_alive(process))
 }
 
-/// What one who follows an agent through several looks makes of a look that did not find it.
+/// What a process that follows an agent concludes from a look that did not find it.
 #[derive(Debug, Default)]
 pub struct Absence {
     since: Option<Instant>,
@@ -207,7 +207,7 @@ fn in_foreground(context: &Context, pane: i32, known: &[(String, String)]) -> Op
 }
 
 /// The agent among a process and those below it: the innermost of its kind, since the outer ones are launchers. Another
-/// agent below it is its tool, and so is one of its kind that talks to nobody if it does itself.
+/// agent below it is its tool, and so is a headless one of its kind below an interactive one.
 fn running(context: &Context, leader: i32, known: &[(String, String)]) -> Option<Found> {
     let (mut found, mut queue, mut looked) = (None::<Found>, vec![leader], 0);
     while let Some(pid) = queue.pop() {
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agents_that_talk_to_nobody() {
+    fn headless_agents() {
         let table = [
             ("claude", "claude --dangerously-skip-permissions do-it", false),
             ("claude", "claude -p --model haiku x", true),

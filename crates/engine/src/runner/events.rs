@@ -1,7 +1,7 @@
 //! What can happen to a runner, from three sources, in one queue.
 //!
 //! The threads that an agent cannot do without are started before it is, so that a machine out of threads means a session
-//! that does not start, with the reason, and never one that nobody waits for.
+//! that does not start, with the reason, and never one that no thread waits for.
 
 use std::io;
 use std::os::fd::OwnedFd;

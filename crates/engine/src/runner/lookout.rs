@@ -1,4 +1,4 @@
-//! Has somebody look at the session when it may have something to tell, if a `[[notify]]` table wants to know (`dogwatch notify follow`).
+//! Starts `dogwatch notify follow` when the session may have something to report, if a `[[notify]]` table subscribes to it.
 //!
 //! The runner itself judges nothing and sends nothing: it waits for hooks, for output on its terminal and for the configuration to
 //! change, and starts a short process. While nothing happens, it sleeps.
@@ -33,7 +33,7 @@ const SETTLED: Duration = Duration::from_secs(5);
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often files are looked at where the kernel does not tell: those of a session that somebody wants to know of, and else the
+/// How often to check files where the kernel does not report writes: those of a session that a table is about, else the
 /// configuration.
 const EVERY: Duration = Duration::from_millis(500);
 const CONFIGURATION_EVERY: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ type Print = Option<(i64, i64, u64)>;
 /// Variables that make a process one of the session's own.
 const OF_THE_AGENT: [&str; 3] = ["DOGWATCH_FAMILY", "DOGWATCH_SESSION", "AI_AGENT"];
 
-/// The thread that waits for something to tell; it ends with the process, or when it is told.
+/// The thread that waits for something to tell; it ends with the process, or on request.
 #[derive(Debug)]
 pub(super) struct Lookout {
     waker: Waker,
@@ -70,7 +70,7 @@ enum Stirred {
 }
 
 impl Lookout {
-    /// Starts the thread. Without it, nobody is notified of this session unless a watcher runs.
+    /// Starts the thread. Without it, only a watcher sends notifications of this session.
     pub(super) fn start(
         state: &StateDir,
         session: &str,
@@ -129,12 +129,12 @@ impl Shared {
         // Whether the kernel tells us, and when to ask for that again.
         let (mut place, mut ask_at) = (None, Duration::ZERO);
         if is_wanted {
-            // What was told before anybody listened.
+            // For news from before this thread listened.
             pace.told(begun.elapsed());
         }
         while !self.is_over.load(Ordering::Relaxed) {
             let mut watched = interests.clone();
-            // Output of an agent that nobody wants to know of need not wake us.
+            // Output of an agent that no table is about need not wake us.
             watched.retain(|(_, what)| is_wanted || *what == Stirred::Configuration);
             let due = pace.due().filter(|_| is_wanted);
             let left = due.map_or(LONGEST, |due| due.saturating_sub(begun.elapsed())).min(LONGEST);
@@ -191,7 +191,7 @@ impl Shared {
         }
     }
 
-    /// What has changed since the last time, where the kernel does not tell: it is looked for now and then.
+    /// What has changed since the last time, where the kernel does not report it: polled.
     fn look_around(
         &self,
         changes: &mut Changes<Stirred>,
@@ -237,7 +237,7 @@ impl Shared {
         })
     }
 
-    /// Has somebody look; `None` if that failed.
+    /// Starts a process that looks; `None` if that failed.
     fn look(&self, told: Option<u64>) -> Option<Looked> {
         let mut child = self.start(Stdio::piped(), told).logged("start a thread or a program")?;
         let mut out = child.stdout.take()?;

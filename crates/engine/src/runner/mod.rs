@@ -258,7 +258,7 @@ impl Driver<'_> {
             Effect::WakeAfter(after) => self.wake = Some(Instant::now() + after),
             Effect::Record { exit, cause } => {
                 self.reader = None;
-                // An agent may notice that its terminal is gone, and leave, before we are told.
+                // An agent may notice that its terminal is gone, and leave, before we do.
                 let is_hangup = cause == Cause::Itself && terminal::is_gone();
                 let cause = if is_hangup { Cause::Hangup } else { cause };
                 self.mail.close();
@@ -288,8 +288,8 @@ fn say(notice: Notice) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Writes down what happened. The files are the truth; the database is told as a courtesy and finds out
-/// by itself otherwise, so its failures are not ours.
+/// Writes down what happened. The files are the truth; the database gets a copy and otherwise finds
+/// out by itself, so its failures are not ours.
 struct Record<'a> {
     state: &'a StateDir,
     folder: &'a SessionFolder,

@@ -1,4 +1,4 @@
-//! Starting a session: what is checked before anything is changed, what tmux is told, and what is left after a failure.
+//! Starting a session: what is checked before anything is changed, what tmux gets, and what is left after a failure.
 
 use dogwatch_core::record::{Cause, Ended, Exit, Started};
 use dogwatch_store::{StateDir, Which};

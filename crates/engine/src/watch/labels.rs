@@ -47,7 +47,7 @@ impl Labels {
         self.touched.insert(session.clone());
     }
 
-    /// What is set now. What tmux was not told of is tried again with the next turn.
+    /// What is set now. What tmux did not get is tried again with the next turn.
     fn note(&mut self, next: Vec<(SessionId, Option<Label>)>, is_told: bool) {
         for (id, wanted) in next {
             if !is_told {
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_that_tmux_was_not_told_of_is_not_set() {
+    fn a_label_that_tmux_did_not_get_is_not_set() {
         let one = SessionId::from("one".to_owned());
         let label = |state: &str| Some(("%1".parse().unwrap(), [state.to_owned(), String::new()]));
         let mut labels = Labels {
@@ -218,7 +218,7 @@ mod tests {
             set: BTreeMap::new(),
         };
         labels.note(vec![(one.clone(), label("idle"))], true);
-        // What is told, what is set afterwards, and whether it is tried again.
+        // The label, whether tmux got it, what is set then, and whether it is tried again.
         for (wanted, is_told, set, again) in [
             (label("working"), false, label("idle"), true),
             (None, false, label("idle"), true),

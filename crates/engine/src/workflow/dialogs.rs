@@ -75,7 +75,7 @@ impl<'a> Dialogs<'a> {
             .map(|(dialog, ..)| format!("{prefix}{}@{}", dialog.mark, dialog.request));
         let is_new = !self.has_looked || self.open != key;
         if let Some((dialog, ..)) = found.as_ref().filter(|_| is_new) {
-            // What the last hook told of is the dialog before.
+            // The last hook reported the dialog before this one.
             let is_untold = dialog.request.is_empty() || dialog.request == self.request;
             let is_fresh = status
                 .verdict

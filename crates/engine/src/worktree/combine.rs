@@ -245,7 +245,7 @@ fn forward(folder: &Path, from: &str, to: &str) -> Result<Ended, Error> {
         }
         let Some(dir) = repository::git_dir(folder)? else { return Ok(said) };
         let lock = dir.join("index.lock");
-        // A lock that is deleted wakes nobody.
+        // The watch reports no deletions.
         arrival::wait_in(&dir, Duration::from_secs(1), || (!lock.exists()).then_some(()));
     }
 }

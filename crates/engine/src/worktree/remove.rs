@@ -45,7 +45,7 @@ pub fn remove(one: Removable<'_>) -> Result<Removal, Error> {
     let Removable { home, common, folder, .. } = one;
     let parked = parked(folder, one.mark);
     if parked.exists() {
-        // An earlier call was killed. What it found clean before is looked at again: only deletions are its own.
+        // An earlier call was killed. Check again what it found clean: only deletions are its own.
         if let Some(why) = why_not_parked(one, &parked)? {
             if folder.symlink_metadata().is_err() {
                 fs::rename(&parked, folder).map_err(renaming(&parked))?;
@@ -67,7 +67,7 @@ pub fn remove(one: Removable<'_>) -> Result<Removal, Error> {
         step();
         fs::rename(folder, &parked).map_err(renaming(folder))?;
         step();
-        // Somebody may have written to it in between.
+        // Another process may have written to it in between.
         if let Some(why) = why_not_parked(one, &parked)? {
             fs::rename(&parked, folder).map_err(renaming(&parked))?;
             return Ok(Removal::Left(why));

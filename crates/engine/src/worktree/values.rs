@@ -16,7 +16,7 @@ use crate::{Context, Error};
 /// How long the making of a session may take, between its numbers and its first process.
 const JUST_MADE: SignedDuration = SignedDuration::from_mins(1);
 
-/// Gives a session a number for each name that no living session has. For names that end in `PORT`, nobody listens on it either.
+/// Gives a session a number for each name that no living session has. For names that end in `PORT`, no process listens on it either.
 pub fn allocate(
     context: &Context,
     session: &str,

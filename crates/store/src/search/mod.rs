@@ -19,7 +19,7 @@ pub use write::{Addition, Doc};
 
 /// Version of the form of the index.
 const VERSION: i64 = 1;
-/// How long a write of another process is waited for.
+/// How long to wait for a write of another process.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bits of a row's number within its source.
 const BITS: u32 = 32;

@@ -165,7 +165,7 @@ fn nothing_uncommitted_is_lost() {
             let output = refused(repo.finish(&["x", way]), "uncommitted");
             assert!(output.contains(name), "{output}");
         }
-        // Not without a word, and there is nobody to ask.
+        // It needs confirmation, and there is no terminal to ask on.
         refused(repo.finish(&["x", "--discard"]), "not_confirmed");
         assert_eq!(repo.state(), before);
         git(&repo.env, &tree.folder, &["stash", "-q", "-u"]);
@@ -224,7 +224,7 @@ fn the_target_is_dirty_or_busy() {
 
 /// The branch that gets the work need not be checked out.
 #[test]
-fn into_a_branch_that_nobody_has_checked_out() {
+fn into_a_branch_that_is_not_checked_out() {
     let repo = Repo::new();
     repo.worked("x", "b", "b\n");
     repo.git(&["checkout", "-q", "-b", "elsewhere"]);
@@ -370,7 +370,7 @@ fn gc_removes_only_what_is_merged() {
     assert_eq!(gc(&[])["sessions"], serde_json::json!(["open"]));
 }
 
-/// On a terminal, a person is told what would be lost, and asked.
+/// On a terminal, dogwatch lists what would be lost, and asks.
 #[test]
 fn discarding_is_confirmed_by_a_person() {
     let repo = Repo::new();

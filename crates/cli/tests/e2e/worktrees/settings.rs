@@ -174,7 +174,7 @@ fn a_setup_that_fails_leaves_nothing_behind() {
 #[test]
 fn numbers_are_unique_among_living_sessions() {
     let repo = Repo::new();
-    // Somebody listens on one of them.
+    // Another process listens on one of them.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = u32::from(listener.local_addr().unwrap().port());
     let first = taken.min(65_533);

@@ -42,7 +42,7 @@ pub(super) fn glance(text: &str) -> Option<Glance<'_>> {
     Some(Glance { timestamp: brief.timestamp, line })
 }
 
-/// What tells the lines of a turn apart. An error of the model and what a person typed are told by their texts.
+/// What tells the lines of a turn apart. Only the text identifies an error of the model or what a person typed.
 #[derive(Deserialize)]
 struct Brief<'a> {
     #[serde(borrow)]

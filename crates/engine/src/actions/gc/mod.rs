@@ -35,7 +35,7 @@ pub struct Collected {
 }
 
 /// Forgets sessions that ended longer than `older_than` ago, ends what has outlived its session, and
-/// removes folders that nobody owns. Sessions that live, or of which nothing is known for certain,
+/// removes folders without an owner. Sessions that live, or of which nothing is known for certain,
 /// are never touched.
 pub fn gc(
     context: &Context,

@@ -76,7 +76,7 @@ fn interrupt(context: &Context, reader: &mut StatusReader<'_>, job: &Job) -> Res
             ));
         }
         Pressed::NoKeys { agent } => return refuse(format!("dogwatch cannot interrupt {agent}")),
-        // Its turn is over, or nobody knows: what is written down about it will show.
+        // Its turn is over, or that is unknown: the records will show.
         Pressed::Keys | Pressed::NotAtIt => {}
     }
     let job = wait(context, &job.id, Some(STOPPING.saturating_sub(begun.elapsed())))?;

@@ -1,6 +1,6 @@
 //! Jobs: a prompt for a session, delivered with proof and followed to its end by evidence.
 //!
-//! Nobody need wait for it. `actions::courier`, started by the session's runner, records how a job goes on and notifies; so do `watch`
+//! No process need wait. `actions::courier`, started by the session's runner, records how a job goes on and notifies; so do `watch`
 //! and `job wait`. Reading (`job ls`, `status`) shows the same from the evidence and records nothing.
 
 mod cancel;
@@ -27,7 +27,7 @@ use crate::observe::jobs::recorded;
 use crate::observe::status::StatusReader;
 use crate::{Context, Error};
 
-/// How often is looked for what nobody tells of.
+/// How often to check for what causes no event.
 const OWN_PACE: Duration = Duration::from_secs(1);
 
 /// A job that was submitted.
@@ -48,7 +48,7 @@ pub fn submit(
     submit_for(context, target, prompt, timeout, None)
 }
 
-/// The same for a subscriber, who is told of its end.
+/// The same for a subscriber, which gets a message at its end.
 pub fn submit_for(
     context: &Context,
     target: &str,
@@ -64,7 +64,8 @@ pub fn submit_for(
     Ok(Submitted { job: settled(context, &job.id)?, trouble })
 }
 
-/// Sends a message under an id of the caller's own, unless the caller cancels it (see [`send::send_unless`]). Its effect is tracked like a job: the subscriber is told of its end.
+/// Sends a message under an id of the caller's own, unless the caller cancels it (see [`send::send_unless`]).
+/// Its effect is tracked like a job: the subscriber gets a message at its end.
 pub fn send_tracked(
     context: &Context,
     request: &send::Request<'_>,
@@ -174,7 +175,7 @@ fn request<'a>(target: &'a str, text: &'a str, timeout: Option<Duration>) -> sen
     send::Request { target, text, slash: false, when: When::Idle, timeout }
 }
 
-/// Waits until a job is over, at most so long, and brings its prompt to the agent if nobody else does. Returns the job as
+/// Waits until a job is over, at most so long, and brings its prompt to the agent if no other process does. Returns the job as
 /// far as it has come.
 pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Result<Job, Error> {
     let begun = Instant::now();

@@ -233,7 +233,7 @@ fn message<'a>(
     NewMessage { id, session: &session.id, text, slash, terms, sender: NOBODY, posted }
 }
 
-/// Records what became of a limit that was acted on.
+/// Records the outcome of a limit that was acted on.
 fn finish(
     context: &Context,
     reader: &mut StatusReader<'_>,
@@ -308,7 +308,7 @@ pub(crate) fn confirm(
     answered.logged("confirm the switch of a model").is_some_and(|answered| answered.is_proven)
 }
 
-/// Whether a message that nobody waits for is held back, because the session or its account is limited.
+/// Whether a message without a waiting sender is held back, because the session or its account is limited.
 pub(crate) fn is_held(
     reader: &mut StatusReader<'_>,
     judged: &SessionStatus,

@@ -53,7 +53,7 @@ pub(super) fn lock(context: &Context) -> Result<Option<File>, Error> {
     Ok(file.try_lock().is_ok().then_some(file))
 }
 
-/// One who adds to the index.
+/// Adds to the index.
 pub(super) struct Indexer<'a> {
     pub(super) index: &'a mut SearchIndex,
     pub(super) until: Option<Instant>,

@@ -18,10 +18,10 @@ use crate::{Context, Error};
 
 /// Hooks, transcripts and screens tell of what they see; this is for what none of them does.
 const SLOW: Duration = Duration::from_secs(3);
-/// Somebody else types, or the agent is out of sight for a moment: neither is told of.
+/// Another process types, or the agent is out of sight for a moment: neither causes an event.
 const TYPING: Duration = Duration::from_millis(50);
 
-/// How often is looked for what nobody tells of, while the agent cannot take the message yet.
+/// How often to check for what causes no event, while the agent cannot take the message yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pace {
     /// A person waits for it.
@@ -30,7 +30,7 @@ pub(super) enum Pace {
     Slow,
 }
 
-/// Delivers a message as far as it goes until then. Nobody else delivers this one.
+/// Delivers a message as far as it goes until then. No other process delivers this one.
 pub(super) fn deliver(
     context: &Context,
     reader: &mut StatusReader<'_>,
@@ -46,7 +46,7 @@ pub(super) fn deliver(
         Delivery::resumed(message.phase, when, until, Timestamp::now()).lasting(is_lasting);
     let mut looking = Looking::new(message);
     let mut changes = Changes::new();
-    // Held from the paste to the end, and not while the agent is waited for: others may have to answer it first.
+    // Held from the paste to the end, and not while waiting for the agent: others may have to answer it first.
     let mut typing = None;
     let mut absence = Absence::default();
     let mut is_told = pace == Pace::Slow;
@@ -106,7 +106,7 @@ pub(super) fn deliver(
             }
             Step::Paste => {
                 let heard = reader.store.last_signal(&message.session)?;
-                // Written down first: if we are killed in between, nobody pastes it again.
+                // Written down first: if we are killed in between, no process pastes it again.
                 if reader.store.staging(&message.id, heard, now)? {
                     looking.staged(heard, now);
                     put(context, &judged, message)?;

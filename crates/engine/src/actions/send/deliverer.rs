@@ -1,7 +1,7 @@
 //! Messages that their senders no longer wait for.
 //!
-//! The session's runner is told of them by a signal, and starts `dogwatch deliver` (`actions::courier`) for as long as there are any: the
-//! runner stays as small as it is, and nothing runs for a session that nobody has sent anything to.
+//! A signal reports them to the session's runner, which starts `dogwatch deliver` (`actions::courier`) for as long as there are any: the
+//! runner stays as small as it is, and nothing runs for a session without messages.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ use crate::{Context, Error};
 
 /// Ignored by whoever does not know it, as runners of before do not.
 pub(crate) const MAIL: Signal = Signal::URG;
-/// In case the end of another sender is not told.
+/// In case no event reports the end of another sender.
 const AGAIN: Duration = Duration::from_secs(3);
-/// The sender of a message that nobody is at.
+/// The sender of a message that no process delivers.
 const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
 
 /// Tells the session's runner, if there is one, that a message waits.
@@ -35,7 +35,7 @@ pub(crate) fn tell_runner(seen: &SessionSnapshot) {
     }
 }
 
-/// Gives a message up that it is not waited for any longer, so that the runner may deliver it although we live on.
+/// Gives up a message when we stop waiting for it, so that the runner may deliver it although we live on.
 pub(super) fn give_up(
     reader: &mut StatusReader<'_>,
     id: &str,
@@ -63,7 +63,7 @@ pub(super) fn hand_over(
     }
 }
 
-/// Delivers the messages to a session that nobody else delivers, each when its moment comes. True if the rest is held back by a limit.
+/// Delivers a session's messages that no other process delivers, each when its moment comes. True if the rest is held back by a limit.
 pub(crate) fn deliver_waiting(
     context: &Context,
     reader: &mut StatusReader<'_>,

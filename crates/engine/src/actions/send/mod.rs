@@ -38,11 +38,11 @@ pub struct Request<'a> {
     /// A command of the agent's own, which is typed.
     pub slash: bool,
     pub when: When,
-    /// How long the agent is waited for; without it, as long as it takes.
+    /// How long to wait for the agent; without it, as long as it takes.
     pub timeout: Option<Duration>,
 }
 
-/// What became of it.
+/// The outcome.
 #[derive(Debug, Clone)]
 pub struct Receipt {
     pub name: String,
@@ -183,7 +183,7 @@ pub fn send_once(
     }
 }
 
-/// Brings a message there that was posted before, unless somebody else is at it.
+/// Delivers a message that was posted before, unless another process does.
 fn go_on(
     context: &Context,
     reader: &mut StatusReader<'_>,

@@ -1,4 +1,4 @@
-//! What one who delivers a message sees of the agent: its box, and signs that it has taken the message.
+//! What the deliverer of a message sees of the agent: its input box, and signs that it has taken the message.
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::delivery::box_text::{self, Shown};
@@ -20,7 +20,7 @@ pub(super) struct Looking<'m> {
     heard: SignalNo,
     /// When it was put there.
     staged: Option<Timestamp>,
-    /// The command, or what it is to bring about, was in sight before it was put there, as far as anybody looked.
+    /// The command, or what it is to bring about, was on the screen before it was put there, as far as we looked.
     was_shown: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'m> Looking<'m> {
         self.message.slash && last.is_some_and(|word| footer.contains(word))
     }
 
-    /// Its hook told of the text.
+    /// Its hook reported the text.
     fn told(&self, reader: &mut StatusReader<'_>) -> Option<Proof> {
         self.staged?;
         let signals = reader

@@ -113,7 +113,7 @@ pub(crate) fn terms(message: &Message) -> Terms {
     serde_json::from_value(message.terms.clone()).unwrap_or(unknown)
 }
 
-/// The right to type into a session; `None` while somebody else has it.
+/// The right to type into a session; `None` while another process has it.
 pub fn lock(context: &Context, session: &str) -> Result<Option<File>, Error> {
     let path = context.state.typing_lock(session)?;
     let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);

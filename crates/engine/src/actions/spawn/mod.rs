@@ -62,7 +62,7 @@ pub struct Request {
     pub membership: Option<TeamMembership>,
     /// What to do when it meets a usage limit; without it, what the configuration says.
     pub when_limited: Option<WhenLimited>,
-    /// Who is told of the end of its first turn.
+    /// Gets a message at the end of its first turn.
     pub subscriber: Option<Subscriber>,
 }
 
@@ -115,7 +115,7 @@ pub struct Spawned {
     pub started: Started,
     pub cwd: PathBuf,
     pub conversation: Option<String>,
-    /// The prompt was too long for an argument: the agent was told to read it from its file.
+    /// The prompt was too long for an argument: the argument says to read it from its file.
     pub prompt_in_file: bool,
     /// The agent's version, where anything depends on it and it could be found out.
     pub version: Option<String>,
@@ -175,7 +175,7 @@ fn spawn_as(
 struct Plan {
     id: String,
     profile: Profile,
-    /// The agent, as those in the session are told.
+    /// The agent's name inside the session.
     called: String,
     conversation: Option<String>,
     name: SessionName,
@@ -311,7 +311,7 @@ impl Plan {
             created: now.timestamp(),
             tags: &request.tags,
             membership: request.membership.as_ref(),
-            // Recorded with it: however early we are killed, no agent is started whose end is not told.
+            // Recorded with it: however early we are killed, dogwatch reports the end of each agent that started.
             subscriber: request.subscriber.as_ref().map(Subscriber::as_str),
         };
         let wanted = if self.exact_name {
@@ -320,7 +320,7 @@ impl Plan {
             Wanted::OrNumbered(&self.name)
         };
         if self.exact_name && matches!(request.place, Place::Beside(_)) {
-            // A session of its own is refused by tmux; here there is nobody else to ask.
+            // tmux refuses a duplicate session name; here only the store can.
             let bearers = store.named(&context.socket, self.name.as_str())?;
             if bearers.iter().any(|session| !session.archived) {
                 return Err(

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use crate::Context;
 use crate::observe::{processes, transcripts};
 
-/// One who looks for conversations, and lists no folder twice.
+/// Looks for conversations, and lists no folder twice.
 #[derive(Debug)]
 pub struct Finder<'c> {
     context: &'c Context,

@@ -213,10 +213,10 @@ fn questions_and_who_answered() {
     assert_eq!(report.limits[0].text, "5-hour limit, 3am");
     assert_eq!(report.loops[0].text, "Bash make ×7");
     assert_eq!(report.turns, None, "without a transcript nothing is known of turns");
-    assert!(report.time.not_observed > 0, "nobody watched: {:?}", report.time);
+    assert!(report.time.not_observed > 0, "no watcher ran: {:?}", report.time);
 }
 
-/// Whether or not somebody saw the dialog for a moment, a rule answered it.
+/// Whether or not a look found the dialog, a rule answered it.
 #[test]
 fn what_a_rule_answered_is_one_question() {
     let answered = |number, minute, asks: &str| {

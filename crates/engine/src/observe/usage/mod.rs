@@ -32,7 +32,7 @@ pub struct Query {
     pub since: Option<Timestamp>,
 }
 
-/// The usage of all agents. A cache that cannot be used is told of, and done without.
+/// The usage of all agents. A cache that cannot be used is reported, and not used.
 pub fn report(context: &Context, query: Query) -> Result<(UsageReport, Vec<String>), Error> {
     let prices = prices(context)?;
     let mut notes = Vec::new();
