@@ -28,43 +28,22 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows, Word};
 use super::explain::explain;
+use super::signs::{
+    LAG, YOUNG, is_live, is_quiet, last_sign, newest, shown_task, shows_a_turn, shows_an_end,
+    shows_failure, was_in_a_turn,
+};
 use super::weigh;
 use super::{Basis, Source, Status, Verdict, WaitFor};
 use crate::answer;
 use crate::liveness::State;
 
-/// How long a started agent may show nothing before that means something.
-const YOUNG: SignedDuration = SignedDuration::from_secs(10);
 /// How long the first turn of an agent that was given a prompt may take to begin.
 const FIRST_TURN: SignedDuration = SignedDuration::from_secs(60);
-/// How long the screen may lag behind a hook or the transcript, or these behind the screen.
-pub(super) const LAG: SignedDuration = SignedDuration::from_secs(3);
 /// How long a plain command must be still before a question on its last line counts.
 const STAYS: SignedDuration = SignedDuration::from_secs(5);
 /// How long hook and transcript may take to tell of the end of a turn, or of the one that follows it at once. Measured
 /// with claude 2.1.325: up to 0.15 s on an idle machine.
 const LAST_WORDS: SignedDuration = SignedDuration::from_secs(1);
-
-/// Times, with a clock that may have been set back. Reports from before that lie ahead of now: they are old, not
-/// new.
-impl Evidence {
-    pub(super) fn is_ahead(&self, at: Timestamp) -> bool {
-        at.duration_since(self.now) > LAG
-    }
-
-    /// How far from now, in either direction.
-    pub(super) fn distance(&self, at: Timestamp) -> SignedDuration {
-        self.now.duration_since(at).abs()
-    }
-
-    pub(super) fn is_later(&self, one: Timestamp, other: Timestamp) -> bool {
-        self.latest([Some(one), Some(other)]) != Some(other)
-    }
-
-    fn latest<const N: usize>(&self, times: [Option<Timestamp>; N]) -> Option<Timestamp> {
-        times.into_iter().flatten().max_by_key(|at| (!self.is_ahead(*at), *at))
-    }
-}
 
 /// Judges one session from all the evidence.
 pub fn judge(evidence: &Evidence) -> Verdict {
@@ -248,41 +227,6 @@ fn first_turn(e: &Evidence) -> Option<Ruling> {
     }
 }
 
-/// Whether the screen shows what only a turn leaves.
-fn shows_an_end(e: &Evidence) -> bool {
-    let shows = e.screen.as_ref().map(|s| &s.shows);
-    let is_done = matches!(shows, Some(Shows::Prompt { after_turn: true }));
-    is_done || shows_failure(e)
-}
-
-/// Whether it is at its prompt, with a message of the person and an answer above it. A message alone is one that it has just
-/// been given. In a resumed conversation it is an old one.
-fn shows_a_turn(e: &Evidence) -> bool {
-    e.screen
-        .as_ref()
-        .is_some_and(|screen| matches!(screen.shows, Shows::Prompt { .. }) && screen.hands.answered)
-}
-
-/// Whether it was seen in a turn, or after one. While it starts, a screen may look like work, and a shell that starts an agent
-/// works as well. An agent that is asked for its state at this very moment (opencode) reports work only in a turn.
-fn was_in_a_turn(e: &Evidence) -> bool {
-    let Some(before) = &e.before else { return false };
-    let has_started =
-        e.life.since.is_some_and(|started| before.since.duration_since(started) > YOUNG);
-    let can_be = has_started || matches!(e.own_word, OwnWord::Says(_, None));
-    can_be
-        && match &before.status {
-            Status::Working { .. } | Status::Stuck { .. } | Status::Limited { .. } => true,
-            Status::Idle { after_turn, .. } => *after_turn,
-            _ => false,
-        }
-}
-
-fn shows_failure(e: &Evidence) -> bool {
-    let shows = e.screen.as_ref().map(|s| &s.shows);
-    matches!(shows, Some(Shows::Failure(..) | Shows::Limit(..)))
-}
-
 /// Between the end of a turn and the beginning of one that was queued it says idle for some milliseconds.
 fn next_in_line(e: &Evidence) -> Option<Ruling> {
     let (edge, _) = newest(e)?;
@@ -397,16 +341,6 @@ fn unanswered(e: &Evidence, edge: &Edge, source: Source) -> Option<Ruling> {
     Ruling::inferred(status, source, since)
 }
 
-fn is_live(e: &Evidence) -> bool {
-    e.screen.as_ref().is_some_and(|screen| screen.is_live)
-}
-
-/// The transcript has not moved within the lag: what the screen shows is not just late.
-fn is_quiet(e: &Evidence) -> bool {
-    let last = e.transcript.last.max(e.hooks.last);
-    last.is_none_or(|at| e.distance(at) > LAG)
-}
-
 fn screen(e: &Evidence) -> Option<Ruling> {
     let status = match &e.screen.as_ref()?.shows {
         Shows::Starting => Status::Starting,
@@ -441,35 +375,6 @@ fn nothing(e: &Evidence) -> Ruling {
     };
     let status = Status::Unknown { missing: missing.to_owned() };
     Ruling { status, by: Source::Process, basis: Basis::Inferred, since: None }
-}
-
-/// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment.
-pub(super) fn newest(e: &Evidence) -> Option<(&Edge, Source)> {
-    match (&e.hooks.edge, &e.transcript.edge) {
-        (Some(hook), Some(line)) if tells_more(e, line, hook) => Some((line, Source::Transcript)),
-        (Some(hook), _) => Some((hook, Source::Hook)),
-        (None, Some(line)) => Some((line, Source::Transcript)),
-        (None, None) => None,
-    }
-}
-
-/// Hook and transcript tell of the end of a turn some milliseconds apart. A plain end in the transcript must not hide the
-/// hook's failure; of a failure that both tell of the transcript knows more: its status.
-fn tells_more(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
-    let same_turn = line.at.duration_since(hook.at).abs() < LAG;
-    match (&line.what, &hook.what) {
-        // codex fires its hook only if all went well.
-        (EdgeKind::Done, EdgeKind::Failed(_)) | (EdgeKind::Unanswered, EdgeKind::Done)
-            if same_turn =>
-        {
-            false
-        }
-        // What follows from who spoke last is known from the hook already.
-        (EdgeKind::Began | EdgeKind::Done, EdgeKind::Done) if same_turn && !line.told => false,
-        // claude before 2.1.78 has no hook for failures: its end of a turn says nothing of how.
-        (EdgeKind::Failed(_), EdgeKind::Failed(_) | EdgeKind::Done) if same_turn => true,
-        _ => e.is_later(line.at, hook.at),
-    }
 }
 
 fn failed(e: &Evidence, failure: &Failure) -> Status {
@@ -512,13 +417,6 @@ fn idle(e: &Evidence) -> Status {
     }
 }
 
-fn shown_task(e: &Evidence) -> Option<String> {
-    match e.screen.as_ref().map(|s| &s.shows) {
-        Some(Shows::Working(task)) => task.clone(),
-        _ => None,
-    }
-}
-
 /// A working agent is stuck only if every source has been silent for the whole window. One that was never
 /// heard of counts from its start: first sight is a sign of life.
 fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
@@ -542,11 +440,6 @@ fn unless_stuck(e: &Evidence, ruling: Ruling) -> Ruling {
         basis: Basis::Inferred,
         since: Some(last),
     }
-}
-
-/// The last that was heard or seen of it, by those sources that say when.
-fn last_sign(e: &Evidence) -> Option<Timestamp> {
-    e.latest([e.hooks.last, e.transcript.last, e.clock, e.movement])
 }
 
 /// The window of the contract's default: five minutes without any sign.

@@ -16,6 +16,7 @@ pub mod judge;
 pub mod payload;
 pub mod rollout;
 pub mod self_report;
+mod signs;
 pub mod testimony;
 pub mod trust;
 mod weigh;

@@ -66,7 +66,9 @@ pub fn fold_onto(turn: &mut Turn, dialect: Dialect, text: &str) {
         if let Some(Glance { timestamp, line }) = glance {
             if let Ok(at) = timestamp.parse() {
                 turn.last = turn.last.max(Some(at));
-                line.into_iter().for_each(|line| take_in(turn, at, line));
+                if let Some(line) = line {
+                    take_in(turn, at, line);
+                }
             }
         } else if let Ok(value) = serde_json::from_str::<Value>(line) {
             fold_line(turn, dialect, &value);

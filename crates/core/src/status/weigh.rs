@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::evidence::{EdgeKind, Evidence, OwnWord, Screen, Shows, Word};
-use super::judge::{LAG, Ruling, newest};
+use super::judge::Ruling;
+use super::signs::{LAG, newest};
 use super::{Basis, Status};
 
 /// The evidence with what the title claims, where that may be believed. Whatever writes to the terminal can set

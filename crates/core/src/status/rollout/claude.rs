@@ -35,7 +35,8 @@ pub(super) fn glance(text: &str) -> Option<Glance<'_>> {
     let line = match brief.r#type.as_ref() {
         "user" | "assistant" if brief.is_sidechain == Some(true) => None,
         "user" => Some(brief.of_tool()?),
-        "assistant" => brief.of_agent()?,
+        "assistant" if brief.is_error == Some(true) => return None,
+        "assistant" => of_model(brief.message.as_ref()?),
         _ if brief.subtype.is_some() || brief.operation.is_some() => return None,
         _ => None,
     };
@@ -88,16 +89,15 @@ impl Brief<'_> {
         let is_result = content.iter().any(|part| part.r#type == "tool_result");
         (is_plain && !has_text && is_result).then_some(Line::Returned)
     }
+}
 
-    /// What the model said or called, if anything.
-    fn of_agent(&self) -> Option<Option<Line>> {
-        let message = self.message.as_ref().filter(|_| self.is_error != Some(true))?;
-        if message.model.as_deref() == Some(SYNTHETIC) {
-            return Some(None);
-        }
-        let has = |kind: &str| message.content.iter().any(|part| part.r#type == kind);
-        Some(said(has, message.stop_reason.as_deref()))
+/// What the model said or called, if anything.
+fn of_model(message: &BriefMessage<'_>) -> Option<Line> {
+    if message.model.as_deref() == Some(SYNTHETIC) {
+        return None;
     }
+    let has = |kind: &str| message.content.iter().any(|part| part.r#type == kind);
+    said(has, message.stop_reason.as_deref())
 }
 
 pub(super) fn line(line: &Value) -> Option<Line> {

@@ -1,0 +1,122 @@
+//! What single signs mean, before the rules of [`super::judge`] weigh them: which edge of a turn is the newest, what the screen shows of a
+//! turn, and times by a clock that may have been set back.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::evidence::{Edge, EdgeKind, Evidence, OwnWord, Shows};
+use super::{Source, Status};
+
+/// How long a started agent may show nothing before that means something.
+pub(super) const YOUNG: SignedDuration = SignedDuration::from_secs(10);
+/// How long the screen may lag behind a hook or the transcript, or these behind the screen.
+pub(super) const LAG: SignedDuration = SignedDuration::from_secs(3);
+
+/// Times, with a clock that may have been set back. Reports from before that lie ahead of now: they are old, not
+/// new.
+impl Evidence {
+    pub(super) fn is_ahead(&self, at: Timestamp) -> bool {
+        at.duration_since(self.now) > LAG
+    }
+
+    /// How far from now, in either direction.
+    pub(super) fn distance(&self, at: Timestamp) -> SignedDuration {
+        self.now.duration_since(at).abs()
+    }
+
+    pub(super) fn is_later(&self, one: Timestamp, other: Timestamp) -> bool {
+        self.latest([Some(one), Some(other)]) != Some(other)
+    }
+
+    pub(super) fn latest<const N: usize>(
+        &self,
+        times: [Option<Timestamp>; N],
+    ) -> Option<Timestamp> {
+        times.into_iter().flatten().max_by_key(|at| (!self.is_ahead(*at), *at))
+    }
+}
+
+/// The newest edge of the two; the agent's hook goes before its transcript when both are of one moment.
+pub(super) fn newest(e: &Evidence) -> Option<(&Edge, Source)> {
+    match (&e.hooks.edge, &e.transcript.edge) {
+        (Some(hook), Some(line)) if tells_more(e, line, hook) => Some((line, Source::Transcript)),
+        (Some(hook), _) => Some((hook, Source::Hook)),
+        (None, Some(line)) => Some((line, Source::Transcript)),
+        (None, None) => None,
+    }
+}
+
+/// Hook and transcript tell of the end of a turn some milliseconds apart. A plain end in the transcript must not hide the
+/// hook's failure; of a failure that both tell of the transcript knows more: its status.
+fn tells_more(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
+    let same_turn = line.at.duration_since(hook.at).abs() < LAG;
+    match (&line.what, &hook.what) {
+        // codex fires its hook only if all went well.
+        (EdgeKind::Done, EdgeKind::Failed(_)) | (EdgeKind::Unanswered, EdgeKind::Done)
+            if same_turn =>
+        {
+            false
+        }
+        // What follows from who spoke last is known from the hook already.
+        (EdgeKind::Began | EdgeKind::Done, EdgeKind::Done) if same_turn && !line.told => false,
+        // claude before 2.1.78 has no hook for failures: its end of a turn says nothing of how.
+        (EdgeKind::Failed(_), EdgeKind::Failed(_) | EdgeKind::Done) if same_turn => true,
+        _ => e.is_later(line.at, hook.at),
+    }
+}
+
+/// Whether the screen shows what only a turn leaves.
+pub(super) fn shows_an_end(e: &Evidence) -> bool {
+    let shows = e.screen.as_ref().map(|s| &s.shows);
+    let is_done = matches!(shows, Some(Shows::Prompt { after_turn: true }));
+    is_done || shows_failure(e)
+}
+
+/// Whether it is at its prompt, with a message of the person and an answer above it. A message alone is one that it has just
+/// been given. In a resumed conversation it is an old one.
+pub(super) fn shows_a_turn(e: &Evidence) -> bool {
+    e.screen
+        .as_ref()
+        .is_some_and(|screen| matches!(screen.shows, Shows::Prompt { .. }) && screen.hands.answered)
+}
+
+/// Whether it was seen in a turn, or after one. While it starts, a screen may look like work, and a shell that starts an agent
+/// works as well. An agent that is asked for its state at this very moment (opencode) reports work only in a turn.
+pub(super) fn was_in_a_turn(e: &Evidence) -> bool {
+    let Some(before) = &e.before else { return false };
+    let has_started =
+        e.life.since.is_some_and(|started| before.since.duration_since(started) > YOUNG);
+    let can_be = has_started || matches!(e.own_word, OwnWord::Says(_, None));
+    can_be
+        && match &before.status {
+            Status::Working { .. } | Status::Stuck { .. } | Status::Limited { .. } => true,
+            Status::Idle { after_turn, .. } => *after_turn,
+            _ => false,
+        }
+}
+
+pub(super) fn shows_failure(e: &Evidence) -> bool {
+    let shows = e.screen.as_ref().map(|s| &s.shows);
+    matches!(shows, Some(Shows::Failure(..) | Shows::Limit(..)))
+}
+
+pub(super) fn is_live(e: &Evidence) -> bool {
+    e.screen.as_ref().is_some_and(|screen| screen.is_live)
+}
+
+/// The transcript has not moved within the lag: what the screen shows is not just late.
+pub(super) fn is_quiet(e: &Evidence) -> bool {
+    let last = e.transcript.last.max(e.hooks.last);
+    last.is_none_or(|at| e.distance(at) > LAG)
+}
+
+pub(super) fn shown_task(e: &Evidence) -> Option<String> {
+    match e.screen.as_ref().map(|s| &s.shows) {
+        Some(Shows::Working(task)) => task.clone(),
+        _ => None,
+    }
+}
+
+/// The last that was heard or seen of it, by those sources that say when.
+pub(super) fn last_sign(e: &Evidence) -> Option<Timestamp> {
+    e.latest([e.hooks.last, e.transcript.last, e.clock, e.movement])
+}
