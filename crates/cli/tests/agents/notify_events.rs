@@ -30,13 +30,15 @@ fn turns_failures_limits_and_questions_of_claude() {
     let table = "[[notify]]\nkind = 'command'\ncommand = ['true']\n\
                  on = ['done', 'error', 'limited', 'question', 'stuck', 'looping', 'crashed']\n";
     fs::write(folder.join("config.toml"), table).unwrap();
-    lab.spawn(&["--prompt", "[hello]"]);
+    // A failure that is tried again is no event before the last try.
+    lab.spawn(&["--prompt", "[hello]", "--env", "CLAUDE_CODE_MAX_RETRIES=0"]);
+    // The question of an agent is a dialog that it waits at.
     let mut expected = vec!["done"];
     for (prompt, occasion) in [
         (None, None),
         (Some("[500]"), Some("error")),
         (Some("[429]"), Some("limited")),
-        (Some("[ask]"), Some("question")),
+        (Some("[ask]"), Some("waiting")),
     ] {
         expected.extend(occasion);
         if let Some(prompt) = prompt {

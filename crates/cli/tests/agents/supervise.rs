@@ -42,7 +42,7 @@ steps = [
   [
     { tool = { name = "dogwatch/spawn", args = { agent = "claude", name = "w1", unattended = true } } },
     { tool = { name = "dogwatch/spawn", args = { agent = "claude", name = "w2", unattended = true } } },
-    { tool = { name = "dogwatch/spawn", args = { agent = "claude", name = "w3", unattended = true } } },
+    { tool = { name = "dogwatch/spawn", args = { agent = "codex", name = "w3", unattended = true } } },
   ],
   [
     { tool = { name = "dogwatch/job_submit", args = { session = "w1", prompt = "[ask] please", key = "1", notify_me = true } } },
@@ -97,7 +97,7 @@ fn lab(agent: Agent, rules: &str) -> Option<Lab> {
     let scenario = scenario.replace("@READ@", read);
     let options = Options { log_bodies: true, ..Options::default() };
     let lab = Lab::with_scenario(agent, &options, &scenario)?;
-    let lab = if agent == Agent::Claude { lab } else { lab.joined_by(Agent::Claude)? };
+    let lab = lab.joined_by(if agent == Agent::Claude { Agent::Codex } else { Agent::Claude })?;
     let folder = lab.env.home().join(".config/dogwatch");
     fs::create_dir_all(&folder).unwrap();
     let allow = "[mcp]\nallow = ['spawn', 'job_submit', 'answer', 'unattended']\n";
