@@ -91,6 +91,8 @@ impl Store {
         // With a write-ahead log, NORMAL may lose the last commits in a power failure but never corrupts
         // the file; what must survive that (exit records) is in separate files.
         connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
+        // Otherwise SQLite plans some queries anew for each value: 22 of 700 million instructions of a `status` of 200 sessions.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failed)?;
         if !has_long_log(&path) {
             connection
                 .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)

@@ -185,9 +185,13 @@ impl Reading {
     /// Of an open turn, reads back to the message that began it, or to as many calls as count: a few calls with long
     /// results are longer than what shows the turn.
     fn begin_loops(&mut self, dialect: Dialect, length: u64, mut tail: u64, read: &[u8]) {
+        let edge = self.turn.edge.as_ref();
+        // The next turn begins with a message, and what was before it does not count.
+        if edge.is_some_and(|edge| edge.told && edge.what != EdgeKind::Began) {
+            return;
+        }
         self.loops.fold(dialect, &files::text(read));
-        let edge = self.turn.edge.as_ref().map(|edge| &edge.what);
-        let is_open = matches!(edge, None | Some(EdgeKind::Began));
+        let is_open = edge.is_none_or(|edge| edge.what == EdgeKind::Began);
         while is_open && !self.loops.is_enough() && tail < length.min(TAIL) {
             tail *= 4;
             let from = length.saturating_sub(tail);
