@@ -7,7 +7,7 @@ use super::since;
 
 /// Show the rules that answer requests for permission
 ///
-/// Rules are written as [[rule]] in config.toml. Without any, a person is asked everything.
+/// Write rules as [[rule]] tables in config.toml. Without any, dogwatch answers no permission prompt.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -35,7 +35,9 @@ fn ls(context: &Context, as_json: bool) -> Result<u8, Error> {
         return Ok(exit_code::OK);
     }
     if rules.is_empty() {
-        ui::talk("no rules; a person is asked everything. Write [[rule]] in config.toml");
+        ui::talk(
+            "no rules: dogwatch answers no permission prompt; to add some, write [[rule]] tables in config.toml",
+        );
     } else {
         let mut table = ui::table(&["RULE", "ANSWER", "ABOUT"]);
         for (rule, _) in &rules {

@@ -18,7 +18,9 @@ fn write_config(env: &TestEnv, text: &str) {
 #[test]
 fn rules_are_listed_and_mistakes_are_named() {
     let env = TestEnv::new();
-    assert!(env.dogwatch(&["rules"]).success().stderr.contains("a person is asked everything"));
+    assert!(
+        env.dogwatch(&["rules"]).success().stderr.contains("dogwatch answers no permission prompt")
+    );
     write_config(&env, "[[rule]]\nanswer = \"allow\"\ncommand = \"cargo test *\"\n");
     let listed = env.dogwatch(&["rules", "--json"]).success().json();
     assert_eq!(listed["rules"][0]["about"], "command cargo test *");
