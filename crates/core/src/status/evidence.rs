@@ -83,6 +83,10 @@ pub struct Turn {
     pub last: Option<Timestamp>,
     pub turns_begun: u32,
     pub turns_done: u32,
+    /// When the last turn began, as a transcript tells it.
+    pub began: Option<Timestamp>,
+    /// When the last turn ended, as hooks tell it.
+    pub ended: Option<Timestamp>,
     pub background: u32,
     /// Messages that wait for their turn.
     pub queued: u32,

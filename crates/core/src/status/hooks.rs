@@ -51,6 +51,7 @@ pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
             turn.waiting = None;
             turn.task = None;
             turn.turns_done += 1;
+            turn.ended = Some(at);
             let tasks = payload["background_tasks"].as_array().map_or(0, Vec::len);
             turn.background = u32::try_from(tasks).unwrap_or(u32::MAX);
             turn.edge = edge(EdgeKind::Done);

@@ -149,6 +149,7 @@ fn told(turn: &mut Turn, at: Timestamp, what: EdgeKind) {
 
 fn begin(turn: &mut Turn, at: Timestamp, told: bool) {
     turn.turns_begun += 1;
+    turn.began = Some(at);
     place(turn, at, EdgeKind::Began, told);
 }
 
@@ -209,6 +210,7 @@ fn queue(turn: &mut Turn, at: Timestamp, operation: Option<&str>) {
         Some("popAll") => turn.queued = 0,
         Some("dequeue") => {
             turn.queued = turn.queued.saturating_sub(1);
+            turn.began = Some(at);
             place(turn, at, EdgeKind::Began, true);
         }
         _ => {}

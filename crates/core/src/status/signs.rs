@@ -56,12 +56,21 @@ fn tells_more(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
         {
             false
         }
+        (EdgeKind::Done, EdgeKind::Began) if is_end_of_the_turn_before(e, line, hook) => false,
         // What follows from who spoke last is known from the hook already.
         (EdgeKind::Began | EdgeKind::Done, EdgeKind::Done) if same_turn && !line.told => false,
         // claude before 2.1.78 has no hook for failures: its end of a turn says nothing of how.
         (EdgeKind::Failed(_), EdgeKind::Failed(_) | EdgeKind::Done) if same_turn => true,
         _ => e.is_later(line.at, hook.at),
     }
+}
+
+/// An agent runs its hook for the end of a turn before it writes that end down; a message that is typed in between has begun the next
+/// turn by then, and the line is about the one before. A transcript that does not say when turns begin is believed after a while.
+fn is_end_of_the_turn_before(e: &Evidence, line: &Edge, hook: &Edge) -> bool {
+    let (Some(began), Some(ended)) = (e.transcript.began, e.hooks.ended) else { return false };
+    let is_just_written = e.distance(line.at) < LAG && line.at.duration_since(hook.at) < LAG;
+    began < ended && ended <= hook.at && is_just_written
 }
 
 /// Whether the screen shows what only a turn leaves.
