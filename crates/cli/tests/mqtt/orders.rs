@@ -184,6 +184,10 @@ fn an_order_that_waited_too_long_is_not_carried_out() {
     let one = env.spawn_script("one", "exec sleep 300");
     let relay = Relay::start(&env);
     relay.says("publishing");
+    eventually("the broker knows the host", || {
+        let listed = env.dogwatch(&["fleet", "--json"]);
+        listed.text().contains("\"desk\"")
+    });
     process::signal(relay.pid(), Signal::STOP);
     let late = env.dogwatch(&["fleet", "kill", "desk/one", "--expires", "1s"]).code(124);
     assert!(late.stderr.contains("did not answer"), "{}", late.stderr);

@@ -510,8 +510,9 @@ mod tests {
 
         #[test]
         fn a_piped_run_is_never_known(tail in "[a-z]{1,8}( -[a-z])?") {
+            // What follows the pipe may be a test program as well, such as `tap`, and its exit code is known.
             let found = runs(&format!("cargo test | {tail}"));
-            proptest::prop_assert!(found.iter().all(|run| run.passed(0).is_err()));
+            proptest::prop_assert!(found[0].passed(0).is_err());
         }
     }
 }
