@@ -597,21 +597,3 @@ fn fresh_is_asserted_only_by_who_can_know() {
         assert_eq!(after, expected, "seen at work {second} s after its start");
     }
 }
-
-/// The line that ends a turn may be written after the hook of the next message.
-#[test]
-fn an_end_that_is_written_late_is_of_the_turn_before() {
-    let verdict = |began: i64, now: i64| {
-        let hooks = Turn { ended: Some(at(50)), ..edge(58, EdgeKind::Began) };
-        let transcript = Turn { began: Some(at(began)), ..edge(59, EdgeKind::Done) };
-        let verdict = judge(&Evidence { now: at(now), hooks, transcript, ..living() });
-        (verdict.status.as_str().to_owned(), verdict.decided_by().unwrap())
-    };
-    assert_eq!(verdict(40, 60), ("working".into(), Source::Hook), "of the turn before");
-    assert_eq!(verdict(58, 60), ("idle".into(), Source::Transcript), "of this turn");
-    assert_eq!(
-        verdict(40, 63),
-        ("idle".into(), Source::Transcript),
-        "its beginning was never written"
-    );
-}

@@ -129,3 +129,51 @@ pub(super) fn shown_task(e: &Evidence) -> Option<String> {
 pub(super) fn last_sign(e: &Evidence) -> Option<Timestamp> {
     e.latest([e.hooks.last, e.transcript.last, e.clock, e.movement])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::liveness::{Life, State};
+    use crate::status::evidence::Turn;
+    use crate::status::judge::STUCK_WINDOW;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_794_700_000 + second).unwrap()
+    }
+
+    fn edge(second: i64, what: EdgeKind) -> Turn {
+        let edge = Some(Edge { at: at(second), what, told: true });
+        Turn { edge, last: Some(at(second)), ..Turn::default() }
+    }
+
+    /// The line that ends a turn may be written after the hook of the next message.
+    #[test]
+    fn an_end_that_is_written_late_is_of_the_turn_before() {
+        let newest_at = |began: i64, now: i64| {
+            let life = Life { state: State::Running, since: Some(at(0)), reason: String::new() };
+            let evidence = Evidence {
+                now: at(now),
+                life,
+                exit: None,
+                cause: None,
+                by: None,
+                is_plain: false,
+                prompted: false,
+                stopped: false,
+                own_word: OwnWord::Mute,
+                hooks: Turn { ended: Some(at(50)), ..edge(58, EdgeKind::Began) },
+                transcript: Turn { began: Some(at(began)), ..edge(59, EdgeKind::Done) },
+                knows_conversation: true,
+                clock: None,
+                screen: None,
+                movement: None,
+                window: STUCK_WINDOW,
+                before: None,
+            };
+            newest(&evidence).map(|(_, source)| source)
+        };
+        assert_eq!(newest_at(40, 60), Some(Source::Hook), "of the turn before");
+        assert_eq!(newest_at(58, 60), Some(Source::Transcript), "of this turn");
+        assert_eq!(newest_at(40, 63), Some(Source::Transcript), "its beginning was never written");
+    }
+}
