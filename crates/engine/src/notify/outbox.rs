@@ -267,7 +267,7 @@ pub fn flush_last(context: &Context, store: &mut Store, session: &str) {
     }
 }
 
-/// What became of a call of [`send`].
+/// The result of a call of [`send`].
 #[derive(Debug, Default)]
 struct Pass {
     /// What failed.
