@@ -17,7 +17,9 @@ need() {
   say "installing $1"
   if command -v apt-get >/dev/null 2>&1; then
     as_root apt-get update -qq >/dev/null || true
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null \
+    # Another installation may be under way, and what it interrupted is finished first.
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 install -y -qq "$2" >/dev/null \
+      || as_root env DEBIAN_FRONTEND=noninteractive sh -c "dpkg --configure -a && apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -f install -y -qq $2" >/dev/null \
       || die "$1 is missing and could not be installed; run: sudo apt-get install $2"
   elif command -v dnf >/dev/null 2>&1; then
     as_root dnf install -y -q "$2" || die "$1 is missing; run: sudo dnf install $2"

@@ -7,7 +7,8 @@ use rustix::fs::{Mode, OFlags};
 use crate::observe::interests;
 use crate::observe::snapshot::SessionSnapshot;
 
-/// Whether something is unread. Where that cannot be known, nothing is.
+/// Whether something is unread. Where that cannot be known, nothing is. What was typed a moment ago may not have reached the agent's end
+/// of the terminal yet and is not counted: whoever decides by this looks again for seconds before.
 pub(crate) fn has_any(seen: &SessionSnapshot) -> bool {
     interests::terminal(seen).is_some_and(|path| count(&path).is_ok_and(|bytes| bytes > 0))
 }
@@ -22,6 +23,7 @@ fn count(terminal: &Path) -> rustix::io::Result<u64> {
 mod tests {
     use std::path::PathBuf;
 
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
     use super::*;
@@ -40,6 +42,10 @@ mod tests {
         tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
         assert_eq!(count(&terminal).unwrap(), 0);
         rustix::io::write(&master, b"hello").unwrap();
+        // The kernel hands it from one end to the other in its own time.
+        let patience = Timespec { tv_sec: 10, tv_nsec: 0 };
+        let arrived = poll(&mut [PollFd::new(&slave, PollFlags::IN)], Some(&patience)).unwrap();
+        assert_eq!(arrived, 1, "a byte that was written can be read");
         assert_eq!(count(&terminal).unwrap(), 5);
         rustix::io::read(&slave, &mut [0; 16]).unwrap();
         assert_eq!(count(&terminal).unwrap(), 0);
