@@ -60,7 +60,7 @@ const LAST: usize = 900;
 
 /// Supervise AI coding agents in tmux and report what each one is really doing
 ///
-/// Every command works without a daemon, an account or a network.
+/// Nothing to set up: a supervisor starts with the first session and ends with the last. No account and no network needed.
 #[derive(Debug, Parser)]
 #[command(name = "dogwatch", version, max_term_width = 100, after_help = overview::AFTER)]
 pub(crate) struct Args {
@@ -190,6 +190,7 @@ pub(crate) enum Command {
     Unarchive(Unarchive),
     Gc(Gc),
     Doctor(Doctor),
+    Supervisor(SupervisorArgs),
     Agents(Agents),
     Demo(Demo),
     Completions(Completions),
@@ -197,7 +198,7 @@ pub(crate) enum Command {
     /// Run a session in its pane (called by tmux)
     #[command(hide = true)]
     Run(Run),
-    /// Deliver the queued messages of a session (called by its runner)
+    /// Start the supervisor (called by runners of version 0.1)
     #[command(hide = true)]
     Deliver(Deliver),
     /// Run scripted agents for tests

@@ -37,6 +37,7 @@ impl Command {
                     | Self::Attach(_)
                     | Self::Next(_)
                     | Self::Deliver(_)
+                    | Self::Supervisor(_)
                     | Self::Demo(_)
                     | Self::Lab(_)
                     | Self::Mcp(_)

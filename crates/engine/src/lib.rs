@@ -7,6 +7,7 @@
 //! - [`worktree`] makes, compares, combines and removes git worktrees. Actions and workflows use it.
 //! - [`actions`] changes something, one verb a file, each step verified before the next.
 //! - [`runner`] is the pane's command: it starts the agent, waits, and records how it ended.
+//! - [`supervisor`] is the one process of a tmux server that delivers, follows, continues and notifies; [`summon`] starts it.
 //! - [`registry`], [`team`] and [`workflow`] are built from actions; none of them knows the others.
 //! - [`doctor`] checks the installation.
 //!
@@ -22,6 +23,8 @@ pub mod notify;
 pub mod observe;
 pub mod registry;
 pub mod runner;
+pub mod summon;
+pub mod supervisor;
 pub mod team;
 #[cfg(test)]
 mod tests;

@@ -17,12 +17,10 @@ mod tools;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::mcp::Policy;
-use dogwatch_engine::actions::send::look_after;
 use dogwatch_engine::{Context, Error};
 use jiff::Zoned;
 use rmcp::ServiceExt as _;
@@ -54,11 +52,6 @@ pub fn serve(context: Context, options: Options) -> Result<(), Error> {
         .build()
         .map_err(Error::io("start the MCP server"))?;
     let server = Server::new(context, options);
-    // What a server that was killed has left behind goes on, also if this one is asked for something else.
-    let after = Arc::clone(&server.shared);
-    runtime.spawn_blocking(move || {
-        look_after(&after.context).logged("look after messages of killed processes");
-    });
     runtime.block_on(async {
         // A client that goes away before it has said who it is has not been served, and that is no failure of ours.
         let Some(running) = server

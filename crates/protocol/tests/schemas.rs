@@ -6,8 +6,8 @@ use std::path::Path;
 
 use dogwatch_protocol::{
     bug_report, error, escalation, event, event_data, fleet, job, label, limits, mcp, message,
-    notice, record, registry, report, rules, run, screen, search, session, status, team, tools,
-    usage, verification, worktree,
+    notice, record, registry, report, rules, run, screen, search, session, status, supervisor,
+    team, tools, usage, verification, worktree,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -55,6 +55,7 @@ fn commands() -> Vec<(&'static str, Schema)> {
         ("limits-pause", printed::<limits::LimitsPaused>()),
         ("exists", printed::<session::Exists>()),
         ("gc", printed::<session::Collected>()),
+        ("supervisor", printed::<supervisor::Supervisor>()),
         ("status", printed::<status::Statuses>()),
         ("report", printed::<report::Report>()),
         ("why", printed::<status::StatusReport>()),

@@ -76,7 +76,7 @@ pub use labels::Labels;
 pub use limits::{Limit, LimitPolicy, NewLimit};
 pub use local_broker::{LocalBroker, LocalBrokerError, USER as LOCAL_USER};
 pub use looks::Look;
-pub use messages::{Message, NewMessage};
+pub use messages::{Message, NOBODY, NewMessage};
 pub use monitors::{Assignment, JournalDrift};
 pub use mqtt::{Mqtt, MqttError, Route, Secret, Surroundings};
 pub use names::{Candidate, Names};

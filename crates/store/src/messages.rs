@@ -40,9 +40,14 @@ pub struct Message {
     pub submitted: Option<Timestamp>,
     pub outcome: Option<Outcome>,
     pub done: Option<Timestamp>,
+    /// Why it was not delivered yet when the supervisor looked last.
+    pub held: Option<String>,
 }
 
-const COLUMNS: &str = "id, session, text, slash, terms, sender_pid, sender_start, posted, phase, heard, staged, submitted, outcome, done";
+/// The sender of a message that no process waits for.
+pub const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
+
+const COLUMNS: &str = "id, session, text, slash, terms, sender_pid, sender_start, posted, phase, heard, staged, submitted, outcome, done, held";
 
 /// Adds a message, with its event.
 pub(crate) fn insert(tx: &Transaction<'_>, new: &NewMessage<'_>) -> rusqlite::Result<()> {
@@ -111,21 +116,32 @@ impl Store {
         Ok(found)
     }
 
-    /// Takes a message over from a sender that is gone; false if another process was first.
-    pub fn take_over(
+    /// Records why a message is not delivered yet.
+    pub fn hold(&mut self, id: &str, because: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE messages SET held = ? WHERE id = ? AND outcome IS NULL";
+        self.transaction(|tx| tx.execute(sql, params![because, id]).map(drop))
+    }
+
+    /// From now on no process waits for this message; it stays queued.
+    pub fn leave(&mut self, id: &str) -> Result<(), StoreError> {
+        let sql =
+            "UPDATE messages SET sender_pid = 0, sender_start = 0 WHERE id = ? AND outcome IS NULL";
+        self.transaction(|tx| tx.execute(sql, [id]).map(drop))
+    }
+
+    /// This process waits for the message, unless it is settled, and does so until then.
+    pub fn await_message(
         &mut self,
         id: &str,
-        from: ProcessIdent,
-        to: ProcessIdent,
-    ) -> Result<bool, StoreError> {
-        self.transaction(|tx| {
-            tx.execute(
-                "UPDATE messages SET sender_pid = ?, sender_start = ? \
-                 WHERE id = ? AND sender_pid = ? AND sender_start = ? AND outcome IS NULL",
-                params![to.pid, to.start.cast_signed(), id, from.pid, from.start.cast_signed()],
-            )
-            .map(|changed| changed == 1)
-        })
+        me: ProcessIdent,
+        until: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE messages SET sender_pid = ?1, sender_start = ?2, \
+                   terms = iif(?3 IS NULL, json_remove(terms, '$.until'), json_set(terms, '$.until', ?3)) \
+                   WHERE id = ?4 AND outcome IS NULL";
+        let until = until.map(|until| until.to_string());
+        let values = params![me.pid, me.start.cast_signed(), until, id];
+        self.transaction(|tx| tx.execute(sql, values).map(drop))
     }
 
     /// Records that a message is about to be put into the input box: from now on it must not be put there again, nor cancelled. False
@@ -193,6 +209,12 @@ impl Store {
         self.read(|c| c.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect())
     }
 
+    /// The session of each undelivered message.
+    pub fn open_messages(&self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT session FROM messages WHERE outcome IS NULL";
+        self.read(|c| c.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect())
+    }
+
     fn settle_if(
         &mut self,
         condition: &str,
@@ -256,6 +278,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
         submitted: time(row.get(11)?),
         outcome: outcome.and_then(|text| serde_json::from_str(&text).logged("read JSON")),
         done: time(row.get(13)?),
+        held: row.get(14)?,
     })
 }
 
@@ -322,9 +345,16 @@ mod tests {
         assert!(!store.staging("m3", SignalNo(5), at).unwrap(), "cancelled");
         let m3 = store.message("m3").unwrap().unwrap();
         assert_eq!((m3.staged, m3.outcome.map(|o| o.as_str())), (None, Some("refused")));
-        let other = ProcessIdent { pid: 8, start: 1 };
-        assert!(store.take_over("m2", me, other).unwrap());
-        assert!(!store.take_over("m2", me, other).unwrap(), "one takes it over");
+        store.hold("m2", "it is working").unwrap();
+        store.leave("m2").unwrap();
+        let m2 = store.message("m2").unwrap().unwrap();
+        assert_eq!((m2.sender, m2.held.as_deref()), (NOBODY, Some("it is working")));
+        store.await_message("m2", me, Some(at)).unwrap();
+        let m2 = store.message("m2").unwrap().unwrap();
+        assert_eq!((m2.sender, m2.terms["until"].as_str()), (me, Some(&*at.to_string())));
+        store.await_message("m2", me, None).unwrap();
+        let m2 = store.message("m2").unwrap().unwrap();
+        assert_eq!((&m2.terms["until"], m2.terms["when"].as_str()), (&Value::Null, Some("idle")));
         assert_eq!(
             store.messages(Some("s"), 10).unwrap()[0].outcome,
             Some(delivered),

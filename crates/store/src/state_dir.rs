@@ -146,11 +146,14 @@ impl StateDir {
         news
     }
 
-    /// Locks of those whom the kernel tells of files for notifications.
-    pub fn lookouts(&self) -> PathBuf {
-        let folder = self.root.join("lookouts");
-        make_private(&folder).logged("make a folder");
-        folder
+    /// Locked by the supervisor of the tmux server with this socket for as long as it lives; says who that is. Never removed: who waits
+    /// for the lock has it open.
+    pub fn supervisor_lock(&self, socket: &Path) -> Result<PathBuf, StoreError> {
+        let folder = self.root.join("supervisors");
+        make_private(&folder)?;
+        let socket = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
+        let name = socket.to_string_lossy().replace('%', "%%").replace('/', "%");
+        Ok(folder.join(name))
     }
 
     /// Written to when something about a session changed.
@@ -161,6 +164,11 @@ impl StateDir {
     /// Written to when a session was added or archived.
     pub fn news_of_sessions(&self) -> PathBuf {
         self.news_of("roll")
+    }
+
+    /// Written to when a notification was stored for the supervisor to send.
+    pub fn news_of_outbox(&self) -> PathBuf {
+        self.news_of("outbox")
     }
 
     /// Locked by the process that types into a session, or does anything else that must not overlap.
@@ -180,6 +188,11 @@ impl StateDir {
     /// Notifies waiting processes that the list of sessions changed.
     pub fn tell_sessions(&self) {
         poke(&self.news_of_sessions());
+    }
+
+    /// Has the supervisor send what was stored.
+    pub fn tell_outbox(&self) {
+        poke(&self.news_of_outbox());
     }
 
     /// Ids of all sessions that have a directory.

@@ -260,6 +260,16 @@ impl TestEnv {
         self.tmux(&["display-message", "-p", "#{pid}"]).parse().expect("a pid")
     }
 
+    /// The pid of the supervisor of dogwatch's server.
+    pub fn supervisor(&self) -> Option<i32> {
+        let (state, socket) =
+            (self.state.display().to_string(), self.socket().display().to_string());
+        process::pids().into_iter().find(|pid| {
+            let line = process::command_line(*pid);
+            line.ends_with(" supervisor serve") && line.contains(&state) && line.contains(&socket)
+        })
+    }
+
     fn end_servers(&self) {
         let sockets = self.sockets().clone();
         for socket in &sockets {
@@ -276,10 +286,10 @@ impl TestEnv {
     /// Waits until all processes that were started here have ended; kills and returns those that stay.
     fn leftovers(&self) -> Vec<String> {
         let mark = self.root().display().to_string();
-        // The last look at a session may wait some minutes for a notification to be due.
-        let waits = |pid: &i32| process::command_line(*pid).contains(" notify follow ");
-        for pid in process::carrying(&mark).into_iter().filter(waits) {
-            process::try_signal(pid, rustix::process::Signal::KILL);
+        // A supervisor stays some minutes if a notification is not due yet.
+        let serves = |pid: &i32| process::command_line(*pid).ends_with(" supervisor serve");
+        for pid in process::carrying(&mark).into_iter().filter(serves) {
+            process::try_signal(pid, rustix::process::Signal::TERM);
         }
         let begun = Instant::now();
         loop {

@@ -4,8 +4,8 @@ use clap::{Args as ClapArgs, Subcommand};
 
 /// Test notification channels, and list what was sent
 ///
-/// `[[notify]]` tables in config.toml say what is sent where: docs/notifications.md describes them. No daemon is needed:
-/// each session's runner sends.
+/// `[[notify]]` tables in config.toml say what is sent where: docs/notifications.md describes them. The supervisor,
+/// which starts with the first session, sends.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -175,6 +175,33 @@ pub(crate) struct Run {
     pub(crate) startup: bool,
 }
 
+/// Show the supervisor of the tmux server
+///
+/// The supervisor is the one process that delivers messages, follows jobs, continues sessions after usage limits and notifies.
+/// It starts with the first session, or with the first command that needs it, and ends with the last: there is nothing to set up.
+/// If it is killed, the next one goes on where it was.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  dogwatch supervisor
+  dogwatch supervisor --json
+  dogwatch supervisor restart")]
+pub(crate) struct SupervisorArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<SupervisorVerb>,
+    #[arg(from_global)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SupervisorVerb {
+    /// End it and start the next one, which goes on where it was
+    Restart,
+    /// Serve a tmux server (called by runners and commands)
+    #[command(hide = true)]
+    Serve,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Deliver {
     pub(crate) session: String,

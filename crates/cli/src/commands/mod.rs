@@ -53,6 +53,7 @@ mod send;
 mod spawn;
 mod status;
 mod story;
+mod supervisor;
 mod tag;
 mod task;
 mod team;
@@ -129,7 +130,8 @@ fn carry_out(args: Args) -> Result<u8, Error> {
         Command::Top(args) => top::top(&context, &args),
         Command::Status(args) => status::status(&context, &args),
         Command::Send(args) => send::send(&context, &args),
-        Command::Deliver(args) => send::deliver(&context, &args),
+        Command::Deliver(args) => Ok(supervisor::deliver(&context, &args)),
+        Command::Supervisor(args) => supervisor::supervisor(&context, &args),
         Command::Answer(args) => answer::answer(&context, &args),
         Command::Rules(args) => rules::rules(&context, &args),
         Command::Messages(args) => messages::messages(&context, &args),

@@ -8,7 +8,7 @@ use dogwatch_engine::actions::{callback, job};
 use dogwatch_engine::{Context, Error};
 use dogwatch_protocol::message;
 
-use crate::args::{Deliver, Send, SendWhen};
+use crate::args::{Send, SendWhen};
 use crate::commands::given_text;
 use crate::ui;
 use crate::usage::UsageError;
@@ -41,17 +41,12 @@ pub(crate) fn send(context: &Context, args: &Send) -> Result<u8, Error> {
             ui::talk(format_args!("note: {}", super::messages::change(*change)));
         }
     }
-    // Who is notified later need not wait: queued is what was asked for, if a runner delivers it.
-    let is_enough = args.notify_me && args.timeout.is_none() && receipt.has_runner;
+    // Who is notified later need not wait: queued is what was asked for.
+    let is_enough = args.notify_me && args.timeout.is_none();
     Ok(match code(&receipt.outcome) {
         exit_code::TIMEOUT if is_enough => exit_code::OK,
         code => code,
     })
-}
-
-/// Delivers what waits for a session; called by its runner.
-pub(crate) fn deliver(context: &Context, args: &Deliver) -> Result<u8, Error> {
-    dogwatch_engine::actions::courier::run(context, &args.session).map(|()| exit_code::OK)
 }
 
 fn in_words(receipt: &Receipt) -> String {
@@ -61,12 +56,8 @@ fn in_words(receipt: &Receipt) -> String {
             let queued = if *while_working { ", while it was working" } else { "" };
             format!("delivered to {name}, confirmed by its {}{queued}", proof.as_str())
         }
-        Outcome::Queued { because } if receipt.has_runner => {
-            format!("queued: {name}: {because}; dogwatch delivers it when the agent is ready")
-        }
         Outcome::Queued { because } => {
-            let next = "not sent; the next `dogwatch send` to this session delivers it first";
-            format!("queued: {name}: {because}; {next}")
+            format!("queued: {name}: {because}; dogwatch delivers it when the agent is ready")
         }
         other => {
             let because = other.because().unwrap_or_default();

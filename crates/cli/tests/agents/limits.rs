@@ -88,26 +88,15 @@ impl Lab {
         assert_eq!(listed["messages"].as_array().unwrap().len(), times, "{listed:#}");
     }
 
-    /// The pid of the session's courier.
-    fn courier(&self, session: &Spawned) -> i32 {
+    /// The pid of the supervisor.
+    fn supervisor(&self) -> i32 {
         let mut found = None;
-        eventually_or("a courier runs", || {
-            found = courier_of(&session.id);
+        eventually_or("a supervisor serves", || {
+            found = self.env.supervisor();
             found.map(drop).ok_or_else(|| self.dogwatch(&["status"]).text())
         });
         found.unwrap()
     }
-}
-
-/// The process `dogwatch … deliver ID`.
-fn courier_of(id: &str) -> Option<i32> {
-    fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        let line = fs::read(entry.path().join("cmdline")).ok()?;
-        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        let is_courier = words.windows(2).any(|two| two == [b"deliver", id.as_bytes()]);
-        is_courier.then_some(pid)
-    })
 }
 
 fn in_mid_turn(agent: Agent) {
@@ -131,19 +120,19 @@ fn of_codex_in_mid_turn() {
     in_mid_turn(Agent::Codex);
 }
 
-/// The courier is killed while it waits, and another one suspended past the end of the limit.
+/// The supervisor is killed while it waits, and the next one suspended past the end of the limit.
 #[test]
 fn killed_and_suspended_while_it_waits() {
     let Some(lab) = Lab::limited(Agent::Claude, SHORT) else { return };
-    let session = lab.spawn(&["--unattended", "--when-limited", "wait"]);
+    lab.spawn(&["--unattended", "--when-limited", "wait"]);
     lab.env.wait_screen("a", "❯");
     let _sent = lab.dogwatch(&["send", "a", "[at-once]"]).success();
     lab.limit_becomes("armed");
-    let first = lab.courier(&session);
+    let first = lab.supervisor();
     process::signal(first, Signal::KILL);
     let mut second = first;
-    eventually_or("another courier runs", || {
-        second = courier_of(&session.id).unwrap_or(first);
+    eventually_or("another supervisor serves", || {
+        second = lab.env.supervisor().unwrap_or(first);
         if second == first { Err("none".to_owned()) } else { Ok(()) }
     });
     process::signal(second, Signal::STOP);

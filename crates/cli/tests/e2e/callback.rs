@@ -281,21 +281,17 @@ fn a_lead_whose_turn_failed_gets_the_message() {
 
 /// The process that records and posts is killed: the lead still gets each event, once.
 #[test]
-fn a_courier_that_is_killed_loses_nothing() {
+fn a_supervisor_that_is_killed_loses_nothing() {
     let env = world();
     scenario(&env, "worker", "", "[[step]]\nawait_file = { path = 'go', within = '60s' }\n");
     let lead = agent(&env, "lead");
     env.spawn(&["codex", "--name", "w", "--env", "PLAY=worker"]);
     is(&env, "w", "idle");
     let _job = within(&env, &lead, &["job", "submit", "w", "a task", "--notify-me"]).success();
-    let line = format!("deliver {}", lead.id);
-    let courier =
-        || process::pids().into_iter().find(|pid| process::command_line(*pid).contains(&line));
-    let pid = wait_until("the courier runs", courier);
+    let pid = wait_until("the supervisor serves", || env.supervisor());
     process::signal(pid, Signal::KILL);
     env.write("go", "");
     is(&env, "w", "idle");
-    // Whatever is given to others next starts it again.
     agent(&env, "v");
     let _job = within(&env, &lead, &["job", "submit", "v", "a task", "--notify-me"]).success();
     eventually_or("the lead got both", || {

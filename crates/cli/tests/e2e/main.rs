@@ -74,6 +74,7 @@ mod store;
 mod stories;
 mod story_automator;
 mod story_checks;
+mod supervisor;
 mod terminal;
 mod tmux_versions;
 mod tortured;

@@ -80,6 +80,10 @@ impl Delivery {
         Self { is_lasting, ..self }
     }
 
+    pub fn until(&self) -> Option<Timestamp> {
+        self.until
+    }
+
     /// A command that ends the agent was submitted: from now on its end is the proof.
     pub fn is_quitting(&self) -> bool {
         self.kind == Kind::Quit && self.phase == Phase::Submitted
@@ -120,8 +124,21 @@ impl Delivery {
         }
     }
 
-    fn before(&mut self, sight: &Sight, now: Timestamp) -> Step {
-        let held = match (&sight.agent, &sight.input) {
+    /// Waits for the agent until then; without it, as long as it takes.
+    #[must_use]
+    pub fn limited(self, until: Option<Timestamp>) -> Self {
+        Self { until, ..self }
+    }
+
+    /// Why a message is not put into the box now.
+    pub fn held(&self, sight: &Sight) -> Option<String> {
+        Some(match self.hold(sight)? {
+            Held::Refused(because) | Held::Queued(because) => because,
+        })
+    }
+
+    fn hold(&self, sight: &Sight) -> Option<Held> {
+        Some(match (&sight.agent, &sight.input) {
             (Agent::Dialog(question), _) => Held::Refused(format!("a dialog is open: {question}")),
             (Agent::Starting, _) => Held::Queued("the agent is still starting".into()),
             (Agent::Unclear(what), _) => {
@@ -138,11 +155,15 @@ impl Delivery {
             (_, Input::Ours) => {
                 Held::Refused("draft: the input box already contains the same text".into())
             }
-            (agent, Input::Empty) => {
-                self.was_working = *agent == Agent::Working;
-                self.go_to(Phase::Staged, now);
-                return Step::Paste;
-            }
+            (_, Input::Empty) => return None,
+        })
+    }
+
+    fn before(&mut self, sight: &Sight, now: Timestamp) -> Step {
+        let Some(held) = self.hold(sight) else {
+            self.was_working = sight.agent == Agent::Working;
+            self.go_to(Phase::Staged, now);
+            return Step::Paste;
         };
         if self.until.is_none_or(|until| now < until) {
             return Step::Look(AGAIN);

@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | `rule` | whether a `[[notify]]` table wants an event, on which channel, and when it is due |
 //! | `quiet` | quiet hours |
-//! | `pace` | when to look at a session for the sake of notifications |
 //! | `repeat` | how long a status that comes and goes must hold |
 //! | `session` | which event a status is, and its words |
 //! | `batch` | several notifications in one |
@@ -14,7 +13,6 @@
 pub mod batch;
 pub mod body;
 pub mod channel;
-pub mod pace;
 pub mod quiet;
 pub mod repeat;
 pub mod retry;

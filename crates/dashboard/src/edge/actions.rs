@@ -329,7 +329,7 @@ fn in_words(receipt: &Receipt) -> String {
             sent.outcome = Some(outcome.clone());
             format!("{name}: delivered: {}", sent.receipt())
         }
-        Outcome::Queued { because } if receipt.has_runner => {
+        Outcome::Queued { because } => {
             format!("{name}: queued: {because}; dogwatch delivers it when the agent is ready")
         }
         other => {

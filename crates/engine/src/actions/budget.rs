@@ -44,7 +44,7 @@ fn notify(context: &Context, store: &mut Store, session: &Session, one: &BudgetS
     let about = Some(outbox::about(session));
     let facts = Facts { occasion: Occasion::Budget, about, dialog: None, hold: Duration::ZERO };
     let key = format!("budget/{}", one.key);
-    outbox::leave(store, &rules, &News { notice, facts, what: NotifyWhat::Key(&key) });
+    outbox::leave(context, store, &rules, &News { notice, facts, what: NotifyWhat::Key(&key) });
     context.state.tell_news(&session.id);
 }
 

@@ -1,10 +1,8 @@
 //! `--notify-me`: an agent that gives work to another one gets a message when that is done, failed, waits or is limited.
 //!
-//! The courier of the subscriber's session does all of it: it watches the workers, records each event once, and posts one message with all
-//! that happened when its own agent is at its prompt. It lives as long as there is something to wait for. `send` delivers the message, with
-//! all its care: never into a dialog, never beside a draft.
+//! The supervisor does all of it: it watches the workers, records each event once, and posts one message with all that happened when the
+//! subscriber is at its prompt. It is delivered like any other message: never into a dialog, never beside a draft.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dogwatch_base::log::Logged as _;
@@ -12,18 +10,16 @@ use dogwatch_core::callback::{self, Next, Work};
 use dogwatch_core::delivery::{When, safe_text};
 use dogwatch_core::profile;
 use dogwatch_protocol::id::SessionId;
-use dogwatch_store::{Callback, NewCallback, NewMessage};
+use dogwatch_store::{Callback, NOBODY, NewCallback, NewMessage};
 use jiff::Timestamp;
 
-use crate::actions::send::{self, Terms, deliverer};
+use crate::actions::send::{self, Terms};
 use crate::actions::{job, limits};
 use crate::error::{MessageError, SessionError};
-use crate::observe::changes::Interest;
+use crate::observe::agents;
 use crate::observe::jobs::recorded;
-use crate::observe::snapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
-use crate::observe::{agents, processes};
-use crate::{Context, Error};
+use crate::{Context, Error, summon};
 
 /// Events close together are one message: how long after the last event, and at most how long after the first, in milliseconds.
 const QUIET: i64 = 1_500;
@@ -63,70 +59,52 @@ pub fn subscribe(
 ) -> Result<(), Error> {
     let new = NewCallback { subscriber: subscriber.as_str(), session, job, at: Timestamp::now() };
     context.store()?.add_callback(&new)?;
-    wake(context, subscriber);
+    summon::poke(context, subscriber.as_str());
     Ok(())
 }
 
-/// Has the subscriber's runner start its courier.
-pub(super) fn wake(context: &Context, Subscriber(subscriber): &Subscriber) {
-    if let Some(seen) = snapshot::find(context, subscriber).logged("find a session") {
-        deliverer::tell_runner(&seen);
-    }
-}
+/// Sessions as they were judged last, by their ids.
+pub(crate) type Judged<'a> = &'a dyn Fn(&str) -> Option<SessionStatus>;
 
-/// Wakes the couriers of all that wait for something: for those whose courier was killed.
-pub(crate) fn look_after(context: &Context) -> Result<(), Error> {
-    for subscriber in context.store()?.callback_subscribers()? {
-        wake(context, &Subscriber(subscriber));
-    }
-    Ok(())
-}
-
-/// What a courier has to do for its session's callbacks.
-#[derive(Debug, Default)]
-pub(super) struct Attention {
-    pub(super) is_open: bool,
-    /// What would tell of a change.
-    pub(super) interests: BTreeSet<(Interest, SessionId)>,
-}
-
-/// Records what the workers do, and posts a message if the subscriber can take one.
-pub(super) fn attend(
+/// Records what the workers of a session do, and posts a message if the subscriber can take one. Whether there is still something to wait
+/// for.
+pub(crate) fn attend(
     context: &Context,
     reader: &mut StatusReader<'_>,
     subscriber: &str,
-) -> Result<Attention, Error> {
-    let mut attention = Attention::default();
+    judged: Judged<'_>,
+) -> Result<bool, Error> {
     for one in reader.store.callbacks(subscriber)? {
-        let status = match reader.one(&one.session, Timestamp::now()) {
-            Ok(status) => Some(status),
-            Err(Error::Session(
-                SessionError::NoSuchSession { .. } | SessionError::NotOurs { .. },
-            )) => None,
-            Err(error) => return Err(error),
+        let status = match judged(&one.session) {
+            Some(status) => Some(status),
+            // It has left the lists, or was removed.
+            None => match reader.one(&one.session, Timestamp::now()) {
+                Ok(status) => Some(status),
+                Err(Error::Session(
+                    SessionError::NoSuchSession { .. } | SessionError::NotOurs { .. },
+                )) => None,
+                Err(error) => return Err(error),
+            },
         };
-        if let Some(status) = &status {
-            attention.interests.extend(reader.interests(std::slice::from_ref(status)));
-        }
-        let news = Interest::File(context.state.news_of(&one.session));
-        attention.interests.insert((news, one.session.clone()));
         record(context, reader, &one, status.as_ref())?;
     }
-    attention.is_open = !reader.store.callbacks(subscriber)?.is_empty();
+    let is_open = !reader.store.callbacks(subscriber)?.is_empty();
     let news = reader.store.callback_news(subscriber)?;
-    let (Some(first), Some(last)) = (news.first(), news.last()) else { return Ok(attention) };
-    attention.is_open = true;
+    let (Some(first), Some(last)) = (news.first(), news.last()) else { return Ok(is_open) };
     let now = Timestamp::now();
     let since = |at: Timestamp| now.as_millisecond() - at.as_millisecond();
     let is_time = since(last.at) >= QUIET || since(first.at) >= AT_MOST;
-    let status = reader.one(subscriber, now)?;
+    let status = match judged(subscriber) {
+        Some(status) => status,
+        None => reader.one(subscriber, now)?,
+    };
     if status.verdict.status.is_over() {
         reader.store.drop_callbacks(subscriber, now)?;
-        return Ok(Attention::default());
+        return Ok(false);
     }
     // dogwatch waits for the limit: all events until then are one message.
     if !is_time || !callback::is_ready(&status.verdict) || limits::is_held(reader, &status, now)? {
-        return Ok(attention);
+        return Ok(true);
     }
     let texts: Vec<String> = news.iter().map(|one| one.text.clone()).collect();
     let rules = agents::profile(context, &status.seen.session.agent)?.input;
@@ -139,12 +117,13 @@ pub(super) fn attend(
         text: &safe.text,
         slash: false,
         terms: &terms.to_json(),
-        sender: processes::myself()?,
+        sender: NOBODY,
         posted: now,
     };
     let numbers: Vec<i64> = news.iter().map(|one| one.number).collect();
     reader.store.post_callback_news(&message, &numbers)?;
-    Ok(attention)
+    context.state.tell_news(subscriber);
+    Ok(true)
 }
 
 fn record(

@@ -129,7 +129,7 @@ fn notify(context: &Context, store: &mut Store, session: &Session, data: &Collis
     let about = Some(outbox::about(session));
     let facts = Facts { occasion: Occasion::Collision, about, dialog: None, hold: Duration::ZERO };
     let key = format!("collision/{}/{}/{}", session.id, data.with.join("/"), data.path);
-    outbox::leave(store, &rules, &News { notice, facts, what: NotifyWhat::Key(&key) });
+    outbox::leave(context, store, &rules, &News { notice, facts, what: NotifyWhat::Key(&key) });
     context.state.tell_news(&session.id);
 }
 

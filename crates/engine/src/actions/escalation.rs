@@ -69,7 +69,7 @@ pub fn raise(context: &Context, request: &Request<'_>) -> Result<Raised, Error> 
         let key = format!("escalation/{}/raised", escalation.id);
         let notice = notice(&escalation, Occasion::EscalationRaised);
         // An agent does not wait for channels that may take long.
-        if !outbox::leave_to_runner(context, &mut store, &key, &notice) {
+        if !outbox::leave_to_supervisor(context, &mut store, &key, &notice) {
             problems = outbox::tell(context, &key, notice);
         }
         store.set_notified(&escalation.id, Timestamp::now())?;

@@ -14,7 +14,7 @@ use crate::{Context, Error, config};
 
 /// Looks at a session, and interrupts it if it is in a loop: once for each loop, and never while automatic actions are paused. Returns
 /// whether it is to be looked at again.
-pub(super) fn step(
+pub(crate) fn step(
     context: &Context,
     reader: &mut StatusReader<'_>,
     judged: &SessionStatus,

@@ -18,6 +18,10 @@ pub enum SystemError {
     SkillChanged { path: PathBuf },
     #[error("cannot write {what} as JSON: {source}")]
     NotSerialized { what: &'static str, source: serde_json::Error },
+    #[error("the supervisor (pid {pid}) did not end within {patience} s")]
+    SupervisorHangs { pid: i32, patience: u64 },
+    #[error("the supervisor did not start")]
+    NoSupervisor,
 }
 
 codes! { SystemError:
@@ -25,6 +29,8 @@ codes! { SystemError:
     Self::NotOurFile { .. } => Conflict "not_our_file";
     Self::SkillChanged { .. } => Conflict "skill_changed";
     Self::NotSerialized { .. } => Internal INTERNAL;
+    Self::SupervisorHangs { .. } => Timeout "supervisor_hangs";
+    Self::NoSupervisor => Failed "no_supervisor";
 }
 
 impl SystemError {
@@ -35,6 +41,10 @@ impl SystemError {
             Self::SkillChanged { .. } => {
                 Some("move it away, or remove it by hand; then run this again".to_owned())
             }
+            Self::SupervisorHangs { pid, .. } => {
+                Some(format!("end it with `kill -9 {pid}`; the next one goes on where it was"))
+            }
+            Self::NoSupervisor => Some("`dogwatch doctor` checks the installation".to_owned()),
             _ => None,
         }
     }

@@ -31,12 +31,6 @@ const LEASE: Duration = Duration::from_secs(30);
 /// The longest wait for notifications that can be sent together.
 const LONGEST_BATCH: Duration = Duration::from_secs(5);
 
-/// How long a session's last look waits for what is not due yet, such as after `after = "30s"` or a channel that failed. Quiet hours
-/// may be longer.
-const LAST_WAIT: Duration = Duration::from_mins(10);
-/// How often it looks in that time.
-const PART: Duration = Duration::from_secs(1);
-
 /// Something that people may want to know.
 #[derive(Debug)]
 pub struct News<'a> {
@@ -149,44 +143,51 @@ fn tell_now(context: &Context, store: &mut Store, rules: &Rules, news: &News<'_>
     }
 }
 
-/// Writes news down, for whoever sends it. If that fails, it is sent at once, since twice is better than never, unless `told` says that it
-/// was sent so before. Returns its number then.
+/// Writes news down, for whoever sends it. If that fails, it is sent at once, since twice is better than never, unless it was sent so
+/// before: then its number is in `told`.
 pub fn add(
     context: &Context,
     store: &mut Store,
     rules: &Rules,
     news: &News<'_>,
-    told: Option<u64>,
-) -> Option<u64> {
+    told: &mut HashSet<u64>,
+) {
     let now = Timestamp::now();
     let planned = rules.plan(&news.facts, now);
     if planned.is_empty() {
-        return None;
+        return;
     }
-    let error = post(store, news, &planned, now).err()?;
+    let Err(error) = post(store, news, &planned, now) else { return };
     Err::<(), _>(error).logged("write down a notification");
+    send_once(context, rules, news, told);
+}
+
+/// Sends what cannot be written down, unless it was sent so before.
+pub fn send_once(context: &Context, rules: &Rules, news: &News<'_>, told: &mut HashSet<u64>) {
     let number = number_of(news);
-    if told == Some(number) {
-        return told;
+    if !told.contains(&number) && send_untracked(context, rules, news).is_some() {
+        told.insert(number);
     }
-    send_untracked(context, rules, news).map(|_| number)
 }
 
 /// Writes news down for whoever sends it next, and sends nothing: an agent waits for whoever calls this.
-pub fn leave(store: &mut Store, rules: &Rules, news: &News<'_>) {
+pub fn leave(context: &Context, store: &mut Store, rules: &Rules, news: &News<'_>) {
     let now = Timestamp::now();
     let planned = rules.plan(&news.facts, now);
     if !planned.is_empty() {
         post(store, news, &planned, now).logged("write down a notification");
+        context.state.tell_outbox();
     }
 }
 
-/// Writes something down for the runner of the session that calls, if an agent does, and has the runner look. `false` if that cannot be.
-pub fn leave_to_runner(context: &Context, store: &mut Store, key: &str, notice: &Notice) -> bool {
-    let Some(session) = context.caller.session.as_deref() else { return false };
-    let Some(rules) = Rules::read(context).logged("read the configuration") else { return false };
-    // Without a table, no runner looks.
-    if rules.is_default || !rules.are_about_sessions() {
+/// Writes something down for the supervisor, if an agent calls. `false` if that cannot be.
+pub fn leave_to_supervisor(
+    context: &Context,
+    store: &mut Store,
+    key: &str,
+    notice: &Notice,
+) -> bool {
+    if context.caller.session.is_none() {
         return false;
     }
     let Some(prepared) = prepare(context, store, key.to_owned(), notice) else { return true };
@@ -194,7 +195,7 @@ pub fn leave_to_runner(context: &Context, store: &mut Store, key: &str, notice: 
     if added.logged("write down a notification").is_none() {
         return false;
     }
-    context.state.tell_news(session);
+    context.state.tell_outbox();
     true
 }
 
@@ -242,27 +243,6 @@ pub fn flush(context: &Context, store: &mut Store, rules: &Rules) {
             return;
         }
         // sleep: what else comes in this time is sent together
-        std::thread::sleep(wait);
-    }
-}
-
-/// Sends what is due until nothing of a session that has ended is left to send, or it takes too long: its runner is gone, and there may
-/// be no other. Whoever looks next sends the rest.
-pub fn flush_last(context: &Context, store: &mut Store, session: &str) {
-    let until = later(Timestamp::now(), LAST_WAIT);
-    loop {
-        let Some(rules) = Rules::read(context).logged("read the configuration") else { return };
-        flush(context, store, &rules);
-        let next = store.next_delivery(Some(session)).logged("read notifications").flatten();
-        let Some(next) = next.filter(|next| *next <= until) else { return };
-        let now = Timestamp::now();
-        if now >= until {
-            return;
-        }
-        let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
-        // What is overdue could not be taken: the disk may be full.
-        let wait = if wait.is_zero() { PART } else { wait.min(PART) };
-        // sleep: until it is due, in short parts: another process may send it, or the configuration change
         std::thread::sleep(wait);
     }
 }

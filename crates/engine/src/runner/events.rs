@@ -13,7 +13,7 @@ use dogwatch_core::record::Exit;
 use dogwatch_core::runner::{Event, Order};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, WaitOptions, WaitStatus, wait};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGURG};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
 use super::job::ChildPid;
@@ -23,13 +23,6 @@ pub(super) enum Happened {
     Event(Event),
     /// The agent was stopped because it used the terminal before it had it.
     WantsTerminal,
-    /// Messages wait for the agent.
-    Mail,
-    /// A child that is not the agent has ended while that runs, by itself or not.
-    OtherGone {
-        pid: i32,
-        well: bool,
-    },
     /// Something that the agent left behind, and that we inherited, has ended.
     ChildGone,
 }
@@ -38,7 +31,7 @@ pub(super) enum Happened {
 pub(super) fn listen_for_orders(sender: Sender<Happened>) -> io::Result<()> {
     // INT and TSTP come from the keyboard while the runner itself has the terminal: caught so that
     // they do nothing.
-    let mut signals = Signals::new([SIGHUP, SIGTERM, SIGQUIT, SIGINT, SIGTSTP, SIGURG])?;
+    let mut signals = Signals::new([SIGHUP, SIGTERM, SIGQUIT, SIGINT, SIGTSTP])?;
     let listen = move || {
         for signal in signals.forever() {
             let told = |order| Happened::Event(Event::Told(order));
@@ -46,7 +39,6 @@ pub(super) fn listen_for_orders(sender: Sender<Happened>) -> io::Result<()> {
                 SIGHUP => told(Order::HangUp),
                 SIGTERM => told(Order::End),
                 SIGQUIT => told(Order::Kill),
-                SIGURG => Happened::Mail,
                 _ => continue,
             };
             if sender.send(happened).is_err() {
@@ -105,10 +97,6 @@ fn watch_agent(agent: ChildPid, sender: &Sender<Happened>) {
         let happened = match wait(WaitOptions::UNTRACED | WaitOptions::CONTINUED) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == agent.as_raw_pid() => {
                 of_the_agent(status)
-            }
-            Ok(Some((pid, status))) if status.exited() || status.signaled() => {
-                let well = status.exit_status() == Some(0);
-                Some(Happened::OtherGone { pid: pid.as_raw_nonzero().get(), well })
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => None,
             Err(_) => return,

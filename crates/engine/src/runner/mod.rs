@@ -15,14 +15,14 @@ mod job;
     reason = "signals are ignored and memory is given back through the C library only"
 )]
 mod kernel;
-mod lookout;
-mod mail;
 mod startup;
 mod terminal;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use dogwatch_base::log::{self, Logged as _, Place};
@@ -37,10 +37,9 @@ use jiff::Timestamp;
 use crate::actions::retire;
 use crate::observe::capture::HISTORY;
 use crate::observe::{messages, processes};
+use crate::summon;
 use events::{Happened, Waiter};
 use job::Job;
-use lookout::Lookout;
-use mail::Mail;
 use startup::FirstStart;
 pub use startup::watch_start;
 
@@ -48,6 +47,11 @@ pub use startup::watch_start;
 const SETTLE_PATIENCE: Duration = Duration::from_secs(2);
 /// How long tmux may take to hand over the last screen.
 const SCREEN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// After so long, what was needed at the beginning is given back.
+const SETTLED: Duration = Duration::from_secs(5);
+/// Threads that wait need little.
+const STACK: usize = 256 * 1024;
 
 /// A `kill` that began longer ago has nothing to do with an end now.
 const STOPPING: Duration = Duration::from_mins(1);
@@ -84,7 +88,7 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     waiter.watch_agent(job.pid);
     record.started(&job);
     let first = FirstStart::begin(state, &folder, id);
-    let lookout = Lookout::start(state, id, &environment);
+    supervise(state, &environment);
 
     let mut driver = Driver {
         first,
@@ -95,16 +99,45 @@ pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
         wake: None,
         sender,
         waiter,
-        mail: Mail::default(),
-        lookout,
         reader: None,
     };
     let exit = driver.drive(&happened);
     driver.record.retire_panes();
-    if let Some(lookout) = &driver.lookout {
-        lookout.look_back();
+    if let Some(socket) = socket() {
+        // For the end of this session, should no supervisor live to see it.
+        summon::ensure_in(state, &socket, &driver.environment);
     }
     Ok(exit.status())
+}
+
+/// Starts the server's supervisor if there is none, and the next one when it dies, on a thread that sleeps in the kernel until then.
+fn supervise(state: &StateDir, environment: &[(OsString, OsString)]) {
+    let Some(socket) = socket() else { return };
+    let (state, environment) = (state.clone(), environment.to_vec());
+    let keep = move || {
+        settle_down();
+        summon::keep(&state, &socket, &environment);
+    };
+    let thread = thread::Builder::new().name("supervise".to_owned()).stack_size(STACK).spawn(keep);
+    // Without it, other runners and commands start the supervisor.
+    thread.logged("start a thread or a program");
+}
+
+/// Gives back, when the session has begun, what only its beginning needed.
+fn settle_down() {
+    let later = || {
+        // sleep: a pace: the agent is started by then, and nothing waits for this
+        thread::sleep(SETTLED);
+        kernel::let_go_of_code();
+    };
+    let thread = thread::Builder::new().name("settle".to_owned()).stack_size(STACK).spawn(later);
+    thread.logged("start a thread or a program");
+}
+
+/// The socket of the tmux server that this pane is on.
+fn socket() -> Option<PathBuf> {
+    let tmux = std::env::var("TMUX").ok()?;
+    tmux.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// The session's own environment says whether to log; ours is tmux's.
@@ -140,9 +173,6 @@ struct Driver<'a> {
     wake: Option<Instant>,
     sender: mpsc::Sender<Happened>,
     waiter: Waiter,
-    mail: Mail,
-    /// Notifies people, if they want to know.
-    lookout: Option<Lookout>,
     /// Reads a line while the runner has the terminal; dropping it stops it.
     reader: Option<events::LineReader>,
     /// The agent may not take what it was given, and be started once more.
@@ -158,14 +188,6 @@ impl Driver<'_> {
                 // The agent asks for the terminal and is the only job there is.
                 Happened::WantsTerminal => {
                     self.job.put_in_foreground();
-                    continue;
-                }
-                Happened::Mail => {
-                    self.mail.came(self.record.state, self.record.id);
-                    continue;
-                }
-                Happened::OtherGone { pid, well } => {
-                    self.mail.gone(pid, well, self.record.state, self.record.id);
                     continue;
                 }
                 Happened::ChildGone => Event::Left(self.record.family().len()),
@@ -261,10 +283,6 @@ impl Driver<'_> {
                 // An agent may notice that its terminal is gone, and leave, before we do.
                 let is_hangup = cause == Cause::Itself && terminal::is_gone();
                 let cause = if is_hangup { Cause::Hangup } else { cause };
-                self.mail.close();
-                if let Some(lookout) = &self.lookout {
-                    lookout.close();
-                }
                 self.record.ended(exit, cause);
                 // Without a terminal there is nothing to be kept.
                 if cause != Cause::Hangup {

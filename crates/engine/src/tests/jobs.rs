@@ -31,7 +31,7 @@ fn a_job_is_refused_before_anything_is_kept() {
 
 #[test]
 fn a_prompt_is_brought_to_the_agent() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.play_codex(&placed);
     let limit = Some(Duration::from_secs(20));
@@ -53,7 +53,7 @@ fn a_job_of_a_session_that_died_has_failed() {
 
 #[test]
 fn a_job_that_was_not_begun_is_cancelled_without_a_key() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "working_thinking");
     let limit = Some(Duration::ZERO);
     let job = job::submit(&world.context, "web", "do it", limit).unwrap().job;

@@ -29,7 +29,7 @@ fn keys(world: &World, placed: &Placed) -> Vec<Input> {
 
 #[test]
 fn text_then_enter_then_proof() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.play_codex(&placed);
     let outcome = send(&world, "hello there", SHORT).unwrap();
@@ -51,7 +51,7 @@ fn nothing_is_typed_while() {
         ("working_thinking", "working"),
     ];
     for (screen, because) in table {
-        let world = World::new();
+        let world = World::supervised();
         let placed = world.codex("web", screen);
         let outcome = send(&world, "hello", AT_ONCE).unwrap();
         let (Outcome::Refused { because: said } | Outcome::Queued { because: said }) = &outcome
@@ -65,7 +65,7 @@ fn nothing_is_typed_while() {
 
 #[test]
 fn the_same_text_in_the_box_is_a_draft_of_another() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.fake.show(placed.pane, &typed("hello"));
     let outcome = send(&world, "hello", AT_ONCE).unwrap();
@@ -78,7 +78,7 @@ fn the_same_text_in_the_box_is_a_draft_of_another() {
 
 #[test]
 fn a_message_waits_for_the_end_of_a_turn() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "working_thinking");
     world.play_codex(&placed);
     let (fake, state, id) = (world.fake.clone(), world.context.state.clone(), placed.id.clone());
@@ -97,7 +97,7 @@ fn a_message_waits_for_the_end_of_a_turn() {
 
 #[test]
 fn a_session_that_is_over_takes_nothing() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.ended(&placed, Exit::Code(0), Cause::Itself);
     let outcome = send(&world, "hello", SHORT).unwrap();
@@ -110,7 +110,7 @@ fn a_session_that_is_over_takes_nothing() {
 
 #[test]
 fn a_plain_command_takes_no_messages() {
-    let world = World::new();
+    let world = World::supervised();
     world.running("web", "command");
     let error = send(&world, "hello", AT_ONCE).unwrap_err();
     assert!(error.to_string().contains("plain command"), "{error}");
@@ -118,7 +118,7 @@ fn a_plain_command_takes_no_messages() {
 
 #[test]
 fn texts_that_an_agent_would_run_are_refused() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     for text in ["", "   "] {
         assert!(send(&world, text, AT_ONCE).is_err(), "{text:?}");
@@ -128,7 +128,7 @@ fn texts_that_an_agent_would_run_are_refused() {
 
 #[test]
 fn a_slash_command_is_typed_and_not_pasted() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.play_codex(&placed);
     let request = Request {
@@ -145,7 +145,7 @@ fn a_slash_command_is_typed_and_not_pasted() {
 
 #[test]
 fn messages_are_delivered_in_the_order_in_which_they_came() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "working_thinking");
     assert!(matches!(send(&world, "first", AT_ONCE).unwrap(), Outcome::Queued { .. }));
     world.fake.show(placed.pane, &recorded("done_turn"));
@@ -171,7 +171,7 @@ fn messages_are_delivered_in_the_order_in_which_they_came() {
 
 #[test]
 fn a_message_that_was_not_begun_can_be_taken_back() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "working_thinking");
     assert!(matches!(send(&world, "hello", AT_ONCE).unwrap(), Outcome::Queued { .. }));
     let message = world.store().next_message(&placed.id).unwrap().unwrap();
@@ -186,7 +186,7 @@ fn a_message_that_was_not_begun_can_be_taken_back() {
 
 #[test]
 fn a_message_that_is_cancelled_before_it_is_posted_is_not_sent() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.play_codex(&placed);
     let request = Request {
@@ -203,26 +203,28 @@ fn a_message_that_is_cancelled_before_it_is_posted_is_not_sent() {
     assert!(keys(&world, &placed).is_empty());
 }
 
-/// A process that lives on leaves what it could not deliver to the courier of the session.
+/// What cannot be delivered now is tried again, and the messages after it wait for it.
 #[test]
-fn a_delivery_that_fails_does_not_block_the_session() {
-    let world = World::new();
+fn a_delivery_that_fails_is_tried_again() {
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.play_codex(&placed);
     let lock = world.context.state.typing_lock(&placed.id).unwrap();
     std::fs::create_dir_all(&lock).unwrap();
-    assert!(send(&world, "first", SHORT).is_err(), "its lock cannot be opened");
-    let message = world.store().next_message(&placed.id).unwrap().unwrap();
-    assert_eq!((message.sender.pid, message.outcome), (0, None), "anyone may deliver it");
-    assert!(send(&world, "second", SHORT).is_err());
-    let message = world.store().next_message(&placed.id).unwrap().unwrap();
-    assert_eq!((message.text.as_str(), message.sender.pid), ("first", 0));
-    std::fs::remove_dir(&lock).unwrap();
+    std::thread::scope(|scope| {
+        let sent = scope.spawn(|| send(&world, "first", SHORT).unwrap());
+        dogwatch_testkit::eventually("it is posted", || {
+            world.store().next_message(&placed.id).unwrap().is_some()
+        });
+        assert!(keys(&world, &placed).is_empty(), "its lock cannot be opened");
+        std::fs::remove_dir(&lock).unwrap();
+        assert!(matches!(sent.join().unwrap(), Outcome::Delivered { .. }));
+    });
 }
 
 #[test]
 fn the_very_same_message_is_not_sent_twice() {
-    let world = World::new();
+    let world = World::supervised();
     let placed = world.codex("web", "idle_fresh");
     world.play_codex(&placed);
     let since = Timestamp::now();
@@ -244,12 +246,12 @@ fn the_very_same_message_is_not_sent_twice() {
 fn messages_to_a_session_that_ended_have_failed() {
     let world = World::new();
     let placed = world.codex("web", "working_thinking");
-    assert!(matches!(send(&world, "hello", AT_ONCE).unwrap(), Outcome::Queued { .. }));
+    world.post(&placed, "hello");
     world.ended(&placed, Exit::Code(0), Cause::Itself);
     let shown = messages::list(&world.context, None, 10).unwrap().remove(0).1;
     assert!(matches!(shown.outcome, Some(Outcome::Failed { .. })), "{:?}", shown.outcome);
     let kept = || world.store().message(&shown.id).unwrap().unwrap().outcome;
     assert_eq!(kept(), None, "a look records nothing");
-    send::deliverer::look_after(&world.context).unwrap();
+    send::settle_left(&world.context).unwrap();
     assert_eq!(kept(), shown.outcome);
 }

@@ -1,7 +1,12 @@
 //! A state directory, a fake tmux and sessions in it. No process is started: runner and agent of a session are this very test,
 //! unless a test says that they are gone.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
 
 use dogwatch_core::name::SessionName;
 use dogwatch_core::record::{Cause, Ended, Exit, ProcessIdent, Started};
@@ -13,9 +18,10 @@ use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 
 use crate::context::Caller;
+use crate::observe::changes::Waker;
 use crate::observe::status::SessionStatus;
 use crate::observe::{processes, snapshot, status};
-use crate::{Context, Error};
+use crate::{Context, Error, summon, supervisor};
 
 /// A process that is no more.
 pub(crate) const GONE: ProcessIdent = ProcessIdent { pid: i32::MAX - 7, start: 1 };
@@ -23,7 +29,25 @@ pub(crate) const GONE: ProcessIdent = ProcessIdent { pid: i32::MAX - 7, start: 1
 pub(crate) struct World {
     pub(crate) context: Context,
     pub(crate) fake: FakeTmux,
+    /// Held, so that nothing starts a supervisor, until one serves on a thread of the test.
+    lock: Option<File>,
+    supervisor: Option<Supervisor>,
     _folder: TempDir,
+}
+
+struct Supervisor {
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+    thread: JoinHandle<()>,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let Some(Supervisor { stop, waker, thread }) = self.supervisor.take() else { return };
+        stop.store(true, Ordering::Relaxed);
+        waker.wake();
+        thread.join().unwrap();
+    }
 }
 
 /// A session in the store, with its pane.
@@ -52,7 +76,26 @@ impl World {
             host: "desk".into(),
             caller: Caller::default(),
         };
-        Self { context, fake, _folder: folder }
+        let lock = summon::take(&context.state.supervisor_lock(&context.socket).unwrap()).unwrap();
+        Self { context, fake, lock, supervisor: None, _folder: folder }
+    }
+
+    /// The same with a supervisor.
+    pub(crate) fn supervised() -> Self {
+        let mut world = Self::new();
+        let (context, lock) = (world.context.clone(), world.lock.take());
+        let stop = Arc::new(AtomicBool::new(false));
+        let (flag, (sender, begun)) = (Arc::clone(&stop), mpsc::channel());
+        let thread = thread::spawn(move || {
+            let listen = |waker| {
+                sender.send(waker).unwrap();
+                Ok(flag)
+            };
+            supervisor::serve(&context, lock, listen).unwrap();
+        });
+        let waker = begun.recv().unwrap();
+        world.supervisor = Some(Supervisor { stop, waker, thread });
+        world
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -179,6 +222,23 @@ impl World {
             }
             Input::Key(_) => {}
         });
+    }
+
+    /// A message that no supervisor has looked at yet.
+    pub(crate) fn post(&self, placed: &Placed, text: &str) {
+        let terms = serde_json::json!({ "when": "idle" });
+        let (id, session) = (uuid::Uuid::now_v7().to_string(), placed.id.as_str());
+        let (slash, sender, posted) = (false, dogwatch_store::NOBODY, Timestamp::now());
+        let new = dogwatch_store::NewMessage {
+            id: &id,
+            session,
+            text,
+            slash,
+            terms: &terms,
+            sender,
+            posted,
+        };
+        self.store().post(&new).unwrap();
     }
 
     pub(crate) fn typed(&self, placed: &Placed) -> Vec<Input> {

@@ -28,7 +28,7 @@ use dogwatch_store::{Job, Session, Which};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
-use crate::actions::{job, send};
+use crate::actions::job;
 use crate::observe::changes::{Changes, Interest, Waker};
 use crate::observe::details::Details;
 use crate::observe::evidence::Memory;
@@ -36,6 +36,7 @@ use crate::observe::interests::{self, Voice};
 use crate::observe::status::{SessionStatus, StatusReader};
 use crate::observe::tmux_snapshot::TmuxSnapshot;
 use crate::observe::{background, processes, unmanaged};
+use crate::summon::{self, Client};
 use crate::{Context, Error};
 use focus::Focus;
 pub use focus::Followed;
@@ -78,6 +79,8 @@ enum WakeUp {
     /// Sessions were added or archived.
     Sessions,
     Session(SessionId, Voice),
+    /// A notification is to be sent.
+    Outbox,
     /// The screen that is followed has moved.
     Focus,
 }
@@ -89,7 +92,12 @@ pub struct Watcher<'c> {
     reader: StatusReader<'c>,
     changes: Changes<WakeUp>,
     line: Line,
-    notifier: Notifier,
+    /// The supervisor's own watcher records what it sees and notifies people; all others only report.
+    notifier: Option<Notifier>,
+    /// Keeps the supervisor from ending while this one watches.
+    client: Option<Client>,
+    /// Sessions whose movements are looked at at once.
+    attended: BTreeSet<SessionId>,
     /// Only these ids; `None` watches all sessions.
     only: Option<BTreeSet<SessionId>>,
     watched: BTreeMap<SessionId, Watched>,
@@ -118,7 +126,21 @@ impl<'c> Watcher<'c> {
         if !found.is_supported() {
             return Err(dogwatch_tmux::Error::TooOld { found }.into());
         }
-        send::look_after(context)?;
+        let mut watcher = Self::watching(context, targets)?;
+        watcher.client = Client::new(context);
+        summon::ensure(context).logged("start the supervisor");
+        Ok(watcher)
+    }
+
+    /// The supervisor's own: of all sessions. It records the progress of jobs and notifies of what it sees, and every look ends a wait.
+    pub(crate) fn acting(context: &'c Context) -> Result<Self, Error> {
+        let mut watcher = Self::watching(context, &[])?;
+        watcher.notifier = Some(Notifier::start(context));
+        watcher.listen();
+        Ok(watcher)
+    }
+
+    fn watching(context: &'c Context, targets: &[String]) -> Result<Self, Error> {
         let mut reader = StatusReader::new(context)?;
         let now = Timestamp::now();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
@@ -133,7 +155,9 @@ impl<'c> Watcher<'c> {
             reader,
             changes,
             line,
-            notifier: Notifier::start(context),
+            notifier: None,
+            client: None,
+            attended: BTreeSet::new(),
             only: (!ids.is_empty()).then_some(ids),
             watched: BTreeMap::new(),
             new: BTreeMap::new(),
@@ -177,6 +201,32 @@ impl<'c> Watcher<'c> {
         std::mem::take(&mut self.touched)
     }
 
+    /// Reader and statuses, for the supervisor's decisions.
+    pub(crate) fn parts(
+        &mut self,
+    ) -> (&mut StatusReader<'c>, impl Fn(&str) -> Option<SessionStatus>) {
+        let Self { reader, watched, .. } = self;
+        let judged = |id: &str| watched.get(id).map(|one: &Watched| one.status.clone());
+        (reader, judged)
+    }
+
+    /// Has a session looked at then, if nothing tells of it before.
+    pub(crate) fn look_at(&mut self, session: &str, at: Instant) {
+        if let Some(watched) = self.watched.get_mut(session) {
+            watched.look_at(at);
+        }
+    }
+
+    /// Sessions whose screen is looked at as soon as it moves.
+    pub(crate) fn attend_to(&mut self, sessions: BTreeSet<SessionId>) {
+        self.attended = sessions;
+    }
+
+    /// Whether all that people are to be told has been told, as far as it is due soon.
+    pub(crate) fn has_told_all(&self) -> bool {
+        self.notifier.as_ref().is_none_or(Notifier::is_at_rest)
+    }
+
     /// From now on a change of a detail, such as the current task or a label, ends a wait as well; see [`Watcher::take_touched`].
     pub fn report_details(&mut self) {
         self.reports_details = true;
@@ -217,7 +267,8 @@ impl<'c> Watcher<'c> {
         loop {
             let changes = self.turn()?;
             let has_details = std::mem::take(&mut self.has_details) && self.reports_details;
-            let is_news = !changes.is_empty() || self.focus.is_new() || has_details;
+            let is_touched = self.notifier.is_some() && !self.touched.is_empty();
+            let is_news = !changes.is_empty() || self.focus.is_new() || has_details || is_touched;
             if is_news || Instant::now() >= until || stop.load(Ordering::Relaxed) {
                 return Ok(changes);
             }
@@ -234,7 +285,9 @@ impl<'c> Watcher<'c> {
             match stir {
                 WakeUp::Sessions => self.last_list = None,
                 WakeUp::Focus => self.focus.stir(now),
+                WakeUp::Outbox => self.notifier.iter().for_each(Notifier::flush),
                 WakeUp::Session(id, voice) => {
+                    let voice = if self.attended.contains(&id) { Voice::Word } else { voice };
                     if let Some(watched) = self.watched.get_mut(&id) {
                         watched.stir(voice, now);
                     }
@@ -395,9 +448,18 @@ impl<'c> Watcher<'c> {
         let time = Timestamp::now();
         self.see(&to_see, &mut sessions, time);
         let statuses = self.reader.judge(sessions, self.snapshot.as_ref(), time)?;
-        self.settle_jobs(&statuses);
+        if self.notifier.is_some() {
+            self.settle_jobs(&statuses);
+        }
         if let Ok(snapshot) = &mut self.snapshot {
             snapshot.drop_texts();
+        }
+        if let Some(notifier) = &self.notifier {
+            let is_news = |one: &&SessionStatus| {
+                let before = self.watched.get(&one.seen.session.id);
+                before.is_none_or(|before| before.status.verdict.status != one.verdict.status)
+            };
+            notifier.show(statuses.iter().filter(is_news).cloned().collect());
         }
         let mut is_same = true;
         for one in statuses {
@@ -408,8 +470,6 @@ impl<'c> Watcher<'c> {
         if !is_same {
             self.listen();
         }
-        let changed = changes.iter().filter(|change| !matches!(change.what, What::Gone));
-        self.notifier.show(changed.map(|change| change.status.clone()).collect());
         Ok(changes)
     }
 
@@ -534,7 +594,11 @@ impl<'c> Watcher<'c> {
             watched.interests.iter().map(move |(interest, voice)| (interest.clone(), stir(voice)))
         });
         let focus = self.focus_interest().map(|interest| (interest, WakeUp::Focus));
-        self.changes.set(sessions.chain([listed]).chain(focus).collect());
+        let outbox = self
+            .notifier
+            .as_ref()
+            .map(|_| (Interest::File(self.context.state.news_of_outbox()), WakeUp::Outbox));
+        self.changes.set(sessions.chain([listed]).chain(focus).chain(outbox).collect());
     }
 }
 

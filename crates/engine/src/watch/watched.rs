@@ -41,7 +41,14 @@ impl Watched {
             matches!(reason.source, Source::OwnWord | Source::Hook | Source::Transcript)
                 && (reason.at.is_some() || reason.role == Role::Decided)
         });
-        let due = Due { at: pace::due(voice, tells, self.looked, now), voice };
+        self.become_due(Due { at: pace::due(voice, tells, self.looked, now), voice });
+    }
+
+    pub(super) fn look_at(&mut self, at: Instant) {
+        self.become_due(Due { at, voice: Voice::Output });
+    }
+
+    fn become_due(&mut self, due: Due) {
         self.due = Some(match self.due {
             Some(before) => Due { at: before.at.min(due.at), voice: before.voice.min(due.voice) },
             None => due,

@@ -88,7 +88,7 @@ pub fn gc(
     collected.folders = unowned_folders(context, &store, now)?;
     if !dry_run {
         collect::old_environments(context);
-        send::look_after(context)?;
+        send::settle_left(context)?;
     }
     if !dry_run {
         store.forget_strangers(before)?;

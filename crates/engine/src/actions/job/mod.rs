@@ -1,7 +1,6 @@
 //! Jobs: a prompt for a session, delivered with proof and followed to its end by evidence.
 //!
-//! No process need wait. `actions::courier`, started by the session's runner, records how a job goes on and notifies; so do `watch`
-//! and `job wait`. Reading (`job ls`, `status`) shows the same from the evidence and records nothing.
+//! No process need wait. The supervisor records how a job goes on and notifies; so does `job wait`. Reading (`job ls`, `status`) shows the same from the evidence and records nothing.
 
 mod cancel;
 mod settle;
@@ -20,12 +19,12 @@ pub(super) use settle::settle;
 pub use settle::{settle_of, tell_of};
 
 use crate::actions::callback::{self, Subscriber};
-use crate::actions::send::{self, deliverer};
+use crate::actions::send;
 use crate::error::{JobError, MessageError, SessionError};
 use crate::observe::changes::{Changes, Interest};
 use crate::observe::jobs::recorded;
 use crate::observe::status::StatusReader;
-use crate::{Context, Error};
+use crate::{Context, Error, summon};
 
 /// How often to check for what causes no event.
 const OWN_PACE: Duration = Duration::from_secs(1);
@@ -137,9 +136,8 @@ fn file_as(
     // Whatever would be refused is refused before anything is kept.
     send::checked(context, session, &request(target, prompt, None))?;
     reader.store.submit_job(&NewJob { id: &id, session: &session.id, prompt, at: now })?;
-    context.state.tell_news(&session.id);
-    // Its runner starts the courier, which follows the job whether or not the submitter stays.
-    deliverer::tell_runner(&judged.seen);
+    // The supervisor follows the job whether or not the submitter stays.
+    summon::poke(context, &session.id);
     let job = reader.store.job(&id)?.ok_or(Error::Job(JobError::NoSuchJob { target: id }))?;
     Ok((job, true))
 }
@@ -152,7 +150,7 @@ pub fn settled(context: &Context, target: &str) -> Result<Job, Error> {
 }
 
 /// Settles the open jobs of one session; whether any is still open.
-pub(super) fn settle_open(
+pub(crate) fn settle_open(
     context: &Context,
     reader: &mut StatusReader<'_>,
     session: &str,
@@ -175,8 +173,7 @@ fn request<'a>(target: &'a str, text: &'a str, timeout: Option<Duration>) -> sen
     send::Request { target, text, slash: false, when: When::Idle, timeout }
 }
 
-/// Waits until a job is over, at most so long, and brings its prompt to the agent if no other process does. Returns the job as
-/// far as it has come.
+/// Waits until a job is over, at most so long, and posts its prompt if its submitter was killed before. Returns the job as far as it has come.
 pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Result<Job, Error> {
     let begun = Instant::now();
     let left = || at_most.map(|limit| limit.saturating_sub(begun.elapsed()));
@@ -199,21 +196,11 @@ pub fn wait(context: &Context, target: &str, at_most: Option<Duration>) -> Resul
             return Ok(job);
         }
         let is_pending = job.state == JobState::Queued && job.waiting.is_none();
-        if is_pending && !is_being_sent(&reader, &job)? {
+        if is_pending && reader.store.message(&job.id)?.is_none() {
             bring(context, &job, left)?;
             continue;
         }
         reader.store.check_files()?;
         changes.wait(left.map_or(OWN_PACE, |left| left.min(OWN_PACE)));
     }
-}
-
-/// Whether another process is at it.
-fn is_being_sent(reader: &StatusReader<'_>, job: &Job) -> Result<bool, Error> {
-    let message = reader.store.message(&job.id)?;
-    let me = crate::observe::processes::myself()?;
-    Ok(message.is_some_and(|message| {
-        message.outcome.is_some()
-            || (message.sender != me && crate::observe::processes::is_alive(message.sender))
-    }))
 }

@@ -1,4 +1,4 @@
-//! What is done about usage limits. The session's courier looks ([`step`]), `core` decides, and the database decides which process acts:
+//! What is done about usage limits. The supervisor looks ([`step`]), `core` decides, and the database decides which process acts:
 //! a limit is settled in one transaction with the message that continues it.
 
 mod fallback;
@@ -8,10 +8,9 @@ use dogwatch_core::delivery::{Outcome, When, safe_text};
 use dogwatch_core::limits::decide::{held_until, is_same, refusal as refuses};
 use dogwatch_core::limits::{Decision, Facts, Seen, WhenLimited, decide};
 use dogwatch_core::profile::Profile;
-use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::status::{Basis, Status};
 use dogwatch_protocol::event_data::LimitAction;
-use dogwatch_store::{Limit, LimitPolicy, Message, NewLimit, NewMessage, Session};
+use dogwatch_store::{Limit, LimitPolicy, Message, NOBODY, NewLimit, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +19,7 @@ use crate::actions::send::{self, Request, Terms, queue};
 use crate::observe::limits::{self, account_until};
 use crate::observe::snapshot;
 use crate::observe::status::{SessionStatus, StatusReader};
-use crate::{Context, Error};
-
-/// A message that waits for a deliverer.
-const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
+use crate::{Context, Error, summon};
 
 /// When a message that continues a limited session may still be delivered.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,7 +31,7 @@ pub struct Guard {
     pub after: Option<String>,
 }
 
-/// What a courier does about limits next.
+/// What is done about limits next.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Next {
     /// The session is to be watched for limits.
@@ -344,17 +340,6 @@ pub(crate) fn guard(message: &Message) -> Option<Guard> {
     queue::terms(message).guard
 }
 
-/// Has the couriers of sessions with a limit that is to be acted on started, in case one was killed.
-pub(crate) fn look_after(context: &Context) -> Result<(), Error> {
-    for limit in context.store()?.open_limits()? {
-        let Some(seen) = snapshot::find(context, &limit.session).logged("find a session") else {
-            continue;
-        };
-        send::deliverer::tell_runner(&seen);
-    }
-    Ok(())
-}
-
 /// Pauses or resumes automatic continuation; false if it was so already.
 pub fn pause(context: &Context, paused: bool, now: Timestamp) -> Result<bool, Error> {
     if !paused {
@@ -364,9 +349,8 @@ pub fn pause(context: &Context, paused: bool, now: Timestamp) -> Result<bool, Er
     let by = context.caller.words(&store);
     let changed = store.pause_limits(paused, &by, now)?;
     for limit in store.open_limits()? {
-        context.state.tell_news(&limit.session);
+        summon::poke(context, &limit.session);
     }
-    look_after(context)?;
     Ok(changed)
 }
 
@@ -386,7 +370,6 @@ pub fn set(context: &Context, target: &str, policy: WhenLimited) -> Result<Sessi
         retry_after: *config.retry_after.get_ref(),
     };
     store.set_limit_policy(&policy, Timestamp::now())?;
-    context.state.tell_news(&seen.session.id);
-    send::deliverer::tell_runner(&seen);
+    summon::poke(context, &seen.session.id);
     Ok(seen.session)
 }

@@ -1,19 +1,21 @@
-//! One message: look, decide, do, look again.
+//! One message on its way: look, decide, do. Nothing here waits: each step says when the next look is due.
 
+use std::fs::File;
 use std::time::Duration;
 
 use dogwatch_core::delivery::{Delivery, Kind, Outcome, Phase, Proof, Step};
-use dogwatch_store::Message;
+use dogwatch_core::status::Status;
+use dogwatch_store::{Message, NOBODY};
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
 
 use crate::actions::limits;
 use crate::actions::send::observe::Looking;
-use crate::actions::send::{deliverer, queue, tmux_input};
+use crate::actions::send::{queue, tmux_input};
 use crate::error::SessionError;
-use crate::observe::changes::Changes;
+use crate::observe::messages::not_delivered;
+use crate::observe::processes;
 use crate::observe::status::{SessionStatus, StatusReader};
-use crate::observe::unmanaged::{self, Absence};
 use crate::{Context, Error};
 
 /// Hooks, transcripts and screens tell of what they see; this is for what none of them does.
@@ -21,127 +23,159 @@ const SLOW: Duration = Duration::from_secs(3);
 /// Another process types, or the agent is out of sight for a moment: neither causes an event.
 const TYPING: Duration = Duration::from_millis(50);
 
-/// How often to check for what causes no event, while the agent cannot take the message yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// A person waits for it.
-    Quick,
-    /// It may take hours.
-    Slow,
+/// A message that is being delivered. No other process delivers it.
+#[derive(Debug)]
+pub(crate) struct InHand {
+    message: Message,
+    delivery: Delivery,
+    looking: Looking,
+    /// Held from the paste to the end, and not while waiting for the agent, nor while a dialog is open: others may have to answer it.
+    typing: Option<File>,
 }
 
-/// Delivers a message as far as it goes until then. No other process delivers this one.
-pub(super) fn deliver(
-    context: &Context,
-    reader: &mut StatusReader<'_>,
-    message: &Message,
-    until: Option<Timestamp>,
-    pace: Pace,
-) -> Result<Outcome, Error> {
-    let when = queue::terms(message).when;
-    // Without a runner nothing would deliver it later.
-    let is_lasting =
-        message.session.origin().is_managed() && reader.store.is_subscribed(&message.id)?;
-    let mut delivery =
-        Delivery::resumed(message.phase, when, until, Timestamp::now()).lasting(is_lasting);
-    let mut looking = Looking::new(message);
-    let mut changes = Changes::new();
-    // Held from the paste to the end, and not while waiting for the agent: others may have to answer it first.
-    let mut typing = None;
-    let mut absence = Absence::default();
-    let mut is_told = pace == Pace::Slow;
-    loop {
+/// What came of one look.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    /// The message is settled.
+    Settled,
+    /// Another look is due after this time, or when something changes. Why the message waits, as far as it does.
+    Look { within: Duration, held: Option<String> },
+    /// The time of whoever waits is over: it stays queued.
+    Left { because: String },
+}
+
+impl InHand {
+    pub(crate) fn new(
+        reader: &StatusReader<'_>,
+        message: Message,
+        now: Timestamp,
+    ) -> Result<Self, Error> {
+        let when = queue::terms(&message).when;
+        let is_lasting = reader.store.is_subscribed(&message.id)?;
+        let delivery = Delivery::resumed(message.phase, when, None, now).lasting(is_lasting);
+        let looking = Looking::new(&message);
+        Ok(Self { message, delivery, looking, typing: None })
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.message.id
+    }
+
+    /// Until when somebody waits for it.
+    pub(crate) fn until(&self) -> Option<Timestamp> {
+        self.delivery.until().filter(|_| !self.is_under_way())
+    }
+
+    /// Whether it is in the agent's box, or on its way there: then what moves is to be looked at at once.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.delivery.phase() != Phase::Before
+    }
+
+    /// Does what a look at the session allows.
+    pub(crate) fn step(
+        &mut self,
+        context: &Context,
+        reader: &mut StatusReader<'_>,
+        judged: &SessionStatus,
+    ) -> Result<Done, Error> {
         let now = Timestamp::now();
-        // This may wait for hours, and whoever keeps a deleted log keeps all others from the database.
-        reader.store.check_files()?;
-        if let Some(outcome) = taken_back(reader, message)? {
-            return Ok(outcome);
-        }
-        delivery = delivery.of_kind(kind(reader, message));
-        let found = reader.one(&message.session, now);
-        let origin = message.session.origin();
-        if !origin.is_managed() && !unmanaged::lives(origin) && delivery.is_quitting() {
-            // It was started by hand, so there is no exit record; its process is gone.
-            let outcome = Outcome::Delivered { proof: Proof::Exit, while_working: false };
-            reader.store.settle(&message.id, &outcome, Timestamp::now())?;
-            return Ok(outcome);
-        }
-        let Some(judged) = absence.judge(origin, found)? else {
-            changes.wait(TYPING);
-            continue;
+        let Some(message) = reader.store.message(&self.message.id)? else {
+            // It was removed with its session.
+            return Ok(Done::Settled);
         };
-        if delivery.phase() == Phase::Before
-            && let Some(guard) = limits::guard(message)
-            && limits::confirm(context, reader, &guard, &judged)
-        {
-            continue;
+        if message.outcome.is_some() {
+            return Ok(Done::Settled);
         }
-        if delivery.phase() == Phase::Before
-            && let Some(outcome) = held_back(reader, message, &judged, pace, now)?
-        {
-            return Ok(outcome);
-        }
-        changes.set(reader.interests(std::slice::from_ref(&judged)));
-        let sight = looking.sight(context, reader, &judged);
-        let is_hands_on = matches!(delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
-        if is_hands_on && typing.is_none() {
-            typing = queue::lock(context, &message.session)?;
-            if typing.is_none() {
-                changes.wait(TYPING);
+        // Whoever waits for it may come and go, and says until when.
+        let until = queue::terms(&message).until.filter(|_| message.sender != NOBODY);
+        self.message.sender = message.sender;
+        let kind = kind(reader, &self.message);
+        self.delivery = self.delivery.clone().of_kind(kind).limited(until);
+        if self.delivery.phase() == Phase::Before {
+            if let Some(guard) = limits::guard(&self.message)
+                && limits::confirm(context, reader, &guard, judged)
+            {
+                return Ok(Done::Look { within: TYPING, held: None });
             }
+            if let Some(done) = self.held_back(reader, judged, now)? {
+                return Ok(done);
+            }
+        }
+        if matches!(judged.verdict.status, Status::Waiting { .. }) {
+            self.typing = None;
+        }
+        let sight = self.looking.sight(&self.message, context, reader, judged);
+        let is_hands_on =
+            matches!(self.delivery.clone().next(&sight, now), Step::Paste | Step::Submit);
+        if is_hands_on && self.typing.is_none() {
+            self.typing = queue::lock(context, &self.message.session)?;
+            let held = self.typing.is_none().then(|| "another process types".to_owned());
             // What was seen before may be another's doing.
-            continue;
+            let within = if held.is_some() { TYPING } else { Duration::ZERO };
+            return Ok(Done::Look { within, held });
         }
-        match delivery.next(&sight, now) {
-            Step::Look(at_most) if delivery.phase() == Phase::Before => {
-                // Should we be killed, or give up, its runner goes on.
-                if !is_told {
-                    is_told = true;
-                    deliverer::tell_runner(&judged.seen);
-                }
-                changes.wait(if pace == Pace::Slow { SLOW } else { at_most });
+        let phase = self.delivery.phase();
+        let step = self.delivery.next(&sight, now);
+        tracing::debug!(
+            message = %self.message.id, session = %self.message.session, ?phase, agent = ?sight.agent,
+            input = ?sight.input, proof = ?sight.proof, ?step, "delivery"
+        );
+        match step {
+            Step::Look(_) if phase == Phase::Before => {
+                Ok(Done::Look { within: SLOW, held: self.delivery.held(&sight) })
             }
-            Step::Look(at_most) => {
-                changes.wait(at_most);
-            }
+            Step::Look(within) => Ok(Done::Look { within, held: None }),
             Step::Paste => {
-                let heard = reader.store.last_signal(&message.session)?;
+                let heard = reader.store.last_signal(&self.message.session)?;
                 // Written down first: if we are killed in between, no process pastes it again.
-                if reader.store.staging(&message.id, heard, now)? {
-                    looking.staged(heard, now);
-                    put(context, &judged, message)?;
+                if reader.store.staging(&self.message.id, heard, now)? {
+                    self.looking.staged(heard, now);
+                    put(context, judged, &self.message)?;
                 }
+                Ok(Done::Look { within: TYPING, held: None })
             }
             Step::Submit => {
-                reader.store.submitting(&message.id, now)?;
-                tmux_input::submit(&context.tmux, pane(&judged)?)?;
+                reader.store.submitting(&self.message.id, now)?;
+                tmux_input::submit(&context.tmux, pane(judged)?)?;
+                Ok(Done::Look { within: TYPING, held: None })
             }
-            Step::Done(outcome) => {
-                reader.store.settle(&message.id, &outcome, Timestamp::now())?;
-                return Ok(outcome);
-            }
+            Step::Done(Outcome::Queued { because }) => Ok(Done::Left { because }),
+            Step::Done(outcome) => self.settle(reader, &outcome),
         }
     }
-}
 
-/// Why a message is not put into the box now: what it was to continue goes on already, or a limit holds it back.
-fn held_back(
-    reader: &mut StatusReader<'_>,
-    message: &Message,
-    judged: &SessionStatus,
-    pace: Pace,
-    now: Timestamp,
-) -> Result<Option<Outcome>, Error> {
-    if let Some(guard) = limits::guard(message) {
-        let refused = limits::refusal(reader, &guard, judged)?;
-        if let Some(outcome) = &refused {
-            reader.store.settle(&message.id, outcome, now)?;
-        }
-        return Ok(refused);
+    /// The agent, which dogwatch did not start, is gone; there is no exit record.
+    pub(crate) fn gone(&self, reader: &mut StatusReader<'_>) -> Result<(), Error> {
+        let outcome = if self.delivery.is_quitting() {
+            Outcome::Delivered { proof: Proof::Exit, while_working: false }
+        } else {
+            Outcome::Failed { because: not_delivered("its process is gone") }
+        };
+        self.settle(reader, &outcome).map(drop)
     }
-    let is_held = pace == Pace::Slow && limits::is_held(reader, judged, now)?;
-    let because = "the usage limit is not over yet".to_owned();
-    Ok(is_held.then_some(Outcome::Queued { because }))
+
+    fn settle(&self, reader: &mut StatusReader<'_>, outcome: &Outcome) -> Result<Done, Error> {
+        reader.store.settle(&self.message.id, outcome, Timestamp::now())?;
+        Ok(Done::Settled)
+    }
+
+    /// Why the message is not put into the box now: what it was to continue goes on already, or a limit holds it back.
+    fn held_back(
+        &mut self,
+        reader: &mut StatusReader<'_>,
+        judged: &SessionStatus,
+        now: Timestamp,
+    ) -> Result<Option<Done>, Error> {
+        if let Some(guard) = limits::guard(&self.message) {
+            let refused = limits::refusal(reader, &guard, judged)?;
+            return refused.map(|outcome| self.settle(reader, &outcome)).transpose();
+        }
+        let sender = self.message.sender;
+        let is_awaited = sender != NOBODY && processes::is_alive(sender);
+        let is_held = !is_awaited && limits::is_held(reader, judged, now)?;
+        let held = Some("the usage limit is not over yet".to_owned());
+        Ok(is_held.then_some(Done::Look { within: SLOW, held }))
+    }
 }
 
 fn kind(reader: &StatusReader<'_>, message: &Message) -> Kind {
@@ -167,8 +201,4 @@ fn pane(judged: &SessionStatus) -> Result<PaneId, Error> {
             reason: "the pane is gone".to_owned(),
         })
     })
-}
-
-fn taken_back(reader: &StatusReader<'_>, message: &Message) -> Result<Option<Outcome>, Error> {
-    Ok(reader.store.message(&message.id)?.and_then(|kept| kept.outcome))
 }

@@ -1,14 +1,14 @@
 //! Sending a message to an agent, with proof that it arrived.
 //!
-//! Messages to one session are delivered one at a time, in the order in which they were posted. A message is kept before
-//! anything else is done, with the process that sends it; if that process is killed, whoever sends next goes on with it from
-//! where it was, and pastes nothing twice.
+//! A message is kept before anything else is done. The supervisor delivers messages, one at a time for each session, in the order in which
+//! they were posted; whoever posted one waits for what becomes of it.
 
-mod deliver;
-pub(crate) mod deliverer;
+pub(crate) mod deliver;
+mod left;
 mod observe;
 pub mod queue;
 pub(super) mod tmux_input;
+mod wait;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use dogwatch_store::{Message, NewMessage, Session};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-pub use deliverer::look_after;
+pub use left::settle_left;
 
 use crate::actions::limits::Guard;
 use crate::error::MessageError;
@@ -49,8 +49,6 @@ pub struct Receipt {
     pub message: Message,
     pub outcome: Outcome,
     pub terms: Terms,
-    /// The session has a runner, which delivers a queued message when its moment comes.
-    pub has_runner: bool,
 }
 
 /// What goes with a message, for whoever delivers it.
@@ -99,12 +97,11 @@ pub fn send_unless(
     let mut reader = StatusReader::new(context)?;
     let now = Timestamp::now();
     let judged = reader.one(request.target, now)?;
-    let has_runner = judged.seen.living_runner().is_some();
     let session = judged.seen.session;
     let limit = request.timeout.and_then(|limit| SignedDuration::try_from(limit).ok());
     let until = limit.and_then(|limit| now.checked_add(limit).ok());
     if let Some(message) = reader.store.message(id)? {
-        return go_on(context, &mut reader, (session.name, has_runner), message, until);
+        return go_on(context, &mut reader, session.name, message, until);
     }
     let text = checked(context, &session, request)?;
     let terms = Terms { when: request.when, until, changes: text.changes, guard: None };
@@ -124,11 +121,8 @@ pub fn send_unless(
     if is_cancelled.load(Ordering::SeqCst) {
         reader.store.take_back(id, Timestamp::now())?;
     }
-    let outcome = queue::take(context, &mut reader, &session.id, id, me, until)?;
-    let known = reader.store.message(id)?;
-    let message =
-        known.ok_or_else(|| Error::Message(MessageError::NoSuchMessage { id: id.to_owned() }))?;
-    Ok(Receipt { name: session.name, message, outcome, terms, has_runner })
+    let (message, outcome) = wait::outcome(context, &mut reader, &session.id, id, until)?;
+    Ok(Receipt { name: session.name, message, outcome, terms })
 }
 
 /// The budget that holds this session.
@@ -169,42 +163,35 @@ pub fn send_once(
     since: Timestamp,
 ) -> Result<Receipt, Error> {
     let mut reader = StatusReader::new(context)?;
-    let seen = reader.one(request.target, Timestamp::now())?.seen;
-    let has_runner = seen.living_runner().is_some();
-    let session = seen.session;
+    let session = reader.one(request.target, Timestamp::now())?.seen.session;
     let before = reader.store.message_like(&session.id, request.text, since)?;
     let Some(message) = before else { return send(context, request) };
     match &message.outcome {
         None | Some(Outcome::Delivered { .. }) => {
             let until = queue::terms(&message).until;
-            go_on(context, &mut reader, (session.name, has_runner), message, until)
+            go_on(context, &mut reader, session.name, message, until)
         }
         Some(_) => send(context, request),
     }
 }
 
-/// Delivers a message that was posted before, unless another process does.
+/// Waits for a message that was posted before.
 fn go_on(
     context: &Context,
     reader: &mut StatusReader<'_>,
-    (name, has_runner): (String, bool),
+    name: String,
     message: Message,
     until: Option<Timestamp>,
 ) -> Result<Receipt, Error> {
-    let me = processes::myself()?;
-    let outcome = match &message.outcome {
-        Some(outcome) => outcome.clone(),
-        None if message.sender != me && processes::is_alive(message.sender) => {
-            Outcome::Queued { because: "another process is delivering it".to_owned() }
-        }
+    let terms = queue::terms(&message);
+    let (message, outcome) = match message.outcome.clone() {
+        Some(outcome) => (message, outcome),
         None => {
-            reader.store.take_over(&message.id, message.sender, me)?;
-            queue::take(context, reader, &message.session, &message.id, me, until)?
+            reader.store.await_message(&message.id, processes::myself()?, until)?;
+            wait::outcome(context, reader, &message.session, &message.id, until)?
         }
     };
-    let message = reader.store.message(&message.id)?.unwrap_or(message);
-    let terms = queue::terms(&message);
-    Ok(Receipt { name, message, outcome, terms, has_runner })
+    Ok(Receipt { name, message, outcome, terms })
 }
 
 /// Takes a message back that was not put into the agent's box yet.

@@ -14,8 +14,7 @@ use crate::observe::{transcripts, unread_input};
 
 /// Looks for one message.
 #[derive(Debug)]
-pub(super) struct Looking<'m> {
-    message: &'m Message,
+pub(super) struct Looking {
     /// Signals after this one are of the time since the message was put into the box.
     heard: SignalNo,
     /// When it was put there.
@@ -24,11 +23,11 @@ pub(super) struct Looking<'m> {
     was_shown: bool,
 }
 
-impl<'m> Looking<'m> {
-    pub(super) fn new(message: &'m Message) -> Self {
+impl Looking {
+    pub(super) fn new(message: &Message) -> Self {
         let staged = (message.phase != Phase::Before).then_some(message.staged).flatten();
         // Whoever takes over a message has not seen what was there before.
-        Self { message, heard: message.heard, staged, was_shown: staged.is_some() }
+        Self { heard: message.heard, staged, was_shown: staged.is_some() }
     }
 
     pub(super) fn staged(&mut self, heard: SignalNo, at: Timestamp) {
@@ -38,23 +37,24 @@ impl<'m> Looking<'m> {
 
     pub(super) fn sight(
         &mut self,
+        message: &Message,
         context: &Context,
         reader: &mut StatusReader<'_>,
         judged: &SessionStatus,
     ) -> Sight {
         let memory = reader.memory(&judged.seen.session.id);
         let screen = memory.and_then(|memory| memory.screen()).cloned();
-        let told = self.told(reader);
-        let is_shown = screen.as_ref().is_some_and(|screen| self.is_shown(screen));
+        let told = self.told(message, reader);
+        let is_shown = screen.as_ref().is_some_and(|screen| is_shown(message, screen));
         if self.staged.is_none() {
             self.was_shown = is_shown;
         }
-        let input = self.input(screen.as_ref());
+        let input = self.input(message, screen.as_ref());
         // Of commands no hook tells, and transcripts late or never; what has come up since leaves no doubt.
         let came_up = is_shown && !self.was_shown && input == Input::Empty;
         let proof = told
-            .or_else(|| self.written(context, reader, judged))
-            .or_else(|| (self.message.slash && came_up).then_some(Proof::Screen));
+            .or_else(|| self.written(message, context, reader, judged))
+            .or_else(|| (message.slash && came_up).then_some(Proof::Screen));
         Sight {
             agent: Agent::of(
                 &judged.verdict,
@@ -68,55 +68,32 @@ impl<'m> Looking<'m> {
         }
     }
 
-    fn input(&self, screen: Option<&Screen>) -> Input {
+    fn input(&self, message: &Message, screen: Option<&Screen>) -> Input {
         let Some(screen) = screen.filter(|screen| screen.hands.has_box) else {
             return Input::Unseen;
         };
         let Some(draft) = &screen.draft else { return Input::Empty };
         let is_mark = |_: &str| screen.hands.is_paste_mark && self.staged.is_some();
-        match box_text::in_box(draft, &self.message.text, is_mark) {
+        match box_text::in_box(draft, &message.text, is_mark) {
             Shown::Ours => Input::Ours,
             Shown::Other => Input::Other(draft.clone()),
         }
     }
 
-    fn is_shown(&self, screen: &Screen) -> bool {
-        let asked = screen.hands.asked.as_deref().unwrap_or_default();
-        let is_said = box_text::in_box(asked, &self.message.text, |_| false) == Shown::Ours;
-        is_said || self.has_effect(screen)
-    }
-
-    /// Of a command the effect is seen, such as a new name.
-    fn has_effect(&self, screen: &Screen) -> bool {
-        let footer = screen.hands.footer.as_deref().unwrap_or_default();
-        let last = self.message.text.split_whitespace().skip(1).last();
-        self.message.slash && last.is_some_and(|word| footer.contains(word))
-    }
-
     /// Its hook reported the text.
-    fn told(&self, reader: &mut StatusReader<'_>) -> Option<Proof> {
+    fn told(&self, message: &Message, reader: &mut StatusReader<'_>) -> Option<Proof> {
         self.staged?;
         let signals = reader
             .store
-            .signals_after(&self.message.session, self.heard)
+            .signals_after(&message.session, self.heard)
             .logged("read a session's signals")?;
-        signals.iter().any(|(_, signal)| self.is_told_by(signal)).then_some(Proof::Hook)
-    }
-
-    fn is_told_by(&self, signal: &Signal) -> bool {
-        if !matches!(signal.event.as_str(), "UserPromptSubmit" | "BeforeAgent") {
-            return false;
-        }
-        let payload: Value =
-            serde_json::from_str(&signal.payload).logged("read JSON").unwrap_or_default();
-        let prompt = payload["prompt"].as_str().unwrap_or_default();
-        let (told, left_out) = without_note(prompt);
-        box_text::is_same(told, left_out, &self.message.text)
+        signals.iter().any(|(_, signal)| is_told_by(message, signal)).then_some(Proof::Hook)
     }
 
     /// Its transcript has the text, in a line written since.
     fn written(
         &self,
+        message: &Message,
         context: &Context,
         reader: &StatusReader<'_>,
         judged: &SessionStatus,
@@ -126,9 +103,33 @@ impl<'m> Looking<'m> {
         let dialect = memory.profile()?.transcript.as_ref()?.dialect;
         let path = memory.transcript(context, &judged.seen.session)?;
         let said = transcripts::said_since(&path, dialect, since);
-        let is_ours = |text: &String| box_text::is_same(text, 0, &self.message.text);
+        let is_ours = |text: &String| box_text::is_same(text, 0, &message.text);
         said.iter().any(is_ours).then_some(Proof::Transcript)
     }
+}
+
+fn is_shown(message: &Message, screen: &Screen) -> bool {
+    let asked = screen.hands.asked.as_deref().unwrap_or_default();
+    let is_said = box_text::in_box(asked, &message.text, |_| false) == Shown::Ours;
+    is_said || has_effect(message, screen)
+}
+
+/// Of a command the effect is seen, such as a new name.
+fn has_effect(message: &Message, screen: &Screen) -> bool {
+    let footer = screen.hands.footer.as_deref().unwrap_or_default();
+    let last = message.text.split_whitespace().skip(1).last();
+    message.slash && last.is_some_and(|word| footer.contains(word))
+}
+
+fn is_told_by(message: &Message, signal: &Signal) -> bool {
+    if !matches!(signal.event.as_str(), "UserPromptSubmit" | "BeforeAgent") {
+        return false;
+    }
+    let payload: Value =
+        serde_json::from_str(&signal.payload).logged("read JSON").unwrap_or_default();
+    let prompt = payload["prompt"].as_str().unwrap_or_default();
+    let (told, left_out) = without_note(prompt);
+    box_text::is_same(told, left_out, &message.text)
 }
 
 /// A text that was kept shortened, without the note that says so, and how much was left out.

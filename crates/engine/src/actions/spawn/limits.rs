@@ -2,46 +2,38 @@
 
 use std::path::PathBuf;
 
-use dogwatch_core::config::OnLoop;
 use dogwatch_core::delivery::safe_text::{self, SafeText};
 use dogwatch_core::delivery::{When, safe_text::Change};
 use dogwatch_core::limits::decide::held_until;
 use dogwatch_core::limits::{Account, WhenLimited};
 use dogwatch_core::profile;
-use dogwatch_core::record::ProcessIdent;
-use dogwatch_store::{LimitPolicy, NewMessage, Store};
+use dogwatch_store::{LimitPolicy, NOBODY, NewMessage, Store};
 use jiff::{Timestamp, Zoned};
 
 use super::{Request, Spawned, What};
 use crate::actions::send::Terms;
-use crate::actions::send::deliverer::MAIL;
 use crate::error::MessageError;
+use crate::observe::agents;
 use crate::observe::limits::account_until;
-use crate::observe::{agents, processes};
 use crate::{Context, Error, config};
-
-/// A message that waits for a deliverer.
-const NOBODY: ProcessIdent = ProcessIdent { pid: 0, start: 0 };
 
 /// What is recorded about limits with a new session.
 pub(super) struct Limits {
     policy: Option<LimitPolicy>,
     pub(super) held_until: Option<Timestamp>,
     prompt: Option<SafeText>,
-    /// A loop of it is to be interrupted.
-    watches_loops: bool,
 }
 
 impl Limits {
     pub(super) fn of(context: &Context, request: &Request, now: &Zoned) -> Result<Self, Error> {
-        let none = Self { policy: None, held_until: None, prompt: None, watches_loops: false };
+        let none = Self { policy: None, held_until: None, prompt: None };
         let What::Agent { name, .. } = &request.what else { return Ok(none) };
         if name == profile::COMMAND {
             return Ok(none);
         }
         let profile = agents::profile(context, name)?;
         let config = config::read(context)?;
-        let (table, watches_loops) = (config.limits, config.on_loop == OnLoop::Interrupt);
+        let table = config.limits;
         let set = request.env.iter().map(|(key, value)| (key.clone(), value.clone()));
         let inherited = request.caller_env.iter().map(|(key, value)| {
             (key.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
@@ -73,7 +65,7 @@ impl Limits {
             message: table.message.get_ref().clone(),
             retry_after: *table.retry_after.get_ref(),
         };
-        Ok(Self { policy: Some(policy), held_until: held, prompt, watches_loops })
+        Ok(Self { policy: Some(policy), held_until: held, prompt })
     }
 
     /// The request without its prompt, if that waits.
@@ -82,16 +74,13 @@ impl Limits {
         Request { prompt, ..request.clone() }
     }
 
-    /// Records the policy and the waiting prompt, and has the session's courier started if it has something to do.
+    /// Records the policy and the waiting prompt.
     pub(super) fn record(&self, store: &mut Store, spawned: &Spawned) -> Result<(), Error> {
         let Some(policy) = &self.policy else { return Ok(()) };
         let policy = LimitPolicy { session: spawned.id.clone(), ..policy.clone() };
         store.set_limit_policy(&policy, Timestamp::now())?;
         if let Some(SafeText { text, changes }) = &self.prompt {
             post(store, &spawned.id, text, changes)?;
-        }
-        if policy.policy != WhenLimited::Notify || self.watches_loops {
-            processes::signal(spawned.started.runner.pid, MAIL);
         }
         Ok(())
     }

@@ -24,13 +24,13 @@ use jiff::{Timestamp, Zoned};
 
 pub use place::{Beside, Place};
 
-use crate::actions::callback::{self, Subscriber};
+use crate::actions::callback::Subscriber;
 use crate::actions::kill;
 use crate::error::{AgentError, SessionError};
 use crate::observe::arrival;
 use crate::observe::binaries::{self, Binary};
 use crate::observe::snapshot;
-use crate::{Context, Error};
+use crate::{Context, Error, summon};
 
 /// How long the runner may take to say that the agent runs. Loaded machines are slow; a failure is
 /// told at once, so this is only waited out when everything hangs.
@@ -163,10 +163,11 @@ fn spawn_as(
         folder.remove();
     }
     if let Some(subscriber) = &request.subscriber {
-        callback::wake(context, subscriber);
+        summon::poke(context, subscriber.as_str());
     }
     let mut spawned = spawned?;
     limits.record(&mut store, &spawned)?;
+    context.state.tell_news(&spawned.id);
     spawned.held_until = limits.held_until;
     Ok(spawned)
 }

@@ -1,0 +1,114 @@
+//! The supervisor: there when it is needed, one at a time, replaced when it is killed, gone with the last session.
+
+use std::path::Path;
+
+use dogwatch_testkit::{TestEnv, eventually, eventually_or, process, wait_until};
+use rustix::process::Signal;
+
+fn serving(env: &TestEnv) -> i32 {
+    wait_until("a supervisor serves", || {
+        let shown = env.dogwatch(&["supervisor", "--json"]).success().json();
+        let pid = i32::try_from(shown["serving"]["pid"].as_i64()?).ok()?;
+        (env.supervisor() == Some(pid)).then_some(pid)
+    })
+}
+
+#[test]
+fn it_comes_with_the_first_session_and_goes_with_the_last() {
+    let env = TestEnv::new();
+    let shown = env.dogwatch(&["supervisor", "--json"]).success().json();
+    assert_eq!((&shown["serves"], &shown["sessions"]), (&false.into(), &0.into()), "{shown:#}");
+    env.spawn_script("a", "sleep 600");
+    env.spawn_script("b", "sleep 600");
+    let pid = serving(&env);
+    let shown = env.dogwatch(&["supervisor", "--json"]).success().json();
+    assert_eq!(shown["sessions"], 2, "{shown:#}");
+    let text = env.dogwatch(&["supervisor"]).success().text();
+    assert!(text.contains(&format!("pid {pid}")), "{text}");
+    let _killed = env.dogwatch(&["kill", "a"]).success();
+    assert_eq!(serving(&env), pid, "one session is left");
+    let _killed = env.dogwatch(&["kill", "b"]).success();
+    eventually("it has ended by itself", || env.supervisor().is_none());
+    let text = env.dogwatch(&["supervisor"]).success().text();
+    assert!(text.contains("none"), "{text}");
+}
+
+/// A runner starts the next one, without any command.
+#[test]
+fn one_that_is_killed_is_replaced_at_once() {
+    let env = TestEnv::new();
+    env.spawn_script("a", "sleep 600");
+    env.spawn_script("b", "sleep 600");
+    let mut before = serving(&env);
+    for _ in 0..5 {
+        process::signal(before, Signal::KILL);
+        let next =
+            wait_until("the next one serves", || env.supervisor().filter(|pid| *pid != before));
+        before = next;
+    }
+    assert_eq!(serving(&env), before);
+}
+
+#[test]
+fn a_second_one_leaves_at_once() {
+    let env = TestEnv::new();
+    env.spawn_script("a", "sleep 600");
+    let pid = serving(&env);
+    let _left = env.dogwatch(&["supervisor", "serve"]).success();
+    assert_eq!(serving(&env), pid);
+}
+
+#[test]
+fn restart_replaces_it() {
+    let env = TestEnv::new();
+    env.spawn_script("a", "sleep 600");
+    let before = serving(&env);
+    let shown = env.dogwatch(&["supervisor", "restart", "--json"]).success().json();
+    assert_ne!(shown["serving"]["pid"], before, "{shown:#}");
+    assert!(!process::is_alive(before));
+}
+
+/// It is not one of the session whose runner started it.
+#[test]
+fn it_outlives_the_session_that_started_it() {
+    let env = TestEnv::new();
+    env.spawn_script("a", "sleep 600");
+    let pid = serving(&env);
+    env.spawn_script("b", "sleep 600");
+    let _killed = env.dogwatch(&["kill", "a", "--now"]).success();
+    env.wait_state("b", "running");
+    assert_eq!(serving(&env), pid);
+}
+
+/// A binary that an upgrade has replaced is taken up.
+#[test]
+fn a_new_program_takes_over() {
+    let env = TestEnv::new();
+    let (program, next) = (env.root().join("dogwatch"), env.root().join("next"));
+    std::fs::copy(dogwatch_testkit::dogwatch(), &program).unwrap();
+    std::fs::copy(dogwatch_testkit::dogwatch(), &next).unwrap();
+    let mut spawn = env.foreign(&program);
+    spawn.args(["spawn", "--name", "a", "--", "sleep", "600"]);
+    let _spawned = env.run(&mut spawn).success();
+    let pid = serving(&env);
+    let inode = |path: &Path| {
+        std::fs::metadata(path).ok().map(|about| std::os::unix::fs::MetadataExt::ino(&about))
+    };
+    let new = inode(&next);
+    std::fs::rename(&next, &program).unwrap();
+    eventually_or("the new program serves", || {
+        let runs = inode(Path::new(&format!("/proc/{pid}/exe")));
+        if runs == new { Ok(()) } else { Err(format!("{runs:?}, not {new:?}")) }
+    });
+    assert_eq!(serving(&env), pid, "in the same process, with the same lock");
+}
+
+#[test]
+fn what_runners_of_version_0_1_call_starts_it() {
+    let env = TestEnv::new();
+    let session = env.spawn_script("a", "sleep 600");
+    serving(&env);
+    let _ended = env.dogwatch(&["deliver", &session.id]).success();
+    let said = env.dogwatch(&["notify", "follow", &session.id]).success().text();
+    assert_eq!(said.trim(), "rest - -");
+}

@@ -1,0 +1,258 @@
+//! What is open for each session, and what a look at it allows: messages, limits, loops, callbacks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_protocol::id::SessionId;
+use jiff::Timestamp;
+
+use crate::actions::send::deliver::{Done, InHand};
+use crate::actions::{callback, job, limits, looping, send};
+use crate::observe::status::{SessionStatus, StatusReader};
+use crate::observe::unmanaged;
+use crate::watch::Watcher;
+use crate::{Context, Error};
+
+/// How often a session with something open is looked at, for what no event announces.
+const OPEN: Duration = Duration::from_secs(3);
+/// The same where only a limit may come. Also how soon a clock that was set, or a machine that slept, is noticed: the kernel counts no time
+/// while it sleeps.
+const LIMITED: Duration = Duration::from_secs(30);
+/// Callbacks that happen close together are one message: how often it is looked whether it is time.
+const CALLBACKS: Duration = Duration::from_millis(500);
+/// After a failure, such as a database that is locked: the same session is not tried again before, and later each time.
+const LEAST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    in_hand: BTreeMap<SessionId, InHand>,
+    /// What a message that waits was said to wait for.
+    held: BTreeMap<SessionId, String>,
+    failing: BTreeMap<SessionId, Failing>,
+    /// Sessions that wait to be told of work that they gave away.
+    subscribers: BTreeSet<SessionId>,
+    callbacks_due: Option<Instant>,
+    has_open: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Failing {
+    until: Instant,
+    pause: Duration,
+}
+
+impl Desk {
+    /// When something is due that a look at a session would not tell of, at most so long from now.
+    pub(super) fn next_due(&self, at_most: Duration) -> Duration {
+        let now = Instant::now();
+        let callbacks = self.callbacks_due.map(|at| at.saturating_duration_since(now));
+        callbacks.map_or(at_most, |left| left.min(at_most))
+    }
+
+    /// Whether a message is in an agent's box, or on its way there.
+    pub(super) fn has_hands_on(&self) -> bool {
+        self.in_hand.values().any(InHand::is_under_way)
+    }
+
+    pub(super) fn has_open(&self) -> bool {
+        self.has_open || !self.in_hand.is_empty()
+    }
+
+    /// Does for each of these sessions what was seen of it allows.
+    pub(super) fn attend(
+        &mut self,
+        context: &Context,
+        watcher: &mut Watcher<'_>,
+        sessions: &BTreeSet<SessionId>,
+    ) {
+        for id in sessions {
+            let now = Instant::now();
+            if self.failing.get(id).is_some_and(|failing| failing.until > now) {
+                continue;
+            }
+            let attended = match watcher.status(id).cloned() {
+                Some(judged) => self.attend_one(context, watcher, &judged),
+                None => self.gone(watcher, id),
+            };
+            match attended {
+                Ok(next) => {
+                    self.failing.remove(id);
+                    if let Some(next) = next {
+                        watcher.look_at(id, now + next);
+                    }
+                }
+                Err(error) => {
+                    Err::<(), _>(error).logged("serve a session");
+                    let before = self.failing.get(id).map_or(LEAST_PAUSE, |one| one.pause * 2);
+                    let pause = before.min(LONGEST_PAUSE);
+                    self.failing.insert(id.clone(), Failing { until: now + pause, pause });
+                    watcher.look_at(id, now + pause);
+                }
+            }
+        }
+        let is_due = self.callbacks_due.is_some_and(|at| at <= Instant::now());
+        if is_due || (!sessions.is_empty() && !self.subscribers.is_empty()) {
+            self.call_back(context, watcher);
+        }
+        let hands_on = self.in_hand.iter().filter(|(_, one)| one.is_under_way());
+        watcher.attend_to(hands_on.map(|(id, _)| id.clone()).collect());
+    }
+
+    /// What no event tells: work that was stored while nobody served, or for sessions that are gone.
+    pub(super) fn look_around(
+        &mut self,
+        context: &Context,
+        watcher: &mut Watcher<'_>,
+    ) -> Result<(), Error> {
+        for id in self.list_open(context, watcher)? {
+            if !self.in_hand.contains_key(&id) {
+                watcher.look_at(&id, Instant::now());
+            }
+        }
+        if !self.subscribers.is_empty() && self.callbacks_due.is_none() {
+            self.call_back(context, watcher);
+        }
+        Ok(())
+    }
+
+    /// Finds all that is open, and settles what sessions that have ended left behind. Returns the living ones with something open.
+    fn list_open(
+        &mut self,
+        context: &Context,
+        watcher: &mut Watcher<'_>,
+    ) -> Result<BTreeSet<SessionId>, Error> {
+        let (reader, judged) = watcher.parts();
+        let store = &mut reader.store;
+        let awaited: BTreeSet<String> = store.awaited()?.into_iter().collect();
+        let jobs = store.open_jobs()?;
+        let limits = store.open_limits()?;
+        self.subscribers = store.callback_subscribers()?.into_iter().collect();
+        let is_here = |id: &str| judged(id).is_some_and(|one| !one.verdict.status.is_over());
+        let has_left = |id: &str| {
+            !is_here(id)
+                && store
+                    .by_id(id)
+                    .is_ok_and(|one| one.is_some_and(|one| one.socket == context.socket))
+        };
+        let left_messages = awaited.iter().any(|id| has_left(id));
+        let left_jobs: BTreeSet<SessionId> =
+            jobs.iter().map(|one| one.session.clone()).filter(|id| has_left(id)).collect();
+        let here: BTreeSet<SessionId> = awaited
+            .iter()
+            .map(|id| SessionId::from(id.as_str()))
+            .chain(jobs.iter().map(|one| one.session.clone()))
+            .chain(limits.iter().map(|one| one.session.clone()))
+            .filter(|id| is_here(id))
+            .collect();
+        self.has_open = !here.is_empty()
+            || self.subscribers.iter().any(|id| is_here(id))
+            || left_messages
+            || !left_jobs.is_empty();
+        for id in &left_jobs {
+            job::settle_open(context, reader, id)?;
+        }
+        if left_messages {
+            send::settle_left(context)?;
+        }
+        Ok(here)
+    }
+
+    /// Returns after which time to look again at the latest.
+    fn attend_one(
+        &mut self,
+        context: &Context,
+        watcher: &mut Watcher<'_>,
+        judged: &SessionStatus,
+    ) -> Result<Option<Duration>, Error> {
+        let now = Timestamp::now();
+        let (reader, _) = watcher.parts();
+        let delivery = self.deliver(context, reader, judged)?;
+        let limit = limits::step(context, reader, judged, now)?;
+        looping::step(context, reader, judged, now)?;
+        let limit = limit.watching.then(|| {
+            let left = limit.look_at.map(|at| at.duration_since(now));
+            left.map_or(LIMITED, |left| Duration::try_from(left).unwrap_or_default()).min(LIMITED)
+        });
+        // A step of the limit may have posted a message.
+        let limit = limit.map(|left| left.max(Duration::from_millis(20)));
+        Ok([delivery, limit].into_iter().flatten().min())
+    }
+
+    /// Delivers the session's messages, one after the other.
+    fn deliver(
+        &mut self,
+        context: &Context,
+        reader: &mut StatusReader<'_>,
+        judged: &SessionStatus,
+    ) -> Result<Option<Duration>, Error> {
+        let id = &judged.seen.session.id;
+        let Some(next) = reader.store.next_message(id)? else {
+            self.in_hand.remove(id);
+            self.held.remove(id);
+            return Ok(None);
+        };
+        if self.in_hand.get(id).is_none_or(|one| one.id() != next.id.as_str()) {
+            let begun = InHand::new(reader, next, Timestamp::now())?;
+            self.in_hand.insert(id.clone(), begun);
+            self.held.remove(id);
+        }
+        let Some(one) = self.in_hand.get_mut(id) else { return Ok(None) };
+        let message = one.id().to_owned();
+        match one.step(context, reader, judged)? {
+            Done::Settled => {
+                self.in_hand.remove(id);
+                context.state.tell_news(id);
+                // The next one is not typed by the same look: the agent has something to do now.
+                Ok(Some(Duration::ZERO))
+            }
+            Done::Look { within, held } => {
+                if let Some(held) = held
+                    && self.held.get(id) != Some(&held)
+                {
+                    reader.store.hold(&message, &held)?;
+                    self.held.insert(id.clone(), held);
+                }
+                let until = one.until().map(|until| until.duration_since(Timestamp::now()));
+                let until = until.map(|left| Duration::try_from(left).unwrap_or_default());
+                Ok(Some(until.map_or(within, |until| until.min(within))))
+            }
+            Done::Left { because } => {
+                reader.store.hold(&message, &because)?;
+                reader.store.leave(&message)?;
+                self.held.insert(id.clone(), because);
+                context.state.tell_news(id);
+                Ok(Some(OPEN))
+            }
+        }
+    }
+
+    /// A session that has left the lists.
+    fn gone(
+        &mut self,
+        watcher: &mut Watcher<'_>,
+        id: &SessionId,
+    ) -> Result<Option<Duration>, Error> {
+        let Some(one) = self.in_hand.remove(id) else { return Ok(None) };
+        let origin = id.origin();
+        if !origin.is_managed() && !unmanaged::lives(origin) {
+            one.gone(watcher.parts().0)?;
+        }
+        Ok(None)
+    }
+
+    fn call_back(&mut self, context: &Context, watcher: &mut Watcher<'_>) {
+        let (reader, judged) = watcher.parts();
+        let mut is_any_open = false;
+        for subscriber in &self.subscribers {
+            // Those of other servers have supervisors of their own.
+            if judged(subscriber).is_none() {
+                continue;
+            }
+            let open = callback::attend(context, reader, subscriber, &judged);
+            is_any_open |= open.logged("call back").unwrap_or(true);
+        }
+        self.callbacks_due = is_any_open.then(|| Instant::now() + CALLBACKS);
+    }
+}

@@ -1,0 +1,132 @@
+//! The supervisor of a tmux server: the one process that delivers messages, follows jobs, continues sessions after limits, interrupts loops,
+//! calls back and notifies.
+//!
+//! It starts by itself with the first session ([`crate::summon`]) and ends when no session lives, nothing is open and nobody watches. It
+//! keeps nothing that is not stored: what is to be done is in the database before it is begun, and what came of it after, so that the next
+//! one goes on where this one was killed.
+//!
+//! One loop on one thread. A [`Watcher`] looks at whatever has changed; the [`desk`] does what a look allows and says when the next is due.
+//! Nothing in it waits, so that no session's trouble delays another's; notifications are sent by a thread of their own.
+
+mod desk;
+mod serving;
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use dogwatch_base::log::Logged as _;
+use dogwatch_base::program;
+use dogwatch_protocol::id::SessionId;
+
+use crate::observe::changes::Waker;
+use crate::watch::Watcher;
+use crate::{Context, Error, summon};
+use desk::Desk;
+pub use serving::{Found, find, report, wait_for};
+
+/// How often it is checked what no event tells: whether there is anything left to do, and whether the program was replaced.
+const ROUND: Duration = Duration::from_secs(1);
+/// How long after the last session it stays: scripts start one session after the other.
+const LINGER: Duration = Duration::from_secs(3);
+
+/// Why a supervisor ended.
+#[derive(Debug)]
+pub enum End {
+    /// No session lives, nothing is open, and nobody watches.
+    NothingLeft,
+    /// Another one serves this server.
+    Other,
+    /// It was asked to.
+    Asked,
+    /// Its program was replaced: the new one is to go on, with this lock.
+    Replaced(File),
+}
+
+/// Serves a tmux server until there is nothing left to do, or the flag is set that `stop` makes of what wakes the loop. Whoever started this
+/// process may have taken the lock for it; else it is taken here.
+pub fn serve(
+    context: &Context,
+    lock: Option<File>,
+    stop: impl FnOnce(Waker) -> Result<Arc<AtomicBool>, Error>,
+) -> Result<End, Error> {
+    let path = context.state.supervisor_lock(&context.socket)?;
+    let failed = || Error::io(format!("lock {}", path.display()));
+    let lock = match lock.filter(|lock| is_at(lock, &path)) {
+        // What is open in two processes is locked by both of them: this one has it already.
+        Some(lock) if lock.try_lock().is_ok() => lock,
+        _ => match summon::take(&path).map_err(failed())? {
+            Some(lock) => lock,
+            None => return Ok(End::Other),
+        },
+    };
+    serving::write(&lock, context).logged("write who serves");
+    let mut watcher = Watcher::acting(context)?;
+    let stop = stop(watcher.waker())?;
+    let program = Program::of_own();
+    let mut desk = Desk::default();
+    let mut used = Instant::now();
+    let mut round = None;
+    loop {
+        let at_most = desk.next_due(ROUND);
+        watcher.next(at_most, &stop)?;
+        if stop.load(Ordering::Relaxed) {
+            return Ok(End::Asked);
+        }
+        let touched = watcher.take_touched();
+        desk.attend(context, &mut watcher, &touched);
+        if round.is_some_and(|at: Instant| at.elapsed() < ROUND) {
+            continue;
+        }
+        round = Some(Instant::now());
+        desk.look_around(context, &mut watcher)?;
+        if program.was_replaced() && !desk.has_hands_on() {
+            return Ok(End::Replaced(lock));
+        }
+        if has_work(&watcher, &desk) || summon::has_clients(context) {
+            used = Instant::now();
+        } else if used.elapsed() > LINGER && watcher.has_told_all() {
+            return Ok(End::NothingLeft);
+        }
+    }
+}
+
+fn has_work(watcher: &Watcher<'_>, desk: &Desk) -> bool {
+    let lives = |id: &SessionId| {
+        let one = watcher.status(id);
+        one.is_some_and(|one| one.seen.is_ours() && !one.verdict.status.is_over())
+    };
+    desk.has_open() || watcher.statuses().any(|one| lives(&one.seen.session.id))
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |about: std::fs::Metadata| (about.dev(), about.ino());
+    let there = std::fs::symlink_metadata(path).ok().map(identity);
+    there.is_some() && file.metadata().ok().map(identity) == there
+}
+
+/// Our own program's file, to notice when an upgrade replaces it.
+#[derive(Debug)]
+struct Program {
+    at_start: Option<(u64, u64)>,
+}
+
+impl Program {
+    fn of_own() -> Self {
+        Self { at_start: Self::now() }
+    }
+
+    fn now() -> Option<(u64, u64)> {
+        let path = program::own_path().logged("find our own program")?;
+        let about = std::fs::metadata(path).ok()?;
+        Some((about.dev(), about.ino()))
+    }
+
+    /// A file that is gone is not one that could go on.
+    fn was_replaced(&self) -> bool {
+        Self::now().is_some_and(|now| self.at_start.is_some_and(|before| before != now))
+    }
+}

@@ -1,0 +1,48 @@
+//! Who supervises a tmux server.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A supervisor about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Serving {
+    pub pid: i32,
+    /// When the process started, as the kernel counts: with the pid, it names this process and no later one.
+    pub start: u64,
+    /// The version of its program.
+    pub version: String,
+    pub program: PathBuf,
+    /// Since when it serves.
+    pub since: Timestamp,
+}
+
+/// What `dogwatch supervisor` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct Supervisor {
+    /// The tmux server's socket.
+    pub socket: PathBuf,
+    /// Whether a supervisor serves it. Without one, the next command that needs it starts it.
+    pub serves: bool,
+    /// Not there for a supervisor that has just started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serving: Option<Serving>,
+    /// Living sessions that dogwatch started on this server.
+    pub sessions: usize,
+    pub open: OpenWork,
+}
+
+/// What is not done yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemas", derive(schemars::JsonSchema))]
+pub struct OpenWork {
+    pub messages: usize,
+    pub jobs: usize,
+    /// Usage limits that are to be acted on.
+    pub limits: usize,
+    /// Sessions that wait to be told of work that they gave away.
+    pub callbacks: usize,
+}
