@@ -120,6 +120,12 @@ impl Delivery {
         }
     }
 
+    /// What comes of it if the pane took no text, because its process was gone just then.
+    pub fn untyped() -> Outcome {
+        let because = "the session has ended: its process is gone, and nothing was typed".into();
+        Outcome::Failed { because }
+    }
+
     fn before(&mut self, sight: &Sight, now: Timestamp) -> Step {
         let held = match (&sight.agent, &sight.input) {
             (Agent::Dialog(question), _) => Held::Refused(format!("a dialog is open: {question}")),

@@ -109,12 +109,17 @@ pub(super) fn deliver(
                 // Written down first: if we are killed in between, no process pastes it again.
                 if reader.store.staging(&message.id, heard, now)? {
                     looking.staged(heard, now);
-                    put(context, &judged, message)?;
+                    if !is_typed(put(context, &judged, message))? {
+                        let outcome = Delivery::untyped();
+                        reader.store.settle(&message.id, &outcome, Timestamp::now())?;
+                        return Ok(outcome);
+                    }
                 }
             }
             Step::Submit => {
                 reader.store.submitting(&message.id, now)?;
-                tmux_input::submit(&context.tmux, pane(&judged)?)?;
+                // Of a pane whose process is gone, the next look says how the session ended.
+                is_typed(tmux_input::submit(&context.tmux, pane(&judged)?))?;
             }
             Step::Done(outcome) => {
                 reader.store.settle(&message.id, &outcome, Timestamp::now())?;
@@ -156,6 +161,14 @@ fn put(context: &Context, judged: &SessionStatus, message: &Message) -> Result<(
         tmux_input::type_text(&context.tmux, pane, &message.text)
     } else {
         tmux_input::paste(&context.tmux, pane, &message.id, &message.text)
+    }
+}
+
+/// `false` if the process in the pane is gone. Nothing was typed then.
+fn is_typed(outcome: Result<(), Error>) -> Result<bool, Error> {
+    match outcome {
+        Err(Error::Tmux(dogwatch_tmux::Error::PaneEnded { .. })) => Ok(false),
+        outcome => outcome.map(|()| true),
     }
 }
 
