@@ -47,6 +47,12 @@ impl State {
             if !is_mark {
                 self.ran.push(command.name.clone());
             }
+            for (_, dies) in self.dying.extract_if(.., |(name, _)| *name == command.name) {
+                self.panes
+                    .iter_mut()
+                    .filter(|pane| pane.id == dies)
+                    .for_each(|pane| pane.dead = true);
+            }
             let refused = self.refusals.front().is_some_and(|(name, _)| *name == command.name);
             let done = match self.refusals.pop_front_if(|_| refused) {
                 Some((_, message)) => Err(message),
@@ -79,7 +85,10 @@ impl State {
         let text = |at: usize| command.operands.get(at).map_or("", String::as_str);
         let value = expand(text(0), &|name| self.value(name, pane));
         let is_true = !value.is_empty() && value != "0";
-        words::block(text(if is_true { 1 } else { 2 })).iter().map(|one| words::parse(one)).collect()
+        words::block(text(if is_true { 1 } else { 2 }))
+            .iter()
+            .map(|one| words::parse(one))
+            .collect()
     }
 
     fn command(&mut self, command: &Parsed, stdin: Option<&[u8]>) -> Done {

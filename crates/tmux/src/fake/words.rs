@@ -158,10 +158,8 @@ mod tests {
         let words = ["a ; b", "ü\n\\\"$x", "", "-p"];
         let print = Command::new("display-message").args(words);
         let text = quote::block(&[print, Command::new("list-sessions")]);
-        let expected = [
-            vec!["display-message", "--", "a ; b", "ü\n\\\"$x", "", "-p"],
-            vec!["list-sessions"],
-        ];
+        let expected =
+            [vec!["display-message", "--", "a ; b", "ü\n\\\"$x", "", "-p"], vec!["list-sessions"]];
         assert_eq!(block(text.to_str().unwrap()), expected);
         assert!(block("").is_empty());
     }

@@ -143,7 +143,8 @@ fn panes_that_take_no_input() {
             Input::keys(PaneId(99), ["Enter"]),
         ];
         let each = inputs.iter().map(|input| shown(server.type_into(input)));
-        let each: Vec<String> = each.chain(server.type_all(&inputs).into_iter().map(shown)).collect();
+        let each: Vec<String> =
+            each.chain(server.type_all(&inputs).into_iter().map(shown)).collect();
         let open = server.type_into(&Input::text(PaneId(1), "x"));
         format!("{each:#?} {}", shown(open))
     });

@@ -40,7 +40,8 @@ fn dead(tmux: &PrivateTmux) -> PaneId {
 /// Its process lives and has closed the terminal: what tmux sees between the end of a process and its exit status.
 fn closed(tmux: &PrivateTmux) -> PaneId {
     let there = tmux.path().join("closed");
-    let script = format!("exec </dev/null >/dev/null 2>&1; : > '{}'; exec sleep 300", there.display());
+    let script =
+        format!("exec </dev/null >/dev/null 2>&1; : > '{}'; exec sleep 300", there.display());
     let pane = shell(tmux, "closed", &script);
     eventually("closed", || there.exists());
     // 3.7 calls it dead only when it has the exit status, too, so there is nothing to wait for.
@@ -203,7 +204,9 @@ fn no_command_ends_the_server() {
             "closing" => closing(&tmux),
             _ => PaneId(99),
         };
-        tmux.server.run_one(Command::new("set-buffer").option('b', "dogwatch-test").arg("x")).unwrap();
+        tmux.server
+            .run_one(Command::new("set-buffer").option('b', "dogwatch-test").arg("x"))
+            .unwrap();
         for command in commands(pane) {
             let shown = command.to_string();
             let outcome = match tmux.server.run_one(command) {

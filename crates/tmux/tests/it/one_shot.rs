@@ -121,9 +121,7 @@ fn what_is_pasted_arrives_as_it_is() {
         &["sh", "-c", &format!("stty -echo; head -n 2 > {}; exec cat", out.display())],
     );
     eventually("stty ran", || tmux.ask("#{pid}").is_some() && out.exists());
-    tmux.server
-        .type_into(&Input::paste(pane, "p", "one;\n#{two}\n"))
-        .unwrap();
+    tmux.server.type_into(&Input::paste(pane, "p", "one;\n#{two}\n")).unwrap();
     eventually("pasted", || fs::read(&out).unwrap() == b"one;\n#{two}\n");
 }
 
