@@ -61,7 +61,7 @@ pub(super) fn block(text: &str) -> Vec<Vec<String>> {
         match byte {
             b'"' => (is_quoted, is_word) = (!is_quoted, true),
             b'\\' if is_quoted => {
-                let is_octal = bytes.peek().is_some_and(|next| next.is_ascii_digit());
+                let is_octal = bytes.peek().is_some_and(u8::is_ascii_digit);
                 let digits: Vec<u8> = bytes.by_ref().take(if is_octal { 3 } else { 1 }).collect();
                 let octal = |sum: u8, digit: &u8| (sum << 3) | (digit & 7);
                 word.push(if is_octal { digits.iter().fold(0, octal) } else { digits[0] });
