@@ -147,6 +147,15 @@ impl SessionFolder {
         Ok(pairs.iter().filter_map(|p| launch::split_pair(p)).collect())
     }
 
+    /// Takes back what the runner needs to start the agent, so that none starts any more; `false` if the runner has it already.
+    pub fn withdraw(&self) -> Result<bool, StoreError> {
+        match fs::remove_file(&self.handover) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(StoreError::writing(&self.handover, source)),
+        }
+    }
+
     fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         let path = self.path.join(name);
         read_regular(&path, MAX_FILE).map_err(|source| StoreError::NotReadable { path, source })
@@ -284,11 +293,20 @@ mod tests {
         assert_eq!(folder.argv().unwrap(), ["a", "b c\n"]);
         assert_eq!(folder.take_environment().unwrap(), [("K".into(), "v=w".into())]);
         assert!(!folder.handover.exists(), "secrets do not stay on disk");
+        assert!(!folder.withdraw().unwrap(), "the runner has it");
         for entry in fs::read_dir(folder.path()).unwrap() {
             let mode = entry.unwrap().metadata().unwrap().mode() & 0o777;
             assert_eq!(mode, 0o600);
         }
         assert_eq!((folder.started(), folder.ended()), (None, None));
+    }
+
+    #[test]
+    fn what_was_withdrawn_starts_nothing() {
+        let (_tmp, folder) = folder();
+        let _held = folder.create(&launch(), None).unwrap();
+        assert!(folder.withdraw().unwrap());
+        assert!(folder.take_environment().is_err());
     }
 
     #[test]

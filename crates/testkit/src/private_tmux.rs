@@ -1,6 +1,7 @@
 //! A private tmux server for one test.
 
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::time::Duration;
 #[cfg(not(target_os = "linux"))]
 use std::time::Instant;
@@ -76,6 +77,13 @@ impl PrivateTmux {
     pub fn ask(&self, format: &str) -> Option<String> {
         let reply = self.server.run_one(Command::new("display-message").flag('p').arg(format));
         Some(reply.ok()?.first_line().into_owned())
+    }
+
+    /// A `tmux` with these words, as a person would call it.
+    pub fn words(&self, words: &[&str]) -> Output {
+        let mut tmux = std::process::Command::new("tmux");
+        let socket = self.socket();
+        tmux.args(["-u", "-f", "/dev/null", "-N", "-S"]).arg(socket).args(words).output().unwrap()
     }
 
     pub fn has_session(&self, session: &str) -> bool {

@@ -16,12 +16,40 @@ pub struct Command {
     operands: Vec<OsString>,
     stdin: Option<Vec<u8>>,
     runs_on: bool,
+    is_guard: bool,
 }
+
+/// Commands that write to the terminal of a pane, or have to do with it.
+const WRITING: [&str; 7] = [
+    "send-keys",
+    "send-prefix",
+    "paste-buffer",
+    "copy-mode",
+    "pipe-pane",
+    "respawn-pane",
+    "respawn-window",
+];
 
 impl Command {
     /// `name` is a full command name such as `new-session`, never an alias.
     pub fn new(name: &'static str) -> Self {
-        Self { name, options: vec![], operands: vec![], stdin: None, runs_on: false }
+        debug_assert!(!WRITING.contains(&name), "it can end the server: use Input");
+        Self::unguarded(name)
+    }
+
+    /// Also one that writes to a pane, which only [`crate::Input`] makes.
+    pub(crate) fn unguarded(name: &'static str) -> Self {
+        let (options, operands) = (vec![], vec![]);
+        Self { name, options, operands, stdin: None, runs_on: false, is_guard: false }
+    }
+
+    /// Runs other commands and prints what came of it: see [`crate::input`].
+    pub(crate) fn guard(self) -> Self {
+        Self { is_guard: true, ..self }
+    }
+
+    pub(crate) fn is_guard(&self) -> bool {
+        self.is_guard
     }
 
     /// Expands a format for one pane; fails if the pane is gone.
@@ -153,7 +181,7 @@ mod tests {
 
     #[test]
     fn operands_come_after_dashes_whatever_the_order_of_calls() {
-        let command = Command::new("send-keys").arg("-x").flag('l').target(PaneId(4));
+        let command = Command::unguarded("send-keys").arg("-x").flag('l').target(PaneId(4));
         assert_eq!(words(&command), ["send-keys", "-l", "-t", "%4", "--", "-x"]);
     }
 

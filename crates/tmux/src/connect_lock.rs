@@ -33,7 +33,7 @@ pub(crate) struct ConnectLock {
 }
 
 /// Commands after which tmux announces something to every control client.
-const ANNOUNCED: [&str; 26] = [
+const ANNOUNCED: [&str; 27] = [
     "new-session",
     "kill-session",
     "rename-session",
@@ -61,6 +61,8 @@ const ANNOUNCED: [&str; 26] = [
     "load-buffer",
     "paste-buffer",
     "delete-buffer",
+    // What it runs may be any of these.
+    "if-shell",
 ];
 
 pub(crate) fn is_announced(command: &str) -> bool {

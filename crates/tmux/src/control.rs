@@ -27,7 +27,6 @@ mod note;
 mod parent_death_guard;
 mod pending;
 mod proto;
-mod quote;
 mod supervisor;
 
 pub use client::Control;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{BadName, BadRow, Version};
+use crate::{BadName, BadRow, PaneId, Version};
 
 /// Why a tmux command failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -32,6 +32,9 @@ pub enum Error {
     DuplicateSession { name: String },
     #[error("tmux has no {target}")]
     NotFound { target: String },
+    /// Nothing was typed.
+    #[error("the process in pane {pane} has ended, so nothing was typed")]
+    PaneEnded { pane: PaneId },
     /// Whether the command was or will be executed is unknown.
     #[error("tmux did not answer `{command}` within {} s", after.as_secs_f32())]
     Timeout { command: String, after: Duration },
@@ -74,6 +77,7 @@ impl Error {
                 Some("choose another name, or end the existing session first")
             }
             Self::NotFound { .. } => Some("`dogwatch ls` lists the sessions"),
+            Self::PaneEnded { .. } => Some("`dogwatch ls --all` says how the session ended"),
             Self::Timeout { .. } => Some(
                 "the tmux server hangs or the machine is overloaded; check whether `tmux ls` answers",
             ),

@@ -15,7 +15,7 @@ pub struct Fault {
     pub needs_lock: bool,
 }
 
-const FAULTS: [Fault; 5] = [
+const FAULTS: [Fault; 7] = [
     Fault {
         since: "3.2",
         fixed_in: "3.3",
@@ -35,6 +35,20 @@ const FAULTS: [Fault; 5] = [
         fixed_in: "3.4",
         what: "the server crashes on a layout that it cannot parse",
         handled: "dogwatch sends only tested layouts",
+        needs_lock: false,
+    },
+    Fault {
+        since: "3.2",
+        fixed_in: "3.4",
+        what: "the server crashes when text is pasted into a pane whose process has ended",
+        handled: "dogwatch lets tmux check that in the same call",
+        needs_lock: false,
+    },
+    Fault {
+        since: "3.3",
+        fixed_in: "3.5",
+        what: "with `focus-events on`, the server can crash when you switch to a pane whose program was killed",
+        handled: "dogwatch's runner switches focus reports off when the agent ends; a pane whose runner was killed too is not protected from your own keys",
         needs_lock: false,
     },
     Fault {
@@ -71,16 +85,16 @@ mod tests {
     #[test]
     fn bugs_by_version() {
         for (version, expected) in [
-            ("3.2", 4),
-            ("3.2a", 4),
-            ("3.3a", 3),
-            ("3.4", 2),
+            ("3.2", 5),
+            ("3.2a", 5),
+            ("3.3a", 5),
+            ("3.4", 3),
             ("3.5a", 2),
             ("next-3.6", 2),
             ("3.6b", 1),
             ("3.7", 0),
             ("3.7c", 0),
-            ("openbsd-7.4", 4),
+            ("openbsd-7.4", 5),
         ] {
             let version = Version::parse(version).unwrap();
             assert_eq!(version.faults().len(), expected, "{version}");

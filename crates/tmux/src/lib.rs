@@ -23,9 +23,11 @@
 //!
 //! Both start `tmux` processes; one-shot ones through a [`Transport`], so that tests can use the `fake` instead.
 //!
-//! Two rules hold everywhere. A target is exact: a [`Target`] is an id or `=name:`, because tmux
-//! matches a bare name as a prefix and would kill `web2` for `web`. And text from tmux is
-//! bytes until the caller decides how to decode it: pane text and paths need not be UTF-8.
+//! Three rules hold everywhere. A target is exact: a [`Target`] is an id or `=name:`, because tmux
+//! matches a bare name as a prefix and would kill `web2` for `web`. Text from tmux is
+//! bytes until the caller decides how to decode it: pane text and paths need not be UTF-8. And only an
+//! [`Input`] writes to a pane: tmux itself looks first whether the pane has a process, because several versions
+//! crash if it has none.
 
 mod capture;
 mod chain;
@@ -39,12 +41,14 @@ mod explain;
 pub mod fake;
 mod faults;
 mod ids;
+mod input;
 mod limbo;
 mod name;
 mod nonce;
 mod oneshot;
 mod pane_list;
 mod process;
+mod quote;
 mod reply;
 mod rows;
 mod server;
@@ -61,6 +65,7 @@ pub use command::{Command, escape_format};
 pub use error::Error;
 pub use faults::Fault;
 pub use ids::{BadId, PaneId, SessionNo, WindowId};
+pub use input::Input;
 pub use name::{ANCHOR_PREFIX, BadName, SessionName};
 pub use oneshot::Running;
 pub use pane_list::{ListedPane, PaneList};

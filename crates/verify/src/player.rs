@@ -14,7 +14,7 @@ use dogwatch_engine::actions::spawn::{self, Place, What};
 use dogwatch_engine::observe::processes;
 use dogwatch_engine::observe::status::StatusReader;
 use dogwatch_protocol::verification::{Situation, Start};
-use dogwatch_tmux::{CaptureOptions, Command, PaneId};
+use dogwatch_tmux::{CaptureOptions, Command, Input, PaneId};
 use jiff::{Timestamp, Zoned};
 use model_double::{Outcome, Question};
 use rustix::process::Signal;
@@ -198,12 +198,11 @@ impl<'w> Player<'w> {
 
     pub(crate) fn keys(&self, keys: &[&str]) -> Played {
         let pane = self.pane.ok_or_else(|| Stopped("it has no pane".to_owned()))?;
-        let (literal, keys) = match keys {
-            ["-l", rest @ ..] => (true, rest),
-            all => (false, all),
+        let input = match keys {
+            ["-l", text] => Input::text(pane, *text),
+            keys => Input::keys(pane, keys),
         };
-        let command = Command::new("send-keys").flag_if(literal, 'l').target(pane);
-        self.world.context.tmux.run_one(command.args(keys)).map_err(Error::from)?;
+        self.world.context.tmux.type_into(&input).map_err(Error::from)?;
         Ok(())
     }
 

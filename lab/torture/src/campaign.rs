@@ -162,17 +162,12 @@ impl<'a> Campaign<'a> {
     /// commands exclude each other with a lock; one that is killed releases it before its tmux is done.
     fn server_was_lost(&self, round: &Round, now: Option<i32>) {
         let stage = self.stage;
-        let killed = round.acts.iter().any(|act| act.cut_us.is_some())
-            || matches!(
-                round.fault,
-                Fault::KillService(_) | Fault::KillControlClient | Fault::KillTmuxCommand
-            );
         stage.log(format_args!("the tmux server went from {:?} to {now:?}", self.server));
         stage.ledger().change_all(|entry| {
             entry.truth.terminal_gone = true;
             entry.truth.spawn_disturbed |= entry.truth.refused;
         });
-        if killed && self.has_fault_4980 {
+        if round.may_crash_tmux() && self.has_fault_4980 {
             stage.checked("tmux servers lost to tmux/tmux#4980", 1);
         } else {
             stage.violation(format_args!("the tmux server went from {:?} to {now:?}", self.server));

@@ -68,9 +68,14 @@ fn environment(command: &mut Command, name: &str, scene: &str) {
     command.env("TORTURE_NAME", name).env("TORTURE_SCENE", scene).env("TORTURE_API_KEY", SECRET);
 }
 
+/// The name of the session that an operation of this round starts.
+pub(crate) fn name_of(stage: &Stage, number: usize) -> String {
+    format!("t{}x{number}", stage.round())
+}
+
 pub(crate) fn spawn(stage: &Stage, number: usize, role: Role, cut: Option<Duration>) -> Ended {
     let world = &stage.world;
-    let name = format!("t{}x{number}", stage.round());
+    let name = name_of(stage, number);
     let scene = world.path("scenes").join(format!("{name}.toml"));
     let prompt = world.path("scenes").join("prompt.txt").display().to_string();
     let witness = world.witness(&name).display().to_string();
@@ -138,15 +143,26 @@ fn send(
     cut: Option<Duration>,
 ) -> Option<Ended> {
     let name = stage.ledger().pick(pick, |entry| entry.role == Role::Agent)?;
-    let text = format!("message {} of round {}", number, stage.round());
-    let mut args = vec!["send", &name, &text, "--timeout", "6s", "--json"];
+    Some(send_to(stage, &name, &number.to_string(), now, cut))
+}
+
+/// A message that says which one it is.
+pub(crate) fn send_to(
+    stage: &Stage,
+    name: &str,
+    what: &str,
+    now: bool,
+    cut: Option<Duration>,
+) -> Ended {
+    let text = format!("message {what} of round {}", stage.round());
+    let mut args = vec!["send", name, &text, "--timeout", "6s", "--json"];
     if now {
         args.extend(["--when", "now"]);
     }
     let ended = stage.run(&format!("send {name}"), stage.world.command(&args), cut);
     let outcome = ended.json()["outcome"].as_str().map(ToOwned::to_owned);
-    stage.ledger().messages.push(Message { session: name, text, outcome });
-    Some(ended)
+    stage.ledger().messages.push(Message { session: name.to_owned(), text, outcome });
+    ended
 }
 
 fn job(stage: &Stage, number: usize, pick: u64, cut: Option<Duration>) -> Option<Ended> {

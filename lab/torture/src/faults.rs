@@ -52,6 +52,7 @@ pub(crate) fn inject(stage: &Stage, round: &Round, targets: &mut Targets) {
         Fault::None => true,
         Fault::KillRunner => kill_runner(stage, round.fault_pick, targets),
         Fault::KillAgent => kill_agent(stage, round.fault_pick),
+        Fault::DyingAgents => dying_agents(stage, round.fault_pick),
         Fault::KillServer | Fault::EndServer => end_server(stage, round.fault),
         Fault::KillControlClient => kill_control_client(round.fault_pick, targets),
         Fault::KillTmuxCommand => kill_tmux_command(stage),
@@ -142,6 +143,36 @@ fn kill_agent(stage: &Stage, pick: u64) -> bool {
     drop(ledger);
     stage.log(format_args!("agent of {name}, {pid}"));
     process::try_signal(pid, Signal::KILL)
+}
+
+/// How many agents die in one round, and how many write to each.
+const DYING: usize = 4;
+const WRITERS: usize = 3;
+/// The number of the first in names, after those of the operations.
+const FIRST_DYING: usize = 100;
+
+/// Messages to agents that are killed while they are typed: no server may end, and none may be said to be delivered that was not.
+fn dying_agents(stage: &Stage, pick: u64) -> bool {
+    let mut is_done = false;
+    for number in FIRST_DYING..FIRST_DYING + DYING {
+        let _ = deeds::spawn(stage, number, crate::plan::Role::Agent, None);
+        let name = deeds::name_of(stage, number);
+        let Some(pid) = stage.ledger().get(&name).and_then(|entry| entry.pid) else { continue };
+        // From before it shows its box to after it took the first message.
+        let spread = u64::try_from(number).unwrap_or(0).wrapping_mul(0x9e37_79b9) ^ pick;
+        let after = Duration::from_millis(150 + spread % 900);
+        std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (name, text) = (&name, format!("{writer} to {number}"));
+                scope.spawn(move || deeds::send_to(stage, name, &text, writer == 0, None));
+            }
+            // sleep: the time of the kill, by the plan.
+            std::thread::sleep(after);
+            stage.ledger().change(&name, |entry| entry.truth.agent_killed = true);
+            is_done |= process::try_signal(pid, Signal::KILL);
+        });
+    }
+    is_done
 }
 
 fn end_server(stage: &Stage, fault: Fault) -> bool {

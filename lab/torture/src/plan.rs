@@ -95,6 +95,8 @@ pub(crate) enum Fault {
     None,
     KillRunner,
     KillAgent,
+    /// Messages are typed into agents that are killed meanwhile.
+    DyingAgents,
     KillServer,
     EndServer,
     KillControlClient,
@@ -141,6 +143,7 @@ impl Fault {
             Self::None => "none".to_owned(),
             Self::KillRunner => "kill -9 runner".to_owned(),
             Self::KillAgent => "kill -9 agent".to_owned(),
+            Self::DyingAgents => "dying".to_owned(),
             Self::KillServer => "kill -9 tmux server".to_owned(),
             Self::EndServer => "tmux kill-server".to_owned(),
             Self::KillControlClient => "kill -9 tmux control client".to_owned(),
@@ -172,6 +175,7 @@ const FAULTS: &[(u64, Fault)] = &[
     (6, Fault::None),
     (8, Fault::KillRunner),
     (8, Fault::KillAgent),
+    (6, Fault::DyingAgents),
     (4, Fault::KillServer),
     (3, Fault::EndServer),
     (4, Fault::KillControlClient),
@@ -212,7 +216,11 @@ impl Round {
     pub(crate) fn draw(seed: u64, number: u32) -> Self {
         let mut dice = Dice::of_round(seed, number);
         let fault = dice.weighted(FAULTS);
-        let acts = (0..dice.between(5, 9)).map(|_| draw_act(&mut dice)).collect();
+        let mut acts: Vec<Act> = (0..dice.between(5, 9)).map(|_| draw_act(&mut dice)).collect();
+        if fault == Fault::DyingAgents {
+            // A command that is killed may end an old tmux server (tmux/tmux#4980); here nothing else may.
+            acts.iter_mut().for_each(|act| act.cut_us = None);
+        }
         Self {
             fault,
             fault_after_ms: dice.below(350),
@@ -220,6 +228,17 @@ impl Round {
             fault_pick: dice.next(),
             acts,
         }
+    }
+}
+
+impl Round {
+    /// Whether a process is killed that may have held the lock against tmux/tmux#4980.
+    pub(crate) fn may_crash_tmux(&self) -> bool {
+        let is_service = matches!(
+            self.fault,
+            Fault::KillService(_) | Fault::KillControlClient | Fault::KillTmuxCommand
+        );
+        is_service || self.acts.iter().any(|act| act.cut_us.is_some())
     }
 }
 
@@ -291,6 +310,16 @@ mod tests {
         }
         let differ = (0..200).filter(|&n| Round::draw(7, n) != Round::draw(8, n)).count();
         assert_eq!(differ, 200);
+    }
+
+    #[test]
+    fn nothing_excuses_a_lost_server_while_agents_die() {
+        let rounds = (0..600).map(|number| Round::draw(1, number));
+        let mut dying = rounds.filter(|round| round.fault == Fault::DyingAgents).peekable();
+        assert!(dying.peek().is_some());
+        assert!(dying.all(|round| !round.may_crash_tmux()));
+        let kill = Round { fault: Fault::KillTmuxCommand, ..Round::draw(1, 0) };
+        assert!(kill.may_crash_tmux());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use dogwatch_testkit::{TestEnv, process};
+use dogwatch_testkit::{TestEnv, eventually, process};
 use rustix::process::Signal;
 
 #[test]
@@ -55,4 +55,28 @@ fn kills_killed_at_any_moment() {
             "{seen}"
         );
     }
+}
+
+/// tmux does what it was asked to once it goes on, long after `spawn` has given up. No agent starts then.
+#[test]
+fn a_server_that_is_stopped_starts_nothing_later() {
+    let env = TestEnv::new();
+    env.tmux(&["new-session", "-d", "-s", "mine", "cat"]);
+    let server: i32 = env.tmux(&["display-message", "-p", "#{pid}"]).parse().unwrap();
+    let late = ["spawn", "--name", "late", "--", "sh", "-c", "echo ran >> ran; exec sleep 300"];
+    process::signal(server, Signal::STOP);
+    let said = env.dogwatch(&late);
+    process::signal(server, Signal::CONT);
+    assert_eq!(said.code, Some(124), "{said}");
+    assert!(said.stderr.starts_with("error: session late was not started: "), "{said}");
+    let sessions = || env.tmux(&["list-sessions", "-F", "#{session_name}"]);
+    eventually("nothing is left in tmux", || sessions() == "mine");
+    let listed = env.dogwatch(&["ls", "--all", "--json"]).success().json();
+    assert!(listed["sessions"].as_array().unwrap().is_empty(), "{listed}");
+    assert!(!env.work().join("ran").exists());
+    // The name is free, and the agent of the second try is the only one that ever ran.
+    let _ = env.dogwatch(&late).success();
+    let ran = || std::fs::read_to_string(env.work().join("ran")).unwrap_or_default();
+    eventually("it runs", || !ran().is_empty());
+    assert_eq!(ran(), "ran\n");
 }

@@ -20,6 +20,15 @@ fn agent(env: &TestEnv, box_: &str, then: &str) {
 
 /// The same with something that it does at its prompt before it takes anything.
 fn agent_with(env: &TestEnv, first: &str, box_: &str, then: &str) {
+    spawn_agent(env, "a", first, box_, then);
+}
+
+/// One that does everything right, with a name.
+pub(crate) fn agent_named(env: &TestEnv, name: &str) {
+    spawn_agent(env, name, "", "", "");
+}
+
+fn spawn_agent(env: &TestEnv, name: &str, first: &str, box_: &str, then: &str) {
     env.write("prompt.txt", PROMPT);
     env.write("dialog.txt", DIALOG.trim_end());
     let scenario = format!(
@@ -36,9 +45,9 @@ fn agent_with(env: &TestEnv, first: &str, box_: &str, then: &str) {
     let file = env.write("agent.toml", scenario);
     let script = format!("exec '{}' lab actor '{}'", dogwatch(), file.display());
     env.add_profile("codex", "[input]\ncommand_prefixes = ['!', '/']\n", &script);
-    env.spawn(&["codex", "--name", "a"]);
+    env.spawn(&["codex", "--name", name]);
     eventually("it is at its prompt", || {
-        env.dogwatch(&["why", "a", "--json"]).success().json()["state"] == "idle"
+        env.dogwatch(&["why", name, "--json"]).success().json()["state"] == "idle"
     });
 }
 

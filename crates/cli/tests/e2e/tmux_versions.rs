@@ -207,3 +207,75 @@ PATH='{real}' exec tmux "$@""#
         assert!(output.to_string().contains("too long for tmux"), "{args:?}: {output}");
     }
 }
+
+/// A terminal in another tmux, with a client of our server in it.
+fn client(env: &TestEnv, session: &str) -> String {
+    let outer = env.another_socket("outer");
+    let attach = format!("env -u TMUX tmux -S {} attach -t ={session}:", env.socket().display());
+    env.tmux_on(&outer, &["new-session", "-d", "-s", "outer", "-x", "120", "-y", "40", &attach]);
+    let clients = || env.tmux(&["list-clients", "-F", "#{client_name} #{client_flags}"]);
+    eventually("a client with the focus", || clients().contains("focused"));
+    env.tmux(&["list-clients", "-F", "#{client_name}"])
+}
+
+/// With `focus-events on`, 3.3 and 3.4 crash when a client comes to a pane whose program asked for focus reports and is gone. All agents
+/// ask for them, and one that was killed did not take it back.
+#[test]
+fn looking_at_agents_that_died_ends_no_server() {
+    let env = TestEnv::new();
+    let asks = "printf '\\033[?1004h'; exec sleep 300";
+    let killed = env.spawn_script("killed", asks);
+    let lost = env.spawn_script("lost", asks);
+    env.tmux(&["set-option", "-g", "focus-events", "on"]);
+    env.tmux(&["new-session", "-d", "-s", "mine", "-x", "80", "-y", "24", "env PS1='$ ' sh"]);
+    let server = env.server_pid();
+    let client = client(&env, "mine");
+    let is_dead = |pane: &str| env.tmux(&["list-panes", "-t", pane, "-F", "#{pane_dead}"]) == "1";
+    let kill = |pid: i32| kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    // Its runner takes it back, so that a person can look, too.
+    kill(killed.pid);
+    eventually("killed", || is_dead(&killed.pane));
+    let go = |session: &str| {
+        env.tmux(&["switch-client", "-c", &client, "-t", &format!("={session}:")]);
+        assert_eq!(env.server_pid(), server, "the server has ended at {session}");
+    };
+    go("killed");
+    go("mine");
+    // Without a runner, dogwatch does before it puts a client there.
+    let runner = env.tmux(&["list-panes", "-t", &lost.pane, "-F", "#{pane_pid}"]);
+    kill(runner.parse().unwrap());
+    eventually("lost", || is_dead(&lost.pane));
+    let pane = env.tmux(&["list-panes", "-t", "=mine:", "-F", "#{pane_id}"]);
+    let mut attach = env.command(&["attach", "lost"]);
+    attach.env("TMUX", format!("{},1,0", env.socket().display())).env("TMUX_PANE", pane);
+    let _ = env.run(&mut attach).success();
+    eventually("there", || env.tmux(&["list-clients", "-F", "#{session_name}"]) == "lost");
+    go("mine");
+}
+
+/// Two senders and a killer at each agent.
+#[test]
+fn messages_to_agents_that_die_end_no_server() {
+    let env = TestEnv::new();
+    env.tmux(&["new-session", "-d", "-s", "mine", "cat"]);
+    let server = env.server_pid();
+    for round in 0..5_u64 {
+        let name = format!("a{round}");
+        super::send::agent_named(&env, &name);
+        let pid = env.seen(&name)["pid"].as_i64().unwrap();
+        let send = |text: &str| {
+            let args = ["send", &name, text, "--timeout", "5s", "--json"];
+            let mut command = env.command(&args);
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let senders = [send("one"), send("two")];
+        // sleep: the kill has to come while they type; each round a little later.
+        thread::sleep(Duration::from_millis(20 + 25 * round));
+        kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+        for sender in senders {
+            let said = sender.wait_with_output().unwrap();
+            assert!(said.status.code().is_some(), "{said:?}");
+        }
+        assert_eq!(env.server_pid(), server, "the server has ended in round {round}");
+    }
+}

@@ -124,6 +124,12 @@ impl Delivery {
         }
     }
 
+    /// What comes of it if the pane took no text, because its process was gone just then.
+    pub fn untyped() -> Outcome {
+        let because = "the session has ended: its process is gone, and nothing was typed".into();
+        Outcome::Failed { because }
+    }
+
     /// Waits for the agent until then; without it, as long as it takes.
     #[must_use]
     pub fn limited(self, until: Option<Timestamp>) -> Self {

@@ -4,7 +4,7 @@ use std::process;
 
 use dogwatch_core::attention;
 use dogwatch_store::Which;
-use dogwatch_tmux::{PaneId, Target};
+use dogwatch_tmux::{Input, PaneId, Target};
 use jiff::Timestamp;
 
 use crate::error::SessionError;
@@ -62,6 +62,8 @@ pub fn way(
     let mut tmux = process::Command::new(&context.tmux.program);
     dogwatch_base::program::withhold_secrets(&mut tmux);
     tmux.arg("-u").arg("-S").arg(&context.socket);
+    // Its process may be gone, or go just now.
+    tmux.args(Input::forget_focus(pane.pane_id).words()).arg(";");
     let is_switch = from.around.is_some_and(|socket| is_same(socket, &context.socket));
     if is_switch {
         tmux.arg("switch-client");

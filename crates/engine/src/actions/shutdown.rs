@@ -9,7 +9,7 @@ use dogwatch_base::log::Logged as _;
 use dogwatch_core::profile::Press;
 use dogwatch_core::record::ProcessIdent;
 use dogwatch_core::shutdown::{self, How, Step};
-use dogwatch_tmux::{Command, PaneId};
+use dogwatch_tmux::{Input, PaneId};
 use rustix::process::Signal;
 
 use crate::Context;
@@ -149,25 +149,24 @@ fn take_steps(context: &Context, open: &mut [Ending<'_>], now: Instant) {
 
 /// Presses keys in panes, by one tmux process; returns the panes that did not take them.
 fn press_all(context: &Context, keys: &[(PaneId, Vec<String>)]) -> HashSet<PaneId> {
-    let commands = |(pane, keys): &(PaneId, Vec<String>)| press_commands(*pane, keys);
-    let all: Vec<Command> = keys.iter().flat_map(commands).collect();
-    if all.is_empty() || context.tmux.run(&all).is_ok() {
-        return HashSet::new();
-    }
-    // A chain ends at its first error. Keys that are pressed once more only say "leave" again.
-    let is_missed = |(pane, keys): &&(PaneId, Vec<String>)| !press(context, *pane, keys);
-    keys.iter().filter(is_missed).map(|(pane, _)| *pane).collect()
+    let inputs: Vec<Input> = keys.iter().map(|(pane, keys)| Input::keys(*pane, keys)).collect();
+    // Should tmux fail, keys may be pressed once more: they only say "leave" again.
+    let outcomes = context.tmux.type_all(&inputs).into_iter().map(is_typed);
+    let missed = inputs.iter().zip(outcomes).filter(|(_, is_typed)| !is_typed);
+    missed.map(|(input, _)| input.pane()).collect()
 }
 
-/// Copy mode would swallow keys, so it is left before.
-fn press_commands(pane: PaneId, keys: &[String]) -> [Command; 2] {
-    let leave_mode = Command::new("copy-mode").flag('q').target(pane);
-    [leave_mode, Command::new("send-keys").target(pane).args(keys)]
+/// A pane whose process is gone takes no keys, which is no failure: it is what they are for.
+fn is_typed(outcome: Result<(), dogwatch_tmux::Error>) -> bool {
+    match outcome {
+        Err(dogwatch_tmux::Error::PaneEnded { .. }) => false,
+        outcome => outcome.logged("press keys").is_some(),
+    }
 }
 
 /// Presses keys in a pane.
 pub(super) fn press(context: &Context, pane: PaneId, keys: &[String]) -> bool {
-    context.tmux.run(&press_commands(pane, keys)).is_ok()
+    is_typed(context.tmux.type_into(&Input::keys(pane, keys)))
 }
 
 /// The agent's own way out. A profile that was removed since must not stand in the way of an end.

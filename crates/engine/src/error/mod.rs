@@ -87,6 +87,7 @@ codes! { dogwatch_tmux::Error:
     Self::TooOld { .. } => Tmux "tmux_too_old";
     Self::Denied { .. } => Tmux "tmux_denied";
     Self::BadName(_) => Usage "bad_name";
+    Self::PaneEnded { .. } => Conflict "pane_ended";
     _ => Tmux "tmux";
 }
 

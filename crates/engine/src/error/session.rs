@@ -42,6 +42,9 @@ pub enum SessionError {
     LaunchFailed { name: String, reason: String },
     #[error("session {name} was created, but its program did not start within {seconds} s")]
     StartNotConfirmed { name: String, seconds: u64 },
+    /// What tmux may still do of it starts nothing.
+    #[error("session {name} was not started: tmux did not start it within {seconds} s")]
+    NotStarted { name: String, seconds: u64 },
     #[error("cannot end session {name}: {reason}")]
     NotEnded { name: String, reason: String },
     #[error("no screen of session {name} was saved: {reason}")]
@@ -63,6 +66,7 @@ codes! { SessionError:
     Self::BadVariable { .. } => Usage BAD_ARGUMENT;
     Self::LaunchFailed { .. } => Agent "launch_failed";
     Self::StartNotConfirmed { .. } => Timeout "start_not_confirmed";
+    Self::NotStarted { .. } => Timeout "not_started";
     Self::NotEnded { .. } => Failed "not_ended";
     Self::NothingKept { .. } => NotFound "nothing_kept";
 }
@@ -90,6 +94,9 @@ impl SessionError {
                 format!(
                     "only ended sessions can be archived; to end and archive it: dogwatch kill {name}"
                 )
+            }
+            Self::NotStarted { .. } => {
+                "nothing of it is left; check whether `tmux ls` answers, and try again".to_owned()
             }
             Self::StartNotConfirmed { name, .. } => {
                 format!(

@@ -59,7 +59,11 @@ const STOPPING: Duration = Duration::from_mins(1);
 /// Runs the session with this id to its end; returns the status to exit with.
 pub fn run(state: &StateDir, id: &str) -> Result<u8, StoreError> {
     let folder = state.session(id);
-    let argv = folder.argv()?;
+    let argv = folder.argv().inspect_err(|_| {
+        if !folder.path().exists() {
+            leave_unwanted_session(id);
+        }
+    })?;
     let mut record = Record { state, folder: &folder, id };
     let environment = match folder.take_environment() {
         Ok(environment) => with_pane_variables(environment),
@@ -138,6 +142,24 @@ fn settle_down() {
 fn socket() -> Option<PathBuf> {
     let tmux = std::env::var("TMUX").ok()?;
     tmux.split(',').next().filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// `spawn` has given up, and tmux made the session later all the same. Nobody knows of it, so it goes, and we with it.
+fn leave_unwanted_session(id: &str) {
+    // Set for the whole tmux session by the `spawn` that made it; a pane beside others closes by itself.
+    if std::env::var("DOGWATCH_SESSION").is_ok_and(|of| of == id) {
+        let Some((server, pane)) = own_pane() else { return };
+        let kill = dogwatch_tmux::Command::new("kill-session").target(pane);
+        server.run_one(kill).logged("end a session that was given up");
+    }
+}
+
+/// The pane that we run in, and its server.
+fn own_pane() -> Option<(Server, PaneId)> {
+    let pane: PaneId = std::env::var("TMUX_PANE").ok()?.parse().ok()?;
+    let mut server = Server::new(Socket::Path(socket()?));
+    server.deadline = SCREEN_PATIENCE;
+    Some((server, pane))
 }
 
 /// The session's own environment says whether to log; ours is tmux's.
@@ -394,10 +416,7 @@ impl Record<'_> {
     /// Keeps what is on the screen: our pane still lives as long as we do.
     fn keep_screen(&self) {
         let keep = || {
-            let tmux = std::env::var("TMUX").ok()?;
-            let pane: PaneId = std::env::var("TMUX_PANE").ok()?.parse().ok()?;
-            let mut server = Server::new(Socket::Path(tmux.split(',').next()?.into()));
-            server.deadline = SCREEN_PATIENCE;
+            let (server, pane) = own_pane()?;
             let options = CaptureOptions { lines: Some(HISTORY), ansi: true, joined: false };
             let screen = server.capture(pane, options).logged("capture a screen")?;
             self.folder.keep_screen(screen.bytes()).logged("keep a screen")

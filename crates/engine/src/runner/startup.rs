@@ -15,11 +15,10 @@ use dogwatch_base::program;
 use dogwatch_core::record::Exit;
 use dogwatch_core::startup::{Fallback, Reduced};
 use dogwatch_store::{SessionFolder, StateDir, Store};
-use dogwatch_tmux::{CaptureOptions, PaneId, Server, Socket};
+use dogwatch_tmux::CaptureOptions;
 use jiff::Timestamp;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::SCREEN_PATIENCE;
 use crate::observe::capture::HISTORY;
 use crate::observe::{binaries, processes};
 
@@ -96,10 +95,7 @@ fn has_told(state: &StateDir, id: &str) -> bool {
 
 /// What is on the screen of the pane that we run in.
 fn screen() -> Option<String> {
-    let tmux = std::env::var("TMUX").ok()?;
-    let pane: PaneId = std::env::var("TMUX_PANE").ok()?.parse().ok()?;
-    let mut server = Server::new(Socket::Path(tmux.split(',').next()?.into()));
-    server.deadline = SCREEN_PATIENCE;
+    let (server, pane) = super::own_pane()?;
     let options = CaptureOptions { lines: Some(HISTORY), ansi: false, joined: true };
     let screen = server.capture(pane, options).logged("capture a screen")?;
     Some(String::from_utf8_lossy(screen.bytes()).into_owned())

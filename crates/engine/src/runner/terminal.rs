@@ -9,7 +9,10 @@ use rustix::termios::{
 };
 
 /// Asks a terminal how it is, and its answer: "well". It answers in the order of what it is sent.
-const QUESTION: &[u8] = b"\x1b[5n";
+///
+/// Before that, focus reports are switched off, which an agent that was killed left on: tmux 3.3 and 3.4 (with `focus-events on`)
+/// crash, with all sessions, when a client comes to or leaves such a pane after its process has ended.
+const QUESTION: &[u8] = b"\x1b[?1004l\x1b[5n";
 const ANSWER: &[u8] = b"\x1b[0n";
 
 /// The pane's terminal, as a shell sees it: one process group has it at a time, each with the modes it

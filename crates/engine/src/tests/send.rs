@@ -42,6 +42,22 @@ fn text_then_enter_then_proof() {
     assert!(at("copy-mode") < at("send-keys"), "copy mode is left before keys are pressed");
 }
 
+/// The process ends between our look and the paste. An unguarded paste would end a server of 3.3a.
+#[test]
+fn an_agent_that_dies_is_sent_nothing_and_its_server_lives() {
+    for version in ["3.3a", "3.4", "3.7c"] {
+        let world = World::new();
+        world.fake.set_version(version);
+        let placed = world.codex("web", "idle_fresh");
+        world.fake.die_at("load-buffer", placed.pane);
+        let outcome = send(&world, "hello", SHORT).unwrap();
+        let Outcome::Failed { because } = &outcome else { panic!("{version}: {outcome:?}") };
+        assert!(because.contains("nothing was typed"), "{version}: {because}");
+        assert!(keys(&world, &placed).is_empty(), "{version}");
+        assert!(world.fake.identity().is_some(), "{version}: the server has ended");
+    }
+}
+
 #[test]
 fn nothing_is_typed_while() {
     let table = [

@@ -195,13 +195,12 @@ fn half_a_session_is_none() {
 }
 
 #[test]
-fn a_tmux_that_hangs_may_still_do_it() {
+fn a_tmux_that_hangs_starts_nothing_later() {
     let world = World::new();
     world.fake.hang(true);
     let error = spawn(&world, &request(&world)).unwrap_err();
-    assert!(matches!(error, Error::Session(SessionError::StartNotConfirmed { .. })), "{error}");
-    let kept = world.store().sessions(&world.context.socket, Which::All).unwrap();
-    assert_eq!(kept.len(), 1, "it must not be unknown to us");
+    assert!(matches!(error, Error::Session(SessionError::NotStarted { .. })), "{error}");
+    nothing_is_left(&world);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use dogwatch_base::log::Logged as _;
 use dogwatch_core::name::StoryStep;
-use dogwatch_tmux::Command;
+use dogwatch_tmux::Input;
 use jiff::Zoned;
 
 use super::{Place, Runtime, output, polls, remains};
@@ -72,12 +72,7 @@ fn type_in(context: &Context, spawned: &Spawned, command: &str) -> Result<(), Er
     let is_short = command.len() <= LONGEST_TYPED && !command.contains('\n');
     let by_file = || format!("bash '{}'", file.to_string_lossy().replace('\'', r"'\''"));
     let line = if is_short { command.to_owned() } else { by_file() };
-    let keys = |command: Command| command.target(spawned.pane);
-    context.tmux.run(&[
-        keys(Command::new("send-keys").flag('l')).arg(line),
-        keys(Command::new("send-keys")).arg("Enter"),
-    ])?;
-    Ok(())
+    Ok(context.tmux.type_into(&Input::text(spawned.pane, line).then("Enter"))?)
 }
 
 fn undo(context: &Context, spawned: &Spawned, now: &Zoned) {

@@ -11,10 +11,10 @@ use dogwatch_base::log::Logged as _;
 
 use super::Note;
 use super::link::{Link, Outlet, anchor_name, go_to_anchor};
-use super::pending::{Answer, Pending};
-use super::quote::line;
+use super::pending::{Answer, Pending, Shape};
 use super::supervisor::Supervisor;
 use crate::connect_lock::{ConnectLock, is_announced};
+use crate::quote::line;
 use crate::{ANCHOR_PREFIX, Command, Error, Reply, Server, SessionName};
 
 /// Short limit for requests that clean up: their failure must not delay the caller.
@@ -114,7 +114,8 @@ impl Shared {
         let lines = commands.iter().map(line).collect::<Result<Vec<_>, _>>()?;
         let deadline = Instant::now() + patience;
         let (caller, answers) = channel();
-        self.send(&lines, Some(caller), deadline)?;
+        let shapes = commands.iter().map(Shape::of).collect();
+        self.send(&lines, shapes, Some(caller), deadline)?;
         let left = deadline.saturating_duration_since(Instant::now());
         let answers = answers.recv_timeout(left).map_err(|error| match error {
             RecvTimeoutError::Disconnected => Error::Disconnected,
@@ -141,12 +142,13 @@ impl Shared {
     fn send(
         &self,
         lines: &[Vec<u8>],
+        shapes: Vec<Shape>,
         caller: Option<Sender<Vec<Answer>>>,
         deadline: Instant,
     ) -> Result<(), Error> {
         let mut outlet = lock(&self.outlet);
         let open = outlet.as_mut().ok_or(Error::Disconnected)?;
-        lock(&self.pending).expect(lines.len(), caller);
+        lock(&self.pending).expect(shapes, caller);
         open.write(&lines.concat(), deadline).map_err(|_| {
             // Closing our end makes tmux close its own, which the supervisor notices.
             *outlet = None;
@@ -179,6 +181,7 @@ impl Shared {
         }
         self.send(
             &[line(&go_to_anchor(&self.anchor))?],
+            vec![Shape::One],
             None,
             Instant::now() + self.server.deadline,
         )

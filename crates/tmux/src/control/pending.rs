@@ -1,13 +1,32 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 
-use crate::Reply;
+use crate::input::is_outcome;
+use crate::{Command, Reply};
 
 /// How one command of a request ended.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) ok: bool,
     pub(super) body: Reply,
+}
+
+/// How many replies one command causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    One,
+    /// tmux replies to each of the commands inside as well; the last of them prints the outcome, or one of them fails.
+    Guarded,
+}
+
+impl Shape {
+    pub(super) fn of(command: &Command) -> Self {
+        if command.is_guard() { Self::Guarded } else { Self::One }
+    }
+
+    fn ends_with(self, answer: &Answer) -> bool {
+        self == Self::One || !answer.ok || is_outcome(&answer.body)
+    }
 }
 
 /// Requests in progress. tmux replies in the order of the lines, so the first one waiting owns
@@ -19,25 +38,28 @@ pub(super) struct Pending {
 
 #[derive(Debug)]
 struct Batch {
-    missing: usize,
+    missing: VecDeque<Shape>,
     answers: Vec<Answer>,
     caller: Option<Sender<Vec<Answer>>>,
 }
 
 impl Pending {
-    /// Expects that many replies; without a caller they are dropped.
-    pub(super) fn expect(&mut self, count: usize, caller: Option<Sender<Vec<Answer>>>) {
-        let answers = Vec::with_capacity(count);
-        self.queue.push_back(Batch { missing: count, answers, caller });
+    /// Expects the replies to so many commands; without a caller they are dropped.
+    pub(super) fn expect(&mut self, shapes: Vec<Shape>, caller: Option<Sender<Vec<Answer>>>) {
+        let answers = Vec::with_capacity(shapes.len());
+        self.queue.push_back(Batch { missing: shapes.into(), answers, caller });
     }
 
     pub(super) fn answer(&mut self, answer: Answer) {
         let Some(batch) = self.queue.front_mut() else {
             return;
         };
+        if !batch.missing.front().is_none_or(|shape| shape.ends_with(&answer)) {
+            return;
+        }
+        batch.missing.pop_front();
         batch.answers.push(answer);
-        batch.missing -= 1;
-        if batch.missing == 0
+        if batch.missing.is_empty()
             && let Some(Batch { answers, caller: Some(caller), .. }) = self.queue.pop_front()
         {
             // A caller past its deadline is gone.
@@ -66,9 +88,9 @@ mod tests {
         let mut pending = Pending::default();
         let (first, first_rx) = channel();
         let (second, second_rx) = channel();
-        pending.expect(2, Some(first));
-        pending.expect(1, None);
-        pending.expect(1, Some(second));
+        pending.expect(vec![Shape::One; 2], Some(first));
+        pending.expect(vec![Shape::One], None);
+        pending.expect(vec![Shape::One], Some(second));
         pending.answer(answer("a"));
         assert_eq!(first_rx.try_recv().unwrap_err(), TryRecvError::Empty);
         for text in ["b", "thrown away", "c", "unexpected"] {
@@ -82,10 +104,32 @@ mod tests {
     }
 
     #[test]
+    fn a_guarded_command_has_the_replies_of_those_inside() {
+        let mut pending = Pending::default();
+        let (caller, answers) = channel();
+        pending.expect(vec![Shape::Guarded, Shape::Guarded, Shape::One], Some(caller));
+        for text in ["", "", "typed\n", ""] {
+            pending.answer(answer(text));
+        }
+        pending.answer(Answer { ok: false, body: Reply("target pane has exited\n".into()) });
+        pending.answer(answer("next"));
+        let texts: Vec<_> = answers
+            .try_recv()
+            .unwrap()
+            .iter()
+            .map(|answer| (answer.ok, answer.body.text().into_owned()))
+            .collect();
+        let text = |ok, text: &str| (ok, text.to_owned());
+        let expected =
+            [text(true, "typed\n"), text(false, "target pane has exited\n"), text(true, "next")];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
     fn a_lost_connection_is_reported_to_callers() {
         let mut pending = Pending::default();
         let (caller, answers) = channel();
-        pending.expect(1, Some(caller));
+        pending.expect(vec![Shape::One], Some(caller));
         pending.abandon();
         assert_eq!(answers.try_recv().unwrap_err(), TryRecvError::Disconnected);
     }
@@ -95,8 +139,8 @@ mod tests {
         let mut pending = Pending::default();
         let (gone, _) = channel();
         let (caller, answers) = channel();
-        pending.expect(1, Some(gone));
-        pending.expect(1, Some(caller));
+        pending.expect(vec![Shape::One], Some(gone));
+        pending.expect(vec![Shape::One], Some(caller));
         pending.answer(answer("late"));
         pending.answer(answer("mine"));
         assert_eq!(answers.try_recv().unwrap()[0].body.text(), "mine");

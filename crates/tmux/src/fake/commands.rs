@@ -1,5 +1,6 @@
 //! The effects of each command on the model, and tmux's error messages.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use super::format::expand;
 use super::words::{self, Parsed};
 use super::{FakePane, Input, State, ended};
 use crate::chain::MOST_WORDS;
-use crate::{Output, PaneId};
+use crate::{Output, PaneId, Version};
 
 type Done = Result<String, String>;
 
@@ -27,8 +28,14 @@ impl State {
             return ended(1, Vec::new(), "command too long");
         }
         let mut stdout = Vec::new();
-        for words in words::commands(words) {
-            let command = words::parse(&words);
+        let mut inside: VecDeque<Parsed> = VecDeque::new();
+        let mut refused_inside = None;
+        let mut chain = words::commands(words).into_iter();
+        while let Some((command, is_inside)) = inside
+            .pop_front()
+            .map(|command| (command, true))
+            .or_else(|| Some((words::parse(&chain.next()?), false)))
+        {
             if self.pid.is_none() {
                 if command.name != "new-session" || !may_start {
                     return ended(1, stdout, "no server running on /fake");
@@ -40,17 +47,48 @@ impl State {
             if !is_mark {
                 self.ran.push(command.name.clone());
             }
+            for (_, dies) in self.dying.extract_if(.., |(name, _)| *name == command.name) {
+                self.panes
+                    .iter_mut()
+                    .filter(|pane| pane.id == dies)
+                    .for_each(|pane| pane.dead = true);
+            }
             let refused = self.refusals.front().is_some_and(|(name, _)| *name == command.name);
             let done = match self.refusals.pop_front_if(|_| refused) {
                 Some((_, message)) => Err(message),
+                None if command.name == "if-shell" => {
+                    inside = self.branch(&command).into();
+                    Ok(String::new())
+                }
                 None => self.command(&command, stdin.as_deref()),
             };
             match done {
                 Ok(text) => stdout.extend(text.into_bytes()),
+                Err(message) if self.pid.is_none() => return ended(1, stdout, &message),
+                // Commands inside are a group of their own: their error ends only that.
+                Err(message) if is_inside => {
+                    inside.clear();
+                    refused_inside.get_or_insert(message);
+                }
                 Err(message) => return ended(1, stdout, &message),
             }
         }
-        ended(0, stdout, "")
+        match refused_inside {
+            Some(message) => ended(1, stdout, &message),
+            None => ended(0, stdout, ""),
+        }
+    }
+
+    /// The commands that `if-shell -F` runs. A target that is not there is no error: the names in the format are empty then.
+    fn branch(&self, command: &Parsed) -> Vec<Parsed> {
+        let pane = self.target(command).ok().map(|at| &self.panes[at]);
+        let text = |at: usize| command.operands.get(at).map_or("", String::as_str);
+        let value = expand(text(0), &|name| self.value(name, pane));
+        let is_true = !value.is_empty() && value != "0";
+        words::block(text(if is_true { 1 } else { 2 }))
+            .iter()
+            .map(|one| words::parse(one))
+            .collect()
     }
 
     fn command(&mut self, command: &Parsed, stdin: Option<&[u8]>) -> Done {
@@ -95,7 +133,7 @@ impl State {
             }
             // Not modelled, but the target must exist.
             "select-pane" | "select-layout" | "select-window" | "move-window" | "resize-window"
-            | "swap-pane" | "if-shell" => self.target(command).map(|_| String::new()),
+            | "swap-pane" => self.target(command).map(|_| String::new()),
             // No client is attached, and the server's environment is not modelled.
             "list-clients" | "set-environment" => Ok(String::new()),
             unknown => Err(format!("unknown command: {unknown}")),
@@ -204,6 +242,9 @@ impl State {
 
     fn send_keys(&mut self, command: &Parsed) -> Done {
         let at = self.target(command)?;
+        if self.panes[at].dead {
+            return Ok(String::new());
+        }
         for word in &command.operands {
             let is_text = command.has('l');
             self.typed(
@@ -223,6 +264,14 @@ impl State {
 
     fn paste(&mut self, command: &Parsed) -> Done {
         let at = self.target(command)?;
+        if self.panes[at].dead {
+            let is_checked = Version::parse(&self.version) >= Version::parse("3.4");
+            if is_checked {
+                return Err("target pane has exited".to_owned());
+            }
+            self.end();
+            return Err("server exited unexpectedly".to_owned());
+        }
         let name = command.value('b').unwrap_or("buffer0");
         let found = self.buffers.get(name).cloned().ok_or_else(|| format!("no buffer {name}"))?;
         if command.has('d') {

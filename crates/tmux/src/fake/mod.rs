@@ -77,6 +77,8 @@ struct State {
     ran: Vec<String>,
     refusals: VecDeque<(String, String)>,
     hangs: bool,
+    /// Panes whose process ends just before a command of this name.
+    dying: Vec<(String, PaneId)>,
 }
 
 /// The fake server, shared by all [`Server`]s from [`FakeTmux::server`].
@@ -163,6 +165,11 @@ impl FakeTmux {
     /// The next command of this name fails with this message.
     pub fn refuse(&self, command: &str, message: &str) {
         self.lock().refusals.push_back((command.to_owned(), message.to_owned()));
+    }
+
+    /// The process of the pane ends just before the next command of this name.
+    pub fn die_at(&self, command: &str, pane: PaneId) {
+        self.lock().dying.push((command.to_owned(), pane));
     }
 
     /// With `true` no client gets an answer any more; `false` ends that.

@@ -45,6 +45,43 @@ pub(super) fn commands(words: &[OsString]) -> Vec<Vec<String>> {
     commands
 }
 
+/// The commands in a text of tmux's command language, as far as dogwatch writes it: words, words in double quotes with
+/// backslashes and octal numbers, and ` ; ` between commands.
+pub(super) fn block(text: &str) -> Vec<Vec<String>> {
+    let (mut commands, mut word, mut is_word) = (vec![Vec::new()], Vec::new(), false);
+    let mut bytes = text.bytes().peekable();
+    let mut is_quoted = false;
+    let end = |commands: &mut Vec<Vec<String>>, word: &mut Vec<u8>, is_word: &mut bool| {
+        if std::mem::take(is_word) {
+            let text = String::from_utf8_lossy(&std::mem::take(word)).into_owned();
+            last(commands).push(text);
+        }
+    };
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => (is_quoted, is_word) = (!is_quoted, true),
+            b'\\' if is_quoted => {
+                let is_octal = bytes.peek().is_some_and(u8::is_ascii_digit);
+                let digits: Vec<u8> = bytes.by_ref().take(if is_octal { 3 } else { 1 }).collect();
+                let octal = |sum: u8, digit: &u8| (sum << 3) | (digit & 7);
+                word.push(if is_octal { digits.iter().fold(0, octal) } else { digits[0] });
+            }
+            b' ' if !is_quoted => end(&mut commands, &mut word, &mut is_word),
+            b';' if !is_quoted => {
+                end(&mut commands, &mut word, &mut is_word);
+                commands.push(Vec::new());
+            }
+            other => {
+                word.push(other);
+                is_word = true;
+            }
+        }
+    }
+    end(&mut commands, &mut word, &mut is_word);
+    commands.retain(|command| !command.is_empty());
+    commands
+}
+
 fn last(commands: &mut Vec<Vec<String>>) -> &mut Vec<String> {
     if commands.is_empty() {
         commands.push(Vec::new());
@@ -113,6 +150,18 @@ mod tests {
         assert_eq!(split(&["a", "x\\;"]), [vec!["a", "x;"]]);
         assert_eq!(split(&["a", "x;", "b"]), [vec!["a", "x"], vec!["b"]]);
         assert!(split(&[]).is_empty());
+    }
+
+    #[test]
+    fn commands_in_a_text() {
+        use crate::{Command, quote};
+        let words = ["a ; b", "ü\n\\\"$x", "", "-p"];
+        let print = Command::new("display-message").args(words);
+        let text = quote::block(&[print, Command::new("list-sessions")]);
+        let expected =
+            [vec!["display-message", "--", "a ; b", "ü\n\\\"$x", "", "-p"], vec!["list-sessions"]];
+        assert_eq!(block(text.to_str().unwrap()), expected);
+        assert!(block("").is_empty());
     }
 
     #[test]

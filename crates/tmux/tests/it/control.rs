@@ -8,7 +8,7 @@ use std::thread;
 use dogwatch_testkit::{PATIENCE, PrivateTmux, eventually, name, new_session, print};
 use dogwatch_tmux::control::{Control, Note};
 use dogwatch_tmux::{
-    ANCHOR_PREFIX, CaptureOptions, Command, Error, PaneId, Reply, Server, escape_format,
+    ANCHOR_PREFIX, CaptureOptions, Command, Error, Input, PaneId, Reply, Server, escape_format,
 };
 use proptest::prelude::*;
 
@@ -79,8 +79,8 @@ fn lists_and_captures_equal_those_of_the_other_transport() {
     let new = new_session("日本 ✳").option('c', escape_format(&dir)).arg("cat");
     let odd = tmux.server.run_one(new).unwrap().first_line().parse::<PaneId>().unwrap();
     let title = Command::new("select-pane").option('T', "✳ Ünï").target(odd);
-    let keys = Command::new("send-keys").flag('l').target(odd).arg("größe ❯ 日本");
-    tmux.server.run(&[title, keys]).unwrap();
+    tmux.server.run_one(title).unwrap();
+    tmux.server.type_into(&Input::text(odd, "größe ❯ 日本")).unwrap();
     let screen = CaptureOptions::default();
     eventually("typed", || tmux.server.capture(odd, screen).unwrap().text().contains("❯ 日本"));
     eventually("in its directory", || {

@@ -1,8 +1,8 @@
 //! The fake answers like a real tmux: the same calls to both.
 
 use dogwatch_testkit::{PrivateTmux, name, new_session, print};
-use dogwatch_tmux::fake::{FakeTmux, Input};
-use dogwatch_tmux::{CaptureOptions, Command, Error, PaneId, PaneList, RowQuery, Server};
+use dogwatch_tmux::fake::{FakeTmux, Input as Typed};
+use dogwatch_tmux::{CaptureOptions, Command, Error, Input, PaneId, PaneList, RowQuery, Server};
 
 /// Runs a case on a real server and on the fake, and compares the texts.
 fn same(what: &str, case: impl Fn(&Server) -> String) {
@@ -121,16 +121,47 @@ fn input_reaches_the_program() {
     let server = fake.server("/none");
     let pane = fake.session("web");
     fake.play(pane, |pane, input| pane.screen = format!("{input:?}"));
-    let load = Command::new("load-buffer").option('b', "b").arg("-").stdin("hello; you");
-    let paste = Command::new("paste-buffer").flag('d').option('b', "b").target(pane);
-    server.run(&[load, paste.clone()]).unwrap();
+    server.type_into(&Input::paste(pane, "b", "hello; you")).unwrap();
     assert_eq!(fake.pane(pane).unwrap().screen, r#"Paste("hello; you")"#);
-    assert!(server.run_one(paste).is_err(), "the buffer went with the paste");
-    let keys = Command::new("send-keys").target(pane).args(["C-c", "Enter"]);
-    server.run(&[keys, Command::new("send-keys").flag('l').target(pane).arg("-x;")]).unwrap();
+    server.type_into(&Input::keys(pane, ["C-c", "Enter"])).unwrap();
+    server.type_into(&Input::text(pane, "-x;")).unwrap();
     let typed = &fake.pane(pane).unwrap().typed[1..];
-    let keys = ["C-c", "Enter"].map(|key| Input::Key(key.to_owned()));
-    assert_eq!(typed, [&keys[..], &[Input::Text("-x;".to_owned())]].concat());
+    let keys = ["C-c", "Enter"].map(|key| Typed::Key(key.to_owned()));
+    assert_eq!(typed, [&keys[..], &[Typed::Text("-x;".to_owned())]].concat());
+}
+
+#[test]
+fn panes_that_take_no_input() {
+    same("input", |server| {
+        let dead = session(server, "dead");
+        session(server, "alive");
+        server.run_one(Command::new("kill-pane").target(dead)).unwrap();
+        let inputs = [
+            Input::keys(dead, ["Enter"]),
+            Input::text(dead, "x"),
+            Input::paste(dead, "b", "x"),
+            Input::keys(PaneId(99), ["Enter"]),
+        ];
+        let each = inputs.iter().map(|input| shown(server.type_into(input)));
+        let each: Vec<String> =
+            each.chain(server.type_all(&inputs).into_iter().map(shown)).collect();
+        let open = server.type_into(&Input::text(PaneId(1), "x"));
+        format!("{each:#?} {}", shown(open))
+    });
+    // Of a dead pane, too. A real one is in `input.rs`, on every version.
+    for version in ["3.3a", "3.4"] {
+        let fake = FakeTmux::new();
+        fake.set_version(version);
+        let server = fake.server("/none");
+        let pane = fake.session("web");
+        fake.change(pane, |pane| pane.dead = true);
+        for input in [Input::keys(pane, ["Enter"]), Input::paste(pane, "b", "x")] {
+            let ended = server.type_into(&input).unwrap_err();
+            assert!(matches!(ended, Error::PaneEnded { pane: of } if of == pane), "{ended}");
+        }
+        assert!(fake.pane(pane).unwrap().typed.is_empty());
+        assert!(fake.identity().is_some());
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod capture;
 mod control;
 mod fake;
+mod input;
 mod one_shot;
 mod reconnect;
 mod rows;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use dogwatch_testkit::{PrivateTmux, eventually, name, new_session, print};
-use dogwatch_tmux::{Command, Error, PaneId, Target, escape_format};
+use dogwatch_tmux::{Command, Error, Input, PaneId, Target, escape_format};
 
 #[test]
 fn each_command_has_its_own_reply() {
@@ -113,7 +113,7 @@ fn a_megabyte_goes_through_stdin() {
 }
 
 #[test]
-fn load_and_paste_in_one_chain() {
+fn what_is_pasted_arrives_as_it_is() {
     let tmux = PrivateTmux::running();
     let out = tmux.path().join("pasted");
     let pane = tmux.session_with(
@@ -121,17 +121,7 @@ fn load_and_paste_in_one_chain() {
         &["sh", "-c", &format!("stty -echo; head -n 2 > {}; exec cat", out.display())],
     );
     eventually("stty ran", || tmux.ask("#{pid}").is_some() && out.exists());
-    tmux.server
-        .run(&[
-            Command::new("load-buffer").option('b', "p").arg("-").stdin(b"one;\n#{two}\n".to_vec()),
-            Command::new("paste-buffer")
-                .flag('p')
-                .flag('r')
-                .flag('d')
-                .option('b', "p")
-                .target(pane),
-        ])
-        .unwrap();
+    tmux.server.type_into(&Input::paste(pane, "p", "one;\n#{two}\n")).unwrap();
     eventually("pasted", || fs::read(&out).unwrap() == b"one;\n#{two}\n");
 }
 

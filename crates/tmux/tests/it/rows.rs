@@ -53,7 +53,7 @@ fn copy_mode_and_the_alternate_screen_are_reported() {
     let tmux = PrivateTmux::running();
     let pane = tmux.session_with("alt", &["sh", "-c", "printf '\\033[?1049h'; exec cat"]);
     eventually("alternate screen", || detail(&tmux, pane).row.alternate_on);
-    tmux.server.run_one(Command::new("copy-mode").target(pane)).unwrap();
+    assert!(tmux.words(&["copy-mode", "-t", &pane.to_string()]).status.success());
     assert!(detail(&tmux, pane).row.in_mode);
 }
 

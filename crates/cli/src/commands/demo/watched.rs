@@ -4,7 +4,7 @@ use dogwatch_core::status::{Role, Verdict};
 use dogwatch_engine::observe::snapshot::SessionSnapshot;
 use dogwatch_engine::observe::status;
 use dogwatch_engine::{Context, Error};
-use dogwatch_tmux::Command;
+use dogwatch_tmux::Input;
 use jiff::Timestamp;
 
 /// How long the question stays open before the demo answers it, so that a person can see it.
@@ -67,7 +67,7 @@ fn because(verdict: &Verdict) -> String {
 
 fn answer(context: &Context, seen: &SessionSnapshot) -> Result<(), Error> {
     if let Some(pane) = seen.pane_id() {
-        context.tmux.run_one(Command::new("send-keys").target(pane).arg("1"))?;
+        context.tmux.type_into(&Input::keys(pane, ["1"]))?;
     }
     Ok(())
 }

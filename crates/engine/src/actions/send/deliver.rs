@@ -130,13 +130,16 @@ impl InHand {
                 // Written down first: if we are killed in between, no process pastes it again.
                 if reader.store.staging(&self.message.id, heard, now)? {
                     self.looking.staged(heard, now);
-                    put(context, judged, &self.message)?;
+                    if !is_typed(put(context, judged, &self.message))? {
+                        return self.settle(reader, &Delivery::untyped());
+                    }
                 }
                 Ok(Done::Look { within: TYPING, held: None })
             }
             Step::Submit => {
                 reader.store.submitting(&self.message.id, now)?;
-                tmux_input::submit(&context.tmux, pane(judged)?)?;
+                // Of a pane whose process is gone, the next look says how the session ended.
+                is_typed(tmux_input::submit(&context.tmux, pane(judged)?))?;
                 Ok(Done::Look { within: TYPING, held: None })
             }
             Step::Done(Outcome::Queued { because }) => Ok(Done::Left { because }),
@@ -190,6 +193,14 @@ fn put(context: &Context, judged: &SessionStatus, message: &Message) -> Result<(
         tmux_input::type_text(&context.tmux, pane, &message.text)
     } else {
         tmux_input::paste(&context.tmux, pane, &message.id, &message.text)
+    }
+}
+
+/// `false` if the process in the pane is gone. Nothing was typed then.
+fn is_typed(outcome: Result<(), Error>) -> Result<bool, Error> {
+    match outcome {
+        Err(Error::Tmux(dogwatch_tmux::Error::PaneEnded { .. })) => Ok(false),
+        outcome => outcome.map(|()| true),
     }
 }
 

@@ -263,9 +263,12 @@ impl Plan {
         store: &mut Store,
         folder: &SessionFolder,
     ) -> Result<Spawned, Error> {
-        let (name, pane) = self.place(context, request, now, store)?;
-        let started = confirm(folder, &name).inspect_err(|error| {
-            if matches!(error, Error::Session(SessionError::LaunchFailed { .. })) {
+        let placed = self.place(context, request, now, store);
+        let (name, pane) = placed.map_err(|error| give_up(folder, error))?;
+        let started = confirm(folder, &name).map_err(|error| give_up(folder, error));
+        let started = started.inspect_err(|error| {
+            use SessionError::{LaunchFailed, NotStarted};
+            if matches!(error, Error::Session(LaunchFailed { .. } | NotStarted { .. })) {
                 context.tmux.run_one(Command::new("kill-pane").target(pane)).logged("ask tmux");
             }
         })?;
@@ -358,7 +361,7 @@ impl Plan {
                     }
                     refused.push(name);
                 }
-                // tmux may still do it: then the session must not be unknown to us.
+                // tmux may still do it: see [`give_up`].
                 Err(dogwatch_tmux::Error::Timeout { after, .. }) => {
                     return Err(SessionError::StartNotConfirmed {
                         name: name.to_string(),
@@ -399,6 +402,19 @@ fn make_room(context: &Context, name: &SessionName, now: Timestamp) -> Result<bo
             Err(SessionError::NameInUse { name: name.to_string(), is_ours: false }.into())
         }
         Err(error) => Err(error),
+    }
+}
+
+/// tmux did not answer in time, or did not start the runner. It may do so later, and no agent must run then that we called a
+/// failure: the runner finds nothing to start, unless it was faster.
+fn give_up(folder: &SessionFolder, error: Error) -> Error {
+    match error {
+        Error::Session(SessionError::StartNotConfirmed { name, seconds })
+            if folder.withdraw().logged("take a start back") == Some(true) =>
+        {
+            SessionError::NotStarted { name, seconds }.into()
+        }
+        error => error,
     }
 }
 

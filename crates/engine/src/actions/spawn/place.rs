@@ -182,10 +182,10 @@ fn may_be_half_made(error: &dogwatch_tmux::Error) -> bool {
     }
 }
 
-/// Whether the call was cut off, so that nobody knows what the server did of it.
+/// Whether the call was cut off, so that nobody knows what the server did of it. A server that does not answer would not answer
+/// this question either; its runner finds nothing to start when it comes.
 fn is_unanswered(error: &dogwatch_tmux::Error) -> bool {
-    use dogwatch_tmux::Error::{Failed, Timeout};
-    matches!(error, Timeout { .. } | Failed { status: None, .. })
+    matches!(error, dogwatch_tmux::Error::Failed { status: None, .. })
 }
 
 /// Whether there is such a session, and it was made for this id. Another's of the same name is left alone.

@@ -224,7 +224,9 @@ impl Job<'_> {
             spawn::spawn(self.context, &self.spawn_request(&view, side, can_be_told), self.now)
                 .map_err(|error| match error {
                     Error::Session(
-                        SessionError::LaunchFailed { .. } | SessionError::StartNotConfirmed { .. },
+                        SessionError::LaunchFailed { .. }
+                        | SessionError::StartNotConfirmed { .. }
+                        | SessionError::NotStarted { .. },
                     ) => Failure::Again(error.to_string()),
                     // The message of all tmux versions for a pane that is too small to be split.
                     Error::Tmux(dogwatch_tmux::Error::Failed { message, .. })

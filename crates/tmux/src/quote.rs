@@ -1,29 +1,46 @@
 //! Quotes a command as one line of tmux's command language.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::{Command, Error};
 
 /// The line for one command, with its newline.
-pub(super) fn line(command: &Command) -> Result<Vec<u8>, Error> {
+pub(crate) fn line(command: &Command) -> Result<Vec<u8>, Error> {
     let refuse = |reason| Err(Error::Unsendable { command: command.to_string(), reason });
     if command.stdin_bytes().is_some() {
         // tmux would read it from the stream that carries the commands.
         return refuse("it reads from stdin");
     }
-    let mut line = Vec::new();
-    for word in command.words() {
-        if word.as_bytes().contains(&0) {
-            return refuse("it contains a NUL byte");
-        }
-        if !line.is_empty() {
-            line.push(b' ');
-        }
-        push_word(&mut line, word);
+    if command.words().any(|word| word.as_bytes().contains(&0)) {
+        return refuse("it contains a NUL byte");
     }
+    let mut line = Vec::new();
+    push_command(&mut line, command);
     line.push(b'\n');
     Ok(line)
+}
+
+/// Several commands as one text, for a command that takes commands. A NUL byte stays: no process can be given one, and
+/// [`line`] refuses it.
+pub(crate) fn block(commands: &[Command]) -> OsString {
+    let mut block = Vec::new();
+    for (at, command) in commands.iter().enumerate() {
+        if at > 0 {
+            block.extend_from_slice(b" ; ");
+        }
+        push_command(&mut block, command);
+    }
+    OsString::from_vec(block)
+}
+
+fn push_command(line: &mut Vec<u8>, command: &Command) {
+    for (at, word) in command.words().enumerate() {
+        if at > 0 {
+            line.push(b' ');
+        }
+        push_word(line, word);
+    }
 }
 
 /// Double quotes keep everything except backslash, quote, `$` (environment) and `~` (home); control
@@ -70,6 +87,13 @@ mod tests {
         ] {
             assert_eq!(text(command), expected);
         }
+    }
+
+    #[test]
+    fn commands_for_a_command() {
+        let keys = |text: &str| Command::new("display-message").flag('p').arg(text);
+        let block = block(&[keys("a ; b\n"), Command::new("list-sessions")]);
+        assert_eq!(block, r#"display-message -p -- "a ; b\012" ; list-sessions"#);
     }
 
     #[test]
