@@ -83,8 +83,10 @@ pub struct Turn {
     pub last: Option<Timestamp>,
     pub turns_begun: u32,
     pub turns_done: u32,
-    /// When the last turn began, as a transcript tells it.
+    /// When the last turn began, as a transcript tells it, or the hook for a prompt.
     pub began: Option<Timestamp>,
+    /// This transcript writes down each beginning and each end of a turn: one that began in it is not over before it says so.
+    pub tells_ends: bool,
     /// When the last turn ended, as hooks tell it.
     pub ended: Option<Timestamp>,
     pub background: u32,

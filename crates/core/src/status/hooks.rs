@@ -33,6 +33,7 @@ pub fn fold(turn: &mut Turn, event: &str, payload: &Value, at: Timestamp) {
             turn.waiting = None;
             turn.task = None;
             turn.turns_begun += 1;
+            turn.began = Some(at);
             turn.edge = edge(EdgeKind::Began);
         }
         "PreToolUse" | "BeforeTool" | "PreCompact" | "PreCompress" => {
