@@ -29,8 +29,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::evidence::{Edge, EdgeKind, Evidence, Failure, OwnWord, Screen, Shows, Word};
 use super::explain::explain;
 use super::signs::{
-    LAG, YOUNG, is_live, is_quiet, is_to_be_written, last_sign, newest, open_turn, shown_task, shows_a_turn,
-    shows_an_end, shows_failure, was_in_a_turn,
+    LAG, YOUNG, is_live, is_quiet, is_to_be_written, last_sign, newest, open_turn, shown_task,
+    shows_a_turn, shows_an_end, shows_failure, was_in_a_turn,
 };
 use super::weigh;
 use super::{Basis, Source, Status, Verdict, WaitFor};
