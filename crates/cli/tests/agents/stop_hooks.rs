@@ -201,11 +201,11 @@ fn a_turn_for_each_message(agent: Agent) {
 }
 
 #[test]
-fn a_turn_for_each_message_to_codex() {
+fn two_hundred_messages_of_ten_senders_to_codex() {
     a_turn_for_each_message(Agent::Codex);
 }
 
 #[test]
-fn a_turn_for_each_message_to_claude() {
+fn two_hundred_messages_of_ten_senders_to_claude() {
     a_turn_for_each_message(Agent::Claude);
 }

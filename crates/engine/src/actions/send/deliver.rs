@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use dogwatch_core::delivery::{Delivery, Kind, Outcome, Phase, Proof, Step};
+use dogwatch_core::delivery::{Delivery, Kind, Outcome, Phase, Proof, Seen, Step};
+use dogwatch_core::status::Basis;
 use dogwatch_store::Message;
 use dogwatch_tmux::PaneId;
 use jiff::Timestamp;
@@ -42,8 +43,9 @@ pub(super) fn deliver(
     // Without a runner nothing would deliver it later.
     let is_lasting =
         message.session.origin().is_managed() && reader.store.is_subscribed(&message.id)?;
+    let seen = message.seen.as_ref();
     let mut delivery =
-        Delivery::resumed(message.phase, when, until, Timestamp::now()).lasting(is_lasting);
+        Delivery::resumed(message.phase, seen, when, until, Timestamp::now()).lasting(is_lasting);
     let mut looking = Looking::new(message);
     let mut changes = Changes::new();
     // Held from the paste to the end, and not while waiting for the agent: others may have to answer it first.
@@ -107,7 +109,12 @@ pub(super) fn deliver(
             Step::Paste => {
                 let heard = reader.store.last_signal(&message.session)?;
                 // Written down first: if we are killed in between, no process pastes it again.
-                if reader.store.staging(&message.id, heard, now)? {
+                let verdict = &judged.verdict;
+                let state = verdict.status.as_str().to_owned();
+                let was_working = delivery.was_working();
+                let is_asserted = verdict.basis == Basis::Asserted;
+                let seen = Seen { state, is_asserted, was_working };
+                if reader.store.staging(&message.id, heard, &seen, now)? {
                     looking.staged(heard, now);
                     put(context, &judged, message)?;
                 }
