@@ -5,6 +5,7 @@ use std::time::Duration;
 use dogwatch_protocol::status::Looping;
 use jiff::Timestamp;
 
+use super::hooks::Arrived;
 use super::{Status, WaitFor};
 use crate::liveness::Life;
 use crate::record::{Cause, Exit};
@@ -95,6 +96,8 @@ pub struct Turn {
     /// What it is at: the last tool.
     pub task: Option<String>,
     pub course: Course,
+    /// An event whose hook has not said yet what became of it.
+    pub arrived: Option<Arrived>,
     /// It goes round in circles, as its transcript shows.
     pub looping: Option<Looping>,
 }

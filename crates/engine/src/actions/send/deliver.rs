@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use dogwatch_core::delivery::{Delivery, Kind, Outcome, Phase, Proof, Seen, Step};
+use dogwatch_base::log::decided;
+use dogwatch_core::delivery::{Delivery, Input, Kind, Outcome, Phase, Proof, Seen, Sight, Step};
 use dogwatch_core::status::Basis;
 use dogwatch_store::Message;
 use dogwatch_tmux::PaneId;
@@ -94,7 +95,12 @@ pub(super) fn deliver(
             // What was seen before may be another's doing.
             continue;
         }
-        match delivery.next(&sight, now) {
+        let phase = delivery.phase();
+        let step = delivery.next(&sight, now);
+        if !matches!(step, Step::Look(_)) {
+            note(message, phase, &sight, &step);
+        }
+        match step {
             Step::Look(at_most) if delivery.phase() == Phase::Before => {
                 // Should we be killed, or give up, its runner goes on.
                 if !is_told {
@@ -129,6 +135,22 @@ pub(super) fn deliver(
             }
         }
     }
+}
+
+/// What was seen and what is done about it. Drafts of people stay out of the log.
+fn note(message: &Message, phase: Phase, sight: &Sight, step: &Step) {
+    let Sight { agent, input, proof, taken, is_shown, is_unread } = sight;
+    let input = match input {
+        Input::Empty => "empty",
+        Input::Ours => "has our text",
+        Input::Other(_) => "has another text",
+        Input::Unseen => "not in sight",
+    };
+    decided(format_args!(
+        "message {} in phase {phase:?}: agent {agent:?}, box {input}, proof {proof:?}, taken {taken:?}, \
+         shown {is_shown}, unread {is_unread}: {step:?}",
+        message.id
+    ));
 }
 
 /// Why a message is not put into the box now: what it was to continue goes on already, or a limit holds it back.
