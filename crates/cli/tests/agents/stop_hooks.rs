@@ -209,3 +209,33 @@ fn two_hundred_messages_of_ten_senders_to_codex() {
 fn two_hundred_messages_of_ten_senders_to_claude() {
     a_turn_for_each_message(Agent::Claude);
 }
+
+/// A person may send while the agent works. While codex ends its turn it takes the text into that turn, or into the conversation
+/// without asking its model; what is said of the message is true.
+#[test]
+fn a_message_to_codex_at_the_end_of_its_turn() {
+    let Some(lab) = Lab::with_stop_hook(Agent::Codex, "cat > /dev/null; sleep 1") else { return };
+    for round in 0..3 {
+        let one = format!("[one] {round}");
+        let _ = lab.dogwatch(&["send", "a", &one, "--timeout", "60s"]).success();
+        // Its answer is there, its hook runs.
+        eventually_or("the answer is there", || {
+            let screen = lab.env.screen("a");
+            if screen.matches("Answer one.").count() > round { Ok(()) } else { Err(screen) }
+        });
+        let two = format!("[two] {round}");
+        let words = ["send", "a", &two, "--when", "now", "--timeout", "60s", "--json"];
+        let receipt = lab.dogwatch(&words).json();
+        let idle = ["wait", "a", "--for", "idle", "--timeout", "30s"];
+        let _idle = lab.dogwatch(&idle).success();
+        match receipt["outcome"].as_str() {
+            Some("delivered") => {
+                assert_eq!(lab.requests_about(&two), 1, "{receipt:#}");
+                assert_eq!(receipt["while_working"], true, "{receipt:#}");
+            }
+            Some("failed") => assert_eq!(lab.requests_about(&two), 0, "{receipt:#}"),
+            _ => panic!("{receipt:#}"),
+        }
+    }
+    lab.end(&["--now"]);
+}
